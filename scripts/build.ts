@@ -1,17 +1,12 @@
-// Writes dist, and the files that the sources import and git does not keep. Does nothing where dist is what these sources make.
+// Builds dist and generated source files. Does nothing if dist is up to date.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { digestOf } from './digest.ts'
 
-/** Files that a build reads, and those that it writes. */
-const FILES = [
-  '{package,package-lock}.json',
-  'tsconfig*.json',
-  '{bin,plugins,schemas,scripts,src}/**',
-  'dist/**',
-]
-/** Holds the digest of all these after the last build. */
+/** Build inputs and outputs. */
+const FILES = ['{package,package-lock}.json', 'tsconfig*.json', '{bin,plugins,schemas,scripts,src}/**', 'dist/**']
+/** Digest after the last build. */
 const BUILT = 'dist/.built'
 
 const STEPS = [
@@ -21,7 +16,7 @@ const STEPS = [
 ] as const
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))
-if (lastBuild() === now()) console.log('dist is what these sources make')
+if (lastBuild() === now()) console.log('dist is up to date')
 else build()
 
 function build(): void {
@@ -40,7 +35,7 @@ function lastBuild(): string | undefined {
   }
 }
 
-/** Another Node has other builtins, whose names are a part of what is built. */
+/** Includes the Node version, as its builtins are part of the output. */
 function now(): string {
   return `${process.version} ${digestOf('.', FILES)}`
 }

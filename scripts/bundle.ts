@@ -1,43 +1,40 @@
-// Writes dist: few files, because each one that a start must load costs it a millisecond. `tsc` writes the types beside them.
+// Bundles dist into few files, as each file loaded at startup costs a millisecond. `tsc` writes the types.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
-import {
-  rollup,
-  type GetModuleInfo,
-  type OutputChunk,
-  type Plugin,
-  type RollupOutput,
-} from '@rollup/wasm-node'
-import { stripped } from './stripped.ts'
+import { rollup, type GetModuleInfo, type OutputChunk, type Plugin, type RollupOutput } from '@rollup/wasm-node'
+import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = join(ROOT, 'dist')
 
-/** All that is imported or run by name: all share the chunks, so an error is of the same class to each of them. */
+/** Entry points; shared chunks keep error classes identical. */
 const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
 
-/** Programs that stand alone. */
-const ALONE = ['src/cli/background/attach', 'src/cli/bundle/bundled']
+/** Standalone programs. */
+const ALONE = ['src/cli/background/attach', 'src/cli/bundle/bundle-shim']
 
-/** Packages that every start needs. All others stay packages, loaded by those who need them. */
+/** Bundled packages, needed at every start. Others are loaded on demand. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
 
-/** The command line's framework: one file instead of a hundred, which saves 60 ms of every start. */
+/** Bundling the CLI framework saves 60 ms per start. */
 const FRAMEWORK = '@oclif/core/'
 
-/** Packages that are built into the page of plugins/ui. */
+/** Packages in the page of plugins/ui. */
 const OF_PAGE = ['htm', 'preact']
 
-/** All that `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
-const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load']
+/**
+ * Always loaded by `serve` and `validate`: their static imports form one file; everything else is split at
+ * `import()`.
+ */
+const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load-config']
 
-/** Builtins that are loaded by the first call of one of their functions, as many starts make none. */
+/** Builtins loaded at first use, as many starts do not need them. */
 const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net', 'node:perf_hooks']
 
-/** TypeScript is optional for the framework, and it requires some files by names that it computes: both stay `require`. */
+/** TypeScript is optional for the framework, and some file names are computed: both remain `require`. */
 const COMMON_JS: RollupCommonJSOptions = {
   requireReturnsDefault: id => id.startsWith('\0builtin:') || 'preferred',
   ignoreDynamicRequires: true,
@@ -45,7 +42,7 @@ const COMMON_JS: RollupCommonJSOptions = {
 }
 const REQUIRE = "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)"
 
-// Its types say that its default export is a module.
+// Its types declare the default export as a module.
 const commonjs = commonjsPlugin as unknown as (options: RollupCommonJSOptions) => Plugin
 
 let core: Set<string> | undefined
@@ -53,7 +50,7 @@ const bundle = await rollup({
   input: Object.fromEntries(ENTRIES.map(entry => [entry, join(ROOT, `${entry}.ts`)])),
   plugins: [sources(), builtins(), commonjs(COMMON_JS)],
   treeshake: { propertyReadSideEffects: false },
-  // Packages may have rings in them; ours have none, as a test says.
+  // Packages may have import cycles; a test ensures that the sources have none.
   onwarn: ({ code, message }) => {
     if (code !== 'CIRCULAR_DEPENDENCY') console.warn(message)
   },
@@ -66,8 +63,7 @@ const { output } = await bundle.generate({
   hoistTransitiveImports: false,
   minifyInternalExports: false,
   generatedCode: 'es2015',
-  manualChunks: (id, { getModuleInfo }) =>
-    (core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined,
+  manualChunks: (id, { getModuleInfo }) => ((core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined),
 })
 await bundle.close()
 const chunks = [...output, ...(await alone())].filter(file => file.type === 'chunk')
@@ -79,7 +75,7 @@ for (const { fileName, code } of chunks) {
 removeOthers(new Set(chunks.map(({ fileName }) => fileName)))
 writeFileSync(join(DIST, 'LICENSES.txt'), licensesOf(chunks))
 
-/** Programs of which many run at once: each is one file with no more than it needs, though others have the same. */
+/** One minimal file per program, as many instances run concurrently. */
 async function alone(): Promise<RollupOutput['output'][number][]> {
   const made: RollupOutput['output'][number][] = []
   for (const entry of ALONE) {
@@ -101,20 +97,19 @@ async function alone(): Promise<RollupOutput['output'][number][]> {
   return made
 }
 
-/** The modules that these load before any `import()`. */
+/** Modules loaded before any `import()`. */
 function needed(roots: readonly string[], getModuleInfo: GetModuleInfo): Set<string> {
   const found = new Set<string>()
   const add = (id: string): void => {
     if (found.has(id)) return
     found.add(id)
-    for (const next of getModuleInfo(id)?.importedIds ?? [])
-      if (getModuleInfo(next)?.isExternal === false) add(next)
+    for (const next of getModuleInfo(id)?.importedIds ?? []) if (getModuleInfo(next)?.isExternal === false) add(next)
   }
   for (const root of roots) add(join(ROOT, `${root}.ts`))
   return found
 }
 
-/** TypeScript as tsc reads it. Of package.json only our name and version become a part of what is built. */
+/** Reads TypeScript like tsc. From package.json only name and version are included. */
 function sources(): Plugin {
   return {
     name: 'sources',
@@ -128,19 +123,19 @@ function sources(): Plugin {
     },
     load: id => (id.endsWith('.json') ? `export default ${dataOf(id)}` : null),
     transform: (code, id) =>
-      /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: untracked(stripped(code, id)), map: null } : null,
+      /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: untracked(stripTypes(code, id)), map: null } : null,
   }
 }
 
-/** Resolves what a bundled package requires; null if the importer is one of our own files. */
+/** Resolves `require` in bundled packages; null for source files. */
 function resolvePackage(id: string, importer = ''): string | null {
   const from = importer.replace(/^\0/, '').replace(/\?.*/, '')
   return from.includes('node_modules') ? createRequire(from).resolve(id) : null
 }
 
 /**
- * Rollup misses the calls of functions that come by `const { name } = await import(…)`: if all other calls pass the same
- * literal, it folds the parameter into the function. In a comma expression it leaves all exports as they are.
+ * Rollup misses calls through `const { name } = await import(…)` and may fold parameters. A comma expression makes it
+ * preserve all exports.
  */
 function untracked(code: string): string {
   return code.replaceAll(/await import\(([^()]+)\)/g, 'await (0, import($1))')
@@ -161,14 +156,11 @@ interface Named {
   readonly version: string
 }
 
-/**
- * A static import of a builtin makes Node read everything that it exports, and behind some of that, such as the
- * WebSocket of node:http, is a module of its own that takes 20 ms to load.
- */
+/** A static import of a builtin evaluates all its exports, such as WebSocket in node:http, which takes 20 ms. */
 function builtins(): Plugin {
   return {
     name: 'builtins',
-    // For each importer one, so that no file is loaded for what two others share.
+    // One per importer, so that no shared file is loaded.
     resolveId(id, importer = '') {
       if (!isBuiltin(id)) return null
       const from = relative(ROOT, importer.replace(/^\0/, '')).replace(/\?.*/, '')
@@ -188,7 +180,7 @@ function exportsOf(name: string): string {
   return [
     `const all = /* @__PURE__ */ ${all}`,
     'export default all',
-    // An accessor loads what is behind it: only a file that imports it reads it.
+    // Accessors load modules lazily.
     ...named.map(([key, { get, value }]) =>
       get !== undefined
         ? `export const ${key} = /* @__PURE__ */ (() => ${all}.${key})()`
@@ -199,18 +191,18 @@ function exportsOf(name: string): string {
   ].join('\n')
 }
 
-/** One letter beyond ASCII, if only in a comment, and the whole file takes twice the memory and longer to read. */
+/** A single non-ASCII character doubles the memory of a file and slows parsing. */
 function inAscii(code: string): string {
   return code.replaceAll(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** All that an earlier build has left. */
+/** Removes output of earlier builds. */
 function removeOthers(made: ReadonlySet<string>): void {
   for (const file of globSync('**/*.{js,js.map}', { cwd: DIST }))
     if (!made.has(file.replaceAll('\\', '/'))) rmSync(join(DIST, file))
 }
 
-/** Those of the packages whose code is in the chunks. */
+/** Licenses of bundled packages. */
 function licensesOf(chunks: readonly OutputChunk[]): string {
   const directories = chunks.flatMap(({ moduleIds }) =>
     moduleIds.map(id => /^[^\0].*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/'))?.[0]),
@@ -223,6 +215,6 @@ function licensesOf(chunks: readonly OutputChunk[]): string {
 function licenseOf(directory: string): string {
   const { name, version } = named(join(directory, 'package.json'))
   const [file] = globSync('{LICENSE,LICENCE,License,license}*', { cwd: directory })
-  if (file === undefined) throw new Error(`${relative(ROOT, directory)} has no license to hand on`)
+  if (file === undefined) throw new Error(`${relative(ROOT, directory)} has no license file`)
   return `${name} ${version}\n\n${readFileSync(join(directory, file), 'utf8')}`
 }

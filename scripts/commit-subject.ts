@@ -13,9 +13,7 @@ const [mode, value = ''] = process.argv.slice(2)
 const subjects =
   mode === '--file'
     ? [readFileSync(value, 'utf8').split('\n')[0] ?? '']
-    : execFileSync('git', ['log', '--no-merges', '--format=%s', '-n', value], { encoding: 'utf8' })
-        .trim()
-        .split('\n')
+    : execFileSync('git', ['log', '--no-merges', '--format=%s', '-n', value], { encoding: 'utf8' }).trim().split('\n')
 const problems = subjects.flatMap(subject => {
   const problem = findProblem(subject)
   return problem === undefined ? [] : [`${problem}: ${subject}`]

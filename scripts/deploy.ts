@@ -1,4 +1,4 @@
-// Writes the chart and the kustomizations of deploy/ from one set of manifests; with --check, only says what is stale.
+// Generates the Helm chart and kustomizations in deploy/; with --check, reports stale files.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ for (const [folder, files] of folders) {
 function settle(folder: string, file: string, text: string | undefined): void {
   const path = join(root, folder, file)
   if (isCheck) {
-    console.error(`${join(folder, file)} is stale – run npm run gen`)
+    console.error(`${join(folder, file)} is stale, run npm run gen`)
     process.exitCode = 1
   } else if (text === undefined) rmSync(path)
   else {

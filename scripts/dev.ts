@@ -1,4 +1,4 @@
-// The command line straight from the sources: npm run dev -- serve --config my/gateway.yaml
+// Runs the CLI from source: npm run dev -- serve --config my/gateway.yaml
 import { main } from '../src/cli/main.ts'
 
 await main(process.argv.slice(2))

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The digest of the names and contents of all files below `directory` that match `patterns`. Names that begin with a dot do not match. */
+/** Digest of names and contents of matching files below `directory`. Ignores dot files. */
 export function digestOf(directory: string, patterns: readonly string[]): string {
   const digest = createHash('sha256')
   const files = globSync([...patterns], { cwd: directory }).map(file => file.replaceAll('\\', '/'))

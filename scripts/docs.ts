@@ -1,5 +1,5 @@
-// Writes what documents and tables take from the sources; with --check, only says what is stale. With --pictures it takes those of
-// the page, too, in Chromium: `npm run gen -- --pictures`.
+// Generates documents and tables from the sources; with --check, reports stale files. With --pictures also takes
+// screenshots in Chromium: `npm run gen -- --pictures`.
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,7 @@ for (const [file, make] of outputs) {
   const text = make(present)
   if (text === present) continue
   if (process.argv.includes('--check')) {
-    console.error(`${file} is stale – run npm run gen`)
+    console.error(`${file} is stale, run npm run gen`)
     process.exitCode = 1
   } else {
     writeFileSync(new URL(file, root), text)

@@ -1,13 +1,13 @@
-import { allErrors } from '../src/gateway/builtins.ts'
+import { mergeErrorTables } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors/table.ts and plugins/*/errors.ts by \`npm run gen\`. Do not edit. -->
 
 # Errors
 
-Every error the gateway makes, in the order of \`src/errors/table.ts\`, and then those of its plugins. Words in braces are filled in where it happens. An error is logged with its code, ends a
-command with the exit code, and answers a request with the JSON-RPC code, or with the HTTP status where that is the whole answer; a dash means that it never does.
+All errors of the gateway, in the order of \`src/errors/table.ts\`, followed by those of its plugins. Words in braces are placeholders. Errors are logged with their code; commands
+exit with the exit code, and requests are answered with the JSON-RPC code, or with the HTTP status if no JSON-RPC answer is possible. A dash means that it does not apply.
 
-| code | says | what to do | exit | HTTP | JSON-RPC |
+| code | message | what to do | exit | HTTP | JSON-RPC |
 |---|---|---|---|---|---|
 `
 
@@ -19,16 +19,16 @@ interface Row {
   readonly rpc?: number
 }
 
-/** docs/reference/errors.md, as it should be. */
+/** Generates docs/reference/errors.md. */
 export function errorsReference(): string {
-  const rows = Object.entries<Row>(allErrors()).map(([code, row]) => {
+  const rows = Object.entries<Row>(mergeErrorTables()).map(([code, row]) => {
     const cells = [`\`${code}\``, prose(row.text), prose(row.hint), row.exit, row.http, row.rpc]
     return `| ${cells.map(cell => cell ?? '–').join(' | ')} |\n`
   })
   return HEADER + rows.join('')
 }
 
-// Angle brackets and pipes would be markup.
+// Escapes angle brackets and pipes.
 function prose(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 }

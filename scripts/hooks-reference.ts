@@ -7,16 +7,15 @@ const HEADER = `<!-- Generated from the comments of src/hooks/hook-taps.ts by \`
 
 # Hooks
 
-Every hook that [a plugin](../plugins.md) can tap. A bail hook ends with the first tap that returns something; a waterfall hook gives
-each tap what the one before it returned. Taps of an async hook may return promises. The samples are files of \`examples/hooks\`, and a
-test runs each.
+All hooks that [a plugin](../plugins.md) can tap. A bail hook stops at the first tap that returns a value; a waterfall hook passes the
+return value of each tap to the next. Taps of an async hook may return promises. The samples are tested files in \`examples/hooks\`.
 `
 
-/** Comment of a group, as far as there is one, doc comment and signature of a member. */
+/** Matches an optional group comment, a doc comment and a signature. */
 const MEMBER =
   /(?<group>(?:^ {2}\/\/ .*\n)*)\n?^ {2}\/\*\*\n(?<doc>(?:^ {3}\*.*\n)+?)^ {3}\*\/\n {2}(?<name>\w+): (?<signature>[^]*?)\n(?= {2}\/|\n|\})/gm
 
-/** docs/reference/hooks.md, as it should be. */
+/** Generates docs/reference/hooks.md. */
 export function hooksReference(withSamples: (markdown: string) => string): string {
   const source = readFileSync(SOURCE, 'utf8')
   const members = source.slice(source.indexOf('export interface HookTaps')).matchAll(MEMBER)
@@ -24,7 +23,7 @@ export function hooksReference(withSamples: (markdown: string) => string): strin
   return withSamples(HEADER + sections.join(''))
 }
 
-/** A heading and what holds for the hooks below it. */
+/** Group heading and introduction. */
 function groupOf(comment: string): string {
   if (comment === '') return ''
   const [title = '', ...lines] = comment.replaceAll(/^ {2}\/\/ /gm, '').split('\n')

@@ -1,4 +1,4 @@
-// Measures how the code is laid out: `npm run house`, `npm run house -- --json`. What is counted stands beside each figure.
+// Prints code metrics: `npm run house`, `npm run house -- --json`.
 import { dirname } from 'node:path/posix'
 import { findFolderRings, findRings } from '../test/guard/graph.ts'
 import { listCallFiles } from '../test/guard/call-files.ts'
@@ -10,28 +10,23 @@ const sources = readSources('src/**/*.ts', 'plugins/**/*.ts')
 const lines = sources.map(source => source.lines).sort((a, b) => a - b)
 const functions = sources.flatMap(source => source.functions.map(one => one.lines)).sort((a, b) => a - b)
 const retired = new Map<string, number>()
-for (const { file } of sources)
-  for (const word of retiredIn(file)) retired.set(word, (retired.get(word) ?? 0) + 1)
+for (const { file } of sources) for (const word of retiredIn(file)) retired.set(word, (retired.get(word) ?? 0) + 1)
 const call = await listCallFiles()
 const counts: Record<string, number> = { ...countAll(), 'files of a warm call': call.length }
 
 const figures = {
-  ...Object.fromEntries(
-    Object.entries(counts).map(([what, count]) => [what, `${count} (at most ${CEILINGS[what]})`]),
-  ),
+  ...Object.fromEntries(Object.entries(counts).map(([what, count]) => [what, `${count} (at most ${CEILINGS[what]})`])),
   'lines of a file: mean, p95, max': [Math.round(sum(lines) / lines.length), at(lines, 0.95), at(lines, 1)],
   'lines of a function: p95, max': [at(functions, 0.95), at(functions, 1)],
-  'fullest folder of src and plugins': fullest(),
-  'rings of files, with types and import()': findRings(sources).length,
-  'rings of folders side by side': findFolderRings(sources.filter(({ file }) => file !== 'src/plugin.ts'))
+  'largest folder in src and plugins': fullest(),
+  'import cycles between files, with types and import()': findRings(sources).length,
+  'import cycles between sibling folders': findFolderRings(sources.filter(({ file }) => file !== 'src/plugin.ts'))
     .length,
   'retired words in identifiers': sum([...retired.values()]),
 }
 
 if (process.argv.includes('--json'))
-  console.log(
-    JSON.stringify({ ...figures, ...counts, retired: Object.fromEntries(retired), call }, undefined, 2),
-  )
+  console.log(JSON.stringify({ ...figures, ...counts, retired: Object.fromEntries(retired), call }, undefined, 2))
 else for (const [what, value] of Object.entries(figures)) console.log(`${what.padEnd(48)} ${String(value)}`)
 process.exit()
 

@@ -2,18 +2,16 @@ import { CONTRACT, PARTS } from '../test/guard/layers.ts'
 
 const BLOCK = /<!-- layers -->[\s\S]*?<!-- \/layers -->/
 
-/** Returns a document with the list of the parts that `test/architecture.test.ts` enforces, if it has a place for it. */
+/** Updates the layer list in a document from `test/architecture.test.ts`. */
 export function withLayers(document: string): string {
   return document.replace(BLOCK, () => `<!-- layers -->\n\n${listParts()}\n\n<!-- /layers -->`)
 }
 
 function listParts(): string {
-  return PARTS.map(({ path, holds, may }) => `- \`${folder(path)}\`: ${holds} ← ${listImports(may)}`).join(
-    '\n',
-  )
+  return PARTS.map(({ path, holds, may }) => `- \`${folder(path)}\`: ${holds} ← ${listImports(may)}`).join('\n')
 }
 
-/** What every plugin is written against has one name. */
+/** Groups common layers under one name. */
 function listImports(may: readonly string[]): string {
   if (may.length === 0) return 'nothing'
   const names = new Set(may)

@@ -1,4 +1,4 @@
-// Published packages need neither the Node of this repository nor its tools: postpack strips the package.json in the tarball.
+// Postpack: removes development fields from package.json in the tarball.
 import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -8,12 +8,12 @@ import { withFile } from './tarball.ts'
 
 const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
-/** `private` has npm refuse to publish a tarball that was not stripped. */
+/** `private` makes npm refuse to publish an unstripped tarball. */
 const ONLY_HERE = ['private', 'scripts', 'devDependencies', 'optionalDependencies']
 
 const { npm_config_pack_destination: destination = '', npm_package_integrity: integrity = '' } = process.env
 
-// The checkout is left as it is, so that a pack may be killed at any moment.
+// Does not touch the checkout, so that it can be interrupted safely.
 function strip(): void {
   if (process.env.npm_config_dry_run === 'true') return
   const manifest = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { name: string; version: string }
@@ -28,16 +28,13 @@ function strip(): void {
   console.error(`stripped ${file}: its integrity is ${digestOf(stripped)}`)
 }
 
-/** The tarball that npm has just written. */
+/** Path of the tarball from npm pack. */
 function packed(name: string): string {
   const found = places(name).find(place => isFile(place) && digestOf(readFileSync(place)) === integrity)
-  return (
-    found ??
-    refuse(`${name} is not where npm pack writes it, and was not stripped: ${places(name).join(', ')}`)
-  )
+  return found ?? refuse(`tarball ${name} not found, not stripped: ${places(name).join(', ')}`)
 }
 
-/** A path in the destination. Where npm was started by another one, the directory that it says is that of the other. */
+/** Candidate paths; a nested npm may report the outer directory. */
 function places(name: string): string[] {
   return [process.env.INIT_CWD ?? '', ''].map(from => resolve(from, destination, name))
 }
@@ -50,19 +47,19 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-// npm sends the registry the package.json of the directory, but a tarball's own is the stripped one.
+// npm sends the registry the directory's package.json, not the stripped one in the tarball.
 function refuseToPublishDirectory(): never {
   return refuse('Publish the tarball, not the directory: npm run release')
 }
 
-// npm looks at it after prepack only, when dist has been built anew.
+// npm checks the destination only after prepack has rebuilt dist.
 function checkDestination(): void {
   if (destination === '') return
   if (places('').some(place => statSync(place, { throwIfNoEntry: false })?.isDirectory() === true)) return
-  refuse(`--pack-destination ${destination} is no directory`)
+  refuse(`--pack-destination ${destination} is not a directory`)
 }
 
-// Removes the output of an earlier build, which must not be published.
+// Removes stale output.
 function clean(): void {
   rmSync(DIST, { recursive: true, force: true })
 }

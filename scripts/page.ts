@@ -1,17 +1,17 @@
-// Builds the page of plugins/ui: its modules and two small libraries become one file for browsers. Written into a file that the
-// plugin loads when somebody opens the page, so that it is found in whatever way the gateway was installed.
+// Bundles the page of plugins/ui for browsers into a source file that the plugin loads on demand, so that any kind of
+// installation includes it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rollup, type Plugin } from '@rollup/wasm-node'
-import { stripped } from './stripped.ts'
+import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'plugins/ui/page')
 const CLIENTS = 'tapgate:clients'
-const HEADER = '// @ts-nocheck\n// Made of plugins/ui/page by scripts/page.ts. Do not edit.\n'
+const HEADER = '// @ts-nocheck\n// Generated from plugins/ui/page by scripts/page.ts. Do not edit.\n'
 
-/** Writes the files of the page into `plugins/ui/page-files.gen.ts`. */
+/** Writes `plugins/ui/page-files.gen.ts`. */
 export async function writePage(): Promise<void> {
   const bundle = await rollup({ input: join(PAGE, 'main.ts'), plugins: [sources()] })
   const { output } = await bundle.generate({ format: 'es', generatedCode: 'es2015' })
@@ -48,7 +48,7 @@ function sources(): Plugin {
       }
       return `export const clients = ${JSON.stringify(clients)}`
     },
-    transform: (code, id) => (id.endsWith('.ts') ? { code: stripped(code, id), map: null } : null),
+    transform: (code, id) => (id.endsWith('.ts') ? { code: stripTypes(code, id), map: null } : null),
   }
 }
 

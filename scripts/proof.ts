@@ -1,4 +1,4 @@
-// Runs one proof: `npm run proof -- access`; `npm run proof -- --list` names them all.
+// Runs a proof: `npm run proof -- access`; lists all with `npm run proof -- --list`.
 import { spawn } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -8,11 +8,11 @@ const ROOM = fileURLToPath(new URL('../test/proof', import.meta.url))
 
 interface Proof {
   readonly file: string
-  /** Its first sentence. */
+  /** First sentence of its description. */
   readonly says: string
 }
 
-/** Proofs by name, with what they say of themselves: a file of that folder which begins with a comment is one. */
+/** Proofs by name: files in that folder that begin with a comment. */
 function proofs(): Map<string, Proof> {
   const files = globSync('{*,one-set/*,replicas/*}.ts', { cwd: ROOM })
   return new Map(
@@ -32,15 +32,11 @@ const known = proofs()
 const proof = known.get(name)
 if (name === '--list') for (const [one, { says }] of known) console.log(`${one.padEnd(20)} ${says}`)
 else if (proof === undefined) {
-  console.error(`no proof is called "${name}": ${[...known.keys()].join(', ')}`)
+  console.error(`no proof named "${name}": ${[...known.keys()].join(', ')}`)
   process.exitCode = 2
 } else {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', join(ROOM, proof.file), ...rest],
-    {
-      stdio: 'inherit',
-    },
-  )
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOM, proof.file), ...rest], {
+    stdio: 'inherit',
+  })
   child.once('exit', (code, signal) => (process.exitCode = signal === null ? (code ?? 1) : 1))
 }

@@ -9,7 +9,7 @@ const SNIPPET =
 const MARK = /^<!-- snippet:/gm
 const REGION = /^\s*(?:\/\/|#|<!--)\s*#(?:end)?region\b/
 
-/** `markdown` with every snippet as its file has it now; paths are relative to `root`. */
+/** Updates all snippets in `markdown`; paths are relative to `root`. */
 export function withFreshSnippets(markdown: string, root: URL): string {
   let count = 0
   const fresh = markdown.replace(SNIPPET, (whole, ...rest) => {
@@ -19,8 +19,7 @@ export function withFreshSnippets(markdown: string, root: URL): string {
     return whole.replace(/\n`{3,}\S*\n[^]*$/, opening => replaceBody(opening, body))
   })
   const marks = markdown.match(MARK)?.length ?? 0
-  if (count !== marks)
-    throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
+  if (count !== marks) throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
   return fresh
 }
 

@@ -1,4 +1,4 @@
-/** Bytes of a block: headers are one each, contents fill up the last of theirs. */
+/** Tar block size; contents are padded to it. */
 const BLOCK = 512
 
 const NAME = [0, 100] as const
@@ -6,8 +6,8 @@ const SIZE = [124, 136] as const
 const CHECKSUM = [148, 156] as const
 
 /**
- * A tar archive with other contents for one of its files, all others as they were.
- * @throws Error where it has no such file
+ * Replaces the contents of one file in a tar archive.
+ * @throws Error if the file is missing
  */
 export function withFile(archive: Buffer, name: string, contents: Buffer): Buffer {
   for (let at = 0; at + BLOCK <= archive.length;) {
@@ -20,10 +20,10 @@ export function withFile(archive: Buffer, name: string, contents: Buffer): Buffe
     }
     at = end
   }
-  throw new Error(`there is no ${name} in the archive`)
+  throw new Error(`${name} is missing in the archive`)
 }
 
-/** A header with another size. Its checksum is the sum of its bytes, with spaces in place of the checksum. */
+/** Sets the size in a header. The checksum is the sum of all bytes, with spaces as the checksum. */
 function headerFor(header: Buffer, size: number): Buffer {
   const next = Buffer.from(header)
   next.write(`${size.toString(8).padStart(11, '0')} `, SIZE[0], 'latin1')

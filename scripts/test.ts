@@ -16,18 +16,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ROOMS = join(ROOT, 'node_modules/.cache/rooms')
 const PATTERNS = ['test/**/*.test.ts', 'plugins/**/*.test.ts', 'examples/**/*.test.{ts,js}']
-/** Files in a process: enough to pay for loading the sources once, few enough to keep two cores busy. */
+/** Files per process: amortizes loading, but keeps two cores busy. */
 const MAX_ROOM_FILES = 40
-/** Of small rooms several share a process. */
+/** Small folders share a process. */
 const MIN_ROOM_FILES = 12
-/** One more than there are cores, as most tests wait for processes and sockets half of their time. */
+/** One more than cores, as tests wait half of their time. */
 const CONCURRENCY = Math.max(2, availableParallelism()) + 1
 
 const flags = process.argv.slice(2).filter(word => word.startsWith('--'))
 const words = process.argv.slice(2).filter(word => !word.startsWith('--'))
 const isSlow = (file: string): boolean => file.startsWith('examples/') || file.endsWith('.slow.test.ts')
-const isShared = (file: string): boolean =>
-  file.startsWith('test/unit/') && !/\.(slow|process)\.test\.ts$/.test(file)
+const isShared = (file: string): boolean => file.startsWith('test/unit/') && !/\.(slow|process)\.test\.ts$/.test(file)
 
 const files = globSync(PATTERNS, { cwd: ROOT, exclude: ['**/node_modules'] })
   .map(file => file.replaceAll('\\', '/'))
@@ -40,10 +39,8 @@ const { status } = spawnSync(
   process.execPath,
   [
     '--disable-warning=ExperimentalWarning',
-    // Coverage of code from the cache is not exact.
-    ...(flags.includes('--experimental-test-coverage')
-      ? []
-      : ['--import', './test/fixtures/compile-cache.ts']),
+    // Coverage of cached code is inexact.
+    ...(flags.includes('--experimental-test-coverage') ? [] : ['--import', './test/fixtures/compile-cache.ts']),
     ...['--import', './test/fixtures/must-end.ts'],
     ...['--test', '--test-reporter=spec', `--test-concurrency=${CONCURRENCY}`, '--test-timeout=120000'],
     ...flags.filter(flag => flag !== '--all' && flag !== '--slow'),
@@ -53,7 +50,7 @@ const { status } = spawnSync(
 )
 process.exitCode = status ?? 1
 
-/** Writes a program for each room, which loads its files and runs their tests, and returns the paths. */
+/** Writes a program per room that runs its tests; returns the paths. */
 function roomPrograms(shared: readonly string[]): string[] {
   rmSync(ROOMS, { recursive: true, force: true })
   mkdirSync(ROOMS, { recursive: true })
@@ -89,7 +86,7 @@ function groupByRoom(shared: readonly string[]): Room[] {
   return small.length === 0 ? large : [...large, { name: 'others', files: small }]
 }
 
-/** Parts of nearly the same size. */
+/** Splits into parts of similar size. */
 function split(name: string, members: readonly string[]): Room[] {
   const count = Math.ceil(members.length / MAX_ROOM_FILES)
   const size = Math.ceil(members.length / count)

@@ -1,5 +1,5 @@
-// Compiles `src/protocol/json/wasm/proof.as` to WebAssembly, and writes it as text that the sources import. The same
-// source gives the same bytes. `--check` tells whether the written file is fresh.
+// Compiles `src/protocol/json/wasm/proof.as` to WebAssembly and writes it as source text, reproducibly. `--check`
+// reports a stale file.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const FOLDER = fileURLToPath(new URL('../src/protocol/json/wasm/', import.meta.url))
 const TARGET = join(FOLDER, 'proof.gen.ts')
 
-/** The compiler's part that is used. Its own types are not loaded: they change those of JavaScript for every file. */
+/** Minimal typing: the compiler's own types change globals. */
 interface Compiler {
   main(
     flags: readonly string[],
@@ -28,7 +28,7 @@ const OPTIONS: Options = {
   runtime: 'stub',
   noAssert: true,
   enable: ['simd'],
-  // Two pages: brackets, a piece of 64 KiB, and room behind it.
+  // Two pages: bracket stack, 64 KiB input, and a margin.
   initialMemory: 2,
   maximumMemory: 2,
 }
@@ -46,13 +46,13 @@ if (error !== null) {
 }
 const text = `// Written by \`npm run gen\` from proof.as: edit that.
 
-/** WebAssembly module, in base64. */
+/** WebAssembly module in base64. */
 export const PROOF =
   '${Buffer.from(wasm).toString('base64')}'
 `
 if (!process.argv.includes('--check')) writeFileSync(TARGET, text)
 else if (readFileSync(TARGET, 'utf8') !== text) {
-  console.error('src/protocol/json/wasm/proof.gen.ts is not fresh: npm run gen')
+  console.error('src/protocol/json/wasm/proof.gen.ts is stale, run npm run gen')
   process.exit(1)
 }
 

@@ -3,7 +3,7 @@ export { createGateway, Gateway } from './gateway/gateway.ts'
 export { RpcFailure } from './api/gateway.ts'
 export type {
   CatalogRow,
-  Connection,
+  ClientConnection,
   ConnectOptions,
   GatewayOptions,
   Inspection,

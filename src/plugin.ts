@@ -19,7 +19,7 @@ import type {
   Approval,
   ApprovalRequest,
   AuditEvent,
-  ClientFacts,
+  ClientLimits,
   Clock,
   Exchange,
   Fetch,
@@ -38,163 +38,166 @@ import type { JsonObject } from './protocol/json/json.ts'
 import type { ErrorTable } from './errors/errors.ts'
 import type { HealthTable } from './errors/health.ts'
 import type { Report } from './util/finding.ts'
-import type { PrivatePlace } from './util/private-place.ts'
+import type { PrivatePath } from './util/private-path.ts'
 
-/** State of one plugin on one exchange or session, without a bag of strings. */
+/** State of one plugin for each exchange or session. */
 export interface Slot<K, T> {
-  /** The state, made by the slot's `init` on first use. */
+  /** Returns the state; the slot's `init` creates it on first use. */
   get(owner: K): T
   set(owner: K, value: T): void
 }
 
 /** Parameter of `setup`. */
 export interface PluginApi<Options = unknown> {
-  /** The section's or `plugins.<name>.options`' value, validated against the plugin's schema. */
+  /** Its section or `plugins.<name>.options`, validated against the plugin's schema. */
   readonly options: Options
   /** The whole configuration, frozen. */
   readonly config: Config
-  /** The hooks; tapping ends when `setup` has returned. */
+  /** The hooks; tapping is possible until `setup` returns. */
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
-  /** Directory that relative paths of the configuration are relative to. */
+  /** Base of relative paths. */
   readonly directory: string
-  /** Every file that the configuration was read from, the main one first: overlays, what it extends, what `${file:}` names. */
+  /** All files of the configuration, the main one first: overlays, `extends`, and `${file:}`. */
   readonly files: readonly string[]
-  /** Places that only the gateway may see, such as its configuration, state and secrets: for no program that runs for others. */
-  readonly privatePlaces: readonly PrivatePlace[]
-  /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
+  /**
+   * Private paths of the gateway, such as configuration, state and secrets: hide them from programs that run for
+   * others.
+   */
+  readonly privatePaths: readonly PrivatePath[]
+  /** Replaces every secret of the configuration by `***`, including base64, hex and URL encodings. */
   hide(text: string): string
-  /** Hides a value from here on wherever text leaves: one that came while the gateway runs, such as a token. Of thousands the oldest are forgotten. */
-  keepSecret(value: string): void
-  /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
+  /**
+   * Adds a secret found at run time, such as a token, to those that are hidden. Beyond some thousands the oldest are
+   * dropped.
+   */
+  addSecret(value: string): void
+  /** Passes an event to `auditEvent` taps. */
   record(event: AuditEvent): void
-  /** Asks a URL that somebody else may have named, such as a server: never use the global one for those. */
+  /** Requests a URL that may be untrusted, such as one from a server. Use it instead of the global `fetch`. */
   readonly fetch: Fetch
   /**
-   * Asks the taps of `approval` for a person's decision on a call; undefined where nobody decides, and then the call must
-   * not be made. For taps of `dispatch` with `asks: true`, so that a client which thinks keeps nothing open.
+   * Asks `approval` taps for a person's decision; undefined if no tap decides, and then the call must not be made.
+   * For `dispatch` taps with `asks: true`, so that a waiting client holds no resources.
    */
-  approve(request: ApprovalRequest): Promise<Approval | undefined>
-  /** Handles for what this plugin keeps for its callers. */
+  requestApproval(request: ApprovalRequest): Promise<Approval | undefined>
+  /** Handles for data of callers in this process. */
   readonly handles: Handles
-  /** Asks the taps of `client` what is known of a client by the name that it gives itself. */
-  clientFacts(name: string): ClientFacts
-  /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
+  /** Returns the limits of a client program by its unverified name, from `clientLimits` taps. */
+  getClientLimits(name: string): ClientLimits
+  /** Ranks candidates for a query with `rank` taps; undefined if no tap ranks. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
-   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin.
-   * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
+   * Runs a control verb, such as `ps`, `upstream.restart` or a plugin's verb. Available in taps, not during setup. It
+   * has the owner's rights: authorize the caller first.
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>
-  /** Has the gateway hear a notification as if this server had sent it just now; nothing where there is no such server. */
-  upstreamSays(upstream: string, notification: Notification): void
-  /** Reads YAML that is not the gateway's, as plain data. Rejects where it is none, or has too many aliases. */
+  /** Handles a notification as if this server had sent it; ignored if the server is unknown. */
+  emitNotification(upstream: string, notification: Notification): void
+  /** Parses YAML as plain data. Rejects if it is invalid, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
   /**
-   * Name of this process among those that are one gateway to their clients, for an `HttpReply` with `at`. Undefined where it is the
-   * only one, or requests of plugins are not handed on. From taps alone; another one when the process had to take another name.
+   * Id of this replica for `HttpReply.replicaId`. Undefined without other replicas, or if plugin requests are not
+   * forwarded. Available in taps; it changes if the process must take another id.
    */
-  place(): string | undefined
-  /** Runs programs as children of the gateway. */
+  getReplicaId(): string | undefined
+  /** Runs child programs. */
   readonly programs: Programs
-  /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
+  /** State directory for the plugin's own files; it may not exist yet. Undefined if nothing is saved. */
   readonly state: string | undefined
-  /**
-   * Memory that this gateway has in common with other processes that are the same gateway: replicas.
-   * Undefined where it is one process, and so nothing need be shared. The same for as long as it serves this generation.
-   */
+  /** Store that all replicas share. Undefined for a single process. The same object while this generation runs. */
   readonly shared?: SharedStore | undefined
-  /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
+  /** State of each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
-    /** The same for a session. A modern HTTP request is a session of its own: there this state lives no longer than the request. */
+    /** State of each session. A modern HTTP request is a session of its own, so the state ends with it. */
     session<T>(init: (session: Session) => T): Slot<Session, T>
-    /** State of the whole gateway, made once: every later generation of the plugin gets the same. */
+    /** State of the gateway, created once and kept across reloads. */
     gateway<T>(init: () => T): T
   }
 }
 
-/** A plugin: a name and a setup that taps hooks. */
+/** A plugin: a name, and a setup function that taps hooks. */
 export interface Plugin<Options = unknown> {
-  /** Unique among the installed plugins; `before` and logs use it. */
+  /** Unique name; `before` and logs use it. */
   readonly name: string
-  /** First-party plugins only: the config keys that install it, and what it adds to a configuration. */
+  /** First-party plugins only: configuration keys that install it, and its additions. */
   readonly claims?: {
     /** A top-level key. */
     readonly section?: keyof Config
-    /** Keys of any upstream. */
+    /** Keys of an upstream. */
     readonly upstream?: readonly string[]
-    /** Keys of any profile. */
+    /** Keys of a profile. */
     readonly profile?: readonly string[]
-    /** True if they say how an upstream is made: with another value it is made anew. */
+    /** True if a changed value recreates the upstream. */
     readonly makesUpstreams?: boolean
-    /** Installed whatever the config says. */
+    /** True to install it with every configuration. */
     readonly always?: boolean
-    /** True if it writes down or counts what is served: a gateway that a command has for itself goes without it. */
+    /** True if it records or counts traffic: gateways of single commands omit it. */
     readonly records?: boolean
-    /** Names of upstreams and listeners that `configure` adds: rules may speak of them, and nobody else may have them. */
+    /**
+     * Names of upstreams and listeners that `configure` adds: rules may use them, configurations may not declare
+     * them.
+     */
     readonly adds?: { readonly upstreams?: readonly string[]; readonly listeners?: readonly string[] }
   }
   /**
-   * JSON Schema (draft-07) of `options`, which may stand in a section of the plugin's name; without one, anything goes. That of a
-   * first-party plugin stands under `sections` in its `schema.json`, and is compiled into the gateway.
+   * JSON Schema (draft-07) of `options`; without it any options are valid. First-party plugins have it under
+   * `sections` in `schema.json`.
    */
   readonly schema?: JsonObject
-  /** Its error codes, made with `defineErrors`; `gateway errors` shows them. */
+  /** Error codes, created with `defineErrors`; `gateway errors` lists them. */
   readonly errors?: ErrorTable
-  /** Its findings about how it does, made with `defineFindings` and added by the `health` hook. */
+  /** Health findings, created with `defineFindings` and added by the `health` hook. */
   readonly health?: HealthTable
   /**
-   * Looks at what a schema cannot say, in `validate`, `serve` and at each reload, before `setup`. Of a first-party plugin
-   * it sees any plain data, valid or not; of any other a configuration that is valid so far.
+   * Checks what a schema cannot express, before `setup`: in `validate`, `serve` and at each reload. First-party
+   * plugins get any plain data, valid or not; others a configuration that is valid so far.
    */
   check?(config: unknown, report: Report, own: CheckedOptions<Options>): void
-  /**
-   * Looks at what can be said once servers have listed their tools: `known` has those of each server whose list is known. Runs in
-   * `inspect` and `validate`; its findings are warnings.
-   */
+  /** Checks rules against the known tool lists in `inspect` and `validate`; findings are warnings. */
   checkTools?(config: unknown, known: KnownTools, report: Report): void
-  /** Its commands: `() => import('./commands.js')`, a file that exports `commands` and imports little. */
+  /** Loads its commands: `() => import('./commands.js')`, a small file that exports `commands`. */
   readonly commands?: () => Promise<{ readonly commands: PluginCommands }>
-  /** First-party plugins only: true where what it keeps in `state` is for gateways beside it too, such as that of a command. */
+  /** First-party plugins only: true if other local gateway processes share `state`. */
   readonly sharesState?: boolean
   /**
-   * First-party plugins only: files that it reads when it is set up, relative to the configuration. With `--watch` a
-   * change of one of them is a reload.
+   * First-party plugins only: files read during setup, relative to the configuration. `--watch` reloads when one
+   * changes.
    */
   reads?(config: Config): readonly string[]
-  /** Plugins that must be installed too, and are set up first. */
+  /** Plugins that must be installed, and are set up first. */
   readonly requires?: readonly string[]
-  /** True if it is set up ahead of all others, as they get what it gives: for taps of `sharedStore`. */
+  /** True to set it up before all others; for `sharedStore` taps. */
   readonly early?: boolean
-  /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */
+  /** Reads options and taps hooks. A throw or rejection stops the start. */
   setup(api: PluginApi<Options>): void | Promise<void>
 }
 
-/** Tools of each server whose list is known, ahead of what rules make of them. */
+/** Tools of each server with a known list, before any rules. */
 export type KnownTools = ReadonlyMap<
   string,
   readonly {
-    /** The server's own name for it. */
+    /** Name at the server. */
     readonly original: string
-    /** Name under which `filters` speak of it. */
+    /** Name that `filters` use. */
     readonly exposed: string
     readonly value: JsonObject
   }[]
 >
 
-/** Options that a plugin's `check` looks at, with the place and the names that it may want to point at. */
+/** Options and names for a plugin's `check`. */
 export interface CheckedOptions<Options = unknown> {
   /** Its section, or `plugins.<name>.options`. */
   readonly options: Options
-  /** Place of the options, as a JSON pointer: `/budget`, or `/plugins/budget/options`. */
+  /** JSON pointer to the options: `/budget`, or `/plugins/budget/options`. */
   readonly pointer: string
-  /** Names that its rules may speak of: those of the configuration, and those that plugins add. */
+  /** Names that rules may use, from the configuration and from plugins. */
   readonly names: { readonly upstreams: readonly string[]; readonly listeners: readonly string[] }
 }
 
-/** Gives a plugin its types without a cast. */
+/** Types a plugin without a cast. */
 export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> {
   return plugin
 }
@@ -213,7 +216,7 @@ export {
   STRANGER,
   getToken,
 } from './api/principal.ts'
-export { listProfiles, type Viewer } from './api/profile-names.ts'
+export { createProfileLookup, type ProfileViewer } from './api/profile-lookup.ts'
 export {
   defineErrors,
   describeReason,
@@ -232,9 +235,9 @@ export {
   type HealthFields,
   type HealthFinding,
   type HealthTable,
-  type Level,
+  type HealthLevel,
 } from './errors/health.ts'
-export type { PrivatePlace } from './util/private-place.ts'
+export type { PrivatePath } from './util/private-path.ts'
 export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
@@ -243,12 +246,12 @@ export { parsePointer, appendPointer } from './util/finding.ts'
 export { describeArguments } from './protocol/json/members.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
-export { BoundedMap, type Bounds } from './util/bounded-map.ts'
-export { createActiveGetter } from './util/in-force.ts'
-export { finish, runInTurns } from './util/queues.ts'
+export { BoundedMap, type BoundedMapOptions } from './util/bounded-map.ts'
+export { createActiveGetter } from './util/active-getter.ts'
+export { runToCompletion, runInSlices } from './util/queues.ts'
 export { CountedTopic, type TopicGap, type TopicOptions } from './util/storage/counted-topic.ts'
 export * from './util/storage/shared-store.ts'
-export { collectGarbage } from './util/process/resident.ts'
+export { collectGarbage } from './util/process/resident-memory.ts'
 export { FairQueue } from './util/queues.ts'
 export { TextStream } from './util/queues.ts'
 export { findProgram } from './util/find-program.ts'
@@ -268,11 +271,11 @@ export {
   type SqlRow,
 } from './util/storage/sqlite.ts'
 export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
-export { findMissingCapabilities, neutralCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, getOutcome, OUTCOMES, type Outcome } from './api/exchange.ts'
+export { findMissingCapabilities, normalizeCapabilities } from './protocol/era/capabilities.ts'
+export { hasFailed, getOutcome, OUTCOMES, type ExchangeOutcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
-export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
+export { RpcPeer, type RpcPeerLimits } from './protocol/rpc-peer.ts'
 export { LIST_CHANGES, LISTS, METHODS, getChangedKinds, type Kind } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
@@ -299,10 +302,10 @@ export type {
   AuditEvent,
   Authorizer,
   Call,
-  CarriedCall,
-  CarriedRequest,
+  WrappedCall,
+  WrappedRequest,
   ClientCertificate,
-  ClientSide,
+  ClientDescription,
   Clock,
   Config,
   CredentialHeaders,
@@ -312,15 +315,15 @@ export type {
   Exchange,
   Fetch,
   FetchOptions,
-  Figure,
+  Metric,
   Gate,
   Handles,
   HostedCall,
   HttpMethod,
   HttpReply,
   HttpRequest,
-  HttpSide,
-  Inbound,
+  HttpErrorResponse,
+  IncomingRequest,
   Listener,
   ListenerConfig,
   ListenerContext,
@@ -328,7 +331,7 @@ export type {
   Log,
   Notification,
   OutgoingRequest,
-  Patience,
+  PatienceLimit,
   Principal,
   Program,
   ProgramExit,
@@ -339,10 +342,10 @@ export type {
   Route,
   RpcError,
   RpcId,
-  Running,
-  ClientFacts,
+  RunningExchange,
+  ClientLimits,
   RunningCall,
-  ServerSide,
+  ServerDescription,
   Session,
   SessionInit,
   TextReply,
@@ -353,22 +356,17 @@ export type {
   UpstreamHttpReply,
   UpstreamHttpRequest,
   UpstreamMemory,
-  UpstreamReach,
+  UpstreamEndpoint,
   UpstreamRefusal,
   UpstreamRuntime,
   UpstreamState,
   UpstreamStatus,
   Via,
 } from './api/index.ts'
-export type {
-  CacheConfig,
-  CachePolicyConfig,
-  CacheToolConfig,
-  UpstreamCacheConfig,
-} from './config/config.gen.ts'
+export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConfig } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, Phase, PhaseTimes } from './api/explain.ts'
+export type { ExplainedCall, ExplainStep, CallPhase, PhaseTimes } from './api/explain.ts'
 export type { Stage, TapOptions } from './hooks/hook-table.ts'
 export type { NotificationContext } from './hooks/hook-taps.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

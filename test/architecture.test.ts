@@ -25,9 +25,7 @@ test('a plugin of ours keeps to its own folder', () => {
   const folder = (file: string) => file.split('/')[1]
   const wrong = sources.flatMap(({ file, imports }) =>
     imports
-      .filter(
-        ({ to }) => partOf(file) === 'plugins' && partOf(to) === 'plugins' && folder(file) !== folder(to),
-      )
+      .filter(({ to }) => partOf(file) === 'plugins' && partOf(to) === 'plugins' && folder(file) !== folder(to))
       .map(({ to }) => `${file} imports ${to}`),
   )
 
@@ -56,8 +54,7 @@ test('what is imported at run time is a dependency', () => {
   const wrong = loaded.flatMap(({ file, imports }) =>
     imports
       .filter(
-        ({ own, typeOnly, to }) =>
-          !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies),
+        ({ own, typeOnly, to }) => !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies),
       )
       .map(({ to }) => `${file} loads ${to}`),
   )
@@ -94,7 +91,7 @@ const STARTERS: ReadonlySet<string> = new Set([
   'src/processes/launch.ts',
   'src/plugin-host/failure.ts',
   'src/cli/output/browser.ts',
-  'src/cli/background/own-program.ts',
+  'src/cli/background/run-program.ts',
 ])
 
 test('child processes are started where that belongs', () => {
@@ -133,9 +130,7 @@ test('a file has at most 500 lines of code', () => {
 
 test('a function has at most 60 lines of code', () => {
   const long = sources.flatMap(({ file, functions }) =>
-    functions
-      .filter(({ lines }) => lines > 60)
-      .map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
+    functions.filter(({ lines }) => lines > 60).map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
   )
 
   assert.deepEqual(long, [])

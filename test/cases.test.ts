@@ -16,8 +16,7 @@ for (const name of readdirSync(CASES)
   describe(`${name}: ${transcript.shows}`, { concurrency: true }, () => {
     for (const clientEra of transcript.clientEras ?? BOTH) {
       for (const upstreamEra of transcript.upstreamEras ?? BOTH) {
-        test(`${clientEra} client, ${upstreamEra} upstream`, () =>
-          play(folder, transcript, clientEra, upstreamEra))
+        test(`${clientEra} client, ${upstreamEra} upstream`, () => play(folder, transcript, clientEra, upstreamEra))
       }
     }
   })

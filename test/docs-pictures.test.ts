@@ -32,9 +32,7 @@ test('the pages are those that the document names, and each has a picture', () =
 })
 
 test('every picture of the list is there, and the document shows it', () => {
-  const shown = [...read(PAGE_DOCUMENT).matchAll(/!\[[^\]]+\]\(images\/(ui-[\w-]+\.png)\)/g)].map(
-    ([, file]) => file,
-  )
+  const shown = [...read(PAGE_DOCUMENT).matchAll(/!\[[^\]]+\]\(images\/(ui-[\w-]+\.png)\)/g)].map(([, file]) => file)
   const listed = PICTURES.map(({ file }) => file).sort()
   assert.deepEqual(
     listed.filter(file => !existsSync(join(ROOT, 'docs/images', file))),

@@ -18,9 +18,7 @@ for (const document of DOCUMENTS)
   test(`the links and files that ${document} names are there`, () => {
     const text = prose(read(document))
     const links = linksOf(text).filter(link => !existsSync(join(ROOT, dirname(document), link)))
-    const files = filesOf(text).filter(
-      file => !existsSync(join(ROOT, file)) && !existsSync(join(ROOT, 'src', file)),
-    )
+    const files = filesOf(text).filter(file => !existsSync(join(ROOT, file)) && !existsSync(join(ROOT, 'src', file)))
 
     assert.deepEqual([...links, ...files], [])
   })
@@ -52,8 +50,7 @@ test('the pages that error hints and findings name exist', () => {
 
 test('what the documents in the package link to is in the package', () => {
   const packed = packedFiles()
-  const isPacked = (path: string): boolean =>
-    packed.some(file => file === path || file.startsWith(`${path}/`))
+  const isPacked = (path: string): boolean => packed.some(file => file === path || file.startsWith(`${path}/`))
   const dead = packed
     .filter(file => file.endsWith('.md'))
     .flatMap(file =>

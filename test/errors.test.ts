@@ -3,18 +3,16 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { errorsReference } from '../scripts/errors-reference.ts'
-import { allErrors } from '../src/gateway/builtins.ts'
+import { mergeErrorTables } from '../src/gateway/builtins.ts'
 import { RPC } from '../src/protocol/rpc-error.ts'
 import { thrownErrors } from './guard/thrown.ts'
 import { ROOT } from './guard/sources.ts'
 
-const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT }).filter(
-  file => !/\.gen\./.test(file),
-)
+const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT }).filter(file => !/\.gen\./.test(file))
 const texts = new Map(files.map(file => [file.replaceAll('\\', '/'), readFileSync(join(ROOT, file), 'utf8')]))
-const codes: readonly string[] = Object.keys(allErrors())
+const codes: readonly string[] = Object.keys(mergeErrorTables())
 const rows = Object.entries<{ text: string; hint: string; exit?: number; http?: number; rpc?: number }>(
-  allErrors(),
+  mergeErrorTables(),
 )
 
 test('the reference of errors is what the table says', () => {
@@ -25,9 +23,7 @@ test('the reference of errors is what the table says', () => {
 
 test('every code is used', () => {
   const used = new Set(
-    [...texts]
-      .filter(([file]) => !/^src\/errors\/table|\/errors\.ts$/.test(file))
-      .flatMap(([, text]) => codesIn(text)),
+    [...texts].filter(([file]) => !/^src\/errors\/table|\/errors\.ts$/.test(file)).flatMap(([, text]) => codesIn(text)),
   )
 
   assert.deepEqual(
@@ -38,9 +34,7 @@ test('every code is used', () => {
 
 test('every code that sources and documents name is in the table', () => {
   const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.{md,ts}'], { cwd: ROOT })
-  const named = [...texts.values(), ...documents.map(file => readFileSync(join(ROOT, file), 'utf8'))].flatMap(
-    codesIn,
-  )
+  const named = [...texts.values(), ...documents.map(file => readFileSync(join(ROOT, file), 'utf8'))].flatMap(codesIn)
 
   assert.deepEqual(
     named.filter(code => !codes.includes(code)),
@@ -59,9 +53,7 @@ test('every error is thrown with the fields that its text and hint need', () => 
 })
 
 test('text and hint are there, and the hint is a sentence', () => {
-  const wrong = rows
-    .filter(([, { text, hint }]) => text === '' || !/^\S.*[.]$/.test(hint))
-    .map(([code]) => code)
+  const wrong = rows.filter(([, { text, hint }]) => text === '' || !/^\S.*[.]$/.test(hint)).map(([code]) => code)
 
   assert.deepEqual(wrong, [])
 })
@@ -93,9 +85,7 @@ test('JSON-RPC codes are those of the protocol, or outside its range', () => {
 })
 
 test('only the protocol folder names codes of the reserved range', () => {
-  const wrong = [...texts].filter(
-    ([file, text]) => !file.startsWith('src/protocol/') && /-320\d\d\b/.test(text),
-  )
+  const wrong = [...texts].filter(([file, text]) => !file.startsWith('src/protocol/') && /-320\d\d\b/.test(text))
 
   assert.deepEqual(
     wrong.map(([file]) => file),

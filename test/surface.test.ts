@@ -30,11 +30,7 @@ test('package.json exports these entries and data, nothing else', async () => {
     default: { exports: object }
   }
 
-  assert.deepEqual(Object.keys(own.default.exports), [
-    ...Object.keys(ENTRIES),
-    './schemas/*',
-    './package.json',
-  ])
+  assert.deepEqual(Object.keys(own.default.exports), [...Object.keys(ENTRIES), './schemas/*', './package.json'])
 })
 
 // A class or constant behind `export type` is only a type to its reader.

@@ -22,5 +22,5 @@ test('approval: the call goes on where the owner wants it', async t => {
   assert.deepEqual(first.result?.content, [{ type: 'text', text: 'gone' }])
   assert.equal(second.error?.message, 'the owner said no')
   assert.deepEqual(questions, ['anonymous calls web__drop', 'anonymous calls web__drop'])
-  assert.equal(web.received('tools/call').length, 1)
+  assert.equal(web.listCalls('tools/call').length, 1)
 })

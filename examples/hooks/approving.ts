@@ -5,9 +5,9 @@ import { refuse, RPC, type Plugin } from 'tapgate/plugin'
 export const asksOwner: Plugin<{ ask(question: string): Promise<boolean> }> = {
   name: 'asks-owner',
   setup({ options, hooks }) {
-    hooks.approval.tap(async ({ name, call, changed }) => {
+    hooks.approval.tap(async ({ name, call, findChange }) => {
       const isWanted = await options.ask(`${call.exchange.principal.subject} calls ${name}`)
-      if (isWanted && changed() === undefined) return { granted: true }
+      if (isWanted && findChange() === undefined) return { granted: true }
       return { granted: false, answer: refuse(RPC.invalidRequest, 'the owner said no') }
     })
   },

@@ -37,9 +37,7 @@ export const byToken: Plugin<{ tokens: Record<string, string> }> = {
 export const strangers: Plugin = {
   name: 'strangers',
   setup({ hooks, log }) {
-    hooks.refused.tap(({ status }, { remoteAddress }) =>
-      log.warn('not let in', { status, from: remoteAddress }),
-    )
+    hooks.refused.tap(({ status }, { remoteAddress }) => log.warn('not let in', { status, from: remoteAddress }))
   },
 }
 // #endregion refused

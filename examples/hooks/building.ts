@@ -55,8 +55,7 @@ export const loopbackOnly: Plugin = {
   name: 'loopback-only',
   setup({ hooks }) {
     hooks.createListener.for('http').tap({ stage: 'trace' }, (spec, { name }): Listener | undefined => {
-      if ('host' in spec && spec.host !== '127.0.0.1')
-        throw new Error(`listener "${name}" is not on loopback`)
+      if ('host' in spec && spec.host !== '127.0.0.1') throw new Error(`listener "${name}" is not on loopback`)
       return undefined // the gateway makes it
     })
   },
@@ -75,21 +74,21 @@ export const installedOnly: Plugin = {
 }
 // #endregion starting
 
-// #region neighbours
+// #region peers
 /** Has gateways with the same key open the cursors and ids of each other. Conversations stay where they began. */
 export const sameKey: Plugin<{ key: string; place: string }> = {
   name: 'same-key',
   setup({ options: { key, place }, hooks, slot }) {
     const neighbours = slot.gateway(() => ({
-      sealing: { keys: [Buffer.from(key, 'hex')], place },
-      newId: () => `${place}_${randomBytes(24).toString('base64url')}`,
-      join: () => undefined,
-      find: () => 'here' as const,
+      sealing: { keys: [Buffer.from(key, 'hex')], replicaId: place },
+      createSessionId: () => `${place}_${randomBytes(24).toString('base64url')}`,
+      registerListener: () => undefined,
+      findPeer: () => 'here' as const,
     }))
-    hooks.neighbours.tap(() => neighbours)
+    hooks.peers.tap(() => neighbours)
   },
 }
-// #endregion neighbours
+// #endregion peers
 
 // #region authorize
 /** Signs requests with a token of a token service, and asks for another one when a server refuses it. */
@@ -121,8 +120,7 @@ export const slowCalls: Plugin<{ overMs?: number }> = {
       const began = clock.now()
       const reply = await next(call)
       const ms = clock.now() - began
-      if (ms > (options?.overMs ?? 1000))
-        log.warn('a slow call', { upstream: upstream.name, method: call.method, ms })
+      if (ms > (options?.overMs ?? 1000)) log.warn('a slow call', { upstream: upstream.name, method: call.method, ms })
       return reply
     })
   },

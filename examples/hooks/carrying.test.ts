@@ -12,7 +12,7 @@ test('unwrap: a call that carries another one becomes that one', async t => {
   const { result } = await client.request('tools/call', { name: 'run', arguments: args })
 
   assert.deepEqual(result?.content, [{ type: 'text', text: 'got 1' }])
-  assert.equal(web.received('tools/call')[0]?.params?.name, 'add')
+  assert.equal(web.listCalls('tools/call')[0]?.params?.name, 'add')
 })
 
 test('unwrap: a call that carries a request of another method becomes that one', async t => {
@@ -23,7 +23,7 @@ test('unwrap: a call that carries a request of another method becomes that one',
   const { result } = await client.request('tools/call', { name: 'open', arguments: { uri: 'memo://one' } })
 
   assert.match(JSON.stringify(result?.content), /one/)
-  assert.equal(web.received('resources/read')[0]?.params?.uri, 'memo://one')
+  assert.equal(web.listCalls('resources/read')[0]?.params?.uri, 'memo://one')
 })
 
 test('callTool: a request calls tools of its caller, and each call is one of its own', async t => {
@@ -36,7 +36,7 @@ test('callTool: a request calls tools of its caller, and each call is one of its
   const { result } = await client.request('tools/call', { name: 'all', arguments: args })
 
   assert.match(JSON.stringify(result?.content), /first.*Unknown tool: web__two.*Unknown tool: all/)
-  assert.equal(web.received('tools/call').length, 1)
+  assert.equal(web.listCalls('tools/call').length, 1)
 })
 
 test('rank: a search hears what the plugin thinks of the order', async t => {

@@ -22,7 +22,7 @@ export const open: Plugin<never> = {
     hooks.unwrap.tap({ methods: ['tools/call'] }, ({ params }) => {
       if (params?.name !== 'open' || !isObject(params.arguments)) return undefined
       const { uri } = params.arguments
-      return { method: 'resources/read', params: { uri }, answered: textOfResource }
+      return { method: 'resources/read', params: { uri }, convertAnswer: textOfResource }
     })
   },
 }
@@ -52,9 +52,7 @@ export const all: Plugin<never> = {
       const { name, arguments: args } = exchange.params ?? {}
       if (name !== 'all' || !isObject(args) || !Array.isArray(args.tools)) return undefined
       const answers = await Promise.all(args.tools.map(tool => exchange.callTool(String(tool), {})))
-      const texts = answers.map(one =>
-        'error' in one ? one.error.message : 'result' in one ? one.result.value() : '',
-      )
+      const texts = answers.map(one => ('error' in one ? one.error.message : 'result' in one ? one.result.value() : ''))
       return answer({ content: [{ type: 'text', text: JSON.stringify(texts) }] })
     })
   },

@@ -8,7 +8,7 @@ export const icons: Plugin = {
     hooks.control.for('icon.of').tap(async ({ upstream, icon }) => {
       const spec = config.upstreams[String(upstream)]
       if (spec === undefined || !('url' in spec)) throw new Error('there is no such server with an address')
-      const reply = await fetch(String(icon), { namedBy: spec.url, withinMs: 2000 })
+      const reply = await fetch(String(icon), { namedBy: spec.url, timeoutMs: 2000 })
       return { status: reply.status, type: reply.headers.get('content-type') }
     })
   },

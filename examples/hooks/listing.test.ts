@@ -25,7 +25,7 @@ test('listing: one client is shown short names, and calls tools by them', async 
 
   assert.equal(error?.message, 'Unknown tool: web__dro')
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     ['drop'],
   )
 })
@@ -44,5 +44,5 @@ test('choice: a client that says so in its URL is shown short texts, and a wrong
   assert.equal(await textOf('?other=1'), 'Searches the web. It takes long.')
   const refused = await fetch(`${gateway.url}?texts=long`, { method: 'POST', body: '{}' })
   assert.equal(refused.status, 400)
-  assert.match(await refused.text(), /\\"texts\\" of the URL may be \\"short\\"/)
+  assert.match(await refused.text(), /texts\\".* may be \\"short\\"/)
 })

@@ -90,14 +90,12 @@ export const callBudget: Plugin<{ limit: number }> = {
   setup({ options: { limit }, hooks }) {
     let spent = 0
     hooks.settled.tap({ methods: ['tools/call'] }, () => void spent++)
-    hooks.health.tap(findings =>
-      spent < limit ? undefined : [...findings, found('budget-spent', { spent, limit })],
-    )
+    hooks.health.tap(findings => (spent < limit ? undefined : [...findings, found('budget-spent', { spent, limit })]))
   },
 }
 // #endregion health
 
-// #region figures
+// #region metrics
 /** Counts tool calls, for `/metrics`. */
 export const toolCalls: Plugin = {
   name: 'tool-calls',
@@ -105,10 +103,10 @@ export const toolCalls: Plugin = {
     let value = 0
     hooks.settled.tap({ methods: ['tools/call'] }, () => void value++)
     const figure = { name: 'tapgate_tool_calls', type: 'counter', help: 'Calls of tools.' } as const
-    hooks.figures.tap(figures => [...figures, { ...figure, samples: [{ suffix: '_total', value }] }])
+    hooks.metrics.tap(figures => [...figures, { ...figure, samples: [{ suffix: '_total', value }] }])
   },
 }
-// #endregion figures
+// #endregion metrics
 
 // #region control
 /** Adds the verb `greeting.say`, for the owner of a gateway that runs. */
@@ -120,15 +118,15 @@ export const greeting: Plugin = {
 }
 // #endregion control
 
-// #region recorded
+// #region auditEvent
 /** Keeps what an audit should have beside calls: questions to clients, permissions, commands of the owner. */
 export const journal: Plugin<{ write(line: string): void }> = {
   name: 'journal',
   setup({ options, hooks }) {
-    hooks.recorded.tap(({ kind, name, outcome }) => options.write(`${kind} ${name}: ${outcome}`))
+    hooks.auditEvent.tap(({ kind, name, outcome }) => options.write(`${kind} ${name}: ${outcome}`))
   },
 }
-// #endregion recorded
+// #endregion auditEvent
 
 // #region explain
 /** Switches a tool off, and says so to whoever asks what would come of a call. */
@@ -140,24 +138,21 @@ export const switchedOff: Plugin<{ tool: string }> = {
     )
     hooks.explain.tap((steps, { exchange }) => {
       if (exchange.params?.name !== options.tool) return undefined
-      return [
-        ...steps,
-        { by: 'switched-off', at: 'request', does: 'refuses', text: 'the tool is switched off' },
-      ]
+      return [...steps, { by: 'switched-off', at: 'request', does: 'refuses', text: 'the tool is switched off' }]
     })
   },
 }
 // #endregion explain
 
-// #region callerNamed
+// #region resolveCaller
 /** Lets the owner ask in the name of somebody: `gateway explain search --as person:ann`. */
 export const people: Plugin<{ names: string[] }> = {
   name: 'people',
   setup({ options, hooks }) {
-    hooks.callerNamed.tap(name => {
+    hooks.resolveCaller.tap(name => {
       const subject = options.names.find(one => name === `person:${one}`)
       return subject === undefined ? undefined : { issuer: 'people', client: '', subject, scopes: [] }
     })
   },
 }
-// #endregion callerNamed
+// #endregion resolveCaller

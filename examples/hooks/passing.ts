@@ -72,9 +72,7 @@ export const readOnly: Plugin = {
   setup({ hooks }) {
     hooks.catalog.tap((entries, { kind }) => {
       if (kind !== 'tools') return undefined
-      return entries.filter(
-        ({ value }) => (value.annotations as { readOnlyHint?: boolean } | undefined)?.readOnlyHint,
-      )
+      return entries.filter(({ value }) => (value.annotations as { readOnlyHint?: boolean } | undefined)?.readOnlyHint)
     })
   },
 }
@@ -124,9 +122,7 @@ export const quiet: Plugin = {
 export const fixedRoots: Plugin = {
   name: 'fixed-roots',
   setup({ hooks }) {
-    hooks.clientRequest.tap({ methods: ['roots/list'] }, () =>
-      answer({ roots: [{ uri: 'file:///srv/project' }] }),
-    )
+    hooks.clientRequest.tap({ methods: ['roots/list'] }, () => answer({ roots: [{ uri: 'file:///srv/project' }] }))
   },
 }
 // #endregion clientRequest

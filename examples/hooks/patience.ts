@@ -1,14 +1,14 @@
 import { answer, type Plugin, type RunningCall } from 'tapgate/plugin'
 
-// #region client
+// #region clientLimits
 /** Knows how long a client of the house waits for an answer, for `shape.patience: client`. */
 export const ownClients: Plugin = {
   name: 'own-clients',
   setup({ hooks }) {
-    hooks.client.tap((known, name) => (name === 'our-agent' ? { ...known, patienceMs: 20 } : undefined))
+    hooks.clientLimits.tap((known, name) => (name === 'our-agent' ? { ...known, timeoutMs: 20 } : undefined))
   },
 }
-// #endregion client
+// #endregion clientLimits
 
 // #region patience
 /** Answers a call that takes longer than a second, and says its outcome to whoever calls the tool once more. */
@@ -23,7 +23,7 @@ export const inBackground: Plugin<{ ms?: number }> = {
     )
     hooks.patience.tap({ methods: ['tools/call'] }, (_known, { exchange: { principal, params } }) => ({
       ms: options?.ms ?? 1000,
-      goesOn(call) {
+      createAnswer(call) {
         running.set(keyOf(principal.subject, params?.name), call)
         return answer({ content: [{ type: 'text', text: 'it goes on: call it again' }] })
       },

@@ -29,7 +29,7 @@ export const callsOfADay: Plugin<{ calls: number }> = {
       const isAllowed =
         shared === undefined
           ? countHere(key) // one process alone: it need not ask anybody
-          : (await shared.count(key, { by: 1, most: calls, ms: DAY_MS })).got === 1
+          : (await shared.addToCounter(key, { delta: 1, max: calls, expiresInMs: DAY_MS })).added === 1
       return isAllowed ? undefined : refuse(RPC.internal, 'come back tomorrow')
     })
   },

@@ -36,5 +36,5 @@ test('the server of the example needs a login, and answers after it', async t =>
     if (result !== undefined) return assert.match(JSON.stringify(result), /nothing was noted yet/)
     await pause(50)
   }
-  assert.fail('it needs a login still')
+  assert.fail('login still required')
 })

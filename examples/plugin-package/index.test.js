@@ -16,7 +16,7 @@ test('the call after the last one is refused, with the code of the plugin', asyn
 
   assert.equal(error.code, -31001)
   assert.equal(error.data.code, 'BUDGET_SPENT')
-  assert.equal(web.received('tools/call').length, 1)
+  assert.equal(web.listCalls('tools/call').length, 1)
 })
 // #endregion budget
 

@@ -10,22 +10,25 @@ import {
   parseDuration,
   estimateTokens,
 } from '../../src/plugin.ts'
-import type { KeptCall, UsageRow, CallFilter } from './read.ts'
+import type { StoredCall, UsageRow, CallFilter } from './queries.ts'
 
-type Options = NonNullable<Config['activity']>
+type ActivityOptions = NonNullable<Config['activity']>
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 10_000
 const FOLLOW_MS = 1000
 const PAGES = 100
 
-const SINCE: CommandFlag = { value: '<time>', summary: 'Since so long ago, such as 1h or 2d, or a date.' }
+const SINCE: CommandFlag = {
+  value: '<time>',
+  summary: 'Start time: a duration before now such as 1h or 2d, or a date.',
+}
 
 export const commands: PluginCommands = {
   activity: {
-    summary: 'Show the calls of the last days.',
+    summary: 'Show recent calls.',
     description:
-      'Reads the file of `activity`; a gateway that runs writes what it has first. The newest calls are shown, the newest last.',
+      'Reads the activity database; a running gateway first writes its pending records. Prints the newest calls, oldest first.',
     examples: [
       'gateway activity',
       'gateway activity --tool "files__*" --failed --since 1d',
@@ -33,56 +36,59 @@ export const commands: PluginCommands = {
     ],
     gateway: 'running',
     flags: {
-      follow: { type: 'boolean', char: 'f', summary: 'Go on with those that come.' },
-      tool: { value: '<name>', summary: 'Of this tool; * stands for anything.' },
-      principal: { value: '<subject>', summary: 'Of this caller.' },
-      failed: { type: 'boolean', summary: 'Those that failed or were refused.' },
+      follow: { type: 'boolean', char: 'f', summary: 'Keep printing new calls.' },
+      tool: { value: '<name>', summary: 'Tool name; * is a wildcard.' },
+      principal: { value: '<subject>', summary: 'Subject of the caller.' },
+      failed: { type: 'boolean', summary: 'Only failed or refused calls.' },
       since: SINCE,
-      limit: { value: '<number>', summary: `How many; default ${DEFAULT_LIMIT}.` },
+      limit: { value: '<number>', summary: `Number of calls; default ${DEFAULT_LIMIT}.` },
     },
     async run(call) {
-      const path = await fileFor(call)
-      const wanted = wantedIn(call)
-      await flush(call)
-      const { callsIn } = await import('./read.ts')
-      const calls = callsIn(path, wanted).reverse()
-      if (calls.length === 0) await checkTool(wanted.tool, path, call)
+      const path = await resolveActivityFile(call)
+      const wanted = parseFilter(call)
+      await flushGateway(call)
+      const { queryCalls } = await import('./queries.ts')
+      const calls = queryCalls(path, wanted).reverse()
+      if (calls.length === 0) await checkToolName(wanted.tool, path, call)
       if (call.flags.follow !== true)
-        return call.print({ calls: calls.map(shown) }, () => callLines(calls, call))
-      await follow(calls, call, after => callsIn(path, { ...wanted, after, limit: MAX_LIMIT }))
+        return call.print({ calls: calls.map(formatCallJson) }, () => formatCalls(calls, call))
+      await followCalls(calls, call, after => queryCalls(path, { ...wanted, after, limit: MAX_LIMIT }))
     },
   },
   usage: {
-    summary: 'Show how much each tool is used, what that costs in tokens, and which tools nobody calls.',
-    description:
-      'Tokens are estimated from bytes. Which tools are never called is known where the gateway runs.',
+    summary: 'Show tool usage, estimated tokens, and unused tools.',
+    description: 'Tokens are estimated from bytes. Unused tools are only known if the gateway is running.',
     examples: ['gateway usage', 'gateway usage --since 1d --json'],
     gateway: 'running',
     flags: { since: SINCE },
     async run(call) {
-      const path = await fileFor(call)
-      const listed = await flush(call, listTools)
-      const { usageIn } = await import('./read.ts')
-      const tools = usageIn(path, sinceOf(call.flags.since) ?? 0)
+      const path = await resolveActivityFile(call)
+      const listed = await flushGateway(call, listTools)
+      const { queryUsage } = await import('./queries.ts')
+      const tools = queryUsage(path, parseSince(call.flags.since) ?? 0)
       const called = new Set(tools.map(({ name }) => name))
-      const never = listed?.filter(name => !called.has(name))
-      const rows = tools.map(row => ({ ...row, tokens: tokens(row), last: new Date(row.last).toISOString() }))
-      call.print({ tools: rows, ...(never === undefined ? {} : { never }) }, () =>
-        usageLines(tools, never, call),
+      const uncalled = listed?.filter(name => !called.has(name))
+      const rows = tools.map(row => ({
+        ...row,
+        tokens: estimateCallTokens(row),
+        last: new Date(row.last).toISOString(),
+      }))
+      call.print({ tools: rows, ...(uncalled === undefined ? {} : { never: uncalled }) }, () =>
+        formatUsage(tools, uncalled, call),
       )
     },
   },
 }
 
-async function fileFor(call: CommandCall): Promise<string> {
+async function resolveActivityFile(call: CommandCall): Promise<string> {
   const { options, directory } = await call.load()
   if (!isObject(options)) throw gatewayError('GW_NOT_CONFIGURED', { keys: 'activity' })
-  const { fileOf } = await import('./place.ts')
-  return fileOf(options as unknown as Options, directory)
+  const { resolveDatabasePath } = await import('./database-path.ts')
+  return resolveDatabasePath(options as unknown as ActivityOptions, directory)
 }
 
-/** Has a gateway that runs write what it has, and asks it something more. Undefined where none runs. */
-async function flush<T>(
+/** Makes a running gateway write its pending records, then runs `more`. Returns undefined if no gateway runs. */
+async function flushGateway<T>(
   { withGateway }: CommandCall,
   more?: (ask: (verb: string, params?: JsonObject) => Promise<JsonObject>) => Promise<T>,
 ): Promise<T | undefined> {
@@ -97,10 +103,10 @@ async function flush<T>(
   }
 }
 
-/** No gateway runs, or one that has been told of `activity` since. */
+/** No running gateway, or one that started without `activity`. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['GW_NO_GATEWAY', 'GW_VERB_UNKNOWN'])
 
-/** The names of all tools, as nobody in particular sees them. */
+/** Lists all tool names of the gateway. */
 async function listTools(ask: (verb: string, params?: JsonObject) => Promise<JsonObject>): Promise<string[]> {
   const names: string[] = []
   let cursor: unknown
@@ -115,13 +121,13 @@ async function listTools(ask: (verb: string, params?: JsonObject) => Promise<Jso
   return names
 }
 
-/** Refuses the name of a tool that was never called and that the gateway has not; a pattern may fit nothing. */
-async function checkTool(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
+/** Rejects a tool name that was never called and is not offered; patterns may match nothing. */
+async function checkToolName(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
   if (tool === undefined || /[*?[]/.test(tool)) return
-  const { namesIn } = await import('./read.ts')
-  const called = namesIn(path)
+  const { queryNames } = await import('./queries.ts')
+  const called = queryNames(path)
   if (called.includes(tool)) return
-  const listed = await flush(call, listTools)
+  const listed = await flushGateway(call, listTools)
   if (listed === undefined || listed.includes(tool)) return
   throw gatewayError('GW_TOOL_UNKNOWN', {
     tool,
@@ -129,7 +135,7 @@ async function checkTool(tool: string | undefined, path: string, call: CommandCa
   })
 }
 
-function wantedIn({ flags }: CommandCall): CallFilter {
+function parseFilter({ flags }: CommandCall): CallFilter {
   const limit = flags.limit === undefined ? DEFAULT_LIMIT : Number(flags.limit)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
     throw gatewayError('GW_USAGE', { what: `--limit must be a number from 1 to ${MAX_LIMIT}` })
@@ -137,13 +143,13 @@ function wantedIn({ flags }: CommandCall): CallFilter {
     tool: flags.tool as string | undefined,
     principal: flags.principal as string | undefined,
     failed: flags.failed === true,
-    since: sinceOf(flags.since),
+    since: parseSince(flags.since),
     limit,
   }
 }
 
-/** `2d` ago, or a date. */
-function sinceOf(flag: CommandCall['flags'][string]): number | undefined {
+/** Parses a duration such as `2d`, or a date. */
+function parseSince(flag: CommandCall['flags'][string]): number | undefined {
   if (typeof flag !== 'string') return undefined
   const date = Date.parse(flag)
   try {
@@ -156,46 +162,46 @@ function sinceOf(flag: CommandCall['flags'][string]): number | undefined {
   }
 }
 
-async function follow(
-  first: readonly KeptCall[],
+async function followCalls(
+  first: readonly StoredCall[],
   call: CommandCall,
-  next: (after: number) => KeptCall[],
+  next: (after: number) => StoredCall[],
 ): Promise<void> {
   let isOver = false
   const leave = call.onInterrupt(() => (isOver = true))
   let last = 0
-  const show = (calls: readonly KeptCall[]): void => {
+  const printCalls = (calls: readonly StoredCall[]): void => {
     for (const one of calls) {
-      call.printNext(shown(one), () => callLines([one], call))
+      call.printNext(formatCallJson(one), () => formatCalls([one], call))
       last = one.id
     }
   }
-  show(first)
+  printCalls(first)
   while (!isOver) {
     await new Promise(resolve => setTimeout(resolve, FOLLOW_MS))
-    await flush(call)
-    show(next(last))
+    await flushGateway(call)
+    printCalls(next(last))
   }
   leave()
 }
 
-/** A call for programs: without what is empty. */
-function shown({ at, principal, scopes, shape, args, times, ...call }: KeptCall): JsonObject {
+/** Formats a call as JSON, without empty members. */
+function formatCallJson({ at, principal, scopes, shape, args, times, ...call }: StoredCall): JsonObject {
   const all = {
     ...call,
     time: new Date(at).toISOString(),
-    principal: callerText(principal),
+    principal: formatCaller(principal),
     scopes: scopes === '' ? '' : scopes.split(' '),
-    shape: jsonIn(shape),
-    arguments: jsonIn(args),
-    timing: jsonIn(times ?? ''),
+    shape: tryParseJson(shape),
+    arguments: tryParseJson(args),
+    timing: tryParseJson(times ?? ''),
   }
   return Object.fromEntries(
     Object.entries(all).filter(([key, value]) => value !== '' && (key !== 'code' || value !== 0)),
   )
 }
 
-function jsonIn(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return text === '' ? '' : JSON.parse(text)
   } catch {
@@ -203,19 +209,19 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function callerText(principal: string): string {
-  const parts = jsonIn(principal)
+function formatCaller(principal: string): string {
+  const parts = tryParseJson(principal)
   return Array.isArray(parts) ? String(parts[2]) : principal
 }
 
-function callLines(calls: readonly KeptCall[], { table, out }: CommandCall): string[] {
+function formatCalls(calls: readonly StoredCall[], { table, out }: CommandCall): string[] {
   if (calls.length === 0) return [out.paint('dim', 'no calls')]
   return table(
     calls.map(({ at, outcome, ms, principal, client, name, upstream, bytesIn, bytesOut, code }) => [
       out.paint('dim', new Date(at).toISOString().replace('T', ' ').slice(0, 19)),
       out.paint(outcome === 'ok' ? 'green' : 'red', code === 0 ? outcome : `${outcome} ${code}`),
       `${Math.round(ms)} ms`,
-      toOneLine(callerText(principal)),
+      toOneLine(formatCaller(principal)),
       toOneLine(client),
       toOneLine(name),
       toOneLine(upstream),
@@ -224,15 +230,15 @@ function callLines(calls: readonly KeptCall[], { table, out }: CommandCall): str
   )
 }
 
-function sizeText(bytes: number): string {
+function formatSize(bytes: number): string {
   return bytes < 1024 ? `${bytes} B` : formatBytes(bytes)
 }
 
-function tokens({ bytesIn, bytesOut }: Pick<UsageRow, 'bytesIn' | 'bytesOut'>): number {
+function estimateCallTokens({ bytesIn, bytesOut }: Pick<UsageRow, 'bytesIn' | 'bytesOut'>): number {
   return estimateTokens(bytesIn + bytesOut)
 }
 
-function usageLines(
+function formatUsage(
   rows: readonly UsageRow[],
   never: readonly string[] | undefined,
   { table, out }: CommandCall,
@@ -245,9 +251,9 @@ function usageLines(
     String(row.calls),
     String(row.failures),
     String(row.callers),
-    sizeText(row.bytesIn),
-    sizeText(row.bytesOut),
-    String(tokens(row)),
+    formatSize(row.bytesIn),
+    formatSize(row.bytesOut),
+    String(estimateCallTokens(row)),
     `${Math.round(row.ms)} ms`,
     `${formatDuration(Date.now() - row.last)} ago`,
   ])

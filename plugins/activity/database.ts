@@ -3,13 +3,13 @@ import { dirname } from 'node:path'
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync } from '../../src/plugin.ts'
-import type { CallRecord } from './records.ts'
+import type { CallRecord } from './call-record.ts'
 
-/** Form of the table; a file of another form is set aside, but for the one before, which lacks a column. */
+/** Schema version. Files with other versions are set aside, except the previous one, which only lacks a column. */
 const FORM = 2
 const BEFORE = 1
 const PAGE_BYTES = 4096
-/** Part of the calls that goes when the file is full. */
+/** Fraction of calls that is deleted when the file is full (1/n). */
 const PART = 10
 
 const COLUMNS = [
@@ -41,14 +41,14 @@ const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTE
   args TEXT NOT NULL, times TEXT NOT NULL DEFAULT '');
   CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
 
-/** Bounds of the file. */
-export interface Bounds {
+/** Retention limits. */
+export interface ActivityLimits {
   readonly keepMs: number
   readonly maxCalls: number
   readonly maxBytes: number
 }
 
-/** The file as a process writes to it. Nobody waits for another process: what is locked is tried again later. */
+/** Database handle for writing. Fails on locks instead of waiting; the writer retries later. */
 export class ActivityDatabase {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
@@ -59,13 +59,13 @@ export class ActivityDatabase {
       PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
     if (form !== 0 && form !== BEFORE && form !== FORM)
-      throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
-    if (form !== FORM) become(database)
+      throw new Error(`the file has schema version ${String(form)}, expected ${FORM}`)
+    if (form !== FORM) migrateTable(database)
     const marks = COLUMNS.map(() => '?').join(', ')
     this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
   }
 
-  /** Writes records in one transaction, all or none. */
+  /** Inserts records in one transaction. */
   write(records: readonly CallRecord[]): void {
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -77,16 +77,15 @@ export class ActivityDatabase {
     }
   }
 
-  /** Lets go what is too old, or too much. */
-  prune({ keepMs, maxCalls }: Bounds, now: number): void {
+  /** Deletes records that exceed the age or count limit. */
+  prune({ keepMs, maxCalls }: ActivityLimits, now: number): void {
     this.#database.prepare('DELETE FROM calls WHERE at < ?').run(now - keepMs)
     this.#database.prepare('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)').run(maxCalls)
   }
 
-  /** Lets go the oldest part, as the file is full. */
-  makeRoom(): void {
-    const { first, last } =
-      this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
+  /** Deletes the oldest tenth when the file is full. */
+  pruneOldest(): void {
+    const { first, last } = this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
     const part = Math.ceil((Number(last ?? 0) - Number(first ?? 0) + 1) / PART)
     this.#database.prepare('DELETE FROM calls WHERE id < ?').run(Number(first ?? 0) + part)
   }
@@ -96,10 +95,10 @@ export class ActivityDatabase {
   }
 }
 
-/** Opens the file to write, for its owner alone. */
-export function openToWrite(path: string, maxBytes: number): ActivityDatabase {
+/** Opens the database for writing, readable only by its owner. */
+export function openActivityDatabase(path: string, maxBytes: number): ActivityDatabase {
   makeDirectorySync(dirname(path), 0o700)
-  // SQLite would make it with the rights of everything else.
+  // SQLite would create the file with default permissions.
   closeSync(openSync(path, 'a', 0o600))
   const database = new DatabaseSync(path)
   try {
@@ -110,18 +109,18 @@ export function openToWrite(path: string, maxBytes: number): ActivityDatabase {
   }
 }
 
-/** Tells what SQLite said no to: another process writes, the file is full, or it is no such file. */
-export function troubleOf(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
+/** Classifies a SQLite error. */
+export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
   const code = (error as { errcode?: unknown }).errcode
   const primary = typeof code === 'number' ? code & 0xff : undefined
   if (primary === 5 || primary === 6) return 'busy'
   if (primary === 13) return 'full'
   if (primary === 11 || primary === 26) return 'damaged'
-  return error instanceof Error && error.message.startsWith('the file has form') ? 'damaged' : 'other'
+  return error instanceof Error && error.message.startsWith('the file has schema version') ? 'damaged' : 'other'
 }
 
-/** Makes the table, or gives it what it lacks. Another process may have done so meanwhile. */
-function become(database: DatabaseSync): void {
+/** Creates or upgrades the table; another process may do the same concurrently. */
+function migrateTable(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE')
   try {
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}

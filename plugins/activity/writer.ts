@@ -1,48 +1,47 @@
 import { renameSync } from 'node:fs'
-import type { Clock, Figure, Log } from '../../src/plugin.ts'
+import type { Clock, Metric, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
-import type { ActivityDatabase, Bounds } from './database.ts'
-import { openToWrite, troubleOf } from './database.ts'
-import type { CallRecord } from './records.ts'
+import type { ActivityDatabase, ActivityLimits } from './database.ts'
+import { openActivityDatabase, classifyError } from './database.ts'
+import type { CallRecord } from './call-record.ts'
 
-/** Records that wait; what comes beyond them is dropped and counted. */
+/** Queue limit; further records are dropped and counted. */
 const MAX_WAITING = 10_000
-/** Records of one transaction: it holds up everything else for as long as it takes. */
+/** Records per transaction: a write blocks the event loop. */
 const MAX_BATCH = 250
 const PRUNE_MS = 60_000
-/** Times that a tenth of a full file goes, before it is given up. */
+/** Prune attempts on a full file before giving up. */
 const MAX_ATTEMPTS = 20
-/** After a failure that is not over in a moment. */
+/** Delay after a persistent failure. */
 const RETRY_MS = 30_000
 
-/** Numbers of calls by what became of their record; they go on through reloads. */
-export class RecordCounts {
+/** Counts written and dropped records; survives reloads. */
+export class RecordCounters {
   written = 0
   dropped = 0
 
-  figures(): Figure[] {
+  figures(): Metric[] {
     const samples = Object.entries({ written: this.written, dropped: this.dropped })
     return [
       {
         name: 'tapgate_activity_records',
         type: 'counter',
-        help: 'Calls by what became of their record: written, or dropped as the file could not be written.',
+        help: 'Activity records by result: written, or dropped because of a write failure.',
         samples: samples.map(([outcome, value]) => ({ suffix: '_total', labels: { outcome }, value })),
       },
     ]
   }
 }
 
-/** Place of the file, and its bounds. */
-interface WriterSettings extends Bounds {
+interface WriterSettings extends ActivityLimits {
   readonly path: string
   readonly everyMs: number
 }
 
-/** Writes records in batches, behind the back of calls. A file that is locked, full or damaged hurts none of them. */
-export class Writer {
+/** Writes records in background batches. A locked, full or damaged file never affects calls. */
+export class ActivityWriter {
   readonly #settings: WriterSettings
-  readonly #counts: RecordCounts
+  readonly #counts: RecordCounters
   readonly #clock: Clock
   readonly #log: Log
   #waiting: CallRecord[] = []
@@ -52,7 +51,7 @@ export class Writer {
   #isFailing = false
   #isClosed = false
 
-  constructor(settings: WriterSettings, counts: RecordCounts, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(settings: WriterSettings, counts: RecordCounters, { clock, log }: { clock: Clock; log: Log }) {
     this.#settings = settings
     this.#counts = counts
     this.#clock = clock
@@ -68,11 +67,11 @@ export class Writer {
     this.#stopTimer ??= this.#clock.after(this.#settings.everyMs, () => this.#tick())
   }
 
-  /** Writes all that waits, as far as that works; says how much it wrote. */
+  /** Writes pending records as far as possible; returns the number written. */
   flush(): number {
     let written = 0
     while (this.#waiting.length > 0) {
-      const count = this.#writeSome()
+      const count = this.#writeBatch()
       if (count === 0) break
       written += count
     }
@@ -88,69 +87,69 @@ export class Writer {
     this.#closeFile()
   }
 
-  /** A part at a time, so that calls go on between. */
+  /** Writes one batch per tick so that calls can run in between. */
   #tick(): void {
     this.#stopTimer = undefined
     if (this.#isClosed) return
-    const written = this.#writeSome()
+    const written = this.#writeBatch()
     if (this.#waiting.length === 0) return
     const pause = written > 0 ? 0 : this.#isFailing ? RETRY_MS : this.#settings.everyMs
     this.#stopTimer ??= this.#clock.after(pause, () => this.#tick())
   }
 
-  #writeSome(): number {
+  #writeBatch(): number {
     const some = this.#waiting.slice(0, MAX_BATCH)
     try {
-      this.#database ??= this.#open()
-      this.#write(some, this.#database)
+      this.#database ??= this.#openFile()
+      this.#insertBatch(some, this.#database)
     } catch (error) {
-      this.#failed(error)
+      this.#reportFailure(error)
       return 0
     }
     this.#waiting.splice(0, some.length)
     this.#counts.written += some.length
-    if (this.#isFailing) this.#log.info('activity is written again')
+    if (this.#isFailing) this.#log.info('activity recording resumed')
     this.#isFailing = false
     return some.length
   }
 
-  #write(some: readonly CallRecord[], database: ActivityDatabase): void {
+  #insertBatch(some: readonly CallRecord[], database: ActivityDatabase): void {
     const now = this.#clock.now()
     if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
     this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
-    for (let tries = 0; !isWritten(some, database); tries++) {
-      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full, and has nothing old that could go')
-      database.makeRoom()
+    for (let tries = 0; !tryInsert(some, database); tries++) {
+      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full and contains no deletable records')
+      database.pruneOldest()
     }
   }
 
-  #open(): ActivityDatabase {
+  #openFile(): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     try {
-      return openToWrite(path, maxBytes)
+      return openActivityDatabase(path, maxBytes)
     } catch (error) {
-      if (troubleOf(error) !== 'damaged') throw error
-      return this.#anew(error)
+      if (classifyError(error) !== 'damaged') throw error
+      return this.#recreateFile(error)
     }
   }
 
-  /** Sets a file that cannot be read aside, for its owner to look at; the one that was set aside before goes. */
-  #anew(error: unknown): ActivityDatabase {
+  /** Moves an unreadable file aside for inspection, replacing an earlier one. */
+  #recreateFile(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
-    this.#log.warn('the activity file is damaged, and is begun anew', {
+    this.#log.warn('the activity file is damaged; starting a new one', {
       reason: getErrorMessage(error),
       kept: `${path}.damaged`,
     })
     renameSync(path, `${path}.damaged`)
-    return openToWrite(path, maxBytes)
+    return openActivityDatabase(path, maxBytes)
   }
 
-  #failed(error: unknown): void {
-    const trouble = troubleOf(error)
+  #reportFailure(error: unknown): void {
+    const trouble = classifyError(error)
     if (trouble === 'busy') return
-    // The file is opened again later: damage that came while it was open is found then.
+    // Reopening detects damage that occurred while the file was open.
     this.#closeFile()
-    if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: getErrorMessage(error) })
+    if (!this.#isFailing) this.#log.warn('cannot write activity', { reason: getErrorMessage(error) })
     this.#isFailing = true
   }
 
@@ -158,19 +157,19 @@ export class Writer {
     try {
       this.#database?.close()
     } catch {
-      // A file that is damaged may not close, either.
+      // Closing a damaged file may fail too.
     }
     this.#database = undefined
   }
 }
 
-/** False where the file is full. */
-function isWritten(some: readonly CallRecord[], database: ActivityDatabase): boolean {
+/** Returns false if the file is full. */
+function tryInsert(some: readonly CallRecord[], database: ActivityDatabase): boolean {
   try {
     database.write(some)
     return true
   } catch (error) {
-    if (troubleOf(error) === 'full') return false
+    if (classifyError(error) === 'full') return false
     throw error
   }
 }

@@ -6,113 +6,102 @@ import type {
   JsonObject,
   PluginCommands,
 } from '../../src/plugin.ts'
-import {
-  gatewayError,
-  GatewayError,
-  isObject,
-  filterObjects,
-  toOneLine,
-  sanitizeText,
-} from '../../src/plugin.ts'
+import { gatewayError, GatewayError, isObject, filterObjects, toOneLine, sanitizeText } from '../../src/plugin.ts'
 
-type Printing = Pick<CommandCall, 'out' | 'table'>
+type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
 
-/** The agents as people read them: a line for each, and below it why it is not well, or what it can do. */
-export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
+/** Formats agents as text: one line each, followed by the problem or the capabilities. */
+export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps): string[] {
   const rows = filterObjects(agents)
   if (rows.length === 0) return ['no agents']
   const head = ['agent', 'health', 'running', 'waiting', 'capabilities'].map(text => out.paint('dim', text))
-  const [first = '', ...lines] = table([head, ...rows.map(row => cells(row, out))])
-  return [first, ...lines.flatMap((line, at) => [line, ...about(rows[at] ?? {})])]
+  const [first = '', ...lines] = table([head, ...rows.map(row => formatCells(row, out))])
+  return [first, ...lines.flatMap((line, at) => [line, ...formatAgentDetails(rows[at] ?? {})])]
 }
 
-function about(row: JsonObject): string[] {
-  const why = [textOf(row.why), textOf(row.last_words)].filter(text => text !== '').join(': ')
-  const text = why || factsText(row.facts)
+function formatAgentDetails(row: JsonObject): string[] {
+  const why = [toText(row.why), toText(row.last_words)].filter(text => text !== '').join(': ')
+  const text = why || formatFacts(row.facts)
   return text === '' ? [] : [`    ${text}`]
 }
 
-function cells(row: JsonObject, out: CommandOutput): string[] {
-  const health = textOf(row.health)
+function formatCells(row: JsonObject, out: CommandOutput): string[] {
+  const health = toText(row.health)
   return [
-    out.paint('bold', textOf(row.id)),
+    out.paint('bold', toText(row.id)),
     out.paint(HEALTH[health as keyof typeof HEALTH], health),
     String(row.running),
     String(row.queued),
-    (Array.isArray(row.capabilities) ? row.capabilities : []).map(textOf).join(', ') || '-',
+    (Array.isArray(row.capabilities) ? row.capabilities : []).map(toText).join(', ') || '-',
   ]
 }
 
-function factsText(facts: unknown): string {
+function formatFacts(facts: unknown): string {
   if (!isObject(facts)) return ''
   const can = [
     facts.canResume === true ? 'resumes' : undefined,
     facts.canLoad === true ? 'loads' : undefined,
     facts.mcpHttp === true ? 'calls back' : undefined,
-    typeof facts.ownMode === 'string' ? `in its own mode "${facts.ownMode}"` : undefined,
+    typeof facts.ownMode === 'string' ? `default mode "${facts.ownMode}"` : undefined,
   ].filter(part => part !== undefined)
-  return `${textOf(facts.name)} ${textOf(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
+  return `${toText(facts.name)} ${toText(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }
 
-/** True if all agents that were probed can be used. */
+/** True if all probed agents are usable. */
 function areReady({ agents }: JsonObject): boolean {
   return filterObjects(agents).every(({ health }) => health === 'ready')
 }
 
-/** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
-function routeLines(
-  { chosen, by, candidates }: JsonObject,
-  explain: boolean,
-  { out, table }: Printing,
-): string[] {
-  const names = (Array.isArray(chosen) ? chosen : []).map(textOf)
+/** Formats the chosen agents; with `explain`, also the reasons for and against each. */
+function formatRoute({ chosen, by, candidates }: JsonObject, explain: boolean, { out, table }: PrintDeps): string[] {
+  const names = (Array.isArray(chosen) ? chosen : []).map(toText)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
   const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
     fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
-    textOf(agent),
-    textOf(why),
+    toText(agent),
+    toText(why),
   ])
-  return [`${first} ${out.paint('dim', `by ${textOf(by)}`)}`, ...table(rows, 2)]
+  return [`${first} ${out.paint('dim', `by ${toText(by)}`)}`, ...table(rows, 2)]
 }
 
-/** True if any agent could have the task. */
-function hasChosen({ chosen }: JsonObject): boolean {
+/** True if any agent was chosen. */
+function hasRoute({ chosen }: JsonObject): boolean {
   return Array.isArray(chosen) && chosen.length > 0
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : ''
 }
 
-/** Time that one look waits for news, in milliseconds. */
+/** Long-poll duration in milliseconds. */
 const LOOK_MS = 20_000
 const FINAL = new Set(['completed', 'failed', 'cancelled'])
 
-type Watching = Pick<CommandCall, 'err' | 'fillIn' | 'onInterrupt'>
+type FollowDeps = Pick<CommandCall, 'err' | 'promptForm' | 'onInterrupt'>
 
-/** Delegates one task and stays with it to its end: what happens goes to stderr, as it happens. Gives the task as it is then. */
-export async function runAgent(ask: AskGateway, given: JsonObject, call: Watching): Promise<JsonObject> {
+/** Delegates a task, follows it to its end and prints events to stderr. Returns the final task. */
+export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowDeps): Promise<JsonObject> {
   const { task_id: task } = await ask('agents.run', given)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
   try {
-    const ended = await follow(ask, String(task), call)
-    return { ...ended, ...(ended.has_diff === true ? await placeOf(ask, String(task)) : {}) }
+    const ended = await followTask(ask, String(task), call)
+    return { ...ended, ...(ended.has_diff === true ? await findWorktree(ask, String(task)) : {}) }
   } finally {
     release()
   }
 }
 
-/** Branch and directory of what was changed in a worktree, as the first line of the diff names them. */
-async function placeOf(ask: AskGateway, task: string): Promise<JsonObject> {
+/** Returns branch and directory from the first line of the diff. */
+async function findWorktree(ask: AskGateway, task: string): Promise<JsonObject> {
   const { text } = await ask('agents.output', { task, what: 'diff' })
   const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
   return place === undefined ? {} : { changes: place }
 }
 
-async function follow(ask: AskGateway, task: string, call: Watching): Promise<JsonObject> {
+async function followTask(ask: AskGateway, task: string, call: FollowDeps): Promise<JsonObject> {
   const { err } = call
   let since = 0
   for (;;) {
@@ -121,42 +110,41 @@ async function follow(ask: AskGateway, task: string, call: Watching): Promise<Js
       since = Math.max(since, Number(event.seq))
       err.line(err.paint('dim', toOneLine(`${String(event.kind)}: ${String(event.text)}`)))
     }
-    if (FINAL.has(String(now.state))) return whole(now)
-    for (const question of filterObjects(now.questions)) await reply(ask, task, question, call)
+    if (FINAL.has(String(now.state))) return omitEvents(now)
+    for (const question of filterObjects(now.questions)) await answerQuestion(ask, task, question, call)
   }
 }
 
-function whole({ events: _events, ...task }: JsonObject): JsonObject {
+function omitEvents({ events: _events, ...task }: JsonObject): JsonObject {
   return task
 }
 
-/** Asks the person at the terminal; where nobody sits there, nothing is allowed. */
-async function reply(
+/** Asks the user at the terminal; without a terminal, denies the request. */
+async function answerQuestion(
   ask: AskGateway,
   task: string,
   question: JsonObject,
-  { err, fillIn }: Watching,
+  { err, promptForm }: FollowDeps,
 ): Promise<void> {
   const [first = '', ...more] = String(question.message).split('\n').map(sanitizeText)
   for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
-  const content = await fillIn(question.schema)
+  const content = await promptForm(question.schema)
   if (content === undefined) err.line(err.paint('dim', 'declined'))
   const answer = content === undefined ? { action: 'decline' } : { action: 'accept', content }
   try {
     await ask('agents.reply', { task, question: question.question_id, ...answer })
   } catch (error) {
-    // Out of time, or answered by somebody else: the task goes on, and so do we.
+    // Timed out or answered elsewhere; keep following the task.
     err.line(err.paint('dim', toOneLine(error instanceof Error ? error.message : String(error))))
   }
 }
 
-/** Text of the agent, and the facts of the task to show below it. */
-function taskLines(
+/** Formats the agent's text and the task summary. */
+function formatTask(
   task: JsonObject,
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
 ): { text: string; facts: string[] } {
-  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } =
-    task
+  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } = task
   const said = typeof text === 'string' ? text : ''
   const about = [
     `task ${String(task_id)} ${String(state)}`,
@@ -166,74 +154,72 @@ function taskLines(
   const lines = [
     err.paint('dim', toOneLine(about.join(' · '))),
     ...(typeof why === 'string' ? [toOneLine(why)] : []),
-    ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
-    ...textsOf(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
-    ...(textsOf(task.files_changed).length === 0
-      ? []
-      : [`changed ${textsOf(task.files_changed).join(', ')}`]),
+    ...(truncated === true ? [`truncated: ${String(bytes_total)} bytes in total`] : []),
+    ...toTexts(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
+    ...(toTexts(task.files_changed).length === 0 ? [] : [`changed ${toTexts(task.files_changed).join(', ')}`]),
     ...(typeof changes === 'string' ? [toOneLine(changes)] : []),
-    ...textsOf(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
+    ...toTexts(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
   return { text: out.width === undefined ? said : sanitizeText(said), facts: lines }
 }
 
-/** 0, or 5 where the work did not come to a good end. */
+/** Returns 0, or 5 if the task failed. */
 function taskExitCode({ state, is_error }: JsonObject): number {
   return state === 'completed' && is_error !== true ? 0 : EXIT_FAILED
 }
 
-function textsOf(value: unknown): string[] {
+function toTexts(value: unknown): string[] {
   return (Array.isArray(value) ? (value as unknown[]) : []).map(line => toOneLine(String(line)))
 }
 
-/** Exit code where an agent, or the work, came to no good end. */
+/** Exit code if an agent or task failed. */
 const EXIT_FAILED = 5
 
-/** Flags of a task that decide who gets it. */
+/** Flags that affect routing. */
 const TASK_FLAGS: Readonly<Record<string, CommandFlag>> = {
   agent: { char: 'a', value: '<id>', summary: 'This agent.' },
-  type: { value: '<type>', summary: 'Type of the task; rules may choose by it.' },
+  type: { value: '<type>', summary: 'Task type, for routing rules.' },
   capability: {
     value: '<name>',
     multiple: true,
-    summary: 'What the agent must be able to do; may be given again.',
+    summary: 'Required capability; repeatable.',
   },
-  cwd: { value: '<directory>', summary: 'Where the task works. Default: the first of agents.roots.' },
+  cwd: { value: '<directory>', summary: 'Working directory. Default: the first of agents.roots.' },
 }
 
-const PROMPT = { prompt: { required: true, description: 'What is to be done.' } }
+const PROMPT = { prompt: { required: true, description: 'Instructions for the agent.' } }
 
 export const commands: PluginCommands = {
   'agents list': {
-    summary: 'List the coding agents: health and load.',
+    summary: 'List coding agents with health and load.',
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {
-      const listed = await withAgents(call, 'alone', ask => ask('agents.list'))
-      call.print(listed, () => agentLines(listed, call))
+      const listed = await connectToAgents(call, 'alone', ask => ask('agents.list'))
+      call.print(listed, () => formatAgents(listed, call))
     },
   },
   'agents probe': {
-    summary: 'Start coding agents far enough to hear what they can do.',
+    summary: 'Start coding agents and check that they work.',
     description:
-      'Without names: all of them. Exit codes: 0 all can be used, 5 one cannot, 2 wrong usage, 3 invalid configuration.',
+      'Without names, probes all agents. Exit codes: 0 all usable, 5 at least one unusable, 2 wrong usage, 3 invalid configuration.',
     usage: 'agents probe [AGENT...] [-c <file>] [--env <name>] [--socket <file>] [--json]',
     examples: ['gateway agents probe', 'gateway agents probe gemini --json'],
     gateway: 'any',
     takesRest: true,
     async run(call) {
       const params = call.rest.length === 0 ? {} : { agents: [...call.rest] }
-      const probed = await withAgents(call, 'alone', ask => ask('agents.probe', params))
-      call.print(probed, () => agentLines(probed, call))
+      const probed = await connectToAgents(call, 'alone', ask => ask('agents.probe', params))
+      call.print(probed, () => formatAgents(probed, call))
       return areReady(probed) ? 0 : EXIT_FAILED
     },
   },
   'agents run': {
-    summary: 'Give one task to a coding agent and wait for it.',
+    summary: 'Delegate one task to a coding agent and wait for it.',
     description: [
-      'What happens goes to stderr, what the agent says to stdout. Ctrl-C cancels the task. What the agent asks is answered',
-      'at the terminal; where there is none, it is declined.',
-      'Exit codes: 0 done, 5 it came to no good end, 2 wrong usage, 3 invalid configuration.',
+      "Progress goes to stderr, the agent's text to stdout. Ctrl-C cancels the task. Questions are asked",
+      'at the terminal; without one, they are declined.',
+      'Exit codes: 0 completed, 5 failed, 2 wrong usage, 3 invalid configuration.',
     ].join(' '),
     examples: [
       'gateway agents run "review the login"',
@@ -245,22 +231,22 @@ export const commands: PluginCommands = {
       ...TASK_FLAGS,
       isolation: {
         options: ['none', 'worktree'],
-        summary: 'Where it works: in place, or in a git worktree.',
+        summary: 'Working location: in place, or in a git worktree.',
       },
     },
     async run(call) {
       const { isolation } = call.flags
-      const given = { ...taskOf(call), ...(isolation === undefined ? {} : { isolation }) }
-      const task = await withAgents(call, 'whole', ask => runAgent(ask, given, call))
-      const { text, facts } = taskLines(task, call)
+      const given = { ...parseTask(call), ...(isolation === undefined ? {} : { isolation }) }
+      const task = await connectToAgents(call, 'whole', ask => runAgent(ask, given, call))
+      const { text, facts } = formatTask(task, call)
       call.print(task, () => (text === '' ? [] : [text]))
       if (call.flags.json !== true) for (const line of facts) call.err.line(line)
       return taskExitCode(task)
     },
   },
   'agents route': {
-    summary: 'Show which coding agent would get a task, without giving it to anybody.',
-    description: 'Exit codes: 0 somebody would, 5 nobody can, 2 wrong usage, 3 invalid configuration.',
+    summary: 'Show which coding agent would get a task.',
+    description: 'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
     examples: [
       'gateway agents route "review the login" --explain',
       'gateway agents route "find a leak" --capability review --json',
@@ -269,18 +255,18 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: {
       ...TASK_FLAGS,
-      explain: { type: 'boolean', char: 'x', summary: 'Say why, and why the others would not.' },
+      explain: { type: 'boolean', char: 'x', summary: 'Explain the decision for each agent.' },
     },
     async run(call) {
-      const decided = await withAgents(call, 'alone', ask => ask('agents.route', taskOf(call)))
-      call.print(decided, () => routeLines(decided, call.flags.explain === true, call))
-      return hasChosen(decided) ? 0 : EXIT_FAILED
+      const decided = await connectToAgents(call, 'alone', ask => ask('agents.route', parseTask(call)))
+      call.print(decided, () => formatRoute(decided, call.flags.explain === true, call))
+      return hasRoute(decided) ? 0 : EXIT_FAILED
     },
   },
 }
 
-/** Says where agents are configured, to somebody whose gateway has none. */
-async function withAgents(
+/** Explains how to configure agents if there are none. */
+async function connectToAgents(
   call: CommandCall,
   which: 'alone' | 'whole',
   use: (ask: AskGateway) => Promise<JsonObject>,
@@ -293,8 +279,8 @@ async function withAgents(
   }
 }
 
-/** The same as `delegate_task` has it. */
-function taskOf({ args, flags }: CommandCall): JsonObject {
+/** Builds the `delegate_task` arguments. */
+function parseTask({ args, flags }: CommandCall): JsonObject {
   const { agent, type, capability, cwd } = flags
   return {
     prompt: args.prompt,

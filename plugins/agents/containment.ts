@@ -6,17 +6,17 @@ import { basename, dirname, join } from 'node:path'
 import type { PluginApi, Programs } from '../../src/plugin.ts'
 import { makeDirectory, getErrorMessage } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import { isWithin, realOf, Roots, wrongPath } from './paths.ts'
-import { decide } from './permissions.ts'
+import { isWithin, resolveRealPath, Roots, createPathError } from './paths.ts'
+import { decidePermission } from './permissions.ts'
 import type { AgentsConfig, PermissionPolicy } from './settings.ts'
-import { cleanLine, cleanText } from './store/journal.ts'
-import type { AgentToolCall, Verdict } from './types.ts'
+import { cleanLine, cleanText } from './store/task-journal.ts'
+import type { AgentToolCall, PermissionVerdict } from './types.ts'
 
 const MAX_WORDS = 4096
 
 const TIMEOUT_MS = 120_000
 
-/** Nothing of the user's or of an agent's makes it run programs, ask, or reach the network. */
+/** Prevents git from running configured programs, prompting, or accessing the network. */
 const CAREFUL = {
   'core.hooksPath': '/dev/null',
   'core.fsmonitor': 'false',
@@ -48,110 +48,109 @@ const TASK = /^[A-Za-z0-9_-]{1,128}$/
 
 const MAX_NAMES = 1024 * 1024
 
-/** Record beside a worktree, so that nothing inside of it has to be believed. */
-interface Record {
+/** Metadata stored next to a worktree, because its content is untrusted. */
+interface WorktreeRecord {
   readonly task: string
-  /** The top of the repository that it belongs to. */
+  /** Top directory of the repository. */
   readonly repository: string
-  /** Directory in which git keeps what it knows of the worktree. */
+  /** Git directory of the worktree. */
   readonly gitDirectory: string
-  /** The commit it began with. */
+  /** Commit that the worktree was created from. */
   readonly base: string
   readonly branch: string
-  /** The top of the worktree. */
+  /** Top directory of the worktree. */
   readonly top: string
 }
 
-/** A git worktree in which one task works. */
+/** A git worktree for one task. */
 export interface Worktree {
-  /** Directory that the task works in: in the worktree what `cwd` is in the repository. */
+  /** Working directory: corresponds to the requested directory in the repository. */
   readonly cwd: string
-  /** Parts of the directory that it does not have. */
+  /** Missing parts, such as submodules. */
   readonly warnings: readonly string[]
   /**
-   * Differences from where it began: a unified diff, new files included, and the paths inside the repository. Without any
-   * change the worktree and its branch are removed.
+   * Returns the unified diff, including new files, and the changed paths. Removes the worktree and its branch if
+   * nothing changed.
    */
   changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
 }
 
-/** Most of a diff that is kept with a task; the branch has all of it. */
+/** Size limit for a stored diff; the branch contains everything. */
 const MAX_DIFF = 4 * 1024 * 1024
 
-/** Worktrees of tasks, in one folder. */
+/** Task worktrees in one folder. */
 export class Worktrees {
   readonly #programs: Programs
   readonly #folder: string
 
-  /** `folder` is made when it is first needed. */
+  /** `folder` is created on first use. */
   constructor(programs: Programs, folder: string) {
     this.#programs = programs
     this.#folder = folder
   }
 
   /**
-   * The worktree of a task, if it had one; else one on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
+   * Opens the task's existing worktree, or creates one on a new branch `tapgate/<task>` at the current commit.
    * @throws GatewayError GW_AGENT_WORKTREE
    */
   async open(cwd: string, task: string): Promise<Worktree> {
     try {
-      if (!TASK.test(task)) throw new Error('the task has no usable id')
-      const record = await this.#read(task)
-      return record === undefined ? await this.#add(cwd, task) : await this.#worktree(record, cwd, [])
+      if (!TASK.test(task)) throw new Error('invalid task id')
+      const record = await this.#readRecord(task)
+      return record === undefined ? await this.#createWorktree(cwd, task) : await this.#buildWorktree(record, cwd, [])
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: getErrorMessage(cause), cause })
     }
   }
 
   /**
-   * Removes the worktrees of tasks that are not kept, and returns those tasks. What has changed in one is committed to its
-   * branch first, and the branch stays.
+   * Removes worktrees without a stored task and returns their tasks. Commits changes to the branch, which remains.
    */
   async prune(isKept: (task: string) => boolean): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => [])
     const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
     const gone = tasks.filter(task => TASK.test(task) && !isKept(task))
     const pruned: string[] = []
-    for (const task of gone) if (await this.#save(task)) pruned.push(task)
+    for (const task of gone) if (await this.#saveChanges(task)) pruned.push(task)
     return pruned
   }
 
-  async #add(cwd: string, task: string): Promise<Worktree> {
+  async #createWorktree(cwd: string, task: string): Promise<Worktree> {
     const git = new Git(this.#programs, cwd)
-    const repository = await git.ask('rev-parse', '--show-toplevel')
-    const base = await git.ask('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
-    if (base === undefined) throw new Error('the repository has no commit')
+    const repository = await git.readText('rev-parse', '--show-toplevel')
+    const base = await git.readText('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
+    if (base === undefined) throw new Error('the repository has no commits')
     const branch = `tapgate/${task}`
     await makeDirectory(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
-    await git.ask('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
-    const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
+    await git.readText('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
+    const gitDirectory = await new Git(this.#programs, top).readText('rev-parse', '--absolute-git-dir')
     const record = { task, repository, gitDirectory, base, branch, top }
-    await writeFile(this.#file(task), JSON.stringify(record), { mode: 0o600 })
-    return this.#worktree(record, cwd, await warningsOf(git))
+    await writeFile(this.#getRecordPath(task), JSON.stringify(record), { mode: 0o600 })
+    return this.#buildWorktree(record, cwd, await findWarnings(git))
   }
 
-  async #worktree(record: Record, cwd: string, warnings: readonly string[]): Promise<Worktree> {
+  async #buildWorktree(record: WorktreeRecord, cwd: string, warnings: readonly string[]): Promise<Worktree> {
     const changes = async () => {
-      const { diff, total, files, isChanged } = await this.#changes(record, MAX_DIFF)
-      if (!isChanged) await this.#remove(record, true)
+      const { diff, total, files, isChanged } = await this.#readChanges(record, MAX_DIFF)
+      if (!isChanged) await this.#removeWorktree(record, true)
       const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
-      const cut = total > MAX_DIFF ? `\n# cut: ${total} bytes in all\n` : ''
+      const cut = total > MAX_DIFF ? `\n# truncated: ${total} bytes in total\n` : ''
       return { diff: where + diff + cut, files }
     }
-    return { cwd: await this.#below(record, cwd), warnings, changes }
+    return { cwd: await this.#resolveSubdirectory(record, cwd), warnings, changes }
   }
 
-  /** An agent may have put anything where git would look: the directories are named, not found. */
-  #inside({ gitDirectory, top }: Record): Git {
+  /** Passes git directories explicitly, because an agent may have manipulated the worktree. */
+  #openGit({ gitDirectory, top }: WorktreeRecord): Git {
     return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
   }
 
-  async #changes(record: Record, maxDiff: number) {
-    const git = this.#inside(record)
+  async #readChanges(record: WorktreeRecord, maxDiff: number) {
+    const git = this.#openGit(record)
     const { base, branch, top: directory } = record
     try {
-      await git.ask('add', '--all', '--', '.')
+      await git.readText('add', '--all', '--', '.')
       const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
       const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
       if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
@@ -159,106 +158,98 @@ export class Worktrees {
         diff: cleanText(diff.bytes.toString()),
         total: diff.total,
         files: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
-        isChanged: names.total > 0 || (await git.ask('rev-parse', branch)) !== base,
+        isChanged: names.total > 0 || (await git.readText('rev-parse', branch)) !== base,
       }
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory, why: getErrorMessage(cause), cause })
     }
   }
 
-  /** False when its changes could not be saved: then all stays as it is. */
-  async #save(task: string): Promise<boolean> {
-    const record = await this.#read(task)
+  /** Returns false if saving failed; then the worktree is kept. */
+  async #saveChanges(task: string): Promise<boolean> {
+    const record = await this.#readRecord(task)
     if (record === undefined) return false
-    const changes = await this.#changes(record, 0).catch(() => undefined)
+    const changes = await this.#readChanges(record, 0).catch(() => undefined)
     if (changes === undefined) return false
-    const git = this.#inside(record)
+    const git = this.#openGit(record)
     if (changes.files.length > 0) {
       const done = await git.run(['commit', '--quiet', '--no-verify', '--allow-empty', '-m', `Task ${task}`])
       if (!done.ok) return false
     }
-    await this.#remove(record, !changes.isChanged)
+    await this.#removeWorktree(record, !changes.isChanged)
     return true
   }
 
-  async #remove({ repository, top, branch, task }: Record, withBranch: boolean): Promise<void> {
+  async #removeWorktree({ repository, top, branch, task }: WorktreeRecord, withBranch: boolean): Promise<void> {
     const git = new Git(this.#programs, repository)
     await rm(top, { recursive: true, force: true })
     await git.run(['worktree', 'prune'])
     if (withBranch) await git.run(['branch', '--quiet', '-D', branch])
-    await rm(this.#file(task), { force: true })
+    await rm(this.#getRecordPath(task), { force: true })
   }
 
-  /** Looked up in the worktree: a link in it must not lead out. */
-  async #below({ repository, top }: Record, cwd: string): Promise<string> {
+  /** Resolves links inside the worktree, so that they cannot lead outside. */
+  async #resolveSubdirectory({ repository, top }: WorktreeRecord, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
-    const real = realOf(directory)
-    if (!isWithin(top, real)) throw new Error('a link leads out of the worktree')
+    const real = resolveRealPath(directory)
+    if (!isWithin(top, real)) throw new Error('a symlink leads outside the worktree')
     await makeDirectory(real)
     return real
   }
 
-  async #read(task: string): Promise<Record | undefined> {
+  async #readRecord(task: string): Promise<WorktreeRecord | undefined> {
     if (!TASK.test(task)) return undefined
     try {
-      return JSON.parse(await readFile(this.#file(task), 'utf8')) as Record
+      return JSON.parse(await readFile(this.#getRecordPath(task), 'utf8')) as WorktreeRecord
     } catch {
       return undefined
     }
   }
 
-  #file(task: string): string {
+  #getRecordPath(task: string): string {
     return path.join(this.#folder, `${task}.json`)
   }
 }
 
-/** Without programs of the repository's own, and the same whatever its settings. */
-const PLAIN = [
-  '--cached',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-color',
-  '--no-renames',
-  '--ignore-submodules=all',
-]
+/** Disables external diff programs and pins output settings. */
+const PLAIN = ['--cached', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames', '--ignore-submodules=all']
 
-/** Parts of the directory that the worktree does not have. */
-async function warningsOf(git: Git): Promise<string[]> {
+/** Finds content that the worktree does not contain. */
+async function findWarnings(git: Git): Promise<string[]> {
   const [status, index] = await Promise.all([
     git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
     git.run(['ls-files', '--stage', '--', ':/'], MAX_NAMES),
   ])
   return [
-    ...(status.total > 0 ? ['changes that are not committed are not in the worktree'] : []),
+    ...(status.total > 0 ? ['the worktree does not contain uncommitted changes'] : []),
     ...(/^160000 /m.test(index.bytes.toString()) ? ['submodules are empty in the worktree'] : []),
   ]
 }
 
-/** Result of one run of git. */
 interface GitAnswer {
   readonly ok: boolean
-  /** The first bytes of its stdout. */
+  /** Beginning of stdout. */
   readonly bytes: Buffer
-  /** All that it wrote there, kept or not. */
+  /** Total stdout size in bytes. */
   readonly total: number
-  /** Why it failed, as one line. */
+  /** Failure reason on one line. */
   readonly why: string
 }
 
-/** Runs git in one directory, for its answer. */
+/** Runs git in one directory. */
 class Git {
   readonly #programs: Programs
   readonly #cwd: string
   readonly #before: readonly string[]
 
-  /** `before`: arguments before each command, such as `--git-dir`. */
+  /** `before`: global arguments such as `--git-dir`. */
   constructor(programs: Programs, cwd: string, before: readonly string[] = []) {
     this.#programs = programs
     this.#cwd = cwd
     this.#before = before
   }
 
-  /** Its answer, with at most `most` bytes. Never rejects for what git says. */
+  /** Runs git and keeps at most `most` bytes. Never rejects if git fails. */
   async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
     const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const gathered = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
@@ -270,7 +261,7 @@ class Git {
       command: 'git',
       args: [...settings, ...this.#before, ...args],
       cwd: this.#cwd,
-      env: { ...this.#programs.environment(['PATH'], {}), ...VARIABLES },
+      env: { ...this.#programs.createEnvironment(['PATH'], {}), ...VARIABLES },
       maxLine: 0,
       onLine: () => undefined,
       onOutput(chunk, from) {
@@ -287,51 +278,51 @@ class Git {
     return { ok: code === 0, bytes, total: sizes.stdout, why: words === '' ? why : words }
   }
 
-  /** Its answer as text without the line end. @throws Error with what git says */
-  async ask(...args: readonly string[]): Promise<string> {
+  /** Returns stdout without the line end. @throws Error with git's message */
+  async readText(...args: readonly string[]): Promise<string> {
     const { ok, bytes, why } = await this.run(args)
     if (!ok) throw new Error(why)
     return bytes.toString().replace(/\n$/, '')
   }
 }
 
-/** Name of a scratch directory: random, so that it cannot be guessed. */
+/** Scratch directory name: random, so that it cannot be guessed. */
 const NAME = /^[0-9a-f]{32}$/
 
-/** Younger directories may belong to a task that is about to be written down. */
+/** Younger directories may belong to a task that is not stored yet. */
 const YOUNG_MS = 10 * 60_000
 
-const HINT = 'cannot be named: agents.roots says no directory'
+const HINT = 'not allowed: agents.roots is not configured'
 
-export type Containment = ReturnType<typeof containmentFor>
+export type Containment = ReturnType<typeof createContainment>
 
-/** The bounds on agents, as the task service needs them, for one configuration. */
-export function containmentFor(
+/** Creates the containment checks for one configuration. */
+export function createContainment(
   { roots }: AgentsConfig,
   { directory, programs, state }: Pick<PluginApi, 'directory' | 'programs' | 'state'>,
 ) {
-  const scratch = new Scratch(folderOf(state, 'scratch'))
-  const folder = folderOf(state, 'worktrees')
+  const scratch = new ScratchDirectories(createFolderResolver(state, 'scratch'))
+  const folder = createFolderResolver(state, 'worktrees')
   return {
     /**
-     * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
-     * Without roots, a task has an empty directory of its own, and may name nothing else. @throws GatewayError GW_AGENT_PATH
+     * Resolves a task's directory and files to real paths below the roots; the default is the first root. Without
+     * roots, a task gets an empty directory and cannot name paths. @throws GatewayError GW_AGENT_PATH
      */
     async resolve(
       cwd: string | undefined,
       files: readonly string[],
     ): Promise<{ readonly cwd: string; readonly files: readonly string[] }> {
-      if (roots === undefined) return { cwd: await scratch.directory(cwd, files), files: [] }
+      if (roots === undefined) return { cwd: await scratch.openDirectory(cwd, files), files: [] }
       const known = new Roots(roots, directory)
-      const real = cwd === undefined ? known.first : await known.directory(cwd)
-      return { cwd: real, files: await Promise.all(files.map(file => known.file(file, real))) }
+      const real = cwd === undefined ? known.first : await known.resolveDirectory(cwd)
+      return { cwd: real, files: await Promise.all(files.map(file => known.resolveFile(file, real))) }
     },
-    /** Decides by policy on a tool call of an agent that works in `cwd`. */
-    decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): Verdict =>
-      decide(policy, call, { cwd, directory }),
+    /** Applies the permission policy to a tool call in `cwd`. */
+    decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): PermissionVerdict =>
+      decidePermission(policy, call, { cwd, directory }),
     worktree: async (task: string, cwd: string): Promise<Worktree> =>
       new Worktrees(programs, await folder()).open(cwd, task),
-    /** Removes the worktrees and directories of tasks that are not kept; changes of a worktree stay on its branch. */
+    /** Removes worktrees and directories without a stored task; worktree changes remain on their branches. */
     async prune(isKept: (name: string) => boolean): Promise<readonly string[]> {
       await scratch.prune(isKept)
       return new Worktrees(programs, await folder()).prune(isKept)
@@ -339,25 +330,27 @@ export function containmentFor(
   }
 }
 
-/** A folder of the state directory; a temporary one if nothing outlives this process. */
-function folderOf(state: string | undefined, name: string): () => Promise<string> {
+/** Returns a folder in the state directory; temporary without persistent state. */
+function createFolderResolver(state: string | undefined, name: string): () => Promise<string> {
   let made: Promise<string> | undefined
   return () =>
-    (made ??=
-      state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
+    (made ??= state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
 }
 
-/** The directories of tasks without `roots`: each is empty at first, and of one task and those that go on with it. */
-export class Scratch {
+/** Empty directories for tasks without `roots`, shared by a task and its continuations. */
+export class ScratchDirectories {
   readonly #folder: () => Promise<string>
 
   constructor(folder: () => Promise<string>) {
     this.#folder = folder
   }
 
-  /** A new one, or the one that an earlier task had. @throws GatewayError GW_AGENT_PATH for any other directory, and for files */
-  async directory(cwd: string | undefined, files: readonly string[]): Promise<string> {
-    if (files[0] !== undefined) throw wrongPath('file', files[0], HINT)
+  /**
+   * Creates a directory or reopens an earlier task's. @throws GatewayError GW_AGENT_PATH for other directories and
+   * for files
+   */
+  async openDirectory(cwd: string | undefined, files: readonly string[]): Promise<string> {
+    if (files[0] !== undefined) throw createPathError('file', files[0], HINT)
     await makeDirectory(await this.#folder(), 0o700)
     const folder = await realpath(await this.#folder())
     if (cwd === undefined) {
@@ -367,18 +360,17 @@ export class Scratch {
     }
     const isOne = dirname(cwd) === folder && NAME.test(basename(cwd))
     const stats = isOne ? await lstat(cwd).catch(() => undefined) : undefined
-    if (stats?.isDirectory() !== true) throw wrongPath('cwd', cwd, HINT)
+    if (stats?.isDirectory() !== true) throw createPathError('cwd', cwd, HINT)
     return cwd
   }
 
-  /** Removes those of tasks that are kept no more. */
+  /** Removes directories without a stored task. */
   async prune(isKept: (name: string) => boolean): Promise<void> {
     const folder = await this.#folder()
     for (const name of await readdir(folder).catch(() => [])) {
       const stats = await lstat(join(folder, name)).catch(() => undefined)
       const isOld = stats !== undefined && Date.now() - stats.ctimeMs > YOUNG_MS
-      if (isOld && NAME.test(name) && !isKept(name))
-        await rm(join(folder, name), { recursive: true, force: true })
+      if (isOld && NAME.test(name) && !isKept(name)) await rm(join(folder, name), { recursive: true, force: true })
     }
   }
 }

@@ -1,20 +1,20 @@
 import type { JsonObject, PluginHooks } from '../../src/plugin.ts'
 import { ANONYMOUS, gatewayError, suggestHint, principalKey } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import type { AgentHealth, Caller, TaskEvent, TaskSummary, TaskView } from './types.ts'
-import { requestOf } from './mcp/delegate.ts'
-import type { McpParts } from './mcp/callers.ts'
-import { answerIn, agentRow, structured } from './mcp/results.ts'
-import { INPUTS, MAX_WAIT_MS, problemWith } from './mcp/schemas.ts'
+import type { AgentHealth, TaskCaller, TaskEvent, TaskSummary, TaskView } from './types.ts'
+import { parseRequest } from './mcp/delegate.ts'
+import type { McpDeps } from './mcp/callers.ts'
+import { parseAnswer, formatAgentRow, formatStructured } from './mcp/results.ts'
+import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 
-/** Events in one answer. */
+/** Events per response. */
 const MAX_EVENTS = 100
-/** Tasks in one answer, where nobody says how many. */
+/** Default number of tasks per response. */
 const MAX_TASKS = 100
-/** Bytes in one answer. */
+/** Bytes per response. */
 const MAX_PAGE = 64 * 1024
-/** Caller that stands for the owner's pipe; its tasks are those of clients whom nobody has identified. */
-const OWNER: Caller = {
+/** Caller for the control socket; shares its tasks with unauthenticated clients. */
+const OWNER: TaskCaller = {
   owner: principalKey(ANONYMOUS),
   issuer: ANONYMOUS.issuer,
   subject: ANONYMOUS.subject,
@@ -23,55 +23,55 @@ const OWNER: Caller = {
 }
 
 /**
- * Verbs of the agents for the owner of a running gateway: `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`,
- * `reply` and `cancel`. The last five know the tasks of all callers.
+ * Registers the owner's verbs `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`, `reply` and
+ * `cancel`. The last five access tasks of all callers.
  */
-export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
+export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   const { control } = hooks
-  control.for('agents.list').tap({ looks: true }, () => ({ agents: parts.service().agents().map(agentRow) }))
+  control.for('agents.list').tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
-    const ids = idsIn(agents)
+    const ids = parseAgentIds(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
     const rows = await parts.service().probe(ids)
-    return { agents: rows.map(row => ({ ...agentRow(row), ...probedOf(row.health) })) }
+    return { agents: rows.map(row => ({ ...formatAgentRow(row), ...formatProbe(row.health) })) }
   })
-  control.for('agents.route').tap({ looks: true }, params => {
+  control.for('agents.route').tap({ readOnly: true }, params => {
     checkAgent(params.agent, parts)
     const { chosen, by, candidates } = parts
       .service()
-      .route(requestOf(checked('agents.route', params)), OWNER)
+      .route(parseRequest(validateParams('agents.route', params)), OWNER)
     return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
   })
   control.for('agents.run').tap(async params => {
     checkAgent(params.agent, parts)
-    const request = { ...requestOf(checked('agents.run', params)), background: true }
+    const request = { ...parseRequest(validateParams('agents.run', params)), background: true }
     const view = await parts.service().delegate(request, OWNER)
-    parts.callers.note(view.id, OWNER)
-    return structured(view)
+    parts.callers.noteCaller(view.id, OWNER)
+    return formatStructured(view)
   })
-  control.for('agents.tasks').tap({ looks: true }, ({ after, limit = MAX_TASKS }) => {
+  control.for('agents.tasks').tap({ readOnly: true }, ({ after, limit = MAX_TASKS }) => {
     const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
-    return { tasks: parts.service().all(page).map(summaryRow) }
+    return { tasks: parts.service().listAll(page).map(formatSummary) }
   })
-  steerTasks(control, parts)
+  registerTaskVerbs(control, parts)
 }
 
-function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
-  control.for('agents.status').tap({ looks: true }, async params => {
+function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): void {
+  control.for('agents.status').tap({ readOnly: true }, async params => {
     const { since = 0, waitMs = 0 } = params
-    const { id, owner } = taskIn('agents.status', params, parts)
+    const { id, owner } = findTask('agents.status', params, parts)
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
     const view = await parts.service().wait(id, owner, until)
-    if (view === undefined) throw unknown(id)
-    return withEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
+    if (view === undefined) throw createUnknownTaskError(id)
+    return addEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
   })
-  control.for('agents.output').tap({ looks: true }, params => {
-    const { id, owner } = taskIn('agents.output', params, parts)
+  control.for('agents.output').tap({ readOnly: true }, params => {
+    const { id, owner } = findTask('agents.output', params, parts)
     const { what = 'text', offset = 0 } = params
     if (what !== 'text' && what !== 'diff' && what !== 'log')
-      throw wrong('agents.output', '"what" must be text, diff or log')
-    const page = parts.service().page(id, owner, what, Number(offset), MAX_PAGE)
-    if (page === undefined) throw unknown(id)
+      throw createParamsError('agents.output', '"what" must be text, diff or log')
+    const page = parts.service().readPage(id, owner, what, Number(offset), MAX_PAGE)
+    if (page === undefined) throw createUnknownTaskError(id)
     return {
       text: page.text,
       end: page.end,
@@ -81,70 +81,66 @@ function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
     }
   })
   control.for('agents.reply').tap(params => {
-    const { id, owner } = taskIn('agents.reply', params, parts)
-    const given = answerIn(params)
+    const { id, owner } = findTask('agents.reply', params, parts)
+    const given = parseAnswer(params)
     if (given === undefined || typeof params.question !== 'string')
-      throw wrong('agents.reply', '"question" and "action" must say what is answered')
-    // The agent of somebody else's task must not call back as the owner of the gateway.
-    if (owner === OWNER.owner) parts.callers.note(id, OWNER)
-    return structured(parts.service().answer(id, owner, params.question, given))
+      throw createParamsError('agents.reply', '"question" and "action" are required')
+    // An agent working for another caller must not call back as the gateway's owner.
+    if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
+    return formatStructured(parts.service().answer(id, owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {
-    const { id, owner } = taskIn('agents.cancel', params, parts)
-    return { cancelled: parts.service().cancel(id, owner, 'the owner of the gateway cancelled it') }
+    const { id, owner } = findTask('agents.cancel', params, parts)
+    return { cancelled: parts.service().cancel(id, owner, 'cancelled by the gateway owner') }
   })
 }
 
-function summaryRow({ owner: _, ...row }: TaskSummary): JsonObject {
+function formatSummary({ owner: _, ...row }: TaskSummary): JsonObject {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
 }
 
-function withEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
-  return { ...structured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
+function addEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
+  return { ...formatStructured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
 }
 
-/** Facts of a probe. Its stderr may hold anything: it is for who asks for a probe, and in no list. */
-function probedOf({ facts, lastWords }: AgentHealth): JsonObject {
+/** Formats a probe. Includes stderr, which may contain anything, so lists omit it. */
+function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
   return {
     ...(facts === undefined ? {} : { facts: { ...facts } }),
     ...(lastWords === undefined ? {} : { last_words: lastWords }),
   }
 }
 
-/** Tells the owner who was probably meant. @throws GatewayError GW_AGENT_UNKNOWN */
-function checkAgent(agent: unknown, parts: McpParts): void {
+/** Suggests similar names. @throws GatewayError GW_AGENT_UNKNOWN */
+function checkAgent(agent: unknown, parts: McpDeps): void {
   if (typeof agent !== 'string') return
   const known = parts.service().agents()
   const ids = known.map(({ id }) => id)
   if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: suggestHint(agent, ids) })
 }
 
-function idsIn(agents: unknown): string[] | undefined {
+function parseAgentIds(agents: unknown): string[] | undefined {
   return Array.isArray(agents) ? (agents as unknown[]).filter(id => typeof id === 'string') : undefined
 }
 
-function checked(verb: string, params: JsonObject): JsonObject {
-  const problem = problemWith(params, INPUTS.delegate_task)
-  if (problem !== undefined) throw wrong(verb, problem)
+function validateParams(verb: string, params: JsonObject): JsonObject {
+  const problem = validateArguments(params, INPUTS.delegate_task)
+  if (problem !== undefined) throw createParamsError(verb, problem)
   return params
 }
 
-/** A task that is named, with the key of the caller whose it is. */
-function taskIn(
-  verb: string,
-  { task }: JsonObject,
-  parts: McpParts,
-): { readonly id: string; readonly owner: string } {
-  if (typeof task !== 'string') throw wrong(verb, '"task" must be the id of a task')
-  const owner = parts.service().ownerOf(task)
-  if (owner === undefined) throw unknown(task)
+/** Finds a task and its owner's key. */
+function findTask(verb: string, { task }: JsonObject, parts: McpDeps): { readonly id: string; readonly owner: string } {
+  if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
+  const owner = parts.service().findOwner(task)
+  if (owner === undefined) throw createUnknownTaskError(task)
   return { id: task, owner }
 }
 
-function unknown(task: string): Error {
+function createUnknownTaskError(task: string): Error {
   return agentError('GW_AGENT_TASK_UNKNOWN', { task })
 }
 
-function wrong(verb: string, why: string): Error {
+function createParamsError(verb: string, why: string): Error {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
 }

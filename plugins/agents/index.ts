@@ -3,7 +3,7 @@ import { checkKnownName, readList, readMap, readValue } from '../../src/plugin.t
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './settings.ts'
 
-/** Coding agents that speak the Agent Client Protocol, as tools, tasks and resources. Without the section nothing of it is loaded. */
+/** Provides coding agents (Agent Client Protocol) as tools, tasks and resources. Loaded only if configured. */
 export const agents: Plugin<AgentsConfig> = {
   name: 'agents',
   claims: { section: 'agents', adds: { upstreams: ['agents'], listeners: ['agents-callback'] } },
@@ -16,7 +16,7 @@ export const agents: Plugin<AgentsConfig> = {
   },
 }
 
-/** Agents that are named must be there. */
+/** Checks that referenced agents exist. */
 function check(config: unknown, report: Report): void {
   if (readValue(config, 'agents') === undefined) return
   const list = readMap(config, 'agents', 'list')
@@ -25,7 +25,7 @@ function check(config: unknown, report: Report): void {
   if (agents.names.length === 0)
     report({
       pointer: '/agents',
-      message: 'no agents: nobody can be given a task',
+      message: 'no agents configured',
       hint: 'add one under "agents.list"',
       severity: 'warning',
       on: 'key',
@@ -40,18 +40,18 @@ function check(config: unknown, report: Report): void {
   )
 }
 
-/** Points at agents that are to call back from a sandbox without a network: the gateway cannot be reached from there. */
+/** Warns about callbacks from a sandbox without network access: the gateway would be unreachable. */
 function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
   const defaults = readValue(config, 'agents', 'defaults')
   for (const [id, agent] of Object.entries(list)) {
-    const of = (...keys: string[]): unknown => readValue(agent, ...keys) ?? readValue(defaults, ...keys)
-    const callback = of('callback')
-    if (of('sandbox') === undefined || of('sandbox', 'network') === true) continue
+    const readPath = (...keys: string[]): unknown => readValue(agent, ...keys) ?? readValue(defaults, ...keys)
+    const callback = readPath('callback')
+    if (readPath('sandbox') === undefined || readPath('sandbox', 'network') === true) continue
     if (callback === undefined || callback === false) continue
     report({
       pointer: `/agents/list/${id}`,
-      message: 'cannot call back from a sandbox without a network',
-      hint: 'set "network: true" in its sandbox, which its model needs too, or leave "callback" out',
+      message: 'callbacks do not work from a sandbox without network access',
+      hint: 'set "network: true" in its sandbox, or remove "callback"',
       severity: 'warning',
       on: 'key',
     })

@@ -1,8 +1,8 @@
-import type { Figure, JsonObject } from '../../src/plugin.ts'
+import type { Metric, JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { AgentHost } from './acp/agent-host.ts'
-import type { Outcome, TaskState } from './types.ts'
-import type { PlaceQueue } from './scheduling.ts'
+import type { TaskOutcome, TaskState } from './types.ts'
+import type { SlotQueue } from './scheduling.ts'
 
 const BUCKETS_S = [1, 5, 15, 60, 300, 900, 1800]
 const TOKENS = { inputTokens: 'input', outputTokens: 'output', thoughtTokens: 'thought' } as const
@@ -13,72 +13,71 @@ interface Durations {
   count: number
 }
 
-/** Counts what agents do, for `figures`. Agents are those of the configuration, so series are bounded. */
-export class Counters {
+/** Counts agent activity for metrics. Labels contain only configured agents, so the number of series is bounded. */
+export class AgentCounters {
   readonly #counts = new Map<string, Map<string, { labels: Record<string, string>; value: number }>>()
   readonly #turns = new Map<string, Durations>()
 
-  task(agent: string, state: TaskState, outcome: Outcome): void {
-    this.#add('tasks', { agent, state })
-    if (state === 'failed') this.#add('task_failures', { agent, outcome })
+  countTask(agent: string, state: TaskState, outcome: TaskOutcome): void {
+    this.#addCount('tasks', { agent, state })
+    if (state === 'failed') this.#addCount('task_failures', { agent, outcome })
   }
 
-  permission(agent: string, action: 'allow' | 'deny', kind: string): void {
-    this.#add('permissions', { agent, action, kind })
+  countPermission(agent: string, action: 'allow' | 'deny', kind: string): void {
+    this.#addCount('permissions', { agent, action, kind })
   }
 
-  output(agent: string, bytes: number): void {
-    this.#add('output_bytes', { agent }, bytes)
+  countOutput(agent: string, bytes: number): void {
+    this.#addCount('output_bytes', { agent }, bytes)
   }
 
-  tokens(agent: string, usage: JsonObject | undefined): void {
+  countTokens(agent: string, usage: JsonObject | undefined): void {
     if (!isObject(usage)) return
     for (const [member, kind] of Object.entries(TOKENS)) {
       const value = usage[member]
       if (typeof value === 'number' && value > 0 && Number.isFinite(value))
-        this.#add('tokens', { agent, kind }, value)
+        this.#addCount('tokens', { agent, kind }, value)
     }
   }
 
-  turn(agent: string, seconds: number): void {
+  countTurn(agent: string, seconds: number): void {
     let durations = this.#turns.get(agent)
     if (durations === undefined)
       this.#turns.set(agent, (durations = { counts: BUCKETS_S.map(() => 0), sum: 0, count: 0 }))
     durations.sum += seconds
     durations.count++
     BUCKETS_S.forEach((bound, index) => {
-      if (durations !== undefined && seconds <= bound)
-        durations.counts[index] = (durations.counts[index] ?? 0) + 1
+      if (durations !== undefined && seconds <= bound) durations.counts[index] = (durations.counts[index] ?? 0) + 1
     })
   }
 
-  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, PlaceQueue>): Figure[] {
-    const gauge = (name: string, help: string, value: (id: string, host: AgentHost) => number): Figure => ({
+  figures(hosts: ReadonlyMap<string, AgentHost>, queues: ReadonlyMap<string, SlotQueue>): Metric[] {
+    const gauge = (name: string, help: string, value: (id: string, host: AgentHost) => number): Metric => ({
       ...{ name: `tapgate_agent_${name}`, type: 'gauge', help },
       samples: [...hosts].map(([agent, host]) => ({ labels: { agent }, value: value(agent, host) })),
     })
     return [
-      this.#counter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
-      this.#counter('task_failures', 'Tasks that failed, by why.'),
-      this.#counter('permissions', 'What agents asked to do, and what was answered.'),
-      this.#counter('output_bytes', 'What agents said.'),
-      this.#counter('tokens', 'Tokens, where the agent tells.'),
-      this.#durations(),
-      gauge('queue_depth', 'Tasks that wait for a place.', agent => queues.get(agent)?.queued ?? 0),
-      gauge('running', 'Tasks that hold a place.', agent => queues.get(agent)?.running ?? 0),
-      gauge('processes', 'Processes of an agent.', (_, { load }) => load.processes),
-      gauge('sessions', 'Open sessions of an agent.', (_, { load }) => load.sessions),
+      this.#buildCounter('tasks', 'Finished tasks, by last agent.'),
+      this.#buildCounter('task_failures', 'Failed tasks, by reason.'),
+      this.#buildCounter('permissions', 'Permission requests, by decision.'),
+      this.#buildCounter('output_bytes', 'Output bytes of agents.'),
+      this.#buildCounter('tokens', 'Tokens, if the agent reports them.'),
+      this.#buildDurations(),
+      gauge('queue_depth', 'Tasks that wait for a slot.', agent => queues.get(agent)?.queued ?? 0),
+      gauge('running', 'Tasks that hold a slot.', agent => queues.get(agent)?.running ?? 0),
+      gauge('processes', 'Agent processes.', (_, { load }) => load.processes),
+      gauge('sessions', 'Open agent sessions.', (_, { load }) => load.sessions),
     ]
   }
 
-  #add(name: string, labels: Record<string, string>, by = 1): void {
+  #addCount(name: string, labels: Record<string, string>, by = 1): void {
     const all = this.#counts.get(name) ?? new Map<string, { labels: Record<string, string>; value: number }>()
     this.#counts.set(name, all)
     const key = JSON.stringify(Object.values(labels))
     all.set(key, { labels, value: (all.get(key)?.value ?? 0) + by })
   }
 
-  #counter(name: string, help: string): Figure {
+  #buildCounter(name: string, help: string): Metric {
     const samples = [...(this.#counts.get(name)?.values() ?? [])]
     return {
       ...{ name: `tapgate_agent_${name}`, type: 'counter', help },
@@ -86,7 +85,7 @@ export class Counters {
     }
   }
 
-  #durations(): Figure {
+  #buildDurations(): Metric {
     const samples = [...this.#turns].flatMap(([agent, { counts, sum, count }]) => [
       ...BUCKETS_S.map((bound, index) => ({
         suffix: '_bucket',
@@ -97,6 +96,6 @@ export class Counters {
       { suffix: '_sum', labels: { agent }, value: sum },
       { suffix: '_count', labels: { agent }, value: count },
     ])
-    return { name: 'tapgate_agent_turn_seconds', type: 'histogram', help: 'How long turns took.', samples }
+    return { name: 'tapgate_agent_turn_seconds', type: 'histogram', help: 'Duration of turns.', samples }
   }
 }

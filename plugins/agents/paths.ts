@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { GatewayError, PrivatePlace } from '../../src/plugin.ts'
+import type { GatewayError, PrivatePath } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import { cleanLine } from './store/journal.ts'
+import { cleanLine } from './store/task-journal.ts'
 
-/** The directories that tasks work in, by their real paths. What is relative is relative to the first one, or to the task's. */
+/** Allowed root directories as real paths. Relative paths resolve against the first root or the task's directory. */
 export class Roots {
   readonly #real: readonly string[]
 
@@ -15,7 +15,7 @@ export class Roots {
       try {
         return realpathSync(resolve(directory, name))
       } catch {
-        throw wrongPath('root', name, 'does not exist')
+        throw createPathError('root', name, 'does not exist')
       }
     })
   }
@@ -24,59 +24,59 @@ export class Roots {
     return this.#real[0] ?? '/'
   }
 
-  /** The real path of the directory of a task. @throws GatewayError GW_AGENT_PATH */
-  async directory(path: string): Promise<string> {
-    const real = this.#inside('cwd', path, this.first)
-    if (!(await stat(real)).isDirectory()) throw wrongPath('cwd', path, 'is no directory')
+  /** Resolves a task directory. @throws GatewayError GW_AGENT_PATH */
+  async resolveDirectory(path: string): Promise<string> {
+    const real = this.#resolveInside('cwd', path, this.first)
+    if (!(await stat(real)).isDirectory()) throw createPathError('cwd', path, 'is not a directory')
     return real
   }
 
-  /** The real path of a file that goes with a task. @throws GatewayError GW_AGENT_PATH */
-  async file(path: string, cwd: string): Promise<string> {
-    const real = this.#inside('file', path, cwd)
-    if (!(await stat(real)).isFile()) throw wrongPath('file', path, 'is no ordinary file')
+  /** Resolves a task file. @throws GatewayError GW_AGENT_PATH */
+  async resolveFile(path: string, cwd: string): Promise<string> {
+    const real = this.#resolveInside('file', path, cwd)
+    if (!(await stat(real)).isFile()) throw createPathError('file', path, 'is not a regular file')
     return real
   }
 
-  /** A path outside is refused in the same words whether it exists or not. */
-  #inside(what: string, path: string, base: string): string {
-    if (path.includes('\0')) throw wrongPath(what, path, 'has a NUL character in it')
+  /** Uses the same message for missing and existing paths outside the roots. */
+  #resolveInside(what: string, path: string, base: string): string {
+    if (path.includes('\0')) throw createPathError(what, path, 'contains a NUL character')
     const file = resolve(base, path)
-    const real = realOf(file)
-    if (!this.#real.some(root => isWithin(root, real))) throw wrongPath(what, path, 'is not below the roots')
+    const real = resolveRealPath(file)
+    if (!this.#real.some(root => isWithin(root, real))) throw createPathError(what, path, 'is outside the roots')
     try {
       return realpathSync(file)
     } catch {
-      throw wrongPath(what, path, 'does not exist')
+      throw createPathError(what, path, 'does not exist')
     }
   }
 }
 
-/** The real path of a file, as far as it exists. */
-export function realOf(file: string): string {
+/** Resolves the existing part of a path to its real path. */
+export function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {
     const parent = dirname(file)
-    return parent === file ? file : join(realOf(parent), basename(file))
+    return parent === file ? file : join(resolveRealPath(parent), basename(file))
   }
 }
 
-/** True if a real path is a directory, or below it: `/srv/work2` is not within `/srv/work`. */
+/** True if a real path equals a directory or is below it: `/srv/work2` is not within `/srv/work`. */
 export function isWithin(directory: string, file: string): boolean {
   return file === directory || file.startsWith(directory.endsWith('/') ? directory : `${directory}/`)
 }
 
-/** The first root that contains, or lies in, what only the gateway may touch; undefined if there is none. */
+/** Returns the first root that overlaps the gateway's private paths, or undefined. */
 export function findRootOfGateway(
   roots: readonly string[],
   directory: string,
-  places: readonly PrivatePlace[],
+  places: readonly PrivatePath[],
 ): string | undefined {
   return roots.find(name => {
-    const root = realOf(resolve(directory, name))
+    const root = resolveRealPath(resolve(directory, name))
     return places.some(({ directory: written, names }) => {
-      const place = realOf(written)
+      const place = resolveRealPath(written)
       if (isWithin(root, place)) return true
       if (!isWithin(place, root)) return false
       return names === undefined || names.test(root.slice(place.length + 1).split('/', 1)[0] ?? '')
@@ -84,6 +84,6 @@ export function findRootOfGateway(
   })
 }
 
-export function wrongPath(what: string, path: string, why: string): GatewayError {
+export function createPathError(what: string, path: string, why: string): GatewayError {
   return agentError('GW_AGENT_PATH', { what, path: cleanLine(path), why })
 }

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
-import { isWithin, realOf } from './paths.ts'
-import type { AgentToolCall, Verdict } from './types.ts'
+import { isWithin, resolveRealPath } from './paths.ts'
+import type { AgentToolCall, PermissionVerdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
 
-/** Characters that a reader does not see, or takes for something else: controls, formats, other line ends and blanks, unassigned. */
+/** Invisible or misleading characters: controls, formats, unusual line ends and spaces, unassigned. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu
 
-/** Characters of each part that are shown, from both ends; together they stay readable. */
+/** Character limits per part; longer parts show both ends. */
 const MAX = { title: 300, command: 2000, path: 200, content: 500, input: 1000, line: 200 } as const
 
 const MAX_PATHS = 10
@@ -17,53 +17,52 @@ const MAX_BLOCKS = 4
 
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
-/** The text without secrets. */
-type Hide = (text: string) => string
+type SecretRedactor = (text: string) => string
 
 /**
- * Words for a person who is asked to allow an action: what the call itself says of it – command, files, content, the rest of its
- * input –, then what it does not say. The title is the agent's own words, and only names the call.
+ * Describes an action for approval: command, files, content and other input from the call, then missing parts. The
+ * title is the agent's own text and only labels the call.
  */
-export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hide): string {
+export function formatPermissionQuestion(agent: string, call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title } = call
-  // Some agents tell the command by the title alone.
-  const max = kind === 'execute' && commandOf(call) === undefined ? MAX.command : MAX.title
+  // Some agents put the command only into the title.
+  const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
   return [
-    `${agent} wants to ${kind ?? 'do something of no kind'}: ${showTitle(title, hide, max)}`,
+    `${agent} wants to ${kind ?? 'run an action of unknown kind'}: ${showTitle(title, hide, max)}`,
     ...showFiles(call, hide),
     ...showInput(call, hide),
     ...showContent(call, hide),
-    ...(missing.length === 0 ? [] : [`not told: ${missing.join('; ')}`]),
+    ...(missing.length === 0 ? [] : [`not specified: ${missing.join('; ')}`]),
     'Allow it once?',
   ].join('\n')
 }
 
-/** The same call, for the log and for lists. */
-export function callInOneLine(call: AgentToolCall, hide: Hide): string {
+/** Formats the call on one line for logs and lists. */
+export function formatCallLine(call: AgentToolCall, hide: SecretRedactor): string {
   const { kind, title, paths } = call
-  const command = commandOf(call)
+  const command = readCommand(call)
   return [
-    `${kind ?? 'do something of no kind'}: ${showTitle(title, hide)}`,
+    `${kind ?? 'action of unknown kind'}: ${showTitle(title, hide)}`,
     ...(command === undefined ? [] : [`command ${quote(command, MAX.line, hide)}`]),
     ...(paths.length === 0 ? [] : [`[${paths.map(path => quote(path, MAX.line, hide)).join(', ')}]`]),
   ].join(' ')
 }
 
-/** Plain words stand for themselves; all else is quoted, so that it cannot be taken for words of ours. */
-function showTitle(title: string, hide: Hide, max: number = MAX.title): string {
+/** Quotes titles with unusual characters, so that they cannot be mistaken for the gateway's text. */
+function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title): string {
   if (title === '') return 'without a title'
   return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quote(title, max, hide)
 }
 
-function showFiles({ paths }: AgentToolCall, hide: Hide): string[] {
+function showFiles({ paths }: AgentToolCall, hide: SecretRedactor): string[] {
   if (paths.length === 0) return []
   const shown = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''
   return [`files: ${shown.join(', ')}${more}`]
 }
 
-function showInput({ rawInput = {} }: AgentToolCall, hide: Hide): string[] {
+function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): string[] {
   const { command, ...rest } = rawInput
   return [
     ...(command === undefined ? [] : [`command: ${quote(command, MAX.command, hide)}`]),
@@ -71,43 +70,42 @@ function showInput({ rawInput = {} }: AgentToolCall, hide: Hide): string[] {
   ]
 }
 
-function showContent({ content }: AgentToolCall, hide: Hide): string[] {
+function showContent({ content }: AgentToolCall, hide: SecretRedactor): string[] {
   const left = content.length - MAX_BLOCKS
   const shown = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
-  return left > 0 ? [...shown, `${left} more pieces of content are not shown`] : shown
+  return left > 0 ? [...shown, `${left} more content blocks are not shown`] : shown
 }
 
-function showBlock(block: JsonObject, hide: Hide): string[] {
+function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
   const { type, path, oldText, newText, content } = block
   if (type === 'diff') {
-    const before = typeof oldText === 'string' ? [`in place of: ${quote(oldText, MAX.content, hide)}`] : []
+    const before = typeof oldText === 'string' ? [`replaces: ${quote(oldText, MAX.content, hide)}`] : []
     return [`writes to ${quote(path, MAX.path, hide)}: ${quote(newText, MAX.content, hide)}`, ...before]
   }
   const text = isObject(content) && typeof content.text === 'string' ? content.text : block
   return [`shows: ${quote(text, MAX.content, hide)}`]
 }
 
-/** Parts that a call of its kind would have to have. */
+/** Lists parts that a call with this kind should have. */
 function findMissing(call: AgentToolCall): string[] {
   const { kind, rawInput, content, paths } = call
   const hasInput = rawInput !== undefined
   const missing: readonly [boolean, string][] = [
-    [kind === undefined, 'which kind of action it is'],
-    [kind === 'execute' && commandOf(call) === undefined, 'the command'],
+    [kind === undefined, 'the kind of action'],
+    [kind === 'execute' && readCommand(call) === undefined, 'the command'],
     [ABOUT_FILES.has(kind) && paths.length === 0, 'which files'],
-    [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'what it writes'],
+    [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'the content to write'],
     [!hasInput && content.length === 0, 'its input'],
   ]
   return missing.flatMap(([isMissing, what]) => (isMissing ? [what] : []))
 }
 
 /**
- * A value of an agent's as it is on the wire, in the notation of JSON, with everything invisible written out. Of more than
- * `max` characters both ends are shown, and how much is missing between them.
+ * Quotes an agent's value as JSON with invisible characters escaped. Beyond `max` characters, shows both ends and the
+ * omitted length.
  */
-function quote(value: unknown, max: number, hide: Hide): string {
-  if (typeof value === 'string')
-    return showEnds(hide(value), max, part => escapeInvisible(JSON.stringify(part)))
+function quote(value: unknown, max: number, hide: SecretRedactor): string {
+  if (typeof value === 'string') return showEnds(hide(value), max, part => escapeInvisible(JSON.stringify(part)))
   const json = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? hide(inner) : inner))
   return showEnds(json ?? 'nothing', max, escapeInvisible)
 }
@@ -116,7 +114,7 @@ function showEnds(text: string, max: number, write: (part: string) => string): s
   if (text.length <= max) return write(text)
   const tail = Math.floor(max / 3)
   const [first, last] = [text.slice(0, max - tail), text.slice(-tail)].map(part => write(part.toWellFormed()))
-  return `${first} [… ${text.length - max} characters are not shown …] ${last}`
+  return `${first} [… ${text.length - max} characters omitted …] ${last}`
 }
 
 function escapeInvisible(text: string): string {
@@ -127,94 +125,93 @@ function escapeInvisible(text: string): string {
   )
 }
 
-type Rule = PermissionPolicy['rules'][number]
+type PermissionRule = PermissionPolicy['rules'][number]
 
-/** Matches a rule with a call; `unknown` if the call does not tell what the rule asks about. */
-type Fit = 'yes' | 'no' | 'unknown'
+/** Result of matching a rule; `unknown` if the call lacks the information. */
+type MatchResult = 'yes' | 'no' | 'unknown'
 
-interface PermissionSite {
-  /** The real path of the directory of the task; what is relative in a call is so to it. */
+interface PermissionScope {
+  /** Real path of the task directory; base for relative paths in calls. */
   readonly cwd: string
-  /** Directory of the configuration; what is relative in a rule is so to it. */
+  /** Configuration directory; base for relative paths in rules. */
   readonly directory: string
 }
 
-/** A shell that is asked to run one text, by a name that is surely the shell. */
+/** A shell invoked with a single text, at a well-known path. */
 const SHELL = /^(\/(usr\/)?bin\/)?(ba|z|da|k)?sh$/
 
-/** Kinds of calls that need name no file. */
+/** Call kinds that need no file. */
 const WITHOUT_FILES: ReadonlySet<string | undefined> = new Set(['think', 'fetch', 'switch_mode'])
 
 /**
- * The first rule that fits decides: `rule 2`, counted from 1, or `default`. If a call does not tell what a rule that denies or
- * asks looks for, nothing behind that rule allows it: it is asked.
+ * Returns the first matching rule's verdict: `rule 2` (1-based) or `default`. If a deny or ask rule cannot be
+ * evaluated, later rules cannot allow the call; it asks instead.
  */
-export function decide(policy: PermissionPolicy, call: AgentToolCall, site: PermissionSite): Verdict {
+export function decidePermission(
+  policy: PermissionPolicy,
+  call: AgentToolCall,
+  site: PermissionScope,
+): PermissionVerdict {
   let unsure: string | undefined
   for (const [index, rule] of policy.rules.entries()) {
     const by = `rule ${index + 1}`
     const fit = matchRule(rule, call, site)
-    if (fit === 'yes') return unlessUnsure({ do: rule.do, by }, unsure)
+    if (fit === 'yes') return applyUncertainty({ do: rule.do, by }, unsure)
     if (fit === 'unknown' && rule.do !== 'allow') unsure ??= by
   }
-  return unlessUnsure({ do: policy.default, by: 'default' }, unsure)
+  return applyUncertainty({ do: policy.default, by: 'default' }, unsure)
 }
 
-function unlessUnsure(verdict: Verdict, unsure: string | undefined): Verdict {
+function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined): PermissionVerdict {
   if (verdict.do !== 'allow' || unsure === undefined) return verdict
-  return { do: 'ask', by: `${unsure} (the call does not tell what it looks for)` }
+  return { do: 'ask', by: `${unsure} (the call lacks the information)` }
 }
 
-function matchRule(rule: Rule, call: AgentToolCall, site: PermissionSite): Fit {
-  const fits = [
-    matchKind(rule, call),
-    matchTitle(rule, call),
-    matchCommand(rule, call),
-    matchFiles(rule, call, site),
-  ]
+function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
+  const fits = [matchKind(rule, call), matchTitle(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
-function matchKind({ kinds, do: verdict }: Rule, call: AgentToolCall): Fit {
+function matchKind({ kinds, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {
   if (kinds === undefined) return 'yes'
-  // Whatever it is called: a call with a command executes it.
-  if (verdict !== 'allow' && kinds.includes('execute') && commandOf(call) !== undefined) return 'yes'
+  // A call with a command counts as `execute`, whatever its kind.
+  if (verdict !== 'allow' && kinds.includes('execute') && readCommand(call) !== undefined) return 'yes'
   if (call.kind === undefined) return 'unknown'
   return kinds.includes(call.kind) ? 'yes' : 'no'
 }
 
-function matchTitle({ titles }: Rule, { title }: AgentToolCall): Fit {
+function matchTitle({ titles }: PermissionRule, { title }: AgentToolCall): MatchResult {
   if (titles === undefined || compileGlobs(titles)(title)) return 'yes'
   return title === '' ? 'unknown' : 'no'
 }
 
-function matchCommand({ commands, do: verdict }: Rule, call: AgentToolCall): Fit {
+function matchCommand({ commands, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {
   if (commands === undefined) return 'yes'
-  const line = commandOf(call)
+  const line = readCommand(call)
   if (line === undefined) return mayHideCommand(call) ? 'unknown' : 'no'
   if (verdict === 'allow') return commands.some(pattern => isAllowedLine(line, pattern)) ? 'yes' : 'no'
   const matches = compileGlobs(commands)
   return [line, ...splitCommands(line)].some(matches) ? 'yes' : 'no'
 }
 
-/** True if a call that names no command may be one all the same. */
+/** True if a call without a command may still execute one. */
 function mayHideCommand({ kind, rawInput }: AgentToolCall): boolean {
   return kind === undefined || kind === 'execute' || (kind === 'other' && rawInput === undefined)
 }
 
-/** If a rule allows, its `*` stands for no shell operator. */
+/** For allow rules, `*` does not match shell operators. */
 function isAllowedLine(line: string, pattern: string): boolean {
   const operators = (text: string): string => text.replace(/[^;&|<>()`$\n\r\\]/g, '')
   return compileGlobs(pattern)(line) && operators(line) === operators(pattern)
 }
 
-/** Commands between the operators of a shell, each by itself. */
+/** Splits a command line at shell operators. */
 function splitCommands(line: string): string[] {
   return line.split(/[;&|<>()`$\n\r]+/).map(part => part.trim())
 }
 
-/** All files must be inside to be allowed, and any one that is inside is enough to be refused. */
-function matchFiles(rule: Rule, call: AgentToolCall, site: PermissionSite): Fit {
+/** To allow, all files must match; to deny, one is enough. */
+function matchFiles(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
   if (rule.within === undefined) return 'yes'
   const inside = locateFiles(rule.within, call, site)
   const isTold = inside.length > 0 && !inside.includes(undefined) && !isOpaque(rule, call)
@@ -227,28 +224,27 @@ function needsNoFile({ kind, paths }: AgentToolCall): boolean {
   return paths.length === 0 && WITHOUT_FILES.has(kind)
 }
 
-function locateFiles(within: string, { paths }: AgentToolCall, { cwd, directory }: PermissionSite) {
-  const base = within === 'cwd' ? cwd : realOf(resolve(directory, within))
+function locateFiles(within: string, { paths }: AgentToolCall, { cwd, directory }: PermissionScope) {
+  const base = within === 'cwd' ? cwd : resolveRealPath(resolve(directory, within))
   return paths.map(path => isInside(base, path, cwd))
 }
 
-/** True for a call whose command may touch anything, as the rule does not know the command. */
-function isOpaque({ commands }: Rule, call: AgentToolCall): boolean {
-  return commands === undefined && (call.kind === 'execute' || commandOf(call) !== undefined)
+/** True if the call runs a command that the rule does not restrict, so it may touch any file. */
+function isOpaque({ commands }: PermissionRule, call: AgentToolCall): boolean {
+  return commands === undefined && (call.kind === 'execute' || readCommand(call) !== undefined)
 }
 
-/** Whether a path leads into a directory; undefined if that cannot be known, such as behind `..` after a link. */
+/** Returns whether a path is inside a directory; undefined if unknown, for example `..` after a link. */
 function isInside(base: string, path: string, cwd: string): boolean | undefined {
-  if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..'))
-    return undefined
-  return isWithin(base, realOf(resolve(cwd, path)))
+  if (path === '' || path.includes('\0') || path.startsWith('~') || path.split('/').includes('..')) return undefined
+  return isWithin(base, resolveRealPath(resolve(cwd, path)))
 }
 
-/** The command line that a call names. A list that only wraps a text in a shell is that text. */
-export function commandOf({ rawInput = {} }: AgentToolCall): string | undefined {
+/** Returns the call's command line; unwraps `sh -c`. */
+export function readCommand({ rawInput = {} }: AgentToolCall): string | undefined {
   const { command, args } = rawInput
-  const words = typeof command === 'string' ? [command.trim()] : isTexts(command) ? command : []
-  const line = unwrapShell(typeof command === 'string' && isTexts(args) ? [...words, ...args] : words)
+  const words = typeof command === 'string' ? [command.trim()] : isStringList(command) ? command : []
+  const line = unwrapShell(typeof command === 'string' && isStringList(args) ? [...words, ...args] : words)
   return line === '' ? undefined : line
 }
 
@@ -257,6 +253,6 @@ function unwrapShell(words: readonly string[]): string {
   return words.length === 3 && SHELL.test(program) && /^-[a-z]*c$/.test(flag) ? script : words.join(' ')
 }
 
-function isTexts(value: unknown): value is readonly string[] {
+function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string')
 }

@@ -1,19 +1,18 @@
 import { join, resolve } from 'node:path'
-import type { AuditEvent, Figure, PluginApi } from '../../src/plugin.ts'
+import type { AuditEvent, Metric, PluginApi } from '../../src/plugin.ts'
 import { gatewayError } from '../../src/plugin.ts'
-import { containmentFor } from './containment.ts'
+import { createContainment } from './containment.ts'
 import type { AgentHost } from './acp/agent-host.ts'
 import { LocalAgentHost } from './acp/agent-host.ts'
-import { PlaceQueue } from './scheduling.ts'
+import { SlotQueue } from './scheduling.ts'
 import type { TaskService } from './tasks/service.ts'
-import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
+import { LocalTaskService, parseTaskSettings } from './tasks/service.ts'
 import type { Callback } from './types.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
-/** Milliseconds between two looks whether an agent that is no more configured so has anything left to do. */
+/** Interval in milliseconds for checking whether retired agents are idle. */
 const LOOK_MS = 1000
 
-/** One agent as it was configured. */
 interface ConfiguredAgent {
   readonly as: string
   readonly host: LocalAgentHost
@@ -21,14 +20,14 @@ interface ConfiguredAgent {
 
 export type AgentRuntime = Pick<LocalRuntime, keyof LocalRuntime>
 
-/** Agents and the task service before them, through all generations of a gateway. */
+/** Agents and the task service; survives reloads. */
 export class LocalRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
-  readonly #leaving = new Set<LocalAgentHost>()
+  readonly #retiring = new Set<LocalAgentHost>()
   #agents: readonly AgentSettings[]
   #configured = new Map<string, ConfiguredAgent>()
-  readonly #places: PlaceQueue
+  readonly #queue: SlotQueue
   #version = ''
   #service: LocalTaskService | undefined
   #stopLook: (() => void) | undefined
@@ -37,19 +36,22 @@ export class LocalRuntime {
     this.#api = api
     this.#agents = agents
     this.#callback = callback
-    this.#places = new PlaceQueue(api.clock, { concurrent: api.options.processes, queue: Infinity })
+    this.#queue = new SlotQueue(api.clock, { concurrent: api.options.processes, queue: Infinity })
   }
 
   get service(): TaskService {
     if (this.#service !== undefined) return this.#service
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'it is stopped' })
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'the service is stopped' })
   }
 
-  /** Opens the store and takes over what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
+  /**
+   * Opens the store and recovers tasks from a crashed gateway; `version` is the gateway's version. Can follow a
+   * `stop`.
+   */
   async start(version: string): Promise<void> {
     const { programs, state, directory, log, clock } = this.#api
     this.#version = version
-    await programs.endOrphans()
+    await programs.killOrphans()
     const { file } = this.#api.options.tasks ?? {}
     const kept = state === undefined ? undefined : join(state, 'agents.db')
     const environment = {
@@ -60,88 +62,86 @@ export class LocalRuntime {
       log,
       clock,
     }
-    this.#employ()
-    this.#service = new LocalTaskService(environment, this.#parts())
+    this.#replaceAgents()
+    this.#service = new LocalTaskService(environment, this.#buildServiceDeps())
   }
 
-  /** Ends every process; background work is kept, and can go on when its owner wants it to. */
+  /** Stops all processes; background tasks are stored and can be resumed. */
   async stop(): Promise<void> {
     this.#service?.stop()
     this.#service = undefined
     this.#stopLook?.()
-    const hosts = [...this.#leaving, ...[...this.#configured.values()].map(({ host }) => host)]
-    this.#leaving.clear()
+    const hosts = [...this.#retiring, ...[...this.#configured.values()].map(({ host }) => host)]
+    this.#retiring.clear()
     this.#configured.clear()
     await Promise.all(hosts.map(host => host.stop()))
   }
 
-  /** Another configuration is in force: tasks go on, agents that have changed are replaced. */
-  adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void {
+  /** Applies a reloaded configuration: tasks continue, changed agents are replaced. */
+  applyConfig(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void {
     const before = this.#api
     this.#api = api
     this.#agents = agents
     const { file } = api.options.tasks ?? {}
     if (this.#service !== undefined && before.options.tasks?.file !== file)
-      api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
-    this.#places.resize({ concurrent: api.options.processes, queue: Infinity })
+      api.log.warn('agents.tasks.file has changed; restart the gateway to apply it', { file })
+    this.#queue.resize({ concurrent: api.options.processes, queue: Infinity })
     if (this.#service === undefined || api === before) return
-    this.#employ()
-    this.#service.renew(this.#parts())
+    this.#replaceAgents()
+    this.#service.renew(this.#buildServiceDeps())
   }
 
-  figures(): readonly Figure[] {
+  figures(): readonly Metric[] {
     return this.#service?.figures() ?? []
   }
 
-  #parts(): ConstructorParameters<typeof LocalTaskService>[1] {
-    const agents = new Map<string, AgentHost>(
-      [...this.#configured].map(([id, { host }]) => [id, host] as const),
-    )
+  #buildServiceDeps(): ConstructorParameters<typeof LocalTaskService>[1] {
+    const agents = new Map<string, AgentHost>([...this.#configured].map(([id, { host }]) => [id, host] as const))
     return {
       agents,
       routing: this.#api.options.routing,
       auth: this.#api.config.auth,
-      tasks: taskSettingsOf(this.#api.options.tasks),
-      containment: containmentFor(this.#api.options, this.#api),
+      tasks: parseTaskSettings(this.#api.options.tasks),
+      containment: createContainment(this.#api.options, this.#api),
       callback: this.#callback,
     }
   }
 
-  /** Agents that are as they were keep their processes; of the others, those that are at work finish first. */
-  #employ(): void {
+  /** Keeps unchanged agents with their processes; changed ones finish their current work first. */
+  #replaceAgents(): void {
     const before = this.#configured
     const { commands } = this.#api.options
     this.#configured = new Map(
       this.#agents.map(settings => {
         const as = JSON.stringify([settings, [...settings.capabilities], commands])
         const known = before.get(settings.id)
-        const host = known?.as === as ? known.host : this.#host(settings)
+        const host = known?.as === as ? known.host : this.#createHost(settings)
         return [settings.id, { as, host }]
       }),
     )
     const kept = new Set([...this.#configured.values()].map(({ host }) => host))
-    for (const { host } of before.values()) if (!kept.has(host)) this.#leaving.add(host)
-    this.#seeOff()
+    for (const { host } of before.values()) if (!kept.has(host)) this.#retiring.add(host)
+    this.#stopRetired()
   }
 
-  #host(settings: AgentSettings): LocalAgentHost {
+  #createHost(settings: AgentSettings): LocalAgentHost {
     const { programs, clock, directory, state } = this.#api
     const log = this.#api.log.child({ agent: settings.id })
     const { commands } = this.#api.options
     return new LocalAgentHost({
       ...{ settings, programs, clock, log, directory, state, commands, version: this.#version },
-      places: this.#places,
+      places: this.#queue,
     })
   }
 
-  #seeOff(): void {
+  #stopRetired(): void {
     this.#stopLook?.()
     this.#stopLook = undefined
-    for (const host of this.#leaving) {
+    for (const host of this.#retiring) {
       if (host.load.sessions > 0) continue
-      this.#leaving.delete(host)
+      this.#retiring.delete(host)
       void host.stop()
     }
-    if (this.#leaving.size > 0) this.#stopLook = this.#api.clock.after(LOOK_MS, () => this.#seeOff())
+    if (this.#retiring.size > 0) this.#stopLook = this.#api.clock.after(LOOK_MS, () => this.#stopRetired())
   }
 }

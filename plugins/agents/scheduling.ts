@@ -3,18 +3,18 @@ import { compileCallers, FairQueue } from '../../src/plugin.ts'
 import type { AgentsConfig } from './settings.ts'
 import type { RouteDecision } from './types.ts'
 
-/** Reasons why a task gets no place. */
-type NoPlace = 'full' | 'late' | 'cancelled'
+/** Reasons for refusing a slot. */
+type SlotRefusal = 'full' | 'late' | 'cancelled'
 
-/** Called when the place is not needed any more; the second time it does nothing. */
-export type Leave = () => void
+/** Releases the slot; idempotent. */
+export type ReleaseSlot = () => void
 
 interface QueuedTask {
-  readonly grant: (leave: Leave) => void
+  readonly grant: (leave: ReleaseSlot) => void
 }
 
-/** The places of one agent, and the tasks that wait for one: owners take turns, and each owner's tasks come in their order. */
-export class PlaceQueue {
+/** An agent's slots and its task queue, which is fair between owners and FIFO per owner. */
+export class SlotQueue {
   #concurrent: number
   #max: number
   readonly #clock: Clock
@@ -35,63 +35,66 @@ export class PlaceQueue {
     return this.#waiting.size
   }
 
-  /** True if no more tasks of this owner may wait: of whom none waits finds a place behind full ones, up to as many again. */
-  isFullFor(owner: string): boolean {
+  /**
+   * True if the owner cannot queue another task. Owners without queued tasks may exceed the limit, up to twice its
+   * size.
+   */
+  isQueueFull(owner: string): boolean {
     const max = this.#waiting.countQueued(owner) === 0 ? 2 * this.#max : this.#max
     return this.#running >= this.#concurrent && this.queued >= max
   }
 
-  /** New bounds from now on; a task that has a place keeps it. */
+  /** Applies new limits; running tasks keep their slots. */
   resize({ concurrent, queue }: { concurrent: number; queue: number }): void {
     this.#concurrent = concurrent
     this.#max = queue
-    this.#serve()
+    this.#serveNext()
   }
 
-  /** A place, at once or when it is this owner's turn. A task that was admitted before waits even where the queue is full. */
-  enter(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<Leave | NoPlace> {
+  /** Acquires a slot, immediately or after queueing. Previously admitted tasks may wait even if the queue is full. */
+  acquire(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<ReleaseSlot | SlotRefusal> {
     if (signal.aborted) return Promise.resolve('cancelled')
-    if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupy())
-    if (this.isFullFor(owner) && !wasAdmitted) return Promise.resolve('full')
+    if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupySlot())
+    if (this.isQueueFull(owner) && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
-      const settle = (result: Leave | NoPlace): void => {
+      const settle = (result: ReleaseSlot | SlotRefusal): void => {
         stopTimer()
         signal.removeEventListener('abort', onAbort)
         resolve(result)
       }
       const waiting = { grant: settle }
-      const giveUp = (why: NoPlace): void => {
+      const refuse = (why: SlotRefusal): void => {
         if (this.#waiting.delete(waiting)) settle(why)
       }
-      const onAbort = (): void => giveUp('cancelled')
-      const stopTimer = this.#clock.after(maxMs, () => giveUp('late'))
+      const onAbort = (): void => refuse('cancelled')
+      const stopTimer = this.#clock.after(maxMs, () => refuse('late'))
       signal.addEventListener('abort', onAbort, { once: true })
       this.#waiting.add(owner, waiting)
-      this.#serve()
+      this.#serveNext()
     })
   }
 
-  #occupy(): Leave {
+  #occupySlot(): ReleaseSlot {
     this.#running++
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       this.#running--
-      this.#serve()
+      this.#serveNext()
     }
   }
 
-  #serve(): void {
+  #serveNext(): void {
     while (this.#running < this.#concurrent) {
       const next = this.#waiting.take()
       if (next === undefined) return
-      next.grant(this.#occupy())
+      next.grant(this.#occupySlot())
     }
   }
 }
 
-/** Requirements of a task that decide which agent gets it. */
+/** Task requirements for routing. */
 export interface RouteRequest {
   readonly agent: string | undefined
   readonly taskType: string | undefined
@@ -99,21 +102,24 @@ export interface RouteRequest {
   readonly caller: Pick<Principal, 'issuer' | 'subject'>
 }
 
-/** One agent at the moment of a decision. */
+/** An agent's state at routing time. */
 export interface AgentStatus {
   readonly id: string
   readonly capabilities: ReadonlySet<string>
-  /** Why it cannot work at all now; undefined when it can. */
+  /** Reason why the agent is unavailable; undefined if it is available. */
   readonly unfit: string | undefined
 }
 
-export type Route = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
+export type AgentRouter = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
 
 /**
- * Chooses the agents of a task: the one that was named; else those of the first rule that fits, else those of `default`, else all
- * as they are declared. Of those, in that order, who can do it and is healthy. @throws Error for a caller that cannot be read
+ * Chooses candidates for a task: the named agent, or those in the first matching rule, `default`, or declaration
+ * order. Returns capable and healthy ones in that order. @throws Error for an invalid caller pattern
  */
-export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeof compileCallers>[1]): Route {
+export function createRouter(
+  config: AgentsConfig['routing'],
+  auth?: Parameters<typeof compileCallers>[1],
+): AgentRouter {
   const rules = (config?.rules ?? []).map(({ id, taskTypes, principals, prefer }, index) => ({
     by: `rule:${id ?? index + 1}`,
     prefer,
@@ -138,7 +144,7 @@ export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeo
     const candidates = [...new Set([...prefer, ...ids])].flatMap(id => {
       const agent = agents.find(each => each.id === id)
       if (agent === undefined) return []
-      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `it is not named by ${by}`
+      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `not named by ${by}`
       return [{ agent: id, fits: why === undefined, why: why ?? 'it fits' }]
     })
     const chosen = candidates.filter(({ fits }) => fits).map(({ agent }) => agent)
@@ -153,5 +159,5 @@ export function routing(config: AgentsConfig['routing'], auth?: Parameters<typeo
 
 function rejectionReason({ capabilities, unfit }: AgentStatus, wanted: RouteRequest): string | undefined {
   const missing = wanted.capabilities.filter(capability => !capabilities.has(capability))
-  return missing.length > 0 ? `it lacks ${missing.join(', ')}` : unfit
+  return missing.length > 0 ? `lacks ${missing.join(', ')}` : unfit
 }

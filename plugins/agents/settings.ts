@@ -1,21 +1,21 @@
 import type { Config } from '../../src/plugin.ts'
 import { parseDuration, parseSize } from '../../src/plugin.ts'
 
-/** The section as it was written. */
+/** The configuration section. */
 export type AgentsConfig = NonNullable<Config['agents']>
-type Own = Omit<AgentsConfig['list'][string], 'enabled'>
+type OwnSettings = Omit<AgentsConfig['list'][string], 'enabled'>
 
-/** All there is to know of one agent before it runs. Times in ms, sizes in bytes. */
-export type AgentSettings = ReturnType<typeof settingsOf>
+/** Resolved settings for one agent. Times in milliseconds, sizes in bytes. */
+export type AgentSettings = ReturnType<typeof resolveSettings>
 
-/** Answer to a permission request. */
+/** Rules for permission requests. */
 export type PermissionPolicy = Omit<AgentSettings['permissions'], 'askTimeout'>
 
 export type ToolKind = NonNullable<PermissionPolicy['rules'][number]['kinds']>[number]
 
-type ConfiguredAgent<T extends keyof Own> = NonNullable<Own[T]>
+type ConfiguredAgent<T extends keyof OwnSettings> = NonNullable<OwnSettings[T]>
 
-/** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
+/** Built-in defaults; must match the schema descriptions. */
 const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
 const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   initialize: '30s',
@@ -30,24 +30,17 @@ const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, t
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
-/** The agents that take part, each with all that holds for it. */
-export function agentsOf(section: AgentsConfig): AgentSettings[] {
+/** Resolves all enabled agents. */
+export function resolveAgents(section: AgentsConfig): AgentSettings[] {
   return Object.entries(section.list)
     .filter(([, { enabled }]) => enabled)
-    .map(([id, own]) => settingsOf(id, own, section.defaults))
+    .map(([id, own]) => resolveSettings(id, own, section.defaults))
 }
 
-/** One agent: its own settings over `defaults` over the usual ones. */
-export function settingsOf(id: string, own: Own, defaults: AgentsConfig['defaults'] = {}) {
+/** Merges an agent's settings over `defaults` and the built-in defaults. */
+export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsConfig['defaults'] = {}) {
   const { title, description, command, args, auth } = own
-  const {
-    inheritEnv = INHERITED,
-    mode,
-    model,
-    callback,
-    isolation = 'none',
-    sandbox,
-  } = { ...defaults, ...own }
+  const { inheritEnv = INHERITED, mode, model, callback, isolation = 'none', sandbox } = { ...defaults, ...own }
   const limits = { ...LIMITS, ...defaults.limits, ...own.limits }
   const permissions = { ...PERMISSIONS, ...defaults.permissions, ...own.permissions }
   const output = { ...OUTPUT, ...defaults.output, ...own.output }

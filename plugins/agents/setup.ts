@@ -5,65 +5,61 @@ import { gatewayError, GatewayError, getErrorMessage } from '../../src/plugin.ts
 import type { AgentRuntime } from './runtime.ts'
 import { LocalRuntime } from './runtime.ts'
 import type { TaskService } from './tasks/service.ts'
-import { answerVerbs } from './control-verbs.ts'
+import { registerVerbs } from './control-verbs.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
-import type { McpParts } from './mcp/callers.ts'
+import type { McpDeps } from './mcp/callers.ts'
 import { CallPatience, Callers, Foreground } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
-import { programOf } from './acp/agent-host.ts'
+import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './paths.ts'
-import { routing } from './scheduling.ts'
+import { createRouter } from './scheduling.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
-import { agentsOf } from './settings.ts'
+import { resolveAgents } from './settings.ts'
 
-const NO_ROOTS =
-  'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
+const NO_ROOTS = 'agents.roots is not set: each task works in an empty directory, and cwd and files are not allowed'
 
-/** The agents of the configuration. @throws GatewayError for what could never work, so that a reload keeps what runs */
+/**
+ * Loads the configured agents. @throws GatewayError for an unusable configuration, so that a reload keeps the old one
+ */
 function loadAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   checkRoots(api)
   try {
-    routing(api.options.routing, api.config.auth)
+    createRouter(api.options.routing, api.config.auth)
   } catch (error) {
-    throw refused(`agents.routing.rules: ${getErrorMessage(error)}`)
+    throw createOptionsError(`agents.routing.rules: ${getErrorMessage(error)}`)
   }
-  const agents = agentsOf(api.options)
+  const agents = resolveAgents(api.options)
   for (const agent of agents) checkProgram(agent, api)
   if (agents.length > 0 && api.options.roots === undefined) api.log.warn(NO_ROOTS)
   return agents
 }
 
-/** Agents write below the roots with their own tools: nothing of the gateway's may lie there. */
-function checkRoots({ options: { roots = [] }, directory, privatePlaces }: PluginApi<AgentsConfig>): void {
+/** Rejects roots that contain the gateway's files, because agents can write there. */
+function checkRoots({ options: { roots = [] }, directory, privatePaths }: PluginApi<AgentsConfig>): void {
   for (const root of roots)
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw refused(`agents.roots: "${root}" is no directory`)
-  const own = findRootOfGateway(roots, directory, privatePlaces)
+      throw createOptionsError(`agents.roots: "${root}" is not a directory`)
+  const own = findRootOfGateway(roots, directory, privatePaths)
   if (own !== undefined)
-    throw refused(
-      `agents.roots: "${own}" has files of the gateway itself in it; name a directory beside them`,
-    )
+    throw createOptionsError(`agents.roots: "${own}" contains files of the gateway; choose another directory`)
 }
 
-/** Refuses a program that may never run; one that is not there may be installed until it is needed. */
-function checkProgram(
-  agent: AgentSettings,
-  { directory, options, programs, log }: PluginApi<AgentsConfig>,
-): void {
-  const searchPath = programs.environment(agent.inheritEnv, agent.env).PATH
+/** Rejects disallowed programs; a missing one may be installed later. */
+function checkProgram(agent: AgentSettings, { directory, options, programs, log }: PluginApi<AgentsConfig>): void {
+  const searchPath = programs.createEnvironment(agent.inheritEnv, agent.env).PATH
   try {
-    programOf(agent, { searchPath, directory, commands: options.commands })
+    resolveProgramFile(agent, { searchPath, directory, commands: options.commands })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
     log.warn(error.message)
   }
 }
 
-function refused(why: string): Error {
+function createOptionsError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
 }
 
-/** State that all generations share. */
+/** State shared by all generations. */
 interface AgentsState {
   runtime: AgentRuntime | undefined
   readonly callers: Callers
@@ -72,43 +68,41 @@ interface AgentsState {
   readonly patience: CallPatience
 }
 
-/** Name of the upstream, and of its type. */
+/** Upstream name and type. */
 const UPSTREAM = 'agents'
 
-/** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
+/** Fraction of the shutdown time after which waiting calls are answered. */
 const ANSWERED = 0.7
 
-/** Puts the face before the work, and both into the gateway. */
+/** Registers the agents upstream and all hooks. */
 export function setUp(
   api: PluginApi<AgentsConfig>,
-  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime =>
-    new LocalRuntime(...given),
+  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime => new LocalRuntime(...given),
 ): void {
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
-  const kept = slot.gateway(newKept)
-  const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
-  const { callers, foreground, patience } = kept
+  const state = slot.gateway(createState)
+  const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
+  const { callers, foreground, patience } = state
   const service = (): TaskService => runtime.service
-  const parts: McpParts = { service, clock, foreground, patience, callers }
+  const parts: McpDeps = { service, clock, foreground, patience, callers }
 
-  hooks.configure.tap(config => withAgents(config, options, agents))
+  hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
-  hooks.ready.tap(() => runtime.adopt(api, agents))
-  // After all who know how long clients wait.
+  hooks.ready.tap(() => runtime.applyConfig(api, agents))
+  // Last, because other plugins may know the client's patience.
   hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (known, call) =>
-    call.upstream === UPSTREAM ? patience.of(known, call) : undefined,
+    call.upstream === UPSTREAM ? patience.resolvePatience(known, call) : undefined,
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
-  hooks.figures.tap(figures => [...figures, ...runtime.figures()])
-  if (agents.some(({ callback }) => callback !== undefined))
-    openCallback(hooks, kept.callbackTokens, UPSTREAM)
-  answerVerbs(hooks, parts)
+  hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
+  if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, state.callbackTokens, UPSTREAM)
+  registerVerbs(hooks, parts)
 }
 
-function newKept(): AgentsState {
+function createState(): AgentsState {
   const callers = new Callers()
-  const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
+  const callbackTokens = new CallbackTokens(task => callers.findIdentity(task))
   callers.callbackTokens = callbackTokens
   return {
     runtime: undefined,
@@ -119,15 +113,14 @@ function newKept(): AgentsState {
   }
 }
 
-/** The face is an upstream like any other; agents that may call back have a listener of their own. */
-function withAgents(config: Config, { prefix }: AgentsConfig, callingBack: readonly AgentSettings[]): Config {
-  const isTaken =
-    config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
+/** Adds the agents upstream, and a callback listener if any agent may call back. */
+function addAgentsUpstream(config: Config, { prefix }: AgentsConfig, callingBack: readonly AgentSettings[]): Config {
+  const isTaken = config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
   if (isTaken) {
-    const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
+    const why = `the upstream name "${UPSTREAM}" and the listener name "${CALLBACK_LISTENER}" are reserved`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
   }
-  // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
+  // Start eagerly, so that interrupted tasks are recovered without a call.
   const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
   const listener: Record<string, ListenerConfig> = callingBack.some(({ callback }) => callback !== undefined)
     ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }

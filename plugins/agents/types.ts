@@ -1,7 +1,7 @@
 import type { AuditEvent, Clock, JsonObject, Log, Principal } from '../../src/plugin.ts'
 import type { AgentSettings, ToolKind } from './settings.ts'
 
-/** Facts that an agent gave in `initialize`. */
+/** The agent's `initialize` result. */
 export interface AgentFacts {
   readonly name: string | undefined
   readonly version: string | undefined
@@ -9,52 +9,50 @@ export interface AgentFacts {
   readonly canLoad: boolean
   readonly canResume: boolean
   readonly mcpHttp: boolean
-  /** Mode that a session begins in where the settings name none; known after a probe. */
+  /** Default session mode; known after a probe. */
   readonly ownMode?: string
   readonly authMethods: readonly { readonly id: string; readonly name: string; readonly type: string }[]
 }
 
-/** Health of an agent, by the last probe or start of a process. */
+/** Health from the last probe or start. */
 export interface AgentHealth {
   readonly state: 'unknown' | 'ready' | 'needs_auth' | 'unavailable'
   readonly why?: string
-  /** Last lines that it wrote to stderr, for the owner alone. */
+  /** Last stderr lines, visible to the owner only. */
   readonly lastWords?: string
   readonly facts?: AgentFacts
 }
 
-/** Request to open a session. */
 export interface SessionRequest {
-  /** The real path of the directory of the task. */
+  /** Real path of the task directory. */
   readonly cwd: string
   readonly mcpServers: readonly JsonObject[]
-  /** The id that the agent gave to a session before: resumed, else loaded. Without that ability, or when it fails, `open` rejects with kind `lost`. */
+  /** Session id to resume or load. `openSession` rejects with kind `lost` if that is unsupported or fails. */
   readonly resume?: string
-  /** Instead of the model of the settings. */
+  /** Overrides the model in the settings. */
   readonly model?: string | undefined
-  readonly side: SessionSide
-  /** Gives up waiting for a place or a phase. */
+  readonly side: SessionHandler
+  /** Aborts waiting for a slot or phase. */
   readonly signal?: AbortSignal
 }
 
-/** End of a turn. */
 export interface TurnEnd {
   readonly stopReason: 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'
-  /** As the agent said it. */
+  /** As reported by the agent. */
   readonly usage: JsonObject | undefined
 }
 
-/** Owner of a session: hears what the agent does, and answers what it asks. */
-export interface SessionSide {
-  /** Every `session/update`, in order, with variants that we do not know as they came. */
+/** Receives a session's updates and answers the agent's requests. */
+export interface SessionHandler {
+  /** Called for every `session/update`, in order; unknown variants are passed through. */
   update(update: SessionUpdate): void
   /** Never rejects. */
   permission(request: PermissionRequest): Promise<PermissionOutcome>
-  /** Result of `elicitation/create`. `signal` is aborted when the answer is not needed any more. */
+  /** Returns the `elicitation/create` result. `signal` is aborted when the answer is no longer needed. */
   elicit(params: JsonObject, signal: AbortSignal): Promise<JsonObject>
 }
 
-/** One `session/update`. What updates a tool call is merged into the call it belongs to. */
+/** A parsed `session/update`. Tool call updates contain the merged call. */
 export type SessionUpdate =
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'thought'; readonly text: string }
@@ -65,7 +63,7 @@ export type SessionUpdate =
   | { readonly is: 'health'; readonly isBroken: boolean }
   | { readonly is: 'other'; readonly name: string; readonly update: JsonObject }
 
-/** A tool call of the agent's own, with all that was said of it so far. Its words are the model's: untrusted. */
+/** A tool call by the agent, merged from all updates. Its text comes from a model and is untrusted. */
 export interface AgentToolCall {
   readonly id: string
   readonly title: string
@@ -76,7 +74,7 @@ export interface AgentToolCall {
   readonly content: readonly JsonObject[]
 }
 
-/** Action that the agent wants to take; `call` is merged with what it announced before. */
+/** An action that the agent requests; `call` includes earlier updates. */
 export interface PermissionRequest {
   readonly call: AgentToolCall
   readonly options: readonly {
@@ -84,36 +82,26 @@ export interface PermissionRequest {
     readonly name: string
     readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
   }[]
-  /** Aborted when nobody waits for the answer any more: the agent took it back, the turn was cancelled, or the process ended. */
+  /** Aborted if the agent withdraws the request, the turn is cancelled, or the process exits. */
   readonly signal?: AbortSignal
 }
 
 export type PermissionOutcome = { readonly optionId: string } | 'cancelled'
 
-/** Why an agent could not do what was asked of it. `kind` is from structured signs only, never from prose. */
+/** Why an agent failed. `kind` is derived from structured data, never from prose. */
 export type FailureKind =
-  | 'spawn'
-  | 'auth'
-  | 'limit'
-  | 'empty'
-  | 'timeout'
-  | 'crash'
-  | 'protocol'
-  | 'refused'
-  | 'lost'
-  | 'busy'
-  | 'stopped'
+  'spawn' | 'auth' | 'limit' | 'empty' | 'timeout' | 'crash' | 'protocol' | 'refused' | 'lost' | 'busy' | 'stopped'
 
-/** Outcome of a task, for counting: one of few words. */
-export type Outcome = 'completed' | 'denied' | 'gateway' | FailureKind
+/** Task outcome, as a metric label. */
+export type TaskOutcome = 'completed' | 'denied' | 'gateway' | FailureKind
 
-/** Failure of an agent, or of the way to it, to do what was requested. */
+/** Failure of an agent or its connection. */
 export class AgentFailure extends Error {
   override readonly name = 'AgentFailure'
   readonly kind: FailureKind
-  /** The phase it happened in: `spawn`, `initialize`, `session`, `prompt` …. */
+  /** Phase: `spawn`, `initialize`, `session`, `prompt` and others. */
   readonly phase: string
-  /** The last words of its process, which may be about other callers: for logs alone. */
+  /** Last stderr lines, which may concern other callers: for logs only. */
   lastWords: string | undefined = undefined
 
   constructor(kind: FailureKind, phase: string, message: string) {
@@ -123,17 +111,17 @@ export class AgentFailure extends Error {
   }
 }
 
-export interface Verdict {
+export interface PermissionVerdict {
   readonly do: 'allow' | 'deny' | 'ask'
-  /** Name of the rule, for people. */
+  /** Display name of the rule. */
   readonly by: string
 }
 
-/** `interrupted`: the gateway ended in the middle; its owner may let it go on. The last four are final. */
+/** `interrupted`: the gateway stopped; the owner may resume. The last four are final. */
 export type TaskState =
   'queued' | 'starting' | 'running' | 'input_required' | 'interrupted' | 'completed' | 'failed' | 'cancelled'
 
-/** Task as a caller wants it. Checked: paths are real and below the roots. */
+/** A validated task request: paths are real and below the roots. */
 export interface TaskRequest {
   readonly prompt: string
   readonly agent: string | undefined
@@ -141,7 +129,7 @@ export interface TaskRequest {
   readonly capabilities: readonly string[]
   readonly cwd: string | undefined
   readonly files: readonly string[]
-  /** Goes on in the session of this task of the same owner. */
+  /** Continues the session of this task, which must have the same owner. */
   readonly continues: string | undefined
   readonly mode: string | undefined
   readonly model: string | undefined
@@ -149,86 +137,86 @@ export interface TaskRequest {
   readonly timeoutMs: number | undefined
   readonly isolation: 'none' | 'worktree' | undefined
   readonly idempotencyKey: string | undefined
-  /** Lives on when the call that began it ends. */
+  /** True if the task outlives its call. */
   readonly background: boolean
 }
 
-/** The caller of a task. `owner` is the key of the principal: it is part of every query. */
-export interface Caller {
+/** The caller. `owner` is the principal's key and part of every query. */
+export interface TaskCaller {
   readonly owner: string
   readonly issuer: string
   readonly subject: string
-  /** The task whose agent called back; undefined for a client. */
+  /** Task whose agent called back; undefined for clients. */
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined
-  /** Identity that an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
+  /** Identity for agent callbacks; undefined after a restart, which disables callbacks. */
   readonly identity?: CallerIdentity | undefined
-  /** Trace context of the call – `traceparent`, `tracestate`, `baggage` –, passed on to the agent in `_meta`. */
+  /** Trace context (`traceparent`, `tracestate`, `baggage`), forwarded to the agent in `_meta`. */
   readonly trace?: Readonly<Record<string, string>> | undefined
 }
 
-/** A principal in the profile that it came through. */
+/** A principal and its profile. */
 export interface CallerIdentity {
   readonly principal: Principal
   readonly profile: string | undefined
 }
 
-/** The gateway as an MCP server of the agents that work for it. */
+/** Provides the gateway to agents as an MCP server. */
 export interface Callback {
-  /** Makes a callback token for one session of a task; undefined where the agent may not call back, or nobody could be let in. */
+  /** Creates a callback token for one session; undefined if callbacks are not allowed or not possible. */
   open(visit: {
     readonly task: string
-    /** The first task of the chain, and how many stand between: 0 for one that a client began. */
+    /** First task in the chain, and the number of tasks in between: 0 for a client's task. */
     readonly root: string
     readonly depth: number
-    readonly caller: Caller
+    readonly caller: TaskCaller
     readonly agent: AgentSettings
   }): CallbackToken | undefined
 }
 
-/** Open until it is closed; whoever uses it is the owner of the task, and sees no more than he does. */
+/** Valid until closed; acts as the task's owner with at most the same access. */
 export interface CallbackToken {
-  /** An entry of `mcpServers`; it holds a secret. */
+  /** An `mcpServers` entry; contains a secret. */
   readonly server: JsonObject
-  /** True once any request came with its token. */
+  /** True if a request used the token. */
   readonly wasUsed: boolean
   close(): void
 }
 
-/** One task as its owner sees it. Times are milliseconds since 1970. */
+/** A task for its owner. Times are milliseconds since 1970. */
 export interface TaskView {
   readonly id: string
   readonly state: TaskState
-  /** Why it is in this state, as one line. */
+  /** Reason for the state, on one line. */
   readonly why: string | undefined
   readonly agent: string | undefined
   readonly decision: RouteDecision
-  /** The agent's own id of the session, once there is one. */
+  /** The agent's session id, once known. */
   readonly sessionId: string | undefined
   readonly cwd: string
   readonly stopReason: string | undefined
-  /** The first `output.inline` bytes of what the agent said. */
+  /** The first `output.inline` bytes of the agent's text. */
   readonly text: string
   readonly truncated: boolean
   readonly bytesTotal: number
   readonly filesChanged: readonly string[]
   readonly hasDiff: boolean
-  /** Actions that were not allowed, one line each. */
+  /** Denied actions, one line each. */
   readonly denied: readonly string[]
   readonly warnings: readonly string[]
   readonly usage: JsonObject | undefined
   readonly attempts: readonly { readonly agent: string; readonly failure: string | undefined }[]
-  readonly questions: readonly Question[]
+  readonly questions: readonly TaskQuestion[]
   readonly isError: boolean
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt: number | undefined
   readonly ttlMs: number
-  /** Number of the last event. */
+  /** Last event number. */
   readonly seq: number
   readonly progress: string | undefined
 }
 
-/** One task in a list of the tasks of all callers, without anything that was said in it. */
+/** A task in a list for the gateway's owner, without task content. */
 export interface TaskSummary {
   readonly id: string
   readonly owner: string
@@ -246,16 +234,16 @@ export interface TaskSummary {
   readonly endedAt: number | undefined
 }
 
-/** Question that the task waits for. Answered by `reply`, once. */
-export interface Question {
+/** A question for the owner, answered once with `agent_reply`. */
+export interface TaskQuestion {
   readonly id: string
   readonly kind: 'permission' | 'elicitation' | 'continue'
   readonly message: string
-  /** JSON Schema of the answer's content, flat, as elicitation forms have it. */
+  /** Flat JSON Schema for the answer, as in elicitation forms. */
   readonly schema: JsonObject
 }
 
-/** One thing that happened. Text of the agent is in the text, not here. */
+/** A task event. The agent's output text is stored separately. */
 export interface TaskEvent {
   readonly seq: number
   readonly at: number
@@ -263,18 +251,18 @@ export interface TaskEvent {
   readonly text: string
 }
 
-/** Choice of the agent of a task, and why; the same for the same facts. */
+/** Chosen agents and the reasons; deterministic. */
 export interface RouteDecision {
-  /** In order: the first one gets it, the others are for fallback. Empty when nobody can. */
+  /** Agents in order, the first one being tried first. Empty if none is available. */
   readonly chosen: readonly string[]
   /** `explicit`, `rule:<id>`, `default`, `order`. */
   readonly by: string
   readonly candidates: readonly { readonly agent: string; readonly why: string; readonly fits: boolean }[]
-  /** Agents that would have had it, and are not well. */
+  /** Preferred agents that are unhealthy. */
   readonly passedOver?: readonly { readonly agent: string; readonly why: string }[]
 }
 
-/** One agent as callers see it. */
+/** An agent for callers. */
 export interface AgentRow {
   readonly id: string
   readonly title: string | undefined
@@ -286,30 +274,29 @@ export interface AgentRow {
   readonly load: { readonly processes: number; readonly sessions: number }
 }
 
-/** A piece of something long. `next` is undefined at the end. */
+/** A page of a long text. `next` is undefined at the end. */
 export interface Page {
   readonly text: string
   readonly next: number | undefined
-  /** Offset behind it: what comes later begins there. */
+  /** End offset; the next page begins here. */
   readonly end: number
   readonly total: number
-  /** True if something is missing because it was too much to keep. */
+  /** True if content was dropped because of a size limit. */
   readonly cut: boolean
 }
 
 export type QuestionAnswer =
   { readonly action: 'accept'; readonly content: JsonObject } | { readonly action: 'decline' | 'cancel' }
 
-/** Dependencies of the task service. */
 export interface ServiceEnvironment {
-  /** The database; undefined for memory. */
+  /** Database path; undefined for in-memory. */
   readonly file: string | undefined
   readonly log: Log
   readonly clock: Clock
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Without secrets. */
+  /** Redacts secrets. */
   hide(text: string): string
-  /** Gives an audit what was permitted and denied. */
+  /** Reports permissions to the audit log. */
   record?(event: AuditEvent): void
 }

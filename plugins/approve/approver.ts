@@ -6,14 +6,14 @@ import type {
   Ask,
   AskReply,
   AuditEvent,
-  ClientSide,
+  ClientDescription,
   Config,
   PluginApi,
 } from '../../src/plugin.ts'
 import {
   answer,
   findMissingCapabilities,
-  neutralCapabilities,
+  normalizeCapabilities,
   toOneLine,
   parseDuration,
   getErrorMessage,
@@ -21,40 +21,37 @@ import {
   RPC,
   toolError,
 } from '../../src/plugin.ts'
-import type { AcrossReplicas } from './across-replicas.ts'
-import { summarizeArguments } from './arguments-text.ts'
-import type { Journal } from './journal.ts'
-import type { Bounds, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
+import type { ReplicaApprovals } from './replica-approvals.ts'
+import { summarizeArguments } from './format-arguments.ts'
+import type { ApprovalJournal } from './unfinished-calls.ts'
+import type { WaitingLimits, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 import type { Webhook } from './webhook.ts'
 
 const SCHEMA = {
   type: 'object',
   properties: {
-    approve: { type: 'boolean', title: 'Run it', description: 'True lets this call run, once.' },
+    approve: { type: 'boolean', title: 'Run it', description: 'true runs this call once.' },
   },
   required: ['approve'],
 }
 
-/** Tells whether a client can be shown a form. */
-function showsForms(client: ClientSide): boolean {
-  return (
-    findMissingCapabilities(neutralCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
-  )
+function supportsForms(client: ClientDescription): boolean {
+  return findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
 }
 
-/** The form for a call: the words are ours, and what the caller sent is shown as data. */
-function formFor(open: OpenCall, onTakeBack: Ask['onTakeBack']): Ask {
+/** Builds the approval form; caller data appears only as quoted data. */
+function buildForm(open: OpenCall, onTakeBack: Ask['onCancel']): Ask {
   const { name, rule } = open.request
-  const message = `May "${toOneLine(name)}" run? The rule "${toOneLine(rule)}" wants a person to decide. Arguments: ${summarizeArguments(open.request)}`
+  const message = `Run "${toOneLine(name)}"? The rule "${toOneLine(rule)}" requires approval. Arguments: ${summarizeArguments(open.request)}`
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: SCHEMA },
-    ...(onTakeBack === undefined ? {} : { onTakeBack }),
+    ...(onTakeBack === undefined ? {} : { onCancel: onTakeBack }),
   }
 }
 
-/** Decision in a reply; undefined where the client could not be asked. */
-function decisionIn(reply: AskReply): Decision | undefined {
+/** Returns undefined if the client could not be asked. */
+function parseDecision(reply: AskReply): Decision | undefined {
   if ('error' in reply) return undefined
   const { action, content } = reply.result
   const isApproved =
@@ -67,15 +64,15 @@ function decisionIn(reply: AskReply): Decision | undefined {
 
 export type ApproveConfig = NonNullable<Config['approve']>
 
-const NOBODY = { outcome: 'unavailable', by: 'nobody can be asked' } as const
-const FULL = { outcome: 'unavailable', by: 'too many calls wait for approval' } as const
+const NOBODY = { outcome: 'unavailable', by: 'no approver is available' } as const
+const FULL = { outcome: 'unavailable', by: 'too many calls are waiting for approval' } as const
 const AWAY = {
   outcome: 'unavailable',
-  by: 'the other replicas cannot be told of it now; try again',
+  by: 'the other replicas are unavailable; retry later',
 } as const
-const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown as it is' } as const
+const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown exactly' } as const
 
-/** Reasons as callers read them. */
+/** Refusal reasons shown to callers. */
 const REASONS = {
   denied: 'approval_denied',
   expired: 'approval_expired',
@@ -85,67 +82,65 @@ const REASONS = {
 
 type ApprovalChannel = ApproveConfig['by'][number]
 
-interface Parts {
+interface ApproverDeps {
   readonly waiting: WaitingCalls
   readonly decisions: Decisions
-  readonly journal: Journal
+  readonly journal: ApprovalJournal
   readonly webhook: Webhook | undefined
-  /** Other replicas, each of which may take the decision. */
-  readonly replicas?: AcrossReplicas | undefined
-  /** The section as the configuration that runs has it. */
+  /** Other replicas, any of which may take the decision. */
+  readonly replicas?: ReplicaApprovals | undefined
+  /** Returns the active configuration, which a reload may have changed. */
   inForce(): ApproveConfig
 }
 
-/** Gets a person's decision on a call, by all the ways there are. */
+/** Obtains a decision through all configured channels. */
 export class Approver {
   readonly #api: PluginApi<ApproveConfig>
-  readonly #parts: Parts
-  readonly #bounds: Bounds
+  readonly #deps: ApproverDeps
+  readonly #bounds: WaitingLimits
 
-  constructor(api: PluginApi<ApproveConfig>, parts: Parts) {
+  constructor(api: PluginApi<ApproveConfig>, parts: ApproverDeps) {
     const { open, openPerCaller, ttl } = api.options
     this.#api = api
-    this.#parts = parts
+    this.#deps = parts
     this.#bounds = { open, openPerCaller, ttlMs: parseDuration(ttl) }
   }
 
   async decide(request: ApprovalRequest): Promise<Approval> {
-    const { waiting } = this.#parts
-    if (request.call.exchange.hasExactNumbers === false) return this.#refused(request, INEXACT)
-    if (!this.#canAsk(request)) return this.#refused(request, NOBODY)
-    const open = waiting.take(request, this.#bounds)
-    if (open === undefined) return this.#refused(request, FULL)
+    const { waiting } = this.#deps
+    if (request.call.exchange.hasExactNumbers === false) return this.#refuseCall(request, INEXACT)
+    if (!this.#canAsk(request)) return this.#refuseCall(request, NOBODY)
+    const open = waiting.add(request, this.#bounds)
+    if (open === undefined) return this.#refuseCall(request, FULL)
     if (!(await this.#isShown(open))) {
       waiting.decide(open.id, AWAY)
-      return this.#refused(request, AWAY, open)
+      return this.#refuseCall(request, AWAY, open)
     }
-    const stop = this.#ask(open)
+    const stop = this.#askChannels(open)
     const decision = await open.decided
     stop()
-    this.#parts.replicas?.hide(open.id)
-    return decision.outcome === 'approved'
-      ? this.#granted(open, decision)
-      : this.#refused(request, decision, open)
+    this.#deps.replicas?.withdraw(open.id)
+    return decision.outcome === 'approved' ? this.#grantCall(open, decision) : this.#refuseCall(request, decision, open)
   }
 
-  /** Tells the other replicas of a call, so that nobody is asked before all who may decide know of it; false where that fails. */
+  /** Announces the call to the other replicas before asking, so that every approver can decide; false on failure. */
   async #isShown(open: OpenCall): Promise<boolean> {
     try {
-      await this.#parts.replicas?.show(open)
+      await this.#deps.replicas?.announce(open)
       return true
     } catch (error) {
-      this.#api.log.warn('the other replicas cannot be told of a call that waits', {
+      this.#api.log.warn('cannot announce pending call to other replicas', {
         why: getErrorMessage(error),
       })
       return false
     }
   }
 
-  /** Decides, or refuses where it cannot be told whether somebody else has decided. */
-  #settle(id: string, decision: Decision): void {
-    const { decisions, waiting } = this.#parts
+  /** Decides, or refuses if another replica's decision cannot be ruled out. */
+  #settleDecision(id: string, decision: Decision): void {
+    const { decisions, waiting } = this.#deps
     decisions.decide(id, decision).catch((error: unknown) => {
-      this.#api.log.warn('a decision cannot be taken now', { id, why: getErrorMessage(error) })
+      this.#api.log.warn('cannot record decision', { id, why: getErrorMessage(error) })
       waiting.decide(id, AWAY)
     })
   }
@@ -156,40 +151,40 @@ export class Approver {
   }
 
   #canAskClient({ exchange }: ApprovalRequest['call']): boolean {
-    return exchange.canAsk && showsForms(exchange.session.client)
+    return exchange.canAsk && supportsForms(exchange.session.client)
   }
 
-  /** Asks by every way at once; returns the way to stop asking. */
-  #ask(open: OpenCall): () => void {
+  /** Asks on all channels concurrently; returns a function that stops asking. */
+  #askChannels(open: OpenCall): () => void {
     const { by } = this.#api.options
-    const { webhook } = this.#parts
+    const { webhook } = this.#deps
     const { call } = open.request
     const ends = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
-        this.#settle(open.id, { outcome: 'expired', by: 'nobody decided in time' }),
+        this.#settleDecision(open.id, { outcome: 'expired', by: 'approval timed out' }),
       ),
-      call.exchange.onCancel(() => this.#settle(open.id, { outcome: 'cancelled', by: 'client' })),
+      call.exchange.onCancel(() => this.#settleDecision(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
     const asked: Promise<Decision | undefined | false>[] = []
     const ask = (way: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
-      void asked.push(reply.then(decision => (this.#counts(decision, way) ? decision : false)))
+      void asked.push(reply.then(decision => (this.#isAcceptable(decision, way) ? decision : false)))
     if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, ends))
-    if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.tell(open))
+    if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.notify(open))
     for (const reply of asked)
       void reply.then(decision => {
-        if (decision !== undefined && decision !== false) this.#settle(open.id, decision)
+        if (decision !== undefined && decision !== false) this.#settleDecision(open.id, decision)
       })
     if (!by.includes('owner'))
       void Promise.all(asked).then(all => {
-        if (all.every(decision => decision === false)) this.#settle(open.id, NOBODY)
+        if (all.every(decision => decision === false)) this.#settleDecision(open.id, NOBODY)
       })
     return () => ends.forEach(end => end())
   }
 
-  /** A reload may have taken the right to let calls run from whoever was asked. */
-  #counts(decision: Decision | undefined | false, way: ApprovalChannel): boolean {
+  /** A reload may have removed this channel. */
+  #isAcceptable(decision: Decision | undefined | false, way: ApprovalChannel): boolean {
     if (decision === undefined || decision === false || decision.outcome !== 'approved') return true
-    const { by, webhook } = this.#parts.inForce()
+    const { by, webhook } = this.#deps.inForce()
     if (way === 'webhook' && !isDeepStrictEqual(webhook, this.#api.options.webhook)) return false
     return by.includes(way)
   }
@@ -199,45 +194,45 @@ export class Approver {
     let isOver = false
     ends.push(() => {
       isOver = true
-      for (const listener of listeners) listener('it was decided otherwise')
+      for (const listener of listeners) listener('decided elsewhere')
     })
-    const form = formFor(open, listener => void (isOver ? listener('it is over') : listeners.push(listener)))
+    const form = buildForm(open, listener => void (isOver ? listener('no longer pending') : listeners.push(listener)))
     const reply = await open.request.call.exchange.ask(form)
-    return decisionIn(reply) ?? false
+    return parseDecision(reply) ?? false
   }
 
-  /** The approval is used up here: what it was for is compared once more, and noted before anything is sent. */
-  #granted(open: OpenCall, decision: Decision): Approval {
+  /** Consumes the approval: compares the binding again and records the start before sending. */
+  #grantCall(open: OpenCall, decision: Decision): Approval {
     const { request, id, digest } = open
     const { call, name, rule } = request
-    const changed = request.changed()
-    if (changed !== undefined) return this.#refused(request, { outcome: 'expired', by: changed }, open)
+    const changed = request.findChange()
+    if (changed !== undefined) return this.#refuseCall(request, { outcome: 'expired', by: changed }, open)
     const { method, upstream } = call
     try {
-      this.#parts.journal.begin({ id, digest, method, name, upstream, rule, by: decision.by })
+      this.#deps.journal.recordStart({ id, digest, method, name, upstream, rule, by: decision.by })
     } catch (error) {
-      this.#api.log.error('an approval cannot be noted', { why: getErrorMessage(error) })
-      return this.#refused(request, { outcome: 'unavailable', by: 'it cannot be noted' }, open)
+      this.#api.log.error('cannot record approval', { why: getErrorMessage(error) })
+      return this.#refuseCall(request, { outcome: 'unavailable', by: 'the approval could not be recorded' }, open)
     }
-    this.#record(request, 'approved', decision.by, open)
-    return { granted: true, ended: () => this.#noteEnd(id) }
+    this.#recordDecision(request, 'approved', decision.by, open)
+    return { granted: true, ended: () => this.#recordEnd(id) }
   }
 
-  /** Its caller has the answer, whatever becomes of the note. */
-  #noteEnd(id: string): void {
+  /** A journal failure must not affect the caller's answer. */
+  #recordEnd(id: string): void {
     try {
-      this.#parts.journal.end(id)
+      this.#deps.journal.recordEnd(id)
     } catch (error) {
-      this.#api.log.error('the end of an approved call cannot be noted', { id, why: getErrorMessage(error) })
+      this.#api.log.error('cannot record the end of an approved call', { id, why: getErrorMessage(error) })
     }
   }
 
-  #refused(request: ApprovalRequest, decision: Decision, open?: OpenCall): Approval {
-    this.#record(request, decision.outcome, decision.by, open)
-    return { granted: false, answer: refusalOf(request, decision) }
+  #refuseCall(request: ApprovalRequest, decision: Decision, open?: OpenCall): Approval {
+    this.#recordDecision(request, decision.outcome, decision.by, open)
+    return { granted: false, answer: buildRefusal(request, decision) }
   }
 
-  #record({ call, rule }: ApprovalRequest, outcome: string, by: string, open?: OpenCall): void {
+  #recordDecision({ call, rule }: ApprovalRequest, outcome: string, by: string, open?: OpenCall): void {
     const fields: AuditEvent['fields'] = {
       rule,
       by,
@@ -247,12 +242,10 @@ export class Approver {
   }
 }
 
-/** A model reads why its tool did not run, and anybody else gets an error. */
-function refusalOf({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
+/** Tool calls get a result that the model can read, other methods an error. */
+function buildRefusal({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
-  const why = outcome === 'denied' ? 'a person said no' : by
-  const text = `${reason}: "${toOneLine(name)}" was not run, as the rule "${toOneLine(rule)}" wants a person to approve it, and ${why}`
-  return call.method === 'tools/call'
-    ? answer(toolError(text))
-    : refuse(RPC.invalidParams, text, { reason, rule })
+  const why = outcome === 'denied' ? 'it was denied' : by
+  const text = `${reason}: "${toOneLine(name)}" was not run: the rule "${toOneLine(rule)}" requires approval, and ${why}`
+  return call.method === 'tools/call' ? answer(toolError(text)) : refuse(RPC.invalidParams, text, { reason, rule })
 }

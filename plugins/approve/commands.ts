@@ -1,71 +1,70 @@
 import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { isObject, toOneLine } from '../../src/plugin.ts'
 
-/** Exit code where no such call waits. */
+/** Exit code if no such call is pending. */
 const NONE = 1
 
-const ID = { id: { required: true, description: 'Id of the call, as the list has it.' } }
+const ID = { id: { required: true, description: 'Id of the pending call, as listed.' } }
 
 export const commands: PluginCommands = {
   'approvals list': {
-    summary: 'List the calls of a running gateway that wait for a person.',
+    summary: 'List pending approvals of a running gateway.',
     examples: ['gateway approvals list', 'gateway approvals list --json'],
     gateway: 'running',
     async run(call) {
       const listed = await call.withGateway('running', ask => ask('approvals.list'))
-      call.print(listed, () => lines(listed, call))
+      call.print(listed, () => formatApprovals(listed, call))
     },
   },
   'approvals show': {
-    summary: 'Print a call that waits, with all of its arguments.',
-    description: 'Exit codes: 0 printed, 1 no such call waits any more.',
+    summary: 'Show a pending call with all arguments.',
+    description: 'Exit codes: 0 printed, 1 no such pending call.',
     examples: ['gateway approvals show k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: show,
+    run: showApprovals,
   },
   'approvals approve': {
-    summary: 'Let a call run that waits, once.',
-    description: 'Exit codes: 0 it runs, 1 no such call waits any more.',
+    summary: 'Approve a pending call once.',
+    description: 'Exit codes: 0 approved, 1 no such pending call.',
     examples: ['gateway approvals approve k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: call => decide(call, 'approvals.approve', 'approved'),
+    run: call => sendDecision(call, 'approvals.approve', 'approved'),
   },
   'approvals deny': {
-    summary: 'Refuse a call that waits.',
-    description: 'Exit codes: 0 it is refused, 1 no such call waits any more.',
+    summary: 'Deny a pending call.',
+    description: 'Exit codes: 0 denied, 1 no such pending call.',
     examples: ['gateway approvals deny k3J9xQ2b7Zpw'],
     args: ID,
     gateway: 'running',
-    run: call => decide(call, 'approvals.deny', 'denied'),
+    run: call => sendDecision(call, 'approvals.deny', 'denied'),
   },
 }
 
-async function show(call: CommandCall): Promise<number> {
+async function showApprovals(call: CommandCall): Promise<number> {
   const { approvals } = await call.withGateway('running', ask => ask('approvals.show', { id: call.args.id }))
   const row = (Array.isArray(approvals) ? approvals : []).find(isObject)
   call.print(row ?? {}, () =>
     row === undefined
-      ? ['no such call waits']
+      ? ['no such pending call']
       : Object.entries(row).map(([name, value]) => `${name}: ${toOneLine(String(value))}`),
   )
   return row === undefined ? NONE : 0
 }
 
-async function decide(call: CommandCall, verb: string, word: string): Promise<number> {
+async function sendDecision(call: CommandCall, verb: string, word: string): Promise<number> {
   const { id } = call.args
   const result = await call.withGateway('running', ask => ask(verb, { id }))
   const isDecided = Number(result.decided) > 0
-  call.print(result, () => [isDecided ? word : 'no such call waits'])
+  call.print(result, () => [isDecided ? word : 'no such pending call'])
   return isDecided ? 0 : NONE
 }
 
-function lines({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
+function formatApprovals({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
   const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
-  const more =
-    missing === undefined ? [] : [`the other replicas cannot be asked: ${toOneLine(String(missing))}`]
-  if (rows.length === 0) return ['no call waits', ...more]
+  const more = missing === undefined ? [] : [`other replicas are unavailable: ${toOneLine(String(missing))}`]
+  if (rows.length === 0) return ['no pending approvals', ...more]
   const cell = (value: unknown): string => toOneLine(typeof value === 'string' ? value : '')
   const isOfMany = rows.some(row => row.replica !== undefined)
   const shown = table([

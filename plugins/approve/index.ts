@@ -1,19 +1,19 @@
 import type { JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { defineFindings, createActiveGetter, readList, parseDuration, readValue } from '../../src/plugin.ts'
-import { AcrossReplicas } from './across-replicas.ts'
+import { ReplicaApprovals } from './replica-approvals.ts'
 import type { ApproveConfig } from './approver.ts'
 import { Approver } from './approver.ts'
-import { summarizeArguments, writeArguments } from './arguments-text.ts'
-import { Journal } from './journal.ts'
+import { summarizeArguments, writeArguments } from './format-arguments.ts'
+import { ApprovalJournal } from './unfinished-calls.ts'
 import type { Decisions, OpenCall } from './waiting-calls.ts'
-import { ownDecisions, WaitingCalls } from './waiting-calls.ts'
+import { createDecisions, WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
-/** Calls are held for their clients no longer. */
+/** Upper bound for `ttl`: clients do not wait longer. */
 const MAX_TTL_MS = 600_000
 const DURATION = /^\d{1,12}(ms|s|m|h|d)$/
 
-/** Checks that a question has somebody who hears it, for no longer than a call can wait. */
+/** Checks that an approval channel exists and that `ttl` is within bounds. */
 export function check(config: unknown, report: Report): void {
   const approve = readValue(config, 'approve')
   if (approve === undefined) return
@@ -22,13 +22,13 @@ export function check(config: unknown, report: Report): void {
   if (isTold && !hasWebhook)
     report({
       pointer: '/approve/by',
-      message: 'there is no webhook',
+      message: 'webhook is not configured',
       hint: 'add "webhook" with its url and secret',
     })
   if (hasWebhook && !isTold)
     report({
       pointer: '/approve/webhook',
-      message: 'nobody tells this webhook of anything',
+      message: 'webhook is configured but not used',
       hint: 'add "webhook" to "by"',
       severity: 'warning',
       on: 'key',
@@ -37,7 +37,7 @@ export function check(config: unknown, report: Report): void {
     report({ pointer: '/approve/ttl', message: 'must be more than 0 and at most 10m' })
 }
 
-/** True within the bounds, and for a value that is no duration at all, which the schema points at. */
+/** Also true for an invalid duration, which schema validation reports. */
 function isInBounds(ttl: unknown): boolean {
   const isDuration = typeof ttl === 'number' || (typeof ttl === 'string' && DURATION.test(ttl))
   const ms = isDuration ? parseDuration(ttl) : 1
@@ -47,14 +47,14 @@ function isInBounds(ttl: unknown): boolean {
 const HEALTH = {
   'approvals-waiting': {
     level: 'info',
-    text: 'calls that wait for a person to decide: {count}',
+    text: 'pending approvals: {count}',
     fix: 'gateway approvals list',
   },
 } as const
 
 const found = defineFindings(HEALTH)
 
-/** Lets a person decide about calls that rules hold: in the client, at a terminal, or through a program. */
+/** Holds calls for approval in the client, at a terminal, or by a webhook. */
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
@@ -64,59 +64,59 @@ export const approve: Plugin<ApproveConfig> = {
   setup(api) {
     const { options, hooks, slot, state } = api
     const waiting = slot.gateway(() => new WaitingCalls())
-    const journal = slot.gateway(() => new Journal(state))
+    const journal = slot.gateway(() => new ApprovalJournal(state))
     const told = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
-    const replicas = slot.gateway(() => acrossReplicas(api, waiting))
-    const decisions = replicas ?? ownDecisions(waiting)
+    const replicas = slot.gateway(() => shareApprovals(api, waiting))
+    const decisions = replicas ?? createDecisions(waiting)
     const running = slot.gateway((): ApproveConfig[] => [])
     const parts = { waiting, decisions, journal, webhook, replicas }
     const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
-    hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
-    hooks.close.tap(() => journal.forget())
+    hooks.ready.tap(() => (told.isDone ? undefined : reportUnfinished(journal, told, api)))
+    hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
-    verbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(rowOf) })
-    hooks.control.for('approvals.show').tap({ looks: true }, async ({ id }) => {
+    registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
+    hooks.control.for('approvals.show').tap({ readOnly: true }, async ({ id }) => {
       const own = waiting.calls.find(call => call.id === id)
-      if (own !== undefined) return { approvals: [{ ...rowOf(own), arguments: writeArguments(own.request) }] }
+      if (own !== undefined) return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
       const { approvals = [] } = (await replicas?.list()) ?? {}
       return { approvals: approvals.filter(row => row.id === id) }
     })
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.answer(request, decisions))
+      hooks.http.for(callback).tap(request => webhook.handleRequest(request, decisions))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
     })
-    hooks.figures.tap(figures => [
+    hooks.metrics.tap(figures => [
       ...figures,
       {
         name: 'tapgate_approvals_open',
         type: 'gauge',
-        help: 'Calls that wait for a person to decide.',
+        help: 'Pending approvals.',
         samples: [{ value: waiting.calls.length }],
       },
     ])
   },
 }
 
-/** The time until what was told is in every file that others keep of it. */
+/** Delay until reports are stored in all logs. */
 const TOLD_MS = 5000
 
 /**
- * Tells of calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again.
- * If this one is killed, too, while it tells, the next one tells once more.
+ * Reports calls that were approved when a gateway crashed: their outcome is unknown, and they are never rerun. A
+ * crash while reporting makes the next process report them again.
  */
-async function tellLeftOver(
-  journal: Journal,
+async function reportUnfinished(
+  journal: ApprovalJournal,
   told: { isDone: boolean },
   { log, record, clock }: PluginApi<ApproveConfig>,
 ): Promise<void> {
   told.isDone = true
-  for (const { id, digest, method, name, upstream, rule } of await journal.leftOver()) {
-    log.warn('a call was approved when the gateway was killed: nobody knows whether it ran', {
+  for (const { id, digest, method, name, upstream, rule } of await journal.claimUnfinished()) {
+    log.warn('gateway crashed during an approved call; its outcome is unknown', {
       id,
       method,
       name,
@@ -125,19 +125,22 @@ async function tellLeftOver(
     const fields = { id, digest, rule, tool: name, upstream }
     record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
   }
-  clock.after(TOLD_MS, () => void journal.forget())
+  clock.after(TOLD_MS, () => void journal.forgetClaimed())
 }
 
-/** Has anybody decide who reaches one of the processes that are one gateway. */
-function acrossReplicas(
-  { shared, clock, log, place }: PluginApi<ApproveConfig>,
+/** Lets approvers connected to any replica decide. */
+function shareApprovals(
+  { shared, clock, log, getReplicaId }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,
-): AcrossReplicas | undefined {
+): ReplicaApprovals | undefined {
   if (shared === undefined) return undefined
-  return new AcrossReplicas({ store: shared, clock, log, place: () => place() ?? '', rowOf }, waiting)
+  return new ReplicaApprovals(
+    { store: shared, clock, log, place: () => getReplicaId() ?? '', rowOf: formatRow },
+    waiting,
+  )
 }
 
-function verbs(
+function registerVerbs(
   { hooks }: PluginApi<ApproveConfig>,
   decisions: Decisions,
   list: () => Promise<JsonObject>,
@@ -145,12 +148,12 @@ function verbs(
   const decide = async (id: unknown, outcome: 'approved' | 'denied'): Promise<JsonObject> => ({
     decided: (await decisions.decide(String(id), { outcome, by: 'owner' })) ? 1 : 0,
   })
-  hooks.control.for('approvals.list').tap({ looks: true }, list)
+  hooks.control.for('approvals.list').tap({ readOnly: true }, list)
   hooks.control.for('approvals.approve').tap(({ id }) => decide(id, 'approved'))
   hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }
 
-function rowOf({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {
+function formatRow({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {
   const { call, name, rule } = request
   const { issuer, subject } = call.exchange.principal
   return {

@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ApprovalRequest } from '../../src/plugin.ts'
 import { actorKey, callerKey, canonicalizeJson } from '../../src/plugin.ts'
 
-/** Decision on a call that waits, with who or what made it. */
+/** A decision, and the person or component that made it. */
 export interface Decision {
   readonly outcome: 'approved' | 'denied' | 'expired' | 'unavailable' | 'cancelled'
   readonly by: string
 }
 
-/** A call that waits for a decision. */
+/** A pending call. */
 export interface OpenCall {
   readonly id: string
   readonly digest: string
@@ -20,31 +20,28 @@ export interface OpenCall {
   readonly decided: Promise<Decision>
 }
 
-/** Most calls that wait, of all and of one caller, and how long they do. */
-export interface Bounds {
+/** Limits on pending calls, in total and per caller, and their lifetime. */
+export interface WaitingLimits {
   readonly open: number
   readonly openPerCaller: number
   readonly ttlMs: number
 }
 
-/** An id that people type after `gateway approvals approve`, where a `-` in front would make a flag of it. */
+/** Creates an id without a leading `-`, because people type it as an argument. */
 export function newId(): string {
   return randomBytes(9).toString('base64url').replace(/^-/, 'A')
 }
 
-/** The calls that wait. The first decision on one counts, and it waits no longer. */
+/** Pending calls. The first decision counts and removes the call. */
 export class WaitingCalls {
-  readonly #open = new Map<
-    string,
-    { readonly call: OpenCall; readonly decide: (decision: Decision) => void }
-  >()
+  readonly #open = new Map<string, { readonly call: OpenCall; readonly decide: (decision: Decision) => void }>()
 
   get calls(): OpenCall[] {
     return [...this.#open.values()].map(({ call }) => call)
   }
 
-  /** Takes a call; undefined where too many wait. */
-  take(request: ApprovalRequest, { open, openPerCaller, ttlMs }: Bounds): OpenCall | undefined {
+  /** Adds a call; returns undefined if the limit is reached. */
+  add(request: ApprovalRequest, { open, openPerCaller, ttlMs }: WaitingLimits): OpenCall | undefined {
     const caller = callerKey(request.call.exchange.session)
     const own = this.calls.filter(call => call.caller === caller)
     if (this.#open.size >= open || own.length >= openPerCaller) return undefined
@@ -53,7 +50,7 @@ export class WaitingCalls {
     const since = Date.now()
     const call = {
       id,
-      digest: bindingOf(request),
+      digest: computeBinding(request),
       caller,
       request,
       since,
@@ -68,12 +65,12 @@ export class WaitingCalls {
     return this.#open.has(id)
   }
 
-  /** End of the time that a call waits; undefined where none of that name does. */
-  untilOf(id: string): number | undefined {
+  /** Returns the deadline in milliseconds since 1970, or undefined for an unknown id. */
+  getDeadline(id: string): number | undefined {
     return this.#open.get(id)?.call.until
   }
 
-  /** Decides on a call; false where none of that name waits. */
+  /** Applies a decision; returns false for an unknown id. */
   decide(id: string, decision: Decision): boolean {
     const found = this.#open.get(id)
     if (found === undefined) return false
@@ -82,17 +79,17 @@ export class WaitingCalls {
     return true
   }
 
-  /** Ends all calls that wait as `unavailable`, as no decision can come any more. */
+  /** Ends all pending calls as `unavailable`. */
   end(why: string): void {
     for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: why })
   }
 }
 
 /**
- * Digest of everything that a decision is about: who calls what with which arguments, as it is defined now, under which
- * rules. An audit, the owner and the webhook are told of a call by it.
+ * Digest over everything that the decision covers: caller, method, arguments, tool definition and rules. Reported to
+ * the audit log, the owner and the webhook.
  */
-function bindingOf({ call, rules }: ApprovalRequest): string {
+function computeBinding({ call, rules }: ApprovalRequest): string {
   const { upstream, method, params, exchange } = call
   const bound = {
     actor: actorKey(exchange.principal),
@@ -106,13 +103,13 @@ function bindingOf({ call, rules }: ApprovalRequest): string {
   return createHash('sha256').update(canonicalizeJson(bound)).digest('hex')
 }
 
-/** The one place where decisions on calls are made, whichever way they come. */
+/** Applies decisions from all channels. */
 export interface Decisions {
-  /** Decides on a call that waits; false where none of that name does. Rejects where it cannot be told whether it does. */
+  /** Applies a decision; returns false for an unknown id. Rejects if the id cannot be looked up. */
   decide(id: string, decision: Decision): Promise<boolean>
 }
 
-/** Decisions on the calls of this process. */
-export function ownDecisions(waiting: WaitingCalls): Decisions {
+/** Creates decisions for calls in this process. */
+export function createDecisions(waiting: WaitingCalls): Decisions {
   return { decide: (id, decision) => Promise.resolve(waiting.decide(id, decision)) }
 }

@@ -2,38 +2,37 @@ import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { PluginCommands } from '../../src/plugin.ts'
 import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
-import { hashIn, isIntact, keptIn } from './journal-file.ts'
+import { parseHash, isIntact, parseKeptCount } from './journal-file.ts'
 
-/** Exit code where the audit is not what was written. */
+/** Exit code if the audit log was modified. */
 const CHANGED = 5
 
 export const commands: PluginCommands = {
   'audit verify': {
-    summary: 'Check that an audit with chain: true is what was written.',
-    description:
-      'Reads <file> and those set aside before it. Exit codes: 0 intact, 2 cannot be read, 5 changed.',
+    summary: 'Verify an audit log written with chain: true.',
+    description: 'Reads <file> and its rotated files. Exit codes: 0 intact, 2 cannot be read, 5 changed.',
     examples: ['gateway audit verify audit.jsonl', 'gateway audit verify audit.jsonl --json'],
-    args: { file: { required: true, description: 'The newest file.' } },
+    args: { file: { required: true, description: 'Newest audit file.' } },
     flags: {
       head: {
-        summary: 'A last hash that was noted before: lines after it may have been added, none taken away.',
+        summary: 'Hash of an earlier last line; lines may have been added after it, but not removed.',
       },
     },
     async run({ args, flags, cwd, print }) {
       const verification = await verifyAudit(resolve(cwd, args.file ?? ''), flags.head as string | undefined)
-      print(verification, () => [verificationLine(verification)])
+      print(verification, () => [formatVerification(verification)])
       return verification.isIntact ? 0 : CHANGED
     },
   },
 }
 
-/** Follows the chain of an audit through all of its files. @throws GatewayError GW_USAGE where one cannot be read */
+/** Verifies the hash chain across all files. @throws GatewayError GW_USAGE if a file cannot be read */
 async function verifyAudit(path: string, head: string | undefined): Promise<Verification> {
   try {
     return await verifyChain(path, head)
   } catch (cause) {
     throw gatewayError('GW_USAGE', {
-      what: `cannot read ${path}: ${isMissing(cause) ? 'there is no such file' : getErrorMessage(cause)}`,
+      what: `cannot read ${path}: ${isMissing(cause) ? 'not found' : getErrorMessage(cause)}`,
     })
   }
 }
@@ -42,30 +41,30 @@ function isMissing(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }
 
-function verificationLine({ lines, files, head, problem }: Verification): string {
+function formatVerification({ lines, files, head, problem }: Verification): string {
   if (problem !== undefined) return `${problem.file}:${problem.line > 0 ? problem.line : ''} ${problem.why}`
   const read = `${lines} line${lines === 1 ? '' : 's'} in ${files.length} file${files.length === 1 ? '' : 's'}`
-  return `${read} as written; the last hash is ${head ?? 'none'}`
+  return `${read} intact; the last hash is ${head ?? 'none'}`
 }
 
-/** Result of checking an audit with `chain: true`. */
+/** Result of verifying an audit log with `chain: true`. */
 interface Verification {
   readonly isIntact: boolean
-  /** The files that were read, oldest first. */
+  /** Files read, oldest first. */
   readonly files: readonly string[]
   readonly lines: number
-  /** The hash of the last line. Kept elsewhere, it shows whether lines at the end were taken away later. */
+  /** Hash of the last line. Store it elsewhere to detect lines that are removed later. */
   readonly head: string | undefined
-  /** The first line that is not what was written; line 0 where a whole file is missing. */
+  /** The first invalid line; line 0 if a whole file is missing. */
   readonly problem?: { readonly file: string; readonly line: number; readonly why: string }
 }
 
 /**
- * Reads a file and those that were set aside before it, `<file>.1` and so on, and follows the chain through all of them.
- * With `noted`, the hash of a last line from before, that line must still be there.
+ * Verifies the hash chain of a file and its rotated predecessors (`<file>.1` and so on). If `noted` is given, a line
+ * with this hash must exist.
  */
 export async function verifyChain(file: string, noted?: string): Promise<Verification> {
-  const files = await filesOf(file)
+  const files = await listFiles(file)
   let before: string | undefined
   let lines = 0
   let isNotedFound = noted === undefined
@@ -77,43 +76,39 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
     problem: { file: path, line, why },
   })
   for (const path of files) {
-    if (!existsSync(path)) return failed(path, 0, 'it is missing: a later file says that it was set aside')
+    if (!existsSync(path)) return failed(path, 0, 'file is missing: a later file refers to it')
     let number = 0
-    for await (const line of linesOf(path)) {
+    for await (const line of readLines(path)) {
       number++
-      const start: string | undefined = number === 1 ? previousIn(line) : before
-      const why = wrongWith(line, start, before)
+      const start: string | undefined = number === 1 ? parsePreviousHash(line) : before
+      const why = findLineProblem(line, start, before)
       if (why !== undefined) return failed(path, number, why)
-      before = hashIn(line)
+      before = parseHash(line)
       isNotedFound ||= before === noted
       lines++
     }
-    if (number === 0) return failed(path, 0, 'it is empty: each file begins with a line of its own')
+    if (number === 0) return failed(path, 0, 'file is empty: the first line is missing')
   }
   return isNotedFound
     ? { isIntact: true, files, lines, head: before }
-    : failed(
-        file,
-        0,
-        `no line has the hash ${noted}: lines at the end were taken away, or it was written anew`,
-      )
+    : failed(file, 0, `no line has the hash ${noted}: lines at the end were removed, or the log was replaced`)
 }
 
-/** As many as the first line of the newest file says, oldest first. */
-async function filesOf(file: string): Promise<string[]> {
+/** Lists the files, oldest first; the first line of the newest file contains their number. */
+async function listFiles(file: string): Promise<string[]> {
   const files = [file]
-  const kept = keptIn(await firstLineOf(file)) ?? 0
+  const kept = parseKeptCount(await readFirstLine(file)) ?? 0
   for (let number = 1; number <= kept; number++) files.unshift(`${file}.${number}`)
   return files
 }
 
-async function firstLineOf(path: string): Promise<string | undefined> {
-  for await (const line of linesOf(path)) return line
+async function readFirstLine(path: string): Promise<string | undefined> {
+  for await (const line of readLines(path)) return line
   return undefined
 }
 
-/** Lines end with `\n` alone: any other end would be a byte that nobody wrote. */
-async function* linesOf(path: string): AsyncGenerator<string> {
+/** Splits at `\n` only, because the writer uses no other line end. */
+async function* readLines(path: string): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
     const lines = (rest + String(piece)).split('\n')
@@ -123,18 +118,15 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** Read as Latin-1, so that every byte counts; a hash is taken over the bytes. */
-function wrongWith(line: string, start: string | undefined, before: string | undefined): string | undefined {
-  if (hashIn(line) === undefined) return 'it carries no hash'
-  if (start === undefined)
-    return 'lines before it are missing: a file begins with a line that says what it follows'
-  if (before !== undefined && start !== before) return 'it follows another line than the one before it'
-  return isIntact(Buffer.from(line, 'latin1'), start)
-    ? undefined
-    : 'it is not what was written, or not where it was'
+/** Lines are Latin-1 strings so that the hash covers the exact bytes. */
+function findLineProblem(line: string, start: string | undefined, before: string | undefined): string | undefined {
+  if (parseHash(line) === undefined) return 'the line has no hash'
+  if (start === undefined) return 'earlier lines are missing: the first line of the file is absent'
+  if (before !== undefined && start !== before) return 'the line does not follow the previous one'
+  return isIntact(Buffer.from(line, 'latin1'), start) ? undefined : 'the line was modified or moved'
 }
 
-/** Hash that the first line of a file follows; undefined when no file begins with this line. */
-function previousIn(line: string): string | undefined {
-  return keptIn(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
+/** Parses the previous hash from the first line of a file; undefined for any other line. */
+function parsePreviousHash(line: string): string | undefined {
+  return parseKeptCount(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

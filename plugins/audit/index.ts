@@ -1,24 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Clock, Config, Plugin, PluginApi, Session } from '../../src/plugin.ts'
-import {
-  defineErrors,
-  gatewayError,
-  compileGlobs,
-  METHODS,
-  parseSize,
-  getErrorMessage,
-  RPC,
-} from '../../src/plugin.ts'
+import { defineErrors, gatewayError, compileGlobs, METHODS, parseSize, getErrorMessage, RPC } from '../../src/plugin.ts'
 import { JournalFile, JournalStderr } from './journal-file.ts'
-import { Journal } from './journal.ts'
-import { Lines, Texts } from './lines.ts'
+import { AuditJournal } from './audit-journal.ts'
+import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 
-/** Errors of the audit. */
 const ERRORS = {
   GW_AUDIT: {
-    text: 'nothing is answered now, as the audit cannot be written',
-    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    text: 'cannot write the audit log; requests are refused',
+    hint: 'Free disk space for audit.file; the gateway then recovers by itself. audit.onFailure: continue answers without audit lines.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -30,7 +21,7 @@ const PER_SECOND = 50
 
 type AuditOptions = NonNullable<Config['audit']>
 
-/** Writes down who called what and what came of it: one line for each exchange, whatever happened to it. */
+/** Writes one audit line per exchange, whatever its outcome. */
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit', records: true },
@@ -38,14 +29,14 @@ export const audit: Plugin<AuditOptions> = {
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, slot, clock } = api
-    const lines = linesOf(api)
-    const methods = methodsOf(options)
-    const { journal, release } = journalOf(api, lines)
+    const lines = createLineFormatter(api)
+    const methods = buildMethodFilter(options)
+    const { journal, release } = openJournal(api, lines)
     const isStrict = options.onFailure === 'refuse'
     const sessions = slot.session(({ client }) => ({ client, who: '' }))
 
     hooks.ready.tap(() =>
-      journal.open(settingsOf(options), isStrict).catch((cause: unknown) => {
+      journal.open(parseSettings(options), isStrict).catch((cause: unknown) => {
         throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: getErrorMessage(cause), cause })
       }),
     )
@@ -53,45 +44,45 @@ export const audit: Plugin<AuditOptions> = {
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
         if (journal.isFailing) throw auditError('GW_AUDIT')
       })
-    const whoIn = (session: Session): string => {
+    const formatCaller = (session: Session): string => {
       const known = sessions.get(session)
-      // A client's description of itself may come later than its session.
+      // A client may identify itself after the session begins.
       if (known.who === '' || known.client !== session.client) {
         known.client = session.client
-        known.who = lines.who(session)
+        known.who = lines.formatCaller(session)
       }
       return known.who
     }
     hooks.settled.tap(methods, exchange => {
-      journal.add(lines.call(exchange, whoIn(exchange.session)))
-      // Strict: the line is with the operating system before its caller has the answer.
+      journal.add(lines.formatCall(exchange, formatCaller(exchange.session)))
+      // In strict mode the line is written before the caller gets its answer.
       if (isStrict) journal.flushNow()
     })
     hooks.explain.tap((steps, { exchange }) => {
       if (methods.methods?.includes(exchange.method) === false) return undefined
       const base = { by: 'audit', at: 'request' } as const
       const isShut = isStrict && journal.isFailing
-      const text = isShut ? 'nothing goes on while no line can be written' : 'a line of the audit is written'
+      const text = isShut ? 'refused while the audit log cannot be written' : 'an audit line is written'
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
-    hooks.recorded.tap(event => {
-      journal.add(lines.event(event, event.exchange === undefined ? '' : whoIn(event.exchange.session)))
+    hooks.auditEvent.tap(event => {
+      journal.add(lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)))
       if (isStrict) journal.flushNow()
     })
-    const doorstep = new RefusalSampler(clock, count => journal.add(lines.note('refused', { more: count })))
+    const sampler = new RefusalSampler(clock, count => journal.add(lines.formatNote('refused', { more: count })))
     hooks.refused.tap((refusal, credentials) => {
-      if (doorstep.mayNote()) journal.add(lines.refused(refusal, credentials))
+      if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
     hooks.close.tap(() => {
-      doorstep.end()
+      sampler.flush()
       return release()
     })
   },
 }
 
-function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
-  return new Lines({
-    texts: new Texts(hide),
+function createLineFormatter({ options, hide, clock }: PluginApi<AuditOptions>): LineFormatter {
+  return new LineFormatter({
+    texts: new TextEncoderCache(hide),
     hide,
     time: () => Date.now(),
     now: () => clock.now(),
@@ -101,19 +92,19 @@ function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
   })
 }
 
-/** Generations that write to one place share its journal. */
-function journalOf(
+/** Opens the journal; generations with the same destination share it. */
+function openJournal(
   { options, directory, slot, clock, log }: PluginApi<AuditOptions>,
-  lines: Lines,
-): { journal: Journal; release: () => Promise<void> } {
-  const journals = slot.gateway(() => new Map<string, Journal>())
+  lines: LineFormatter,
+): { journal: AuditJournal; release: () => Promise<void> } {
+  const journals = slot.gateway(() => new Map<string, AuditJournal>())
   const file = options.file?.replaceAll('{pid}', String(process.pid))
   const key = file === undefined ? '' : resolve(directory, file)
   const sink = key === '' ? new JournalStderr(text => process.stderr.write(text)) : new JournalFile(key)
-  const note = (kind: string, fields: object): string => lines.note(kind, fields)
-  const journal = journals.get(key) ?? new Journal(settingsOf(options), { sink, clock, log, note })
+  const formatNote = (kind: string, fields: object): string => lines.formatNote(kind, fields)
+  const journal = journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
   journals.set(key, journal)
-  // A second signal exits at once.
+  // A second signal exits immediately, so flush on exit.
   if (journal.owners++ === 0) process.on('exit', journal.flushNow)
   const release = async (): Promise<void> => {
     journal.owners--
@@ -125,7 +116,7 @@ function journalOf(
   return { journal, release }
 }
 
-function settingsOf({ maxSize, keep, chain }: AuditOptions): {
+function parseSettings({ maxSize, keep, chain }: AuditOptions): {
   maxSize: number
   keep: number
   chain: boolean
@@ -133,31 +124,31 @@ function settingsOf({ maxSize, keep, chain }: AuditOptions): {
   return { maxSize: parseSize(maxSize), keep, chain }
 }
 
-/** A tap names methods; without names it hears of those that nobody knows, too. */
-function methodsOf({ methods }: AuditOptions): { methods?: string[] } {
+/** Omits the method list if all are recorded: a tap without names also receives unknown methods. */
+function buildMethodFilter({ methods }: AuditOptions): { methods?: string[] } {
   const isMeant = compileGlobs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
 }
 
-/** Bounds the lines about refused requests, by the second: a flood must not push out the lines of others. */
+/** Limits lines about refused requests per second, so that a flood cannot displace other lines. */
 class RefusalSampler {
   readonly #clock: Clock
-  readonly #tell: (more: number) => void
+  readonly #report: (more: number) => void
   #since = -Infinity
   #noted = 0
   #more = 0
 
-  /** `tell` gets how many were not noted, once for each second that had such. */
+  /** `tell` receives the number of omitted lines, once per second with omissions. */
   constructor(clock: Clock, tell: (more: number) => void) {
     this.#clock = clock
-    this.#tell = tell
+    this.#report = tell
   }
 
   mayNote(): boolean {
     const now = this.#clock.now()
     if (now - this.#since >= 1000) {
-      this.end()
+      this.flush()
       this.#since = now
       this.#noted = 0
     }
@@ -166,9 +157,9 @@ class RefusalSampler {
     return false
   }
 
-  /** Tells of those that were left out. */
-  end(): void {
-    if (this.#more > 0) this.#tell(this.#more)
+  /** Reports the omitted lines. */
+  flush(): void {
+    if (this.#more > 0) this.#report(this.#more)
     this.#more = 0
   }
 }

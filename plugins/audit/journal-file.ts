@@ -5,48 +5,47 @@ import { dirname } from 'node:path'
 import { hash } from 'node:crypto'
 import { makeDirectory } from '../../src/plugin.ts'
 
-/** Hash that the very first line follows. */
+/** Previous hash of the very first line. */
 export const BEGINNING = '0'.repeat(64)
 
 const END = /,"hash":"([0-9a-f]{64})"\}$/
 
 const TAIL = `,"hash":"${BEGINNING}"}`.length
 
-/** Enough for the longest line. */
+/** Larger than the longest line. */
 const TAIL_BYTES = 1024 * 1024
 
-/** Enough for the line that a file begins with. */
+/** Larger than the first line of a file. */
 const HEAD_BYTES = 4096
 
 const NEWLINE = 0x0a
 
-/** Destination of lines. Tests bring others, which fail. */
+/** Destination of audit lines; tests substitute failing ones. */
 export interface Sink {
-  /** Makes it ready to be written to. */
-  open(): Promise<Opened>
-  /** Appends, and resolves with how many bytes it took; rejects when it can take none. */
+  open(): Promise<JournalContents>
+  /** Appends bytes and resolves with the number written; rejects if none could be written. */
   write(bytes: Buffer): Promise<number>
-  /** The same before it returns; throws when it can take none. */
-  writeNow(bytes: Buffer): number
-  /** Bytes in it. */
+  /** Synchronous variant of `write`. */
+  writeSync(bytes: Buffer): number
+  /** Current size in bytes. */
   readonly size: number
-  /** Sets aside what there is and begins anew; at most `keep` old ones stay. */
+  /** Rotates the file and begins an empty one; keeps at most `keep` old files. */
   rotate(keep: number): Promise<void>
   close(): Promise<void>
 }
 
-export interface Opened {
-  /** The first line; undefined when there is none. */
+export interface JournalContents {
+  /** First line; undefined if the file is empty. */
   readonly first: string | undefined
-  /** The last whole line; undefined when there is none. */
+  /** Last complete line; undefined if there is none. */
   readonly last: string | undefined
-  /** Bytes at the end that are no whole line: somebody died while it was written. */
+  /** Size of an incomplete last line, left by a crash during a write. */
   readonly torn: number
-  /** Takes these bytes away. */
+  /** Removes the incomplete line. */
   cut(): Promise<void>
 }
 
-/** Lines in a file that only its owner may read, `<file>.1` and so on being older ones. */
+/** Audit file that only its owner can read; `<file>.1` and so on are rotated files. */
 export class JournalFile implements Sink {
   readonly #path: string
   #handle: FileHandle | undefined = undefined
@@ -56,13 +55,13 @@ export class JournalFile implements Sink {
     this.#path = path
   }
 
-  async open(): Promise<Opened> {
+  async open(): Promise<JournalContents> {
     await makeDirectory(dirname(this.#path), 0o700)
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
-    const first = await firstOf(handle, this.size)
-    const { last, torn } = await tailOf(handle, this.size)
+    const first = await readFirst(handle, this.size)
+    const { last, torn } = await readTail(handle, this.size)
     const cut = async (): Promise<void> => {
       this.size -= torn
       await handle.truncate(this.size)
@@ -71,13 +70,13 @@ export class JournalFile implements Sink {
   }
 
   async write(bytes: Buffer): Promise<number> {
-    const handle = this.#handle ?? (await this.#reopened())
+    const handle = this.#handle ?? (await this.#reopen())
     const { bytesWritten } = await handle.write(bytes)
     this.size += bytesWritten
     return bytesWritten
   }
 
-  writeNow(bytes: Buffer): number {
+  writeSync(bytes: Buffer): number {
     if (this.#handle === undefined) return 0
     const written = writeSync(this.#handle.fd, bytes)
     this.size += written
@@ -86,18 +85,18 @@ export class JournalFile implements Sink {
 
   async rotate(keep: number): Promise<void> {
     await this.close()
-    await this.#removeFrom(keep)
+    await this.#removeOlder(keep)
     for (let number = keep; number >= 1; number--)
-      await rename(this.#at(number - 1), this.#at(number)).catch(ignoreMissing)
-    await this.#reopened()
+      await rename(this.#getPath(number - 1), this.#getPath(number)).catch(ignoreMissing)
+    await this.#reopen()
   }
 
-  /** Removes a file and all that are older, so that a smaller `keep` leaves no gap between those that stay. */
-  async #removeFrom(number: number): Promise<void> {
-    while (await rm(this.#at(number)).then(isRemoved, ignoreMissing)) number++
+  /** Removes a rotated file and all older ones, so that a smaller `keep` leaves no gap. */
+  async #removeOlder(number: number): Promise<void> {
+    while (await rm(this.#getPath(number)).then(isRemoved, ignoreMissing)) number++
   }
 
-  #at(number: number): string {
+  #getPath(number: number): string {
     return number === 0 ? this.#path : `${this.#path}.${number}`
   }
 
@@ -107,7 +106,7 @@ export class JournalFile implements Sink {
     await handle?.close()
   }
 
-  async #reopened(): Promise<FileHandle> {
+  async #reopen(): Promise<FileHandle> {
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
@@ -115,7 +114,7 @@ export class JournalFile implements Sink {
   }
 }
 
-async function tailOf(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
+async function readTail(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
   const start = Math.max(0, size - TAIL_BYTES)
   const tail = Buffer.alloc(size - start)
   await handle.read(tail, 0, tail.length, start)
@@ -126,7 +125,7 @@ async function tailOf(handle: FileHandle, size: number): Promise<{ last: string 
   return { last: tail.toString('utf8', begin, end), torn }
 }
 
-async function firstOf(handle: FileHandle, size: number): Promise<string | undefined> {
+async function readFirst(handle: FileHandle, size: number): Promise<string | undefined> {
   const head = Buffer.alloc(Math.min(size, HEAD_BYTES))
   await handle.read(head, 0, head.length, 0)
   const end = head.indexOf(NEWLINE)
@@ -139,24 +138,24 @@ function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
 }
 
-/** A line that carries a hash over itself and the line before. */
-export function chained(line: string, before: string): { readonly line: string; readonly hash: string } {
+/** Appends a hash over the line and the previous hash. */
+export function chainLine(line: string, before: string): { readonly line: string; readonly hash: string } {
   const body = line.slice(0, -1)
   const own = hash('sha256', before + body, 'hex')
   return { line: `${body},"hash":"${own}"}`, hash: own }
 }
 
-/** The hash that a line carries; undefined when it carries none. */
-export function hashIn(line: string): string | undefined {
+/** Returns undefined if the line has no hash. */
+export function parseHash(line: string): string | undefined {
   return END.exec(line)?.[1]
 }
 
 /**
- * Number of files of the chain that were set aside before the one that this line begins. Undefined when no file begins with
- * it: then lines before it were taken away.
+ * Parses the number of rotated files from the first line of a file. Undefined for any other line: then earlier lines
+ * were removed.
  */
-export function keptIn(line: string | undefined): number | undefined {
-  if (line === undefined || hashIn(line) === undefined) return undefined
+export function parseKeptCount(line: string | undefined): number | undefined {
+  if (line === undefined || parseHash(line) === undefined) return undefined
   try {
     const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
     return kind === 'opened' && typeof kept === 'number' ? kept : undefined
@@ -165,14 +164,14 @@ export function keptIn(line: string | undefined): number | undefined {
   }
 }
 
-/** True if the bytes of a line are those written after the line with the hash `before`. */
+/** True if the line matches its hash, given the previous hash. */
 export function isIntact(line: Buffer, before: string): boolean {
-  const noted = hashIn(line.toString('latin1'))
+  const noted = parseHash(line.toString('latin1'))
   const body = line.subarray(0, line.length - TAIL)
   return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
 }
 
-/** Lines on stderr, among those of the log: stdout belongs to the protocol. */
+/** Writes audit lines to stderr, because stdout carries the protocol. */
 export class JournalStderr implements Sink {
   readonly #write: (text: Buffer) => void
   readonly size = 0
@@ -181,15 +180,15 @@ export class JournalStderr implements Sink {
     this.#write = write
   }
 
-  open(): Promise<Opened> {
+  open(): Promise<JournalContents> {
     return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
   }
 
   write(bytes: Buffer): Promise<number> {
-    return Promise.resolve(this.writeNow(bytes))
+    return Promise.resolve(this.writeSync(bytes))
   }
 
-  writeNow(bytes: Buffer): number {
+  writeSync(bytes: Buffer): number {
     this.#write(bytes)
     return bytes.length
   }

@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  CatalogEntry,
-  CatalogView,
-  Config,
-  Exchange,
-  PluginHooks,
-  Principal,
-} from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, CatalogView, Config, Exchange, PluginHooks, Principal } from '../../src/plugin.ts'
 import {
   ANONYMOUS,
   compileCallers,
@@ -19,13 +11,13 @@ import {
   refuse,
   RPC,
 } from '../../src/plugin.ts'
-import type { Refused } from './challenge.ts'
-import { FORBIDDEN, needs } from './challenge.ts'
+import type { ErrorAnswer } from './challenge.ts'
+import { FORBIDDEN, createScopeError } from './challenge.ts'
 
-/** Methods on a task, which is used as its tool is. */
+/** Task methods, which need the same access as the task's tool. */
 const OF_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/result'])
 
-/** Parameter that says what a method reaches. */
+/** Parameter that names a method's target. */
 const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -34,35 +26,34 @@ const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'completion/complete': 'ref',
 }
 
-/** The answer to a caller who lacks scopes. */
+/** Builds the answer for missing scopes. */
 type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => Answer
 
 /**
- * Keeps the rules over all there is. What a caller may not use is not in his lists, and so cannot be called; that a
- * scope would open it is said when he calls it by name, unless something else hides it from him. A local pipe, and what
- * auth does not cover, has no rules.
+ * Enforces the access rules. Inaccessible entries are removed from lists and cannot be called. A call by name reports
+ * the missing scopes, unless another rule or plugin hides the entry. Local pipes and uncovered listeners have no
+ * rules.
  */
-export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
+export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
   if (rules.length === 0) return
-  const judged = (entry: CatalogEntry, { principal }: CatalogView): readonly CatalogEntry[] => {
+  const filterEntry = (entry: CatalogEntry, { principal }: CatalogView): readonly CatalogEntry[] => {
     const about = rules.filter(rule => rule.isAbout(entry))
-    const verdict = about.length === 0 ? 'allowed' : judge(about, principal)
+    const verdict = about.length === 0 ? 'allowed' : evaluateRules(about, principal)
     if (verdict === 'hidden') return []
-    return [verdict === 'allowed' ? entry : { ...entry, refusal: needs(`"${entry.exposed}"`, verdict.needs) }]
+    return [
+      verdict === 'allowed' ? entry : { ...entry, refusal: createScopeError(`"${entry.exposed}"`, verdict.needs) },
+    ]
   }
-  // Withheld, and not left out: a profile after it may hide the entry, or give it another name.
-  hooks.catalog.tap({ stage: 'transform', judgesUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
-    view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => judged(entry, view)),
+  // Withhold instead of removing: a later profile may hide or rename the entry.
+  hooks.catalog.tap({ stage: 'transform', checksUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
+    view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => filterEntry(entry, view)),
   )
-  // The catalog knows neither the listener, which says where tokens come from, nor the name that the caller uses.
-  hooks.response.tap(
-    { stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] },
-    (answer, exchange) => {
-      const scopes = 'error' in answer && exchange.route === undefined ? neededIn(answer.error) : undefined
-      return scopes && forbid(exchange, whatIn(exchange), scopes)
-    },
-  )
-  // A method that nobody knows names nothing, and what it reaches is the whole server.
+  // The catalog has neither the listener, which determines the authorization server, nor the exposed name.
+  hooks.response.tap({ stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] }, (answer, exchange) => {
+    const scopes = 'error' in answer && exchange.route === undefined ? readNeededScopes(answer.error) : undefined
+    return scopes && forbid(exchange, describeTarget(exchange), scopes)
+  })
+  // An unknown method has no target, so it needs access to the whole server.
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))
     if (about.length === 0) return undefined
@@ -73,36 +64,36 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
   })
 }
 
-/** The scopes that an error of this plugin asks for; undefined for any other. */
-function neededIn({ data }: Refused['error']): readonly string[] | undefined {
+/** Returns the scopes that an error from this plugin asks for; undefined for other errors. */
+function readNeededScopes({ data }: ErrorAnswer['error']): readonly string[] | undefined {
   if (!isObject(data) || data.code !== FORBIDDEN) return undefined
   return readList(data, 'scopes').filter(scope => typeof scope === 'string')
 }
 
-function whatIn({ method, params }: Exchange): string {
+function describeTarget({ method, params }: Exchange): string {
   if (OF_TASKS.has(method)) return 'the tool of the task'
   const named = params?.[NAMES[method] ?? 'name']
   return `"${isObject(named) ? String(named.name ?? named.uri) : String(named)}"`
 }
 
 function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean {
-  return principal === ANONYMOUS || judge(rules, principal) === 'allowed'
+  return principal === ANONYMOUS || evaluateRules(rules, principal) === 'allowed'
 }
 
 type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
 
-type Section = 'tools' | 'prompts' | 'resources'
+type RuleSection = 'tools' | 'prompts' | 'resources'
 
-type Test = (text: string) => boolean
+type TextPredicate = (text: string) => boolean
 
-/** A rule, ready to use. */
+/** A compiled rule. */
 export interface AccessRule {
-  /** True if it is about everything there is. */
+  /** True if the rule covers everything. */
   readonly isGeneral: boolean
-  /** True if it is about resources by their URI. */
+  /** True if the rule covers resources by URI. */
   readonly isOfUris: boolean
   readonly isAbout: (entry: CatalogEntry) => boolean
-  /** True if it is about all that an upstream has. */
+  /** True if the rule covers a whole upstream. */
   readonly covers: (upstream: string) => boolean
   readonly scopes: readonly string[]
   readonly permits: (principal: Principal) => boolean
@@ -110,8 +101,8 @@ export interface AccessRule {
 
 export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): AccessRule {
   const { upstreams, scopes = [], principals } = spec
-  const ofUpstream = upstreams === undefined ? everything : compileGlobs(upstreams)
-  const named: Partial<Record<Section, Test>> = {}
+  const ofUpstream = upstreams === undefined ? matchAll : compileGlobs(upstreams)
+  const named: Partial<Record<RuleSection, TextPredicate>> = {}
   for (const section of ['tools', 'prompts', 'resources'] as const) {
     const patterns = spec[section]
     if (patterns !== undefined)
@@ -125,20 +116,20 @@ export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): Acces
       ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
     covers: upstream => !isNamed && ofUpstream(upstream),
     scopes,
-    permits: principals === undefined ? everything : compileCallers(principals, auth),
+    permits: principals === undefined ? matchAll : compileCallers(principals, auth),
   }
 }
 
-/** Verdict of rules on a caller: allowed, hidden, or the scopes it takes. */
-type Verdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
+/** Result of the rules: allowed, hidden, or the missing scopes. */
+type AccessVerdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
 
-/** Every rule must be met. A caller whom no scope would help is told nothing. */
-export function judge(rules: readonly AccessRule[], principal: Principal): Verdict {
+/** All rules must permit. If no scope would help, the result reveals nothing. */
+export function evaluateRules(rules: readonly AccessRule[], principal: Principal): AccessVerdict {
   if (rules.some(rule => !rule.permits(principal))) return 'hidden'
   const needs = [...new Set(rules.flatMap(rule => rule.scopes))]
   return needs.every(scope => principal.scopes.includes(scope)) ? 'allowed' : { needs }
 }
 
-function everything(): boolean {
+function matchAll(): boolean {
   return true
 }

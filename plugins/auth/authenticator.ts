@@ -11,28 +11,28 @@ import type {
 } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, storeToken, getErrorMessage } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
-import { credentialOf, unauthorized } from './challenge.ts'
-import type { KeyRing } from './key-ring.ts'
-import { digestOf, VerdictCache } from './key-ring.ts'
-import { canonical, metadataUrl } from './resource.ts'
-import type { WithImplied } from './scopes.ts'
-import { impliedBy, scopesOf } from './scopes.ts'
+import { readCredential, createUnauthorized } from './challenge.ts'
+import type { KeyRing } from './api-keys.ts'
+import { hashSecret, VerdictCache } from './api-keys.ts'
+import { canonicalizeResource, buildMetadataUrl } from './resource.ts'
+import type { ScopeExpander } from './implied-scopes.ts'
+import { createScopeExpander, listScopes } from './implied-scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
-/** Callers by certificate that are remembered, so that each stays one object. */
+/** Cached principals, so that each certificate keeps the same object. */
 const MAX_CALLERS = 10_000
 
-/** Callers of whom a certificate says who they are. The listener has verified it; here it is decided whose it is. */
-class Certificates {
+/** Maps verified client certificates to principals. */
+class CertificateCallers {
   readonly #accepted: readonly {
     readonly issuer: string
     readonly isSubject: (text: string) => boolean
     readonly scopes: readonly string[]
   }[]
   readonly #callers = new BoundedMap<string, Principal>({ max: MAX_CALLERS })
-  readonly #withImplied: WithImplied
+  readonly #withImplied: ScopeExpander
 
-  constructor(specs: AuthConfig['certificates'] = [], withImplied: WithImplied) {
+  constructor(specs: AuthConfig['certificates'] = [], withImplied: ScopeExpander) {
     this.#accepted = specs.map(({ issuer, subjects, scopes }) => ({
       issuer,
       isSubject: compileGlobs(subjects),
@@ -41,18 +41,18 @@ class Certificates {
     this.#withImplied = withImplied
   }
 
-  get any(): boolean {
+  get hasIssuers(): boolean {
     return this.#accepted.length > 0
   }
 
-  /** Finds whose certificate it is, or the reason why it is nobody's, for the log. */
+  /** Returns the certificate's principal, or the rejection reason for the log. */
   identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
-    if (Date.now() > expiresAt) return `the certificate of ${subject} has run out`
+    if (Date.now() > expiresAt) return `certificate of ${subject} has expired`
     const key = JSON.stringify([issuer, subject])
     const known = this.#callers.get(key)
     if (known !== undefined) return known
     const fits = this.#accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
-    if (fits.length === 0) return `auth.certificates has no entry for ${subject} of ${issuer}`
+    if (fits.length === 0) return `no auth.certificates entry matches ${subject} issued by ${issuer}`
     const scopes = Object.freeze([...new Set(fits.flatMap(one => one.scopes))])
     const principal = this.#withImplied(Object.freeze({ issuer, client: '', subject, scopes }))
     this.#callers.set(key, principal)
@@ -62,128 +62,124 @@ class Certificates {
 
 type AuthConfig = NonNullable<Config['auth']>
 
-interface Resource {
+interface ListenerResource {
   readonly written: string
   readonly canonical: string
 }
 
-/** Lets callers in, or says what they need. */
+/** Authenticates requests or returns a challenge. */
 export class Authenticator {
   readonly hasIssuers: boolean
   readonly #options: AuthConfig
   readonly #keys: KeyRing
   readonly #verify: VerifyToken | undefined
-  readonly #certificates: Certificates
-  readonly #remembered: VerdictCache
+  readonly #certificates: CertificateCallers
+  readonly #verdicts: VerdictCache
   readonly #log: Log
-  /** By listener, as written and in its canonical form: the configuration names few. */
-  readonly #resources = new Map<string, Resource>()
-  /** Scopes that every request needs. */
+  /** Per listener, as configured and canonical; bounded by the configuration. */
+  readonly #resources = new Map<string, ListenerResource>()
+  /** Scopes required for every request. */
   readonly #scopes: readonly string[]
 
-  constructor(
-    { options, clock, log }: PluginApi<AuthConfig>,
-    keys: KeyRing,
-    verify: VerifyToken | undefined,
-  ) {
+  constructor({ options, clock, log }: PluginApi<AuthConfig>, keys: KeyRing, verify: VerifyToken | undefined) {
     this.hasIssuers = verify !== undefined
     this.#options = options
     this.#keys = keys
     this.#verify = verify
-    this.#certificates = new Certificates(options.certificates, impliedBy(options.implies))
-    this.#remembered = new VerdictCache(clock)
+    this.#certificates = new CertificateCallers(options.certificates, createScopeExpander(options.implies))
+    this.#verdicts = new VerdictCache(clock)
     this.#log = log
-    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
+    this.#scopes = listScopes(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
 
-  /** A key or a token says more than the certificate of the connection that it came by, and then that counts alone. */
+  /** A key or token takes precedence over the connection's certificate. */
   identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const { listener, certificate } = credentials
     this.#noteResource(credentials)
-    const shown = credentialOf(credentials, this.#options.keyHeader)
-    if (shown.kind === 'bad') return this.#refuse(listener, shown.why)
+    const shown = readCredential(credentials, this.#options.keyHeader)
+    if (shown.kind === 'bad') return this.#refuseCredential(listener, shown.why)
     if (shown.kind === 'none')
-      return certificate !== undefined && this.#certificates.any
-        ? this.#byCertificate(certificate, listener)
-        : this.#ask(listener)
+      return certificate !== undefined && this.#certificates.hasIssuers
+        ? this.#authenticateCertificate(certificate, listener)
+        : this.#requireCredential(listener)
     if (shown.isToken && this.#verify !== undefined)
-      return this.#byToken(shown.secret, listener, this.#verify)
-    return this.#keys.find(shown.secret) ?? this.#refuse(listener, 'the API key is not known')
+      return this.#authenticateToken(shown.secret, listener, this.#verify)
+    return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'unknown API key')
   }
 
-  /** The endpoint of a listener changes with a reload. */
+  /** A reload can change a listener's endpoint. */
   #noteResource({ listener, endpoint }: Credentials): void {
     const written = this.#options.resource ?? endpoint
     if (this.#resources.get(listener)?.written === written) return
-    this.#resources.set(listener, { written, canonical: canonical(written) })
+    this.#resources.set(listener, { written, canonical: canonicalizeResource(written) })
   }
 
-  async #byToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
+  async #authenticateToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
     const resource = this.#resources.get(listener)
-    // A token that is good for one listener's resource may not be for another's.
-    const key = `${listener} ${digestOf(token)}`
-    const known = this.#remembered.get(key)
+    // Tokens are valid per listener, because resources differ.
+    const key = `${listener} ${hashSecret(token)}`
+    const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     try {
       const verified = await verify(
         token,
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
-      this.#remembered.set(key, verified)
+      this.#verdicts.set(key, verified)
       storeToken(verified.principal, token)
       return verified.principal
     } catch (error) {
-      return this.#refuse(listener, getErrorMessage(error))
+      return this.#refuseCredential(listener, getErrorMessage(error))
     }
   }
 
-  #byCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+  #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
     const found = this.#certificates.identify(certificate)
-    return typeof found === 'string' ? this.#refuse(listener, found) : found
+    return typeof found === 'string' ? this.#refuseCredential(listener, found) : found
   }
 
-  #ask(listener: string): Refusal {
-    return unauthorized(`no API key and no token was sent; ${this.#howTo}`, {
+  #requireCredential(listener: string): Refusal {
+    return createUnauthorized(`authentication required: ${this.#describeMethods}`, {
       scopes: this.#scopes,
-      metadata: this.metadataOf(listener),
+      metadata: this.getMetadataUrl(listener),
     })
   }
 
-  /** Ways for a caller to say who it is. */
-  get #howTo(): string {
+  /** Accepted authentication methods. */
+  get #describeMethods(): string {
     const { keys, keysFile, keyHeader } = this.#options
-    const byCertificate = this.#certificates.any ? ', or connect with a certificate' : ''
+    const byCertificate = this.#certificates.hasIssuers ? ', or use a client certificate' : ''
     if (keys === undefined && keysFile === undefined)
       return this.hasIssuers
         ? `send "Authorization: Bearer <token>"${byCertificate}`
-        : 'connect with a certificate that is accepted here'
+        : 'use an accepted client certificate'
     const what = this.hasIssuers ? 'API key or token' : 'API key'
     return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"${byCertificate}`
   }
 
-  #refuse(listener: string, why: string): Refusal {
-    this.#log.debug('a credential was not accepted', { listener, reason: why })
-    return unauthorized(`the credential is not valid; ${this.#howTo}`, {
+  #refuseCredential(listener: string, why: string): Refusal {
+    this.#log.debug('credential rejected', { listener, reason: why })
+    return createUnauthorized(`invalid credential; ${this.#describeMethods}`, {
       error: 'invalid_token',
       scopes: this.#scopes,
-      metadata: this.metadataOf(listener),
+      metadata: this.getMetadataUrl(listener),
     })
   }
 
-  /** URL at which a client learns who gives tokens; undefined when nobody does. */
-  metadataOf(listener: string): string | undefined {
+  /** Returns the resource metadata URL; undefined without an authorization server. */
+  getMetadataUrl(listener: string): string | undefined {
     const resource = this.#resources.get(listener)
-    return this.hasIssuers && resource !== undefined ? metadataUrl(resource.canonical) : undefined
+    return this.hasIssuers && resource !== undefined ? buildMetadataUrl(resource.canonical) : undefined
   }
 
-  /** The metadata of the protected resource (RFC 9728). */
-  describe(request: HttpRequest): HttpReply | undefined {
+  /** Serves the protected resource metadata (RFC 9728). */
+  serveMetadata(request: HttpRequest): HttpReply | undefined {
     if (request.method !== 'GET') return undefined
     const body = {
-      resource: canonical(this.#options.resource ?? request.endpoint),
+      resource: canonicalizeResource(this.#options.resource ?? request.endpoint),
       authorization_servers: this.#options.jwt?.map(({ issuer }) => issuer),
       bearer_methods_supported: ['header'],
-      scopes_supported: scopesOf(this.#options.rules),
+      scopes_supported: listScopes(this.#options.rules),
     }
     return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   }

@@ -24,27 +24,27 @@ import {
   readValue,
 } from '../../src/plugin.ts'
 import type { AccessRule } from './access.ts'
-import { judge, keepRules, prepareRule } from './access.ts'
+import { evaluateRules, enforceRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
-import { ERRORS, forbidden, withMetadata } from './challenge.ts'
-import { KeyRing, readKeys } from './key-ring.ts'
-import { checkResource, metadataPaths } from './resource.ts'
-import { impliedBy, OFFLINE } from './scopes.ts'
+import { ERRORS, createForbidden, addMetadata } from './challenge.ts'
+import { KeyRing, readKeys } from './api-keys.ts'
+import { checkResource, listMetadataPaths } from './resource.ts'
+import { createScopeExpander, OFFLINE } from './implied-scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
 const KEY = 'key:'
 
 const TOKEN = 'token:'
 
-/** Says what the rules make of a call, and who `key:<name>` or `token:<subject>` is. */
+/** Explains the rules for a call, and resolves `key:<name>` and `token:<subject>`. */
 function explainRules(
   hooks: PluginHooks,
   rules: readonly AccessRule[],
   keys: KeyRing,
   issuers: readonly string[],
 ): void {
-  hooks.callerNamed.tap(name => {
-    if (name.startsWith(KEY)) return ofKey(name.slice(KEY.length), keys)
+  hooks.resolveCaller.tap(name => {
+    if (name.startsWith(KEY)) return findKeyPrincipal(name.slice(KEY.length), keys)
     const [issuer, second] = issuers
     if (!name.startsWith(TOKEN) || issuer === undefined) return undefined
     const text = name.slice(TOKEN.length)
@@ -55,49 +55,48 @@ function explainRules(
   })
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     const { principal } = exchange
-    if (principal === ANONYMOUS) return [...steps, ownersPipe()]
-    const subject = entry ?? hiddenEntry(steps, exchange.params?.name) ?? unlisted(call)
+    if (principal === ANONYMOUS) return [...steps, describeOwnerPipe()]
+    const subject = entry ?? findHiddenEntry(steps, exchange.params?.name) ?? findUnlisted(call)
     const about = subject === undefined ? [] : rules.filter(rule => rule.isAbout(subject))
-    const verdict = judge(about, principal)
-    if (verdict === 'hidden')
-      return [...steps, step('refuses', 'a rule is not for this caller', about, rules)]
+    const verdict = evaluateRules(about, principal)
+    if (verdict === 'hidden') return [...steps, buildStep('refuses', 'denied by a rule', about, rules)]
     if (verdict !== 'allowed') {
-      const text = `the caller lacks the scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
-      return [...steps, step('refuses', text, about, rules)]
+      const text = `missing scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
+      return [...steps, buildStep('refuses', text, about, rules)]
     }
-    const text = about.length === 0 ? 'no rule is about it' : 'the rules let this caller use it'
-    return [...steps, step('passes', text, about, rules)]
+    const text = about.length === 0 ? 'no rule applies' : 'allowed by the rules'
+    return [...steps, buildStep('passes', text, about, rules)]
   })
 }
 
-function ofKey(name: string, keys: KeyRing): Principal {
-  const found = keys.named(name)
+function findKeyPrincipal(name: string, keys: KeyRing): Principal {
+  const found = keys.findByName(name)
   if (found !== undefined) return found
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: suggestHint(name, keys.names) })
 }
 
-function ownersPipe(): ExplainStep {
+function describeOwnerPipe(): ExplainStep {
   return {
     by: 'auth',
     at: 'request',
     does: 'passes',
-    text: 'a local pipe has no rules; say who calls with --as',
+    text: 'local pipes have no access rules; specify a caller with --as',
   }
 }
 
-/** A tool that a rule hides is known from the step that says whose it is. */
-function hiddenEntry(steps: readonly ExplainStep[], name: unknown): CatalogEntry | undefined {
+/** Finds a hidden tool in the step that names its upstream. */
+function findHiddenEntry(steps: readonly ExplainStep[], name: unknown): CatalogEntry | undefined {
   const upstream = steps.find(({ at }) => at === 'listing')?.facts?.upstream
   if (typeof upstream !== 'string' || typeof name !== 'string') return undefined
   return { kind: 'tools', upstream, original: name, exposed: name, value: {} }
 }
 
-function unlisted(call: Call | undefined): CatalogEntry | undefined {
+function findUnlisted(call: Call | undefined): CatalogEntry | undefined {
   if (call === undefined) return undefined
   return { kind: 'tools', upstream: call.upstream, original: '', exposed: '', value: {} }
 }
 
-function step(
+function buildStep(
   does: ExplainStep['does'],
   text: string,
   about: readonly AccessRule[],
@@ -108,10 +107,10 @@ function step(
   return { by: 'auth', at: 'request', does, text, ...rule }
 }
 
-/** Paths that a listener has of its own. */
+/** Path settings of a listener. */
 const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 
-/** Listeners that are named must exist, and none may let strangers in as one caller. */
+/** Checks that listeners exist and that anonymous callers do not share state. */
 function check(config: unknown, report: Report): void {
   const auth = readValue(config, 'auth')
   if (auth === undefined) return
@@ -126,70 +125,65 @@ function check(config: unknown, report: Report): void {
       if (scope === OFFLINE)
         report({
           pointer: `/auth/rules/${i}/scopes/${j}`,
-          message: `"${OFFLINE}" allows nothing here: it asks an issuer for refresh tokens, and clients do that by themselves`,
-          hint: 'name a scope that stands for what the rule is about',
+          message: `"${OFFLINE}" has no effect: clients request refresh tokens from the issuer themselves`,
+          hint: 'use a scope that describes the access',
         })
     }),
   )
 }
 
-/** Certificates say who somebody is only where clients are asked for them. */
+/** Checks that listeners with certificate callers request client certificates. */
 function checkCertificates(config: unknown, auth: unknown, report: Report): void {
   if (readValue(auth, 'certificates') === undefined) return
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
   const asks = Object.keys(listeners).some(
     name =>
-      (covered.length === 0 || covered.includes(name)) &&
-      readText(listeners, name, 'tls', 'clientCa') !== undefined,
+      (covered.length === 0 || covered.includes(name)) && readText(listeners, name, 'tls', 'clientCa') !== undefined,
   )
   if (asks) return
   report({
     pointer: '/auth/certificates',
-    message: 'no listener asks its clients for a certificate',
-    hint: 'name the authorities that are trusted in "tls.clientCa" of an HTTP listener',
+    message: 'no listener requests client certificates',
+    hint: 'set "tls.clientCa" of an HTTP listener to the trusted authorities',
     on: 'key',
   })
 }
 
-/** Strangers have no name to be told apart by: sessions, tasks and parked calls of one would be those of all. */
+/** Anonymous callers are indistinguishable, so they would share sessions, tasks and parked calls. */
 function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners).filter(name => covered.length === 0 || covered.includes(name))
-  const endpoints = new Map(
-    names.flatMap(name => pathsOf(listeners[name]).map(path => [path, name] as const)),
-  )
+  const endpoints = new Map(names.flatMap(name => listPaths(listeners[name]).map(path => [path, name] as const)))
   readList(auth, 'except').forEach((path, i) => {
     if (typeof path !== 'string') return
-    const owner = endpoints.get(path) ?? names.find(name => isOfProfile(path, listeners[name], config))
+    const owner = endpoints.get(path) ?? names.find(name => isProfilePath(path, listeners[name], config))
     if (owner === undefined && !isRestCall(path, config)) return
     report({
       pointer: `/auth/except/${i}`,
-      message: `"${path}" is where clients call tools, and strangers there would share sessions and tasks`,
-      hint: 'give it a listener of its own that "auth.listeners" leaves out, or let its clients have a key',
+      message: `"${path}" accepts tool calls, and anonymous callers would share sessions and tasks there`,
+      hint: 'use a separate listener that "auth.listeners" omits, or give the clients a key',
     })
   })
 }
 
-function isOfProfile(path: string, listener: unknown, config: unknown): boolean {
+function isProfilePath(path: string, listener: unknown, config: unknown): boolean {
   const main = readText(listener, 'path')
-  return (
-    main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
-  )
+  return main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
 }
 
 function isRestCall(path: string, config: unknown): boolean {
   return readValue(config, 'rest') !== undefined && path.endsWith('/tools/call')
 }
 
-function pathsOf(listener: unknown): string[] {
+function listPaths(listener: unknown): string[] {
   return PATHS.map(place => readText(listener, ...place)).filter(path => path !== undefined)
 }
 
 type AuthConfig = NonNullable<Config['auth']>
 
-/** Finds out who sends an HTTP request, by API key, JWT or certificate, and keeps the rules of who may use what. */
+/** Authenticates HTTP requests by API key, JWT or certificate, and enforces access rules. */
 export const auth: Plugin<AuthConfig> = {
   name: 'auth',
   claims: { section: 'auth' },
@@ -197,38 +191,38 @@ export const auth: Plugin<AuthConfig> = {
   errors: ERRORS,
   async setup(api) {
     const { options, config, hooks } = api
-    const listeners = options.listeners ?? httpListeners(config)
+    const listeners = options.listeners ?? listHttpListeners(config)
     checkResource(options, config, listeners)
-    const keys = await keyRing(api)
-    const authenticator = new Authenticator(api, keys, await verifier(api))
-    const paths = metadataPaths(options, config, listeners)
+    const keys = await loadKeyRing(api)
+    const authenticator = new Authenticator(api, keys, await createVerifier(api))
+    const paths = listMetadataPaths(options, config, listeners)
     const open = new Set([...options.except, ...(authenticator.hasIssuers ? paths : [])])
     hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
       open.has(credentials.path) ? STRANGER : authenticator.identify(credentials),
     )
     if (authenticator.hasIssuers && config.policy !== undefined)
       hooks.response.tap({ stage: 'policy' }, (answer, { session }) =>
-        withMetadata(answer, authenticator.metadataOf(session.listener)),
+        addMetadata(answer, authenticator.getMetadataUrl(session.listener)),
       )
     if (authenticator.hasIssuers)
-      for (const path of paths) hooks.http.for(path).tap(request => authenticator.describe(request))
+      for (const path of paths) hooks.http.for(path).tap(request => authenticator.serveMetadata(request))
     const rules = options.rules.map(rule => prepareRule(rule, options))
-    keepRules(rules, hooks, (exchange, what, scopes) =>
-      forbidden(what, scopes, authenticator.metadataOf(exchange.session.listener)),
+    enforceRules(rules, hooks, (exchange, what, scopes) =>
+      createForbidden(what, scopes, authenticator.getMetadataUrl(exchange.session.listener)),
     )
     explainRules(hooks, rules, keys, options.jwt?.map(({ issuer }) => issuer) ?? [])
   },
 }
 
-async function keyRing({ options, directory }: PluginApi<AuthConfig>): Promise<KeyRing> {
+async function loadKeyRing({ options, directory }: PluginApi<AuthConfig>): Promise<KeyRing> {
   const { keys = [], keysFile } = options
-  const withImplied = impliedBy(options.implies)
+  const withImplied = createScopeExpander(options.implies)
   if (keysFile === undefined) return new KeyRing(keys, withImplied)
   const path = isAbsolute(keysFile) ? keysFile : join(directory, keysFile)
-  return new KeyRing([...keys, ...readKeys(await textOf(path), keysFile)], withImplied)
+  return new KeyRing([...keys, ...readKeys(await readKeyFile(path), keysFile)], withImplied)
 }
 
-async function textOf(path: string): Promise<string> {
+async function readKeyFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (cause) {
@@ -236,8 +230,8 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** Only who accepts tokens loads the library for them. */
-async function verifier({
+/** Loads the JWT library only if tokens are accepted. */
+async function createVerifier({
   options,
   config,
   directory,
@@ -246,11 +240,11 @@ async function verifier({
   fetch,
 }: PluginApi<AuthConfig>): Promise<VerifyToken | undefined> {
   if (options.jwt === undefined) return undefined
-  const { tokenVerifier } = await import('./tokens.ts')
+  const { createTokenVerifier } = await import('./tokens.ts')
   const around = { directory, clock, log, fetch }
-  return tokenVerifier(options.jwt, around, impliedBy(options.implies), config.policy !== undefined)
+  return createTokenVerifier(options.jwt, around, createScopeExpander(options.implies), config.policy !== undefined)
 }
 
-function httpListeners({ listeners }: Config): string[] {
+function listHttpListeners({ listeners }: Config): string[] {
   return Object.keys(listeners).filter(name => listeners[name]?.type !== 'stdio')
 }

@@ -4,67 +4,66 @@ import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions 
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import type { Clock, Config, Fetch, Log, Principal } from '../../src/plugin.ts'
 import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
-import type { WithImplied } from './scopes.ts'
+import type { ScopeExpander } from './implied-scopes.ts'
 
 const MAX_BYTES = 256 * 1024
 const WITHIN_MS = 4000
-/** Not more often, whatever key ids callers make up. */
+/** Minimum delay between fetches, whatever key ids callers send. */
 const BETWEEN_MS = 30_000
-/** Older keys are fetched anew; how long they serve when that fails. */
+/** Age after which keys are fetched again, and maximum age if fetching fails. */
 const FRESH_MS = 10 * 60_000
 const STALE_MS = 60 * 60_000
 
-type Find = ReturnType<typeof createLocalJWKSet>
+type KeyFinder = ReturnType<typeof createLocalJWKSet>
 
-/** Finds the public key that a token says it was signed with. */
+/** Finds the public key for a token header. */
 type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
-/** Parts that fetching keys takes. */
-interface KeySources {
+interface KeySetDeps {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
   readonly fetch: Fetch
 }
 
-/** @throws GatewayError GW_PLUGIN_OPTIONS when it is neither a file of keys nor a URL that may be asked. */
-export async function keySet(from: string, around: KeySources): Promise<KeySet> {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(urlOf(from), around).find
+/** @throws GatewayError GW_PLUGIN_OPTIONS if `from` is neither a key file nor an allowed URL. */
+export async function createKeySet(from: string, around: KeySetDeps): Promise<KeySet> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(parseKeyUrl(from), around).find
   const path = isAbsolute(from) ? from : join(around.directory, from)
   try {
-    const find = finderOf(await readFile(path, 'utf8'))
+    const find = createFinder(await readFile(path, 'utf8'))
     return header => find(header)
   } catch (cause) {
-    throw refused(`${from} is no file of public keys (JWKS)`, cause)
+    throw createIssuerError(`${from} is not a file of public keys (JWKS)`, cause)
   }
 }
 
-function urlOf(from: string): URL {
+function parseKeyUrl(from: string): URL {
   const url = URL.canParse(from) ? new URL(from) : undefined
   const isLocal = url !== undefined && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && isLocal)) return url
-  throw refused(`${from}: public keys are fetched over https only`)
+  throw createIssuerError(`${from}: public keys require https`)
 }
 
-function finderOf(text: string): Find {
+function createFinder(text: string): KeyFinder {
   const value: unknown = JSON.parse(text)
-  if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('it has no "keys"')
-  // Shared secrets sign nothing here.
+  if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('no "keys" member')
+  // Symmetric keys are not accepted.
   const keys = (value.keys as unknown[]).filter((key): key is JWK => isObject(key) && key.kty !== 'oct')
   return createLocalJWKSet({ keys })
 }
 
-/** The keys behind one configured URL. Nothing else is ever asked. */
+/** Fetches keys from a configured URL only. */
 class RemoteKeys {
   readonly #url: URL
   readonly #clock: Clock
   readonly #log: Log
   readonly #fetchUrl: Fetch
-  #keys: { readonly find: Find; readonly at: number } | undefined
+  #keys: { readonly find: KeyFinder; readonly at: number } | undefined
   #triedAt = -Infinity
   #fetching: Promise<void> | undefined
 
-  constructor(url: URL, { clock, log, fetch }: KeySources) {
+  constructor(url: URL, { clock, log, fetch }: KeySetDeps) {
     this.#url = url
     this.#clock = clock
     this.#log = log
@@ -74,12 +73,12 @@ class RemoteKeys {
   readonly find: KeySet = async header => {
     if (this.#age() > FRESH_MS) await this.#refresh()
     try {
-      return await this.#known()(header)
+      return await this.#getKnown()(header)
     } catch (error) {
       const isNew = error instanceof errors.JWKSNoMatchingKey && this.#mayTry()
       if (!isNew) throw error
       await this.#refresh()
-      return this.#known()(header)
+      return this.#getKnown()(header)
     }
   }
 
@@ -87,7 +86,7 @@ class RemoteKeys {
     return this.#keys === undefined ? Infinity : this.#clock.now() - this.#keys.at
   }
 
-  #known(): Find {
+  #getKnown(): KeyFinder {
     if (this.#keys === undefined || this.#age() > STALE_MS) throw new errors.JWKSNoMatchingKey()
     return this.#keys.find
   }
@@ -96,32 +95,32 @@ class RemoteKeys {
     return this.#clock.now() - this.#triedAt >= BETWEEN_MS
   }
 
-  /** One at a time; who comes meanwhile waits for the same. */
+  /** Concurrent callers share one fetch. */
   #refresh(): Promise<void> {
     if (this.#fetching === undefined && !this.#mayTry()) return Promise.resolve()
-    this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined))
+    this.#fetching ??= this.#fetchKeys().finally(() => (this.#fetching = undefined))
     return this.#fetching
   }
 
-  async #fetch(): Promise<void> {
+  async #fetchKeys(): Promise<void> {
     this.#triedAt = this.#clock.now()
     try {
-      const find = finderOf(await download(this.#url, this.#fetchUrl))
+      const find = createFinder(await downloadKeys(this.#url, this.#fetchUrl))
       this.#keys = { find, at: this.#clock.now() }
     } catch (error) {
-      this.#log.warn('public keys could not be fetched', { from: this.#url.href, reason: String(error) })
+      this.#log.warn('cannot fetch public keys', { from: this.#url.href, reason: String(error) })
     }
   }
 }
 
-async function download(url: URL, fetch: Fetch): Promise<string> {
+async function downloadKeys(url: URL, fetch: Fetch): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
-  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, withinMs: WITHIN_MS })
+  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
   if (!response.ok) throw new Error(`HTTP ${response.status}`)
   return response.text()
 }
 
-function refused(why: string, cause?: unknown): Error {
+function createIssuerError(why: string, cause?: unknown): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why, cause })
 }
 
@@ -140,24 +139,26 @@ const MAX_SCOPES = 200
 
 const MAX_TEXT = 512
 
-/** A token says by which key it was signed, never where that key is; and it asks for nothing we do not know. */
+/**
+ * Header parameters that tokens must not contain: key locations from the token itself, and unsupported extensions.
+ */
 const NEVER = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64'] as const
 
-/** A token that was found good: whose it is, and until when, in milliseconds since 1970. */
+/** A verified token: principal and expiry in milliseconds since 1970. */
 export interface Verified {
   readonly principal: Principal
   readonly expiresAt: number
 }
 
-/** Verifies a token for a resource, by any of its names; rejects with the reason, which is for the log alone. */
+/** Verifies a token for one of the resource's names; rejects with a reason for the log only. */
 export type VerifyToken = (token: string, resource: readonly string[]) => Promise<Verified>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS */
-export async function tokenVerifier(
+export async function createTokenVerifier(
   specs: readonly JwtIssuerConfig[],
-  around: KeySources,
-  withImplied: WithImplied,
-  /** True when callers come with their groups and claims. */
+  around: KeySetDeps,
+  withImplied: ScopeExpander,
+  /** True to include groups and claims in the principal. */
   withClaims = false,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
@@ -165,30 +166,30 @@ export async function tokenVerifier(
     if (issuers.has(spec.issuer))
       throw gatewayError('GW_PLUGIN_OPTIONS', {
         plugin: 'auth',
-        why: `auth.jwt names the issuer ${spec.issuer} twice: give one entry all of its audiences and algorithms`,
+        why: `auth.jwt contains the issuer ${spec.issuer} twice: list all audiences and algorithms in one entry`,
       })
-    issuers.set(spec.issuer, issuerOf(spec, await keySet(spec.jwks, around)))
+    issuers.set(spec.issuer, createIssuer(spec, await createKeySet(spec.jwks, around)))
   }
   return async (token, resource) => {
     const { iss } = decodeJwt(token)
     const issuer = iss === undefined ? undefined : issuers.get(iss)
-    if (issuer === undefined) throw new Error('its issuer is not configured')
+    if (issuer === undefined) throw new Error('unknown issuer')
     checkHeader(token)
     const audience = issuer.audience ?? resource
     const { payload } = await jwtVerify(token, issuer.keys, { ...issuer.options, audience: [...audience] })
     checkClaims(payload, audience, issuer)
-    const caller = principalOf(payload)
-    const principal = withImplied(withClaims ? described(caller, payload) : caller)
+    const caller = buildPrincipal(payload)
+    const principal = withImplied(withClaims ? addClaims(caller, payload) : caller)
     return { principal, expiresAt: (payload.exp ?? 0) * 1000 }
   }
 }
 
-function issuerOf(spec: JwtIssuerConfig, keys: KeySet): Issuer {
+function createIssuer(spec: JwtIssuerConfig, keys: KeySet): Issuer {
   const leewayMs = parseDuration(spec.leeway)
   if (leewayMs > MAX_LEEWAY_MS)
     throw gatewayError('GW_PLUGIN_OPTIONS', {
       plugin: 'auth',
-      why: 'auth.jwt leeway is more than a minute',
+      why: 'auth.jwt leeway exceeds one minute',
     })
   const leewaySeconds = leewayMs / 1000
   const options: JWTVerifyOptions = {
@@ -205,48 +206,51 @@ function issuerOf(spec: JwtIssuerConfig, keys: KeySet): Issuer {
 function checkHeader(token: string): void {
   const header: Record<string, unknown> = { ...decodeProtectedHeader(token) }
   const odd = NEVER.find(name => header[name] !== undefined)
-  if (odd !== undefined) throw new Error(`its header has "${odd}"`)
+  if (odd !== undefined) throw new Error(`unsupported header "${odd}"`)
   if (header.kid !== undefined && (typeof header.kid !== 'string' || header.kid.length > MAX_TEXT))
-    throw new Error('its key id is no short text')
+    throw new Error('invalid key id')
 }
 
-/** Checks that the library leaves open: a token for somebody else too is theirs to replay here, and one from the future is nobody's. */
+/**
+ * Checks claims that the library does not: additional audiences, which could replay the token here, and `iat` in the
+ * future.
+ */
 function checkClaims(payload: JWTPayload, audience: readonly string[], { leewaySeconds }: Issuer): void {
   const made = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
-  if (!made.every(one => audience.includes(one))) throw new Error('it is for somebody else too')
+  if (!made.every(one => audience.includes(one))) throw new Error('unexpected audience')
   if (payload.iat !== undefined && payload.iat > Date.now() / 1000 + leewaySeconds)
-    throw new Error('it is from the future')
+    throw new Error('issued in the future')
 }
 
-function principalOf(payload: JWTPayload): Principal {
+function buildPrincipal(payload: JWTPayload): Principal {
   return Object.freeze({
-    issuer: textOf(payload.iss),
-    client: textOf(payload.client_id ?? payload.azp ?? ''),
-    subject: textOf(payload.sub) || lacks('sub'),
-    scopes: Object.freeze(scopesOf(payload.scope ?? payload.scp)),
+    issuer: toText(payload.iss),
+    client: toText(payload.client_id ?? payload.azp ?? ''),
+    subject: toText(payload.sub) || failMissingClaim('sub'),
+    scopes: Object.freeze(parseScopes(payload.scope ?? payload.scp)),
   })
 }
 
-/** The caller with its groups and claims, for rules that read them. */
-function described(principal: Principal, payload: JWTPayload): Principal {
+/** Adds groups and claims, for rules that use them. */
+function addClaims(principal: Principal, payload: JWTPayload): Principal {
   return Object.freeze({
     ...principal,
-    groups: Object.freeze(scopesOf(payload.groups)),
+    groups: Object.freeze(parseScopes(payload.groups)),
     claims: Object.freeze({ ...payload }),
   })
 }
 
-function textOf(value: unknown): string {
-  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is no short text')
+function toText(value: unknown): string {
+  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is not a short string')
   return value
 }
 
-function lacks(claim: string): never {
-  throw new Error(`its ${claim} is empty`)
+function failMissingClaim(claim: string): never {
+  throw new Error(`claim ${claim} is empty`)
 }
 
-/** `scope` is one text (RFC 8693); some issuers send a list as `scp`. */
-function scopesOf(value: unknown): string[] {
+/** Parses `scope` (RFC 8693), or the `scp` list that some issuers send. */
+function parseScopes(value: unknown): string[] {
   const list = typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
   return list
     .filter((one): one is string => typeof one === 'string' && one !== '' && one.length <= MAX_TEXT)

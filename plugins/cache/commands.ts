@@ -13,20 +13,20 @@ const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']
 
 export const commands: PluginCommands = {
   'cache ls': {
-    summary: 'List what a running gateway has in its cache.',
+    summary: 'List the cache entries of a running gateway.',
     examples: ['gateway cache ls', 'gateway cache ls --upstream files --json'],
     gateway: 'running',
-    flags: { upstream: { value: '<name>', summary: 'Of this upstream only.' } },
+    flags: { upstream: { value: '<name>', summary: 'Only entries of this upstream.' } },
     async run(call) {
       const { upstream } = call.flags
       const params = upstream === undefined ? {} : { upstream }
       const listed = await call.withGateway('running', ask => ask('cache.ls', params))
-      call.print(listed, () => cacheLines(listed, call))
+      call.print(listed, () => formatEntries(listed, call))
     },
   },
   'cache purge': {
-    summary: 'Take entries out of the cache of a running gateway.',
-    description: 'Takes out what fits all that is given; --all takes out everything.',
+    summary: 'Purge cache entries of a running gateway.',
+    description: 'Purges entries that match all flags; --all purges everything.',
     examples: [
       'gateway cache purge --upstream files',
       'gateway cache purge --name files__read_file',
@@ -34,40 +34,40 @@ export const commands: PluginCommands = {
     ],
     gateway: 'running',
     flags: {
-      upstream: { value: '<name>', summary: 'Of this upstream.' },
-      name: { value: '<name>', summary: 'Of this tool, prompt or resource.' },
-      tag: { value: '<tag>', summary: 'With this tag.' },
+      upstream: { value: '<name>', summary: 'Entries of this upstream.' },
+      name: { value: '<name>', summary: 'Entries of this tool, prompt or resource.' },
+      tag: { value: '<tag>', summary: 'Entries with this tag.' },
       all: { type: 'boolean', exclusive: ['upstream', 'name', 'tag'], summary: 'Everything.' },
     },
     async run({ flags: { upstream, name, tag, all }, withGateway, print }) {
       if (upstream === undefined && name === undefined && tag === undefined && all !== true)
-        throw gatewayError('GW_USAGE', { what: 'say what to purge: --upstream, --name, --tag, or --all' })
-      // Flags that are undefined are left out on the way.
+        throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, --tag, or --all' })
+      // JSON serialization omits undefined flags.
       const purged = await withGateway('running', async ask => {
         const said = await ask('cache.purge', { upstream, name, tag, all })
         if (said.purged === 0 && typeof name === 'string') await checkName(name, ask)
         return said
       })
-      print(purged, () => [purgeLine(purged)])
+      print(purged, () => [formatPurge(purged)])
     },
   },
 }
 
 /**
- * Refuses a name under which nothing was kept and which no server has listed. A pattern may fit nothing; so may a URI, as servers
- * have more of them than they list.
+ * Rejects a name that is neither cached nor listed. Patterns and URIs may match nothing, because servers can have
+ * more URIs than they list.
  */
 async function checkName(name: string, ask: AskGateway): Promise<void> {
   if (/[*?[{:]/.test(name)) return
   const { entries } = await ask('catalogue.list')
   const known = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
   if (known.length === 0 || known.includes(name)) return
-  const what = `no tool, prompt or resource is called "${name}"${suggestHint(name, [...new Set(known)])}`
+  const what = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(known)])}`
   throw gatewayError('GW_USAGE', { what })
 }
 
-/** Its entries as people read them. */
-export function cacheLines(
+/** Formats the entries as a table. */
+export function formatEntries(
   { entries, total, bytes }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
 ): string[] {
@@ -77,24 +77,24 @@ export function cacheLines(
   const sum = `${count} ${count === 1 ? 'entry' : 'entries'}${size}`
   if (rows.length === 0) return [sum]
   const head = HEAD.map(text => out.paint('dim', text))
-  return [...table([head, ...rows.map(cells)]), sum]
+  return [...table([head, ...rows.map(formatCells)]), sum]
 }
 
-/** `3 entries purged`, and what the others know of it. */
-export function purgeLine({ purged, others, why }: JsonObject): string {
+/** Formats the purge count and the state of the other replicas. */
+export function formatPurge({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
   if (others === undefined) return line
-  if (others === 'told') return `${line} here; the other replicas are told`
-  return `${line} here; the other replicas are told as soon as they can be: ${text(why)}`
+  if (others === 'told') return `${line} here; other replicas notified`
+  return `${line} here; retrying to notify other replicas: ${toText(why)}`
 }
 
-function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
+function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
   const tagged = Array.isArray(tags) && tags.length > 0 ? `#${tags.join(' #')}` : ''
   return [
-    text(upstream),
-    text(method),
-    text(state),
+    toText(upstream),
+    toText(method),
+    toText(state),
     typeof ageMs === 'number' ? formatDuration(ageMs) : '-',
     typeof bytes === 'number' ? formatBytes(bytes) : '-',
     typeof hits === 'number' ? String(hits) : '-',
@@ -102,6 +102,6 @@ function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: Json
   ]
 }
 
-function text(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : '-'
 }

@@ -1,44 +1,43 @@
 import type { Call, JsonObject } from '../../src/plugin.ts'
 import { ANONYMOUS, authorizationKey, LISTS, METHODS, Payload } from '../../src/plugin.ts'
-import type { Keys } from './keys.ts'
-import type { Policy } from './policy.ts'
-import type { Entry } from './store.ts'
-import { Store } from './store.ts'
+import type { CacheKeys } from './cache-keys.ts'
+import type { CachePolicy } from './policy.ts'
+import type { CacheEntry } from './cache-store.ts'
+import { CacheStore } from './cache-store.ts'
 
-/** `_meta` key of a result that says what the cache did: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
+/** `_meta` key with the cache state: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
 const CACHE_META = 'io.tapgate/cache'
 
-/** Methods that list. */
 export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
 
 const NOBODY = authorizationKey(ANONYMOUS)
 const MIRRORED = /^mcp-/
 
-/** Parts of a new entry. */
-interface Keeping {
+/** Inputs for a new entry. */
+interface NewEntry {
   readonly call: Call
   readonly target: string
-  readonly keys: Keys
-  readonly policy: Policy
+  readonly keys: CacheKeys
+  readonly policy: CachePolicy
   readonly result: Payload
-  /** True if the server has a connection for each session or caller. */
+  /** True if the server has a connection per session or caller. */
   readonly isIsolated: boolean
-  /** True if results say what the cache did. */
+  /** True if results include the cache state. */
   readonly saysSo: boolean
   readonly now: number
 }
 
-/** The answer as it is kept; undefined when it may not be, or need not. */
-export function entryOf(keeping: Keeping): Entry | undefined {
+/** Creates an entry; undefined if the answer cannot or need not be cached. */
+export function createEntry(keeping: NewEntry): CacheEntry | undefined {
   const { call, policy, result, now } = keeping
-  if (!isKeepable(result)) return undefined
+  if (!isCacheable(result)) return undefined
   const isList = LIST_METHODS.has(call.method)
-  const hints = hintsOf(result, call.method)
-  const times = timesOf(policy, hints, now)
-  // A list that has grown old is still what is shown while its server sleeps.
+  const hints = parseHints(result, call.method)
+  const times = computeTimes(policy, hints, now)
+  // Stale lists are still shown while the server sleeps.
   if (times.staleAt <= now && !isList) return undefined
-  const place = placeOf(keeping, hints)
-  const payload = isList ? result : bare(keeping, hints !== undefined)
+  const place = chooseKey(keeping, hints)
+  const payload = isList ? result : stripPayload(keeping, hints !== undefined)
   return {
     upstream: call.upstream,
     method: call.method,
@@ -47,7 +46,7 @@ export function entryOf(keeping: Keeping): Entry | undefined {
     ...place,
     payload,
     meta: keeping.saysSo && !isList ? result.value()._meta : undefined,
-    bytes: Store.cost(place.key, payload),
+    bytes: CacheStore.cost(place.key, payload),
     storedAt: now,
     ...times,
     isPortable: isList && isPortable(keeping, place.scope),
@@ -56,27 +55,27 @@ export function entryOf(keeping: Keeping): Entry | undefined {
   }
 }
 
-type Times = Pick<Entry, 'hintUntil' | 'staleAt' | 'revalidateUntil'>
+type Times = Pick<CacheEntry, 'hintUntil' | 'staleAt' | 'revalidateUntil'>
 
-function timesOf(policy: Policy, hints: Hints | undefined, now: number): Times {
+function computeTimes(policy: CachePolicy, hints: Hints | undefined, now: number): Times {
   const staleAt = now + Math.min(hints?.ttlMs ?? Infinity, policy.ttlMs)
   return {
     hintUntil: hints === undefined ? undefined : now + hints.ttlMs,
     staleAt,
-    // An answer that its server calls stale at once is never given out as if it were good enough.
+    // Never serve an answer stale if its server declared it immediately stale.
     revalidateUntil: staleAt + (hints?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
   }
 }
 
-/** Everyone's only when the server says so and nothing of the caller reached it. */
-function placeOf(keeping: Keeping, hints: Hints | undefined): Pick<Entry, 'key' | 'scope'> {
+/** Uses the shared key only if the server declares the answer public and no caller data reached it. */
+function chooseKey(keeping: NewEntry, hints: Hints | undefined): Pick<CacheEntry, 'key' | 'scope'> {
   const { keys, policy } = keeping
-  if (hints?.isPublic === true && isForAll(keeping)) return { key: keys.shared, scope: 'public' }
+  if (hints?.isPublic === true && isShareable(keeping)) return { key: keys.shared, scope: 'public' }
   return { key: keys.own, scope: policy.perSession ? 'session' : 'principal' }
 }
 
-/** Errors, requests for input and tasks are no answers to keep. */
-function isKeepable(result: Payload): boolean {
+/** Errors, input requests and tasks are not cacheable. */
+function isCacheable(result: Payload): boolean {
   const bytes = result.bytes()
   if (!bytes.includes('"isError"') && !bytes.includes('"resultType"')) return true
   const { isError, resultType } = result.value()
@@ -88,34 +87,34 @@ interface Hints {
   readonly isPublic: boolean
 }
 
-/** Hints of a modern server on how long its result holds, and whether it is everybody's (2026-07-28, caching). */
-function hintsOf(result: Payload, method: string): Hints | undefined {
+/** Parses a modern server's caching hints: lifetime and scope (2026-07-28, caching). */
+function parseHints(result: Payload, method: string): Hints | undefined {
   if (result.era !== 'modern' || METHODS.get(method)?.cacheable !== true) return undefined
   const { ttlMs, cacheScope } = result.value()
   const isTime = typeof ttlMs === 'number' && ttlMs > 0
   return { ttlMs: isTime ? ttlMs : 0, isPublic: cacheScope === 'public' }
 }
 
-/** True if nothing of the caller reached the server: no credential, no connection of its own. */
-function isForAll({ call, policy, isIsolated }: Keeping): boolean {
+/** True if no caller data reached the server: no credentials and no individual connection. */
+function isShareable({ call, policy, isIsolated }: NewEntry): boolean {
   return !isIsolated && !policy.perSession && Object.keys(call.headers).every(name => MIRRORED.test(name))
 }
 
-/** True if the next process may have it too, as it is nobody's in particular. */
-function isPortable({ call, policy }: Keeping, scope: Entry['scope']): boolean {
+/** True if the entry can be saved across restarts, because it belongs to no caller. */
+function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boolean {
   const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
   const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0
   return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))
 }
 
-/** Without what is put in anew each time, in bytes of its own: those that came may be part of something larger. */
-function bare({ result, saysSo }: Keeping, hasHint: boolean): Payload {
+/** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
+function stripPayload({ result, saysSo }: NewEntry, hasHint: boolean): Payload {
   const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(saysSo ? ['_meta'] : [])]
-  return without.length > 0 ? result.edited(without) : Payload.raw(Buffer.from(result.bytes()), result.era)
+  return without.length > 0 ? result.edit(without) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }
 
-/** A kept answer as it goes out now: with the time that is left, and what the cache did where that is wanted. */
-export function shown(entry: Entry, state: 'hit' | 'stale', now: number, saysSo: boolean): Payload {
+/** Builds the response from an entry, with the remaining lifetime and, if enabled, the cache state. */
+export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number, saysSo: boolean): Payload {
   if (LIST_METHODS.has(entry.method)) return entry.payload
   const put: JsonObject = {}
   if (entry.hintUntil !== undefined) {
@@ -123,15 +122,15 @@ export function shown(entry: Entry, state: 'hit' | 'stale', now: number, saysSo:
     put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(left))
     put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
   }
-  if (saysSo) put._meta = metaOf(entry.meta, state, now - entry.storedAt)
-  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edited([], put)
+  if (saysSo) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)
+  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edit([], put)
 }
 
-/** An answer that was not kept yet, saying so. */
-export function missed(result: Payload): Payload {
-  return result.edited(['_meta'], { _meta: metaOf(result.value()._meta, 'miss', 0) })
+/** Marks a response as a cache miss. */
+export function markMiss(result: Payload): Payload {
+  return result.edit(['_meta'], { _meta: buildMeta(result.value()._meta, 'miss', 0) })
 }
 
-function metaOf(own: unknown, state: string, ageMs: number): JsonObject {
+function buildMeta(own: unknown, state: string, ageMs: number): JsonObject {
   return { ...(own as JsonObject | undefined), [CACHE_META]: { state, ageMs: Math.round(ageMs) } }
 }

@@ -1,15 +1,15 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../src/plugin.ts'
 import { gatewayError, RPC } from '../../src/plugin.ts'
-import type { Selection, Subject } from './store.ts'
-import { Subjects } from './store.ts'
+import type { Selection, CacheSubject } from './cache-store.ts'
+import { SubjectIndex } from './cache-store.ts'
 
-/** One call to a server for all who want its answer. It is given up when the last of them has. */
-export class Flight implements Call, Subject {
+/** One upstream call shared by concurrent callers; cancelled when the last caller cancels. */
+export class Flight implements Call, CacheSubject {
   readonly upstream: string
   readonly method: string
   readonly headers: Record<string, string>
   readonly exchange: Exchange
-  readonly ownList: string | undefined
+  readonly listKey: string | undefined
   readonly target: string
   readonly tags: readonly string[]
   params: JsonObject | undefined
@@ -18,32 +18,32 @@ export class Flight implements Call, Subject {
   #waiting: number
   #reason: string | undefined
 
-  /** `waiting` is how many wait for it from the beginning without having joined. */
-  constructor(call: Call, exchange: Exchange, about: Pick<Subject, 'target' | 'tags'>, waiting: number) {
+  /** `waiting`: number of initial waiters besides `join`. */
+  constructor(call: Call, exchange: Exchange, about: Pick<CacheSubject, 'target' | 'tags'>, waiting: number) {
     this.upstream = call.upstream
     this.method = call.method
     this.params = call.params
     this.headers = call.headers
     this.exchange = exchange
-    this.ownList = call.ownList
+    this.listKey = call.listKey
     this.target = about.target
     this.tags = about.tags
     this.#waiting = waiting
   }
 
-  /** True once it was given up. */
+  /** True once the call was cancelled. */
   get isOver(): boolean {
     return this.#reason !== undefined
   }
 
-  /** Takes off, once. */
+  /** Sets the answer, once. */
   begin(answer: Promise<Answer>): void {
     this.#answer = answer
-    // Callers in `join` hear of a failure; when none is left, it must not count as unhandled.
+    // Callers receive failures through `join`; prevent an unhandled rejection if none is left.
     answer.catch(() => undefined)
   }
 
-  /** Its answer for one more caller, who may leave without taking the others along. */
+  /** Returns the answer for another caller, who can cancel individually. */
   join(call: Call): Promise<Answer> {
     this.#waiting++
     return new Promise((resolve, reject) => {
@@ -73,12 +73,12 @@ export class Flight implements Call, Subject {
   }
 }
 
-/** Calls under way by what they ask. */
+/** Calls in progress, by cache key. */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
-  readonly #subjects = new Subjects<Flight>()
+  readonly #subjects = new SubjectIndex<Flight>()
 
-  /** The one to join; undefined when there is none, or it is being given up. */
+  /** Finds a call to join; undefined if there is none or it is being cancelled. */
   find(key: string): Flight | undefined {
     const flight = this.#byKey.get(key)
     return flight?.isOver === true ? undefined : flight
@@ -91,13 +91,13 @@ export class Flights {
     this.#subjects.add(flight)
   }
 
-  /** False when it was not there any more: what it brings is out of date. */
+  /** Returns false if the call was removed: its result is outdated. */
   remove(key: string, flight: Flight): boolean {
     this.#subjects.delete(flight)
     return this.#byKey.get(key) === flight && this.#byKey.delete(key)
   }
 
-  /** Calls under way are still answered, but not kept, and joined by nobody. */
+  /** Calls in progress still return answers, but these are not cached and cannot be joined. */
   purge(selection: Selection): void {
     const meant = new Set(this.#subjects.find(selection))
     if (meant.size === 0) return
@@ -105,14 +105,17 @@ export class Flights {
   }
 }
 
-/** An exchange in a client's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
-export interface QuietExchange extends Exchange {
-  /** True if the server made a request of the client: its answer is then nobody else's. */
+/**
+ * An exchange in a client's session without a waiting client: cannot be cancelled, and sends no notifications or
+ * requests.
+ */
+export interface BackgroundExchange extends Exchange {
+  /** True if the server sent a request to the client, which makes the answer private. */
   hasAsked: boolean
 }
 
-/** Makes a quiet exchange in the session of another one. */
-export function quietExchange(of: Exchange, now: number): QuietExchange {
+/** Creates a background exchange in the session of another one. */
+export function createBackgroundExchange(of: Exchange, now: number): BackgroundExchange {
   const { id, session, principal, method, headers, via, bytes, received, params, route, entry } = of
   return {
     ...{ id, session, principal, method, headers, via, bytes, received, params, route, entry },
@@ -121,12 +124,12 @@ export function quietExchange(of: Exchange, now: number): QuietExchange {
     answer: undefined,
     decidedBy: undefined,
     cancelled: false,
-    asking: 0,
+    openAsks: 0,
     canAsk: false,
     hasAsked: false,
-    shown: kind => of.shown(kind),
+    listShownEntries: kind => of.listShownEntries(kind),
     callTool: (name, args) => of.callTool(name, args),
-    get touched() {
+    get hasReachedClient() {
       return this.hasAsked
     },
     get signal() {
@@ -138,7 +141,9 @@ export function quietExchange(of: Exchange, now: number): QuietExchange {
     emit: () => undefined,
     ask() {
       this.hasAsked = true
-      return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
+      return Promise.resolve({
+        error: { code: RPC.methodNotFound, message: 'no caller is waiting for this call' },
+      })
     },
   }
 }

@@ -11,15 +11,15 @@ import type {
   UpstreamState,
 } from '../../src/plugin.ts'
 import { canonicalizeUri, getChangedKinds, LIST_CHANGES, LISTS, parseSize } from '../../src/plugin.ts'
-import { check } from './check.ts'
-import { control, explains, purgeAsked } from './control.ts'
+import { check } from './config-check.ts'
+import { registerVerbs, registerExplain, purgeSelected } from './control-verbs.ts'
 import { LIST_METHODS } from './entry.ts'
 import { Flights } from './flights.ts'
-import { ListMemory } from './list-memory.ts'
-import type { Rules } from './policy.ts'
-import { dangerous, hasToolRules, keepsMore, rulesOf } from './policy.ts'
-import type { Entry, Purge, Selection } from './store.ts'
-import { Counts, parsePurge, Store } from './store.ts'
+import { SavedLists } from './saved-lists.ts'
+import type { CacheRules } from './policy.ts'
+import { createDangerWarning, hasToolRules, cachesBeyondLists, compileRules } from './policy.ts'
+import type { CacheEntry, Purge, Selection } from './cache-store.ts'
+import { CacheCounts, parsePurge, CacheStore } from './cache-store.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
@@ -28,13 +28,13 @@ const NEWS = [...LIST_CHANGES, UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
 
-/** Stores that kept the lists of an upstream last. An upstream outlives a configuration that says nothing new of it. */
-const stores = new WeakMap<Upstream, Store>()
+/** Stores by upstream: an unchanged upstream survives a reload. */
+const stores = new WeakMap<Upstream, CacheStore>()
 
-/** Tools only if a rule names some. */
+/** Tools are added only if a rule names some. */
 const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
-/** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
+/** Caches lists, and the answers to reads, prompts and tools with a rule. */
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache', upstream: ['cache'] },
@@ -42,31 +42,36 @@ export const cache: Plugin<Config['cache']> = {
   commands: () => import('./commands.ts'),
   async setup({ options, config, hooks, clock, log, shared }) {
     if (options === false) return
-    const counts = new Counts()
-    const store = new Store({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
-    const parts = { store, flights: new Flights(), memory: new ListMemory(store, clock) }
+    const counts = new CacheCounts()
+    const store = new CacheStore({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
+    const parts = { store, flights: new Flights(), memory: new SavedLists(store, clock) }
     const asked = new WeakSet<Exchange>()
-    const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
-    const forget = (purge: Purge): void => forgetOne(purge.selection(prefixOf), parts)
+    const getPrefix = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
+    const forget = (purge: Purge): void => purgeSelection(purge.selection(getPrefix), parts)
     const peers =
       shared &&
-      new (await import('./peers.ts')).PeerCaches(shared, clock, outdated => {
-        if ('params' in outdated) purgeAsked(outdated.params, parts)
+      new (await import('./peer-caches.ts')).PeerCaches(shared, clock, outdated => {
+        if ('params' in outdated) purgeSelected(outdated.params, parts)
         else forget(parsePurge(outdated.purge, outdated.upstream))
       })
     const purge = (outdated: Purge): void => {
       forget(outdated)
-      peers?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
+      peers?.broadcast({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
     }
     const names = new Set(Object.keys(config.upstreams))
-    const rules = new Map<string, Rules>()
+    const rules = new Map<string, CacheRules>()
     wrapUpstreams(hooks, { ...parts, options, counts, clock, log, asked, purge, names, rules })
-    if (keepsMore(Object.values(config.upstreams), options))
+    if (cachesBeyondLists(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
-    keepUpToDate(hooks, parts)
-    hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
-    explains(hooks, rules, { store, clock })
-    control(hooks, { ...parts, clock, upstreams: names, tell: peers && (params => peers.tell({ params })) })
+    invalidateOutdated(hooks, parts)
+    hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.getCounters(name) } }))
+    registerExplain(hooks, rules, { store, clock })
+    registerVerbs(hooks, {
+      ...parts,
+      clock,
+      upstreams: names,
+      tell: peers && (params => peers.broadcast({ params })),
+    })
     let isUsed = false
     hooks.ready.tap(() => {
       isUsed = true
@@ -74,97 +79,95 @@ export const cache: Plugin<Config['cache']> = {
     })
     hooks.close.tap(() => {
       if (isUsed) peers?.stop()
-      // Lists may be taken over; the rest ends with its configuration.
+      // Keep the lists; other answers end with their configuration.
       for (const method of ANSWERS) store.purge({ method })
     })
   },
 }
 
-/** State of the cache of one configuration. */
-interface Parts {
-  readonly store: Store
+/** Cache state for one configuration. */
+interface CacheDeps {
+  readonly store: CacheStore
   readonly flights: Flights
-  readonly memory: ListMemory
+  readonly memory: SavedLists
 }
 
-interface Deps extends Parts {
+interface WrapDeps extends CacheDeps {
   readonly options: CacheConfig
-  readonly counts: Counts
+  readonly counts: CacheCounts
   readonly clock: Clock
   readonly log: Log
   readonly asked: WeakSet<Exchange>
   purge(purge: Purge): void
-  /** Upstreams of the configuration, and those that plugins add. */
+  /** Upstream names, including those added by plugins. */
   readonly names: Set<string>
-  /** Rules of those that have a cache. */
-  readonly rules: Map<string, Rules>
+  /** Compiled rules of the cached upstreams. */
+  readonly rules: Map<string, CacheRules>
 }
 
-/** Puts a cache before each upstream that may have one. */
-function wrapUpstreams(hooks: PluginHooks, deps: Deps): void {
+/** Wraps each cacheable upstream. */
+function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
   const { store, flights, memory, options, counts, clock, asked, purge } = deps
-  const warn = dangerous(deps.log)
+  const warn = createDangerWarning(deps.log)
   hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
     const { name, spec } = upstream
     deps.names.add(name)
     if (spec.cache === false) return undefined
-    const rules = rulesOf(name, spec, options)
+    const rules = compileRules(name, spec, options)
     deps.rules.set(name, rules)
     const keepsTools = hasToolRules(spec, options)
-    takeOver(upstream, store)
-    memory.recall(upstream)
-    const kept = (entry: Entry, isNew: boolean): void => {
+    adoptEntries(upstream, store)
+    memory.restore(upstream)
+    const onStored = (entry: CacheEntry, isNew: boolean): void => {
       stores.set(upstream, store)
       if (!isNew) return
-      memory.changed(entry)
+      memory.noteChange(entry)
       if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
     }
-    const shared = { store, flights, clock, asked, purge, saysSo: options.meta, kept }
-    const own = new UpstreamCache(upstream, rules, counts.of(name), shared)
+    const shared = { store, flights, clock, asked, purge, saysSo: options.meta, onStored }
+    const own = new UpstreamCache(upstream, rules, counts.getCounters(name), shared)
     return call =>
-      HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call')
-        ? own.answer(call, next)
-        : next(call)
+      HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call') ? own.answer(call, next) : next(call)
   })
 }
 
-/** Takes over what the configuration before knew of an upstream; while it runs it is asked again all the same. */
-function takeOver(upstream: Upstream, store: Store): void {
+/** Adopts the previous configuration's lists as doubtful, so that a running server is asked again. */
+function adoptEntries(upstream: Upstream, store: CacheStore): void {
   for (const entry of stores.get(upstream)?.select({ upstream: upstream.name }) ?? [])
     if (LIST_METHODS.has(entry.method))
-      store.keep({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
+      store.put({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
 }
 
-/** Drops what notifications and states of servers make outdated. */
-function keepUpToDate(hooks: PluginHooks, parts: Parts): void {
+/** Invalidates entries on server notifications and state changes. */
+function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
     if (direction !== 'client' || upstream === undefined) return
-    for (const selection of outdatedBy(news, upstream)) forgetOne(selection, parts)
-    if (news.isOfOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
+    for (const selection of selectOutdated(news, upstream)) purgeSelection(selection, parts)
+    if (news.isForOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
   })
   hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
 }
 
 /**
- * Reads what a server's notification is about. News of connections that few have are not about the lists of the one for all: a server
- * that sleeps need not wake.
+ * Selects entries that a notification makes outdated. Changes on individual connections do not affect the shared
+ * lists.
  */
-function outdatedBy({ method, params, isOfOwnLists }: Notification, upstream: string): Selection[] {
-  const target = isOfOwnLists === true ? (one: string): boolean => one !== '' : undefined
+function selectOutdated({ method, params, isForOwnLists }: Notification, upstream: string): Selection[] {
+  const target = isForOwnLists === true ? (one: string): boolean => one !== '' : undefined
   if (method === UPDATED)
     return [{ upstream, method: 'resources/read', target: target ?? canonicalizeUri(String(params?.uri)) }]
   return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))
 }
 
-function forgetOne(selection: Selection, { store, flights }: Parts): void {
+function purgeSelection(selection: Selection, { store, flights }: CacheDeps): void {
   flights.purge(selection)
   store.purge(selection)
 }
 
-type OfState = (upstream: string, parts: Parts) => void
+type StateHandler = (upstream: string, parts: CacheDeps) => void
 
-/** A server that stops is no reason to forget what it said; another process under its name may say something else. */
-const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
+/** A stopped server's entries stay valid, but a restarted one may answer differently. */
+const OF_STATE: Partial<Record<UpstreamState, StateHandler>> = {
   ready(upstream, { store }) {
     for (const entry of store.select({ upstream })) entry.trust = 'doubtful'
   },

@@ -1,71 +1,70 @@
 import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
 import { hasFailed } from '../../src/plugin.ts'
-import type { Counters, Entry, Purge, Store } from './store.ts'
-import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
+import type { CacheCounters, CacheEntry, Purge, CacheStore } from './cache-store.ts'
+import { createEntry, LIST_METHODS, markMiss, presentEntry } from './entry.ts'
 import type { Flights } from './flights.ts'
-import { Flight, quietExchange } from './flights.ts'
-import type { Keys } from './keys.ts'
-import { isPlain, keysOf, targetOf } from './keys.ts'
-import type { Policy, Rule, Rules } from './policy.ts'
+import { Flight, createBackgroundExchange } from './flights.ts'
+import type { CacheKeys } from './cache-keys.ts'
+import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
+import type { CachePolicy, CacheRule, CacheRules } from './policy.ts'
 
-/** State that the caches of all upstreams share. */
-export interface Shared {
-  readonly store: Store
+export interface UpstreamCacheDeps {
+  readonly store: CacheStore
   readonly flights: Flights
   readonly clock: Clock
-  /** True if results say what the cache did. */
+  /** True if results include the cache state. */
   readonly saysSo: boolean
-  /** Exchanges whose client was asked something: their answers are their own. */
+  /** Exchanges with a client request, whose answers are private. */
   readonly asked: WeakSet<Exchange>
-  /** Forgets what the success of a tool makes outdated, kept or under way. */
+  /** Purges entries and calls in progress that a successful tool call makes outdated. */
   purge(purge: Purge): void
-  /** A list is kept; `isNew` when it is not what was known before. */
-  kept(entry: Entry, isNew: boolean): void
+  /** Called when a list is stored; `isNew` if it has changed. */
+  onStored(entry: CacheEntry, isNew: boolean): void
 }
 
-/** A question that may be answered from memory. */
-interface Question {
+/** A cacheable call. */
+interface CacheLookup {
   readonly call: Call
   readonly next: Dispatch
-  readonly policy: Policy
+  readonly policy: CachePolicy
   readonly target: string
-  readonly keys: Keys
+  readonly keys: CacheKeys
 }
 
-/** Stands before one upstream, and asks it only for what is not known. */
+/** Caches one upstream's answers. */
 export class UpstreamCache {
-  readonly #shared: Shared
+  readonly #deps: UpstreamCacheDeps
   readonly #upstream: Upstream
-  readonly #rules: Rules
-  readonly #counters: Counters
+  readonly #rules: CacheRules
+  readonly #counters: CacheCounters
   readonly #isIsolated: boolean
 
-  constructor(upstream: Upstream, rules: Rules, counters: Counters, shared: Shared) {
+  constructor(upstream: Upstream, rules: CacheRules, counters: CacheCounters, shared: UpstreamCacheDeps) {
     const { isolation } = upstream.spec
     this.#upstream = upstream
     this.#rules = rules
     this.#counters = counters
-    this.#shared = shared
+    this.#deps = shared
     this.#isIsolated = isolation === 'session' || isolation === 'principal'
   }
 
-  /** From memory, from a call that is under way, or from the upstream. */
+  /** Answers from the cache, a concurrent call, or the upstream. */
   answer(call: Call, next: Dispatch): Promise<Answer> {
     const rule = this.#rules(call)
     if (rule === undefined) return next(call)
-    if (rule.purges.length > 0) return this.#write(call, next, rule)
-    if (rule.policy === undefined || !isPlain(call)) return next(call)
-    const target = targetOf(call)
-    // Lists of a connection that few have are nobody else's: not in another process, nor after this one.
-    const policy = call.ownList === undefined ? rule.policy : { ...rule.policy, perSession: true }
-    const keys = keysOf(call, target, policy)
-    return keys === undefined ? next(call) : this.#ask({ call, next, policy, target, keys })
+    if (rule.purges.length > 0) return this.#callAndPurge(call, next, rule)
+    if (rule.policy === undefined || !isCacheableCall(call)) return next(call)
+    const target = getTarget(call)
+    // Lists from an individual connection are private, and not saved or shared.
+    const policy = call.listKey === undefined ? rule.policy : { ...rule.policy, perSession: true }
+    const keys = computeKeys(call, target, policy)
+    return keys === undefined ? next(call) : this.#lookUp({ call, next, policy, target, keys })
   }
 
-  /** A call that makes others out of date, once it has succeeded or nobody knows whether it has. */
-  async #write(call: Call, next: Dispatch, { purges }: Rule): Promise<Answer> {
+  /** Calls the upstream and purges outdated entries, on success or an unknown outcome. */
+  async #callAndPurge(call: Call, next: Dispatch, { purges }: CacheRule): Promise<Answer> {
     const forget = (): void => {
-      for (const purge of purges) this.#shared.purge(purge)
+      for (const purge of purges) this.#deps.purge(purge)
     }
     let answer: Answer
     try {
@@ -78,75 +77,73 @@ export class UpstreamCache {
     return answer
   }
 
-  #ask(question: Question): Promise<Answer> {
-    const { store, flights, clock } = this.#shared
+  #lookUp(question: CacheLookup): Promise<Answer> {
+    const { store, flights, clock } = this.#deps
     const entry = store.find(question.keys.own) ?? store.find(question.keys.shared)
     const now = clock.now()
     if (entry !== undefined) {
-      if (this.#isGood(entry, now)) return this.#fromMemory(entry, 'hit', now)
+      if (this.#isUsable(entry, now)) return this.#serveEntry(entry, 'hit', now)
       if (entry.trust === 'known' && now < entry.revalidateUntil) {
         this.#refresh(question)
-        return this.#fromMemory(entry, 'stale', now)
+        return this.#serveEntry(entry, 'stale', now)
       }
     }
     const flight = flights.find(question.keys.own)
-    return flight === undefined ? this.#lead(question) : this.#join(flight, question)
+    return flight === undefined ? this.#startFlight(question) : this.#joinFlight(flight, question)
   }
 
-  /** Fresh, or the list of a server that sleeps: it would say the same, and need not be woken for it. */
-  #isGood(entry: Entry, now: number): boolean {
+  /** True if the entry is fresh, or a list whose server sleeps and would answer the same. */
+  #isUsable(entry: CacheEntry, now: number): boolean {
     if (entry.trust === 'known' && now < entry.staleAt) return true
     const { state } = this.#upstream
-    return (
-      entry.trust !== 'lost' && (state === 'idle' || state === 'starting') && LIST_METHODS.has(entry.method)
-    )
+    return entry.trust !== 'lost' && (state === 'idle' || state === 'starting') && LIST_METHODS.has(entry.method)
   }
 
-  #fromMemory(entry: Entry, state: 'hit' | 'stale', now: number): Promise<Answer> {
+  #serveEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Promise<Answer> {
     entry.hits++
     this.#counters[state === 'hit' ? 'hits' : 'stale']++
-    return Promise.resolve({ result: shown(entry, state, now, this.#shared.saysSo) })
+    return Promise.resolve({ result: presentEntry(entry, state, now, this.#deps.saysSo) })
   }
 
-  #lead(question: Question): Promise<Answer> {
+  #startFlight(question: CacheLookup): Promise<Answer> {
     const { call } = question
     this.#counters.misses++
-    return this.#begin(question, call.exchange, 0).join(call)
+    return this.#beginFlight(question, call.exchange, 0).join(call)
   }
 
-  async #join(flight: Flight, question: Question): Promise<Answer> {
+  async #joinFlight(flight: Flight, question: CacheLookup): Promise<Answer> {
     const { call, next } = question
     this.#counters.coalesced++
     let answer: Answer
     try {
       answer = await flight.join(call)
     } catch (error) {
-      // Whoever made the call may have given up; that is no reason for those who joined.
+      // The leading caller's failure or cancellation must not affect the joined callers.
       if (call.exchange.cancelled || !flight.exchange.cancelled) throw error
-      return this.#ask(question)
+      return this.#lookUp(question)
     }
     if ('input' in answer || this.#hasAsked(flight.exchange)) return next(call)
     const isLost = flight.exchange.cancelled && !('result' in answer) && !call.exchange.cancelled
-    return isLost ? this.#ask(question) : answer
+    return isLost ? this.#lookUp(question) : answer
   }
 
-  /** Asks again behind the back of those who get what has grown old. */
-  #refresh(question: Question): void {
-    const { flights, clock } = this.#shared
+  /** Revalidates in the background while stale answers are served. */
+  #refresh(question: CacheLookup): void {
+    const { flights, clock } = this.#deps
     if (flights.find(question.keys.own) !== undefined) return
-    this.#begin(question, quietExchange(question.call.exchange, clock.now()), 1)
+    this.#beginFlight(question, createBackgroundExchange(question.call.exchange, clock.now()), 1)
   }
 
-  #begin(question: Question, exchange: Exchange, waiting: number): Flight {
+  #beginFlight(question: CacheLookup, exchange: Exchange, waiting: number): Flight {
     const { call, target, policy, keys } = question
     const flight = new Flight(call, exchange, { target, tags: policy.tags }, waiting)
-    this.#shared.flights.add(keys.own, flight)
+    this.#deps.flights.add(keys.own, flight)
     flight.begin(this.#fetch(flight, question))
     return flight
   }
 
-  async #fetch(flight: Flight, { next, ...question }: Question): Promise<Answer> {
-    const { flights, saysSo } = this.#shared
+  async #fetch(flight: Flight, { next, ...question }: CacheLookup): Promise<Answer> {
+    const { flights, saysSo } = this.#deps
     const { own } = question.keys
     let answer: Answer
     try {
@@ -158,44 +155,44 @@ export class UpstreamCache {
     const isCurrent = flights.remove(own, flight)
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
-    const result = isKept ? this.#keep(flight, question, answer.result) : answer.result
-    return { result: saysSo && !LIST_METHODS.has(flight.method) ? missed(result) : result }
+    const result = isKept ? this.#storeResult(flight, question, answer.result) : answer.result
+    return { result: saysSo && !LIST_METHODS.has(flight.method) ? markMiss(result) : result }
   }
 
-  /** Keeps a result if it may be. A list that is the same as before is the very payload it was. */
-  #keep(flight: Flight, { target, keys, policy }: Omit<Question, 'next'>, result: Payload): Payload {
-    const { clock, saysSo, store, kept } = this.#shared
+  /** Stores a cacheable result. An unchanged list keeps the same payload object. */
+  #storeResult(flight: Flight, { target, keys, policy }: Omit<CacheLookup, 'next'>, result: Payload): Payload {
+    const { clock, saysSo, store, onStored } = this.#deps
     const now = clock.now()
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
-    const entry = entryOf({ ...facts, result })
+    const entry = createEntry({ ...facts, result })
     if (entry === undefined) return result
-    // An answer that was private may be public now, and the other way round.
+    // The answer may have changed between private and public.
     store.drop(entry.key === keys.own ? keys.shared : keys.own)
     if (!LIST_METHODS.has(entry.method)) {
-      store.keep(entry)
+      store.put(entry)
       return result
     }
     const before = store.find(entry.key)?.payload
-    const payload = before !== undefined && isSame(before, entry.payload) ? before : entry.payload
+    const payload = before !== undefined && isSameResult(before, entry.payload) ? before : entry.payload
     payload.freshUntil = entry.hintUntil
     const made = { ...entry, payload }
-    if (store.keep(made)) kept(made, payload !== before)
+    if (store.put(made)) onStored(made, payload !== before)
     return payload
   }
 
   #hasAsked(exchange: Exchange): boolean {
-    return this.#shared.asked.has(exchange) || ('hasAsked' in exchange && exchange.hasAsked === true)
+    return this.#deps.asked.has(exchange) || ('hasAsked' in exchange && exchange.hasAsked === true)
   }
 }
 
-/** True if two lists say the same; the time they have left is no part of it. */
-function isSame(a: Payload, b: Payload): boolean {
+/** True if two lists are equal, ignoring their remaining lifetime. */
+function isSameResult(a: Payload, b: Payload): boolean {
   if (a === b) return true
   if (a.era !== b.era) return false
   if (a.bytes().equals(b.bytes())) return true
   if (a.era !== 'modern' || a.value().cacheScope !== b.value().cacheScope) return false
   return a
-    .edited(['ttlMs'])
+    .edit(['ttlMs'])
     .bytes()
-    .equals(b.edited(['ttlMs']).bytes())
+    .equals(b.edit(['ttlMs']).bytes())
 }

@@ -1,19 +1,10 @@
 import type { Authorizer, Config, Plugin, Principal, Report, UpstreamConfig } from '../../src/plugin.ts'
-import {
-  compileCallers,
-  defineErrors,
-  readList,
-  readMap,
-  appendPointer,
-  RPC,
-  readValue,
-} from '../../src/plugin.ts'
+import { compileCallers, defineErrors, readList, readMap, appendPointer, RPC, readValue } from '../../src/plugin.ts'
 
-/** Errors of keys for each caller. */
 const ERRORS = {
   GW_CALLER_KEY: {
-    text: 'upstream "{upstream}" has no key for this caller',
-    hint: 'Add an entry for the caller under "callers" of the upstream; principals: "*" is everybody else.',
+    text: 'upstream "{upstream}" has no credentials for this caller',
+    hint: 'Add an entry for the caller under "callers" of the upstream; principals: "*" matches everyone else.',
     http: 403,
     rpc: RPC.invalidRequest,
   },
@@ -21,58 +12,58 @@ const ERRORS = {
 
 const callerKeyError = defineErrors(ERRORS)
 
-type Entries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
+type CallerEntries = NonNullable<Extract<UpstreamConfig, { readonly callers?: unknown }>['callers']>
 
-/** Puts a key of their own on the requests of each caller. */
+/** Adds individual credentials to each caller's upstream requests. */
 export const callerKeys: Plugin = {
   name: 'caller-keys',
   claims: { upstream: ['callers'], makesUpstreams: true },
   errors: ERRORS,
   check,
   setup({ config, hooks }) {
-    hooks.configure.tap(withCallersApart)
+    hooks.configure.tap(isolateCallers)
     hooks.authorize.tap((spec, { name }) => {
-      const entries = entriesOf(spec)
-      return entries === undefined ? undefined : authorizerOf(name, entries, config.auth)
+      const entries = getEntries(spec)
+      return entries === undefined ? undefined : createAuthorizer(name, entries, config.auth)
     })
   },
 }
 
-function entriesOf(spec: UpstreamConfig): Entries | undefined {
+function getEntries(spec: UpstreamConfig): CallerEntries | undefined {
   return 'callers' in spec ? spec.callers : undefined
 }
 
-function authorizerOf(upstream: string, entries: Entries, auth: Config['auth']): Authorizer {
+function createAuthorizer(upstream: string, entries: CallerEntries, auth: Config['auth']): Authorizer {
   const prepared = entries.map(({ principals, headers, query }) => ({
     fits: compileCallers(principals, auth),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     query,
   }))
-  const entryOf = (account: string | undefined) => prepared[Number(account)]
+  const findEntry = (account: string | undefined) => prepared[Number(account)]
   return {
-    // Callers of one entry are one to the server.
-    accountOf: (principal: Principal) => {
+    // Callers with the same entry share a connection.
+    getAccount: (principal: Principal) => {
       const index = prepared.findIndex(({ fits }) => fits(principal))
       if (index < 0) throw callerKeyError('GW_CALLER_KEY', { upstream })
       return String(index)
     },
-    headers: ({ account }) => entryOf(account)?.headers ?? {},
-    query: account => entryOf(account)?.query ?? {},
-    // A refusal of a key that stands in the configuration stands.
+    headers: ({ account }) => findEntry(account)?.headers ?? {},
+    query: account => findEntry(account)?.query ?? {},
+    // A configured key cannot be refreshed after a rejection.
     refused: () => Promise.resolve(undefined),
   }
 }
 
-/** Keeps sessions and answers of callers apart as well: what a server says to one key is no other caller's. */
-function withCallersApart(config: Config): Config {
+/** Separates sessions and answers by caller, because a server may answer each key differently. */
+function isolateCallers(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
-    const isShared = entriesOf(spec) !== undefined && spec.isolation === 'shared'
+    const isShared = getEntries(spec) !== undefined && spec.isolation === 'shared'
     return [name, isShared ? { ...spec, isolation: 'principal' as const } : spec] as const
   })
   return { ...config, upstreams: Object.fromEntries(upstreams) }
 }
 
-/** A caller needs a name, and a request one who puts credentials on it. */
+/** Checks that callers are authenticated and that credentials can be sent. */
 function check(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -82,10 +73,10 @@ function check(config: unknown, report: Report): void {
       report({
         pointer,
         on: 'key',
-        message: '"oauth" says already what the requests of a caller carry',
-        hint: 'take one of them out',
+        message: '"oauth" already provides credentials for each caller',
+        hint: 'remove one of them',
       })
     else if (readValue(config, 'auth') === undefined && Object.keys(readMap(config, 'plugins')).length === 0)
-      report({ pointer, on: 'key', message: 'without "auth" nobody knows who a caller is', hint: 'add auth' })
+      report({ pointer, on: 'key', message: 'callers are unknown without "auth"', hint: 'add auth' })
   }
 }

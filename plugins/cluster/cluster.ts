@@ -5,18 +5,18 @@ import type {
   Peer,
   PeerDirectory,
   Refusal,
-  Sealing,
-  ServeHanded,
-  Whereabouts,
+  SealingKeys,
+  ServeForwarded,
+  PeerLookup,
 } from '../../src/plugin.ts'
 import { canonicalizeJson, RPC } from '../../src/plugin.ts'
-import { formatAddress, isLoopback, parseAddress } from './address.ts'
-import type { Entry, LiveReplica } from './directory.ts'
-import { Directory } from './directory.ts'
-import { Entrance } from './entrance.ts'
+import { formatAddress, isLoopback, parseAddress } from './host-port.ts'
+import type { ReplicaEntry, LiveReplica } from './replica-directory.ts'
+import { ReplicaDirectory } from './replica-directory.ts'
+import { PeerServer } from './peer-server.ts'
 import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'
-import { News } from './news.ts'
+import { ChangeFeed } from './change-feed.ts'
 import { RedisShared } from './redis/redis-shared.ts'
 import type { RedisStore } from './redis/redis-store.ts'
 import { ReplicaTls } from './tls.ts'
@@ -26,7 +26,7 @@ const LATER: Refusal = {
   status: 503,
   error: {
     code: RPC.internal,
-    message: 'The replica that has the session cannot be found now; try again',
+    message: 'The replica that owns the session is unavailable; retry later',
     data: { code: 'GW_CLUSTER_AWAY' },
   },
   headers: { 'retry-after': '1' },
@@ -34,88 +34,87 @@ const LATER: Refusal = {
 
 interface ReplicasDeps {
   readonly ring: KeyRing
-  readonly directory: Directory
+  readonly directory: ReplicaDirectory
   readonly vouchers: Vouchers
-  readonly listeners: Map<string, ServeHanded>
+  readonly listeners: Map<string, ServeForwarded>
   readonly tls: ReplicaTls | undefined
 }
 
-/** The other replicas, as listeners see them. */
-class Replicas implements PeerDirectory {
-  /** Requests that were given to others. */
-  handedOn = 0
+/** The other replicas, for listeners. */
+class PeerReplicas implements PeerDirectory {
+  /** Number of requests forwarded to peers. */
+  forwarded = 0
   readonly #deps: ReplicasDeps
 
   constructor(deps: ReplicasDeps) {
     this.#deps = deps
   }
 
-  get sealing(): Sealing {
+  get sealing(): SealingKeys {
     const { ring, directory } = this.#deps
     return {
       get keys() {
-        return ring.of('seal')
+        return ring.deriveKeys('seal')
       },
-      place: directory.id,
+      replicaId: directory.id,
     }
   }
 
-  newId(): string {
+  createSessionId(): string {
     const { ring, directory } = this.#deps
     return ring.newId(`${directory.id}_`)
   }
 
-  join(listener: string, serve: ServeHanded): void {
+  registerListener(listener: string, serve: ServeForwarded): void {
     this.#deps.listeners.set(listener, serve)
   }
 
-  find(place: string, session?: string): Whereabouts | Promise<Whereabouts> {
+  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup> {
     const { ring, directory } = this.#deps
     if (place === directory.id) return 'here'
-    // Redis is not asked about a forged id.
+    // A forged id needs no Redis lookup.
     if (session !== undefined && !ring.isOurs(session)) return 'here'
-    const known = directory.known(place)
-    if (known !== undefined) return this.#neighbour(known)
+    const known = directory.getKnown(place)
+    if (known !== undefined) return this.#createPeer(known)
     return directory.find(place).then(
-      found => (found === undefined ? 'here' : this.#neighbour(found)),
+      found => (found === undefined ? 'here' : this.#createPeer(found)),
       () => LATER,
     )
   }
 
-  #neighbour({ entry, address, gone }: LiveReplica): Peer {
+  #createPeer({ entry, address, gone }: LiveReplica): Peer {
     const { directory, vouchers, tls } = this.#deps
-    this.handedOn++
+    this.forwarded++
     return {
-      ...{ address, gone, tls: tls?.options },
-      voucher: (request, handed) => vouchers.write(request, handed, directory.id, entry.id),
+      ...{ address, deathSignal: gone, tls: tls?.options },
+      signForwarded: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
     }
   }
 }
 
 export type ClusterConfig = NonNullable<Config['cluster']>
 
-/** Sections that say where a replica runs, and not what it is. */
+/** Sections that may differ between replicas. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
 
 interface ClusterDeps {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
-  /** Directory that paths are relative to. */
+  /** Base directory for relative paths. */
   readonly directory: string
 }
 
-/** A replica of a gateway with all its parts. It lives as long as the process; reloads change its keys and certificates. */
+/** One replica with its components. Lives as long as the process; reloads change only keys and certificates. */
 export class Cluster {
   readonly store: RedisStore
-  readonly directory: Directory
-  readonly neighbours: Replicas
-  readonly entrance: Entrance
-  /** Store that plugins of all replicas share. */
+  readonly directory: ReplicaDirectory
+  readonly replicas: PeerReplicas
+  readonly peerServer: PeerServer
+  /** Storage shared between all replicas. */
   readonly shared: RedisShared
-  /** Changes of lists and resources. */
-  readonly news: News
-  /** True once its last user has stopped it. */
+  readonly changeFeed: ChangeFeed
+  /** True once the last user has stopped it. */
   hasEnded = false
   readonly #ring: KeyRing
   readonly #tls: ReplicaTls | undefined
@@ -126,49 +125,45 @@ export class Cluster {
   #users = 0
 
   /** @throws GatewayError GW_CLUSTER_TLS, GW_CLUSTER_KEY */
-  constructor(
-    options: ClusterConfig,
-    store: RedisStore,
-    { clock, log, version, directory: path }: ClusterDeps,
-  ) {
+  constructor(options: ClusterConfig, store: RedisStore, { clock, log, version, directory: path }: ClusterDeps) {
     const { name } = options
     this.#options = options
     this.#version = version
     this.store = store
     const ring = (this.#ring = new KeyRing(name, options.keys))
     const tls = (this.#tls = options.tls && new ReplicaTls(name, options.tls, path))
-    const listeners = new Map<string, ServeHanded>()
+    const listeners = new Map<string, ServeForwarded>()
     const vouchers = new Vouchers(ring)
-    const directory = (this.directory = new Directory({ name, store, ring, clock }))
+    const directory = (this.directory = new ReplicaDirectory({ name, store, ring, clock }))
     this.shared = new RedisShared({ name, store, ring, sharers: () => directory.entries.length })
-    this.news = new News(this.shared, clock)
-    this.neighbours = new Replicas({ ring, directory, vouchers, listeners, tls })
-    this.entrance = new Entrance({ vouchers, log, listeners, tls, id: directory.id })
+    this.changeFeed = new ChangeFeed(this.shared, clock)
+    this.replicas = new PeerReplicas({ ring, directory, vouchers, listeners, tls })
+    this.peerServer = new PeerServer({ vouchers, log, listeners, tls, id: directory.id })
   }
 
-  /** @throws GatewayError GW_CLUSTER_CHANGED if more than its keys has changed, GW_CLUSTER_TLS */
-  become(options: ClusterConfig, config: Config, directory: string): void {
+  /** @throws GatewayError GW_CLUSTER_CHANGED if more than keys or certificates changed, GW_CLUSTER_TLS */
+  configure(options: ClusterConfig, config: Config, directory: string): void {
     if (!isSameButKeys(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     if (options.tls !== undefined) this.#tls?.reload(options.tls, directory)
-    this.#ring.become(options.keys)
-    this.#config = this.#ring.digest(canonicalizeJson(ofAllHosts(config)))
-    this.directory.describe({ config: this.#config })
+    this.#ring.setKeys(options.keys)
+    this.#config = this.#ring.digest(canonicalizeJson(pickSharedConfig(config)))
+    this.directory.updateSelf({ config: this.#config })
   }
 
-  /** Opens the entrance and enters the directory. Continues without Redis if that is away. */
+  /** Starts the peer server and joins the directory. Continues if Redis is unavailable. */
   async start(): Promise<void> {
     this.#users++
     if (this.#isStarted) return
     this.#isStarted = true
     await this.store.connect()
     const { listen, address } = this.#options
-    const bound = await this.entrance.start(parseAddress(listen) ?? { host: '127.0.0.1', port: 0 })
+    const bound = await this.peerServer.start(parseAddress(listen) ?? { host: '127.0.0.1', port: 0 })
     const self = { address: address ?? formatAddress(bound), version: this.#version, config: this.#config }
     await this.directory.start({ ...self, started: Date.now() })
-    this.news.start()
+    this.changeFeed.start()
   }
 
-  /** The address at which it takes requests without TLS, if others could read along; undefined if they cannot. */
+  /** Returns the non-loopback address that accepts requests without TLS; undefined if there is none. */
   get plainAddress(): string | undefined {
     const { listen, address = listen } = this.#options
     if (this.#tls !== undefined) return undefined
@@ -176,21 +171,21 @@ export class Cluster {
     return isLocal ? undefined : address
   }
 
-  look(): Promise<readonly Entry[]> {
-    return this.directory.look()
+  listReplicas(): Promise<readonly ReplicaEntry[]> {
+    return this.directory.refresh()
   }
 
-  /** Ends with the last generation that uses it. */
+  /** Stops when the last generation is stopped. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.hasEnded = true
-    this.news.stop()
+    this.changeFeed.stop()
     await this.directory.leave()
-    this.entrance.stop()
+    this.peerServer.stop()
     this.store.close()
   }
 
-  /** Ends one that was made and never started, because something else failed. */
+  /** Closes an instance that was never started because of another failure. */
   closeUnused(): void {
     if (this.#users > 0 || this.hasEnded) return
     this.hasEnded = true
@@ -198,13 +193,13 @@ export class Cluster {
   }
 }
 
-/** True if nothing but keys and names of files differs. */
+/** True if only keys and file names differ. */
 function isSameButKeys(one: ClusterConfig, other: ClusterConfig): boolean {
   const without = ({ keys: _, ...rest }: ClusterConfig): string =>
     canonicalizeJson({ ...rest, tls: rest.tls !== undefined })
   return without(one) === without(other)
 }
 
-function ofAllHosts(config: Config): Record<string, unknown> {
+function pickSharedConfig(config: Config): Record<string, unknown> {
   return Object.fromEntries(Object.entries(config).filter(([section]) => !OF_ONE_HOST.has(section)))
 }

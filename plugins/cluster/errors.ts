@@ -1,35 +1,34 @@
 import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
 
-/** Errors of replicas. */
 export const ERRORS = {
   GW_CLUSTER_PACKAGE: {
-    text: 'cluster needs the package @redis/client, which cannot be loaded: {why}',
-    hint: 'Install it beside the gateway: npm install @redis/client.',
+    text: 'cannot load the package @redis/client, which cluster requires: {why}',
+    hint: 'Install it next to the gateway: npm install @redis/client.',
     exit: 3,
   },
   GW_CLUSTER_KEY: {
-    text: 'the key "{id}" of cluster.keys is not 32 random bytes or more as base64 or hex',
-    hint: 'Make one with: openssl rand -base64 32.',
+    text: 'key "{id}" of cluster.keys must be at least 32 random bytes as base64 or hex',
+    hint: 'Create one with: openssl rand -base64 32.',
     exit: 3,
   },
   GW_CLUSTER_LISTEN: {
-    text: 'cannot take requests of other replicas at {address}: {why}',
+    text: 'cannot listen for other replicas at {address}: {why}',
     hint: 'Choose another cluster.listen.',
     exit: 4,
   },
   GW_CLUSTER_TLS: {
-    text: 'the certificates of cluster.tls cannot be used: {why}',
-    hint: 'Give three PEM files: the certificate of this replica, its key, and the authority of all replicas.',
+    text: 'invalid certificates in cluster.tls: {why}',
+    hint: 'Provide three PEM files: certificate and key of this replica, and the authority of all replicas.',
     exit: 3,
   },
   GW_CLUSTER_CHANGED: {
-    text: 'of cluster, only its keys and the files of its tls can be changed while the gateway runs',
-    hint: 'Restart this replica; the others serve meanwhile.',
+    text: 'only the keys and certificate files of cluster can be changed by a reload',
+    hint: 'Restart this replica; the others continue to serve.',
     exit: 3,
   },
   GW_CLUSTER_AWAY: {
-    text: 'the memory that replicas share does not answer: {why}',
-    hint: 'Look at "gateway replicas", and at Redis itself where cluster is set. Sessions of this replica are served as ever.',
+    text: 'the shared store is unavailable: {why}',
+    hint: 'Run "gateway replicas", and check Redis if cluster is configured. Sessions on this replica are not affected.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -40,23 +39,23 @@ export const clusterError = defineErrors(ERRORS)
 export const HEALTH = {
   'cluster-store-away': {
     level: 'warning',
-    text: 'what replicas share does not answer: new replicas cannot be found, and each replica allows its part of a limit',
-    fix: 'Look at Redis and at cluster.redis',
+    text: 'the shared store is unavailable: new replicas cannot be found, and each replica enforces its share of limits',
+    fix: 'Check Redis and cluster.redis',
   },
   'cluster-store-refuses': {
     level: 'error',
-    text: 'Redis refuses what replicas ask of it: {why}',
-    fix: 'Give the user of cluster.redis its rights, or Redis more memory; see docs/deploy.md',
+    text: 'Redis rejects commands: {why}',
+    fix: 'Grant the required permissions to the user of cluster.redis, or add memory to Redis; see docs/deploy.md',
   },
   'cluster-clocks': {
     level: 'error',
-    text: 'the clock of another replica is {how}, or somebody repeats old requests of it: they are not taken',
-    fix: 'Let both machines ask a time server; clocks may differ by 20 s',
+    text: 'the clock of another replica is {how}, or its requests are being replayed: forwarded requests are refused',
+    fix: 'Synchronize the clocks of both machines; they may differ by 20 s',
   },
   'cluster-plain': {
     level: 'warning',
-    text: 'requests of clients, and their tokens, travel between replicas without TLS, to {address}',
-    fix: 'Set cluster.tls, or keep cluster.listen on a network that nobody else can listen to',
+    text: 'client requests and tokens are forwarded between replicas without TLS, to {address}',
+    fix: 'Set cluster.tls, or put cluster.listen on a private network',
   },
   'cluster-mixed': {
     level: 'warning',

@@ -1,24 +1,16 @@
 import type { Config, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import {
-  checkKeyPair,
-  isObject,
-  LIST_CHANGES,
-  readMap,
-  readOwnPackage,
-  readText,
-  readValue,
-} from '../../src/plugin.ts'
-import { isWildcard, parseAddress } from './address.ts'
+import { checkKeyPair, isObject, LIST_CHANGES, readMap, readOwnPackage, readText, readValue } from '../../src/plugin.ts'
+import { isWildcard, parseAddress } from './host-port.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
-import type { News } from './news.ts'
+import type { ChangeFeed } from './change-feed.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
-/** Notifications of servers that replicas tell each other. */
+/** Notifications that replicas exchange. */
 const NEWS = [...LIST_CHANGES, 'notifications/resources/updated']
 
-/** Makes one gateway of many processes, on a Redis. */
+/** Runs several gateway processes as one, using Redis. */
 export const cluster: Plugin<ClusterConfig> = {
   name: 'cluster',
   claims: { section: 'cluster' },
@@ -30,47 +22,47 @@ export const cluster: Plugin<ClusterConfig> = {
   reads: ({ cluster: own }) => (own?.tls === undefined ? [] : [own.tls.cert, own.tls.key, own.tls.ca]),
   async setup(api) {
     const { hooks, config, options, directory } = api
-    const { describeReplicas, figuresOf, findingsAbout } = await import('./status.ts')
+    const { describeReplicas, listFigures, listFindings } = await import('./status.ts')
     const made = await openCluster(api)
     let isUsed = false
 
     hooks.sharedStore.tap(() => made.shared)
     hooks.ready.tap(() => {
-      made.become(options, config, directory)
+      made.configure(options, config, directory)
       isUsed = true
       return made.start()
     })
     hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
-    hooks.neighbours.tap(() => made.neighbours)
-    tellNews(api, made.news)
-    hooks.health.tap(findings => [...findings, ...findingsAbout(made)])
-    hooks.figures.tap(figures => [...figures, ...figuresOf(made)])
+    hooks.peers.tap(() => made.replicas)
+    exchangeChanges(api, made.changeFeed)
+    hooks.health.tap(findings => [...findings, ...listFindings(made)])
+    hooks.metrics.tap(figures => [...figures, ...listFigures(made)])
     hooks.load.tap(load => ({ ...load, replica: made.directory.id }))
-    hooks.control.for('cluster.replicas').tap({ looks: true }, () => describeReplicas(made))
+    hooks.control.for('cluster.replicas').tap({ readOnly: true }, () => describeReplicas(made))
   },
 }
 
-/** Exchanges news of lists and resources with the other replicas. */
-function tellNews({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: News): void {
+/** Exchanges list and resource changes with other replicas. */
+function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
     if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))
-      news.heard(upstream, said)
+      news.publish(upstream, said)
   })
   hooks.ready.tap(() => {
     const names = Object.keys(config.upstreams).filter(isForAll)
-    news.become({ names, says: upstreamSays })
+    news.setHandler({ names, says: emitNotification })
   })
 }
 
-/** The cluster of this process, the same for every generation. */
+/** Returns the cluster object, which all generations share. */
 async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const { slot, options, clock, log, directory } = api
   const { Cluster: Made } = await import('./cluster.ts')
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
   const { RedisStore } = await import('./redis/redis-store.ts')
-  const store = await RedisStore.make({ redis: options.redis, directory, clock, log })
+  const store = await RedisStore.create({ redis: options.redis, directory, clock, log })
   const { version } = readOwnPackage()
   try {
     return (kept.cluster = new Made(options, store, { clock, log, version, directory }))
@@ -80,7 +72,7 @@ async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   }
 }
 
-/** An address that others can reach, one name for each key, and listeners that replicas can share. */
+/** Checks the address, key names, and listeners. */
 function check(config: unknown, report: Report): void {
   if (readValue(config, 'cluster') === undefined) return
   const cluster = readMap(config, 'cluster')
@@ -90,21 +82,21 @@ function check(config: unknown, report: Report): void {
   const ids = Array.isArray(keys) ? keys.map(key => readText(key, 'id')) : []
   for (const [index, id] of ids.entries())
     if (ids.indexOf(id) !== index)
-      report({ pointer: `/cluster/keys/${index}/id`, message: `the id "${String(id)}" stands twice` })
+      report({ pointer: `/cluster/keys/${index}/id`, message: `duplicate id "${String(id)}"` })
 }
 
 function checkAddresses(cluster: unknown, report: Report): void {
   for (const key of ['listen', 'address'] as const) {
     const text = readText(cluster, key)
     if (text === undefined || parseAddress(text) !== undefined) continue
-    const message = `"${text}" is no address and port`
+    const message = `"${text}" is not an address and port`
     report({ pointer: `/cluster/${key}`, message, hint: 'write host:port, or [::1]:port' })
   }
   const listen = parseAddress(readText(cluster, 'listen') ?? '')
   if (listen !== undefined && isWildcard(listen.host) && readValue(cluster, 'address') === undefined)
     report({
       pointer: '/cluster/listen',
-      message: 'it does not say at which address others reach this replica',
+      message: 'the address for other replicas is missing',
       hint: 'add cluster.address, such as ${env:POD_IP}:7900',
     })
 }
@@ -114,8 +106,8 @@ function checkRedis(cluster: unknown, report: Report): void {
   if (!isObject(redis)) return
   const { tls } = redis
   if (tls !== undefined && tls !== false && readText(redis, 'url')?.startsWith('redis:') === true) {
-    const message = 'the URL says that there is no TLS'
-    report({ pointer: '/cluster/redis/tls', message, hint: 'write rediss://', on: 'key' })
+    const message = 'the URL scheme disables TLS'
+    report({ pointer: '/cluster/redis/tls', message, hint: 'use rediss://', on: 'key' })
   }
   checkKeyPair(readMap(redis, 'tls'), '/cluster/redis/tls', finding => report({ ...finding, on: 'key' }))
 }

@@ -10,27 +10,27 @@ import {
 } from 'node:crypto'
 import { clusterError } from './errors.ts'
 
-/** One key of the ring as it is configured. */
+/** A configured key. */
 export interface RingKey {
   readonly id: string
   readonly key: string
 }
 
-/** Uses of a key: what is made for one of them is worth nothing for another. */
+/** Key purposes; each has its own derived key. */
 type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared'
 
 const BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Bytes of an id's tag: one cannot be found by trying. */
+/** Length of an id's tag; long enough to prevent guessing. */
 const ID_TAG_BYTES = 12
 const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const VERSION = 'v1'
-/** Characters of what is signed or sealed: whoever can write to Redis could have more read for as long as they like. */
+/** Maximum length of signed or sealed texts, which an attacker with Redis access could inflate. */
 const MAX_LETTERS = 1_048_576
 
-/** The bytes of a key; undefined where the text is too short, or not of random bytes. */
+/** Decodes a key; undefined if it is too short or not random. */
 export function keyBytes(text: string): Buffer | undefined {
   const trimmed = text.trim()
   const bytes = HEX.test(trimmed)
@@ -41,7 +41,7 @@ export function keyBytes(text: string): Buffer | undefined {
   return bytes !== undefined && bytes.length >= BYTES ? bytes : undefined
 }
 
-/** Keys of one gateway: the first seals and signs, all open. */
+/** The gateway's keys: the first one signs and seals, all of them verify and open. */
 export class KeyRing {
   readonly #gateway: string
   #keys: readonly DerivedKey[] = []
@@ -49,11 +49,11 @@ export class KeyRing {
   /** @throws GatewayError GW_CLUSTER_KEY */
   constructor(gateway: string, keys: readonly RingKey[]) {
     this.#gateway = gateway
-    this.become(keys)
+    this.setKeys(keys)
   }
 
-  /** Other keys from here on. What was made with one that is no longer there opens no more. */
-  become(keys: readonly RingKey[]): void {
+  /** Replaces the keys. Data signed with a removed key becomes invalid. */
+  setKeys(keys: readonly RingKey[]): void {
     this.#keys = keys.map(({ id, key }) => {
       const bytes = keyBytes(key)
       if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
@@ -61,75 +61,73 @@ export class KeyRing {
     })
   }
 
-  /** The keys of one purpose, the first one first. */
-  of(purpose: Purpose): readonly Buffer[] {
-    return this.#keys.map(key => key.of(purpose))
+  /** Derives the keys for a purpose, primary first. */
+  deriveKeys(purpose: Purpose): readonly Buffer[] {
+    return this.#keys.map(key => key.deriveBytes(purpose))
   }
 
-  /** A value that everybody can read and nobody else can write. */
+  /** Signs a value, which remains readable. */
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
-    return [VERSION, first.id, macOf(first.keyOf(purpose), text).toString('base64url'), text].join('.')
+    return [VERSION, first.id, computeMac(first.deriveKeyObject(purpose), text).toString('base64url'), text].join('.')
   }
 
-  /** The value; undefined for what this ring has not signed for the same purpose. */
-  read(purpose: Purpose, signed: string): unknown {
+  /** Returns the value; undefined if the signature is invalid or has another purpose. */
+  readSigned(purpose: Purpose, signed: string): unknown {
     if (signed.length > MAX_LETTERS) return undefined
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
-    if (!isSame(macOf(key.keyOf(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
-    return jsonOf(Buffer.from(text, 'base64url'))
+    if (!isEqual(computeMac(key.deriveKeyObject(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
+    return parseJson(Buffer.from(text, 'base64url'))
   }
 
-  /** A value that nobody else can read. */
+  /** Encrypts a value. */
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', first.keyOf(purpose), nonce).setAAD(Buffer.from(boundTo))
+    const cipher = createCipheriv('aes-256-gcm', first.deriveKeyObject(purpose), nonce).setAAD(Buffer.from(boundTo))
     const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
     return [VERSION, first.id, bytes.toString('base64url')].join('.')
   }
 
-  /** The value; undefined for what this ring has not sealed for the same purpose. */
+  /** Decrypts a value; undefined if it is invalid or has another purpose. */
   open(purpose: Purpose, sealed: string, boundTo: string): unknown {
     if (sealed.length > MAX_LETTERS) return undefined
     const [version, id, text = ''] = sealed.split('.', 3)
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')
     if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv('aes-256-gcm', key.keyOf(purpose), bytes.subarray(0, NONCE_BYTES), {
+    const decipher = createDecipheriv('aes-256-gcm', key.deriveKeyObject(purpose), bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
     })
     decipher.setAAD(Buffer.from(boundTo))
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
     try {
-      return jsonOf(
-        Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]),
-      )
+      return parseJson(Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]))
     } catch {
       return undefined
     }
   }
 
-  /** An id that begins so, which nobody else can make: for one that is forged nobody is asked. */
+  /** Creates an unforgeable id with a prefix; forged ids are rejected without a lookup. */
   newId(prefix: string): string {
     const id = prefix + randomBytes(24).toString('base64url')
-    return id + tagOf(this.#first.keyOf('id'), id)
+    return id + computeTag(this.#first.deriveKeyObject('id'), id)
   }
 
   isOurs(id: string): boolean {
     const length = (ID_TAG_BYTES / 3) * 4
     const tag = Buffer.from(id.slice(-length))
     const tagged = id.slice(0, -length)
-    return this.#keys.some(key => isSame(Buffer.from(tagOf(key.keyOf('id'), tagged)), tag))
+    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.deriveKeyObject('id'), tagged)), tag))
   }
 
-  /** A short text that is another one for another value, and says nothing of it. */
+  /** Returns a keyed digest. */
   digest(text: string): string {
-    return macOf(this.#first.keyOf('digest'), text).toString('hex').slice(0, 12)
+    return computeMac(this.#first.deriveKeyObject('digest'), text).toString('hex').slice(0, 12)
   }
 
   get #first(): DerivedKey {
@@ -152,39 +150,37 @@ class DerivedKey {
     this.#gateway = gateway
   }
 
-  of(purpose: Purpose): Buffer {
+  deriveBytes(purpose: Purpose): Buffer {
     const known = this.#derived.get(purpose)
     if (known !== undefined) return known
-    const derived = Buffer.from(
-      hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES),
-    )
+    const derived = Buffer.from(hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES))
     this.#derived.set(purpose, derived)
     return derived
   }
 
-  /** The same as an object: what Node makes of bytes costs as much as five MACs each time. */
-  keyOf(purpose: Purpose): KeyObject {
+  /** Caches the key object: creating one from bytes costs as much as five MACs. */
+  deriveKeyObject(purpose: Purpose): KeyObject {
     const known = this.#objects.get(purpose)
     if (known !== undefined) return known
-    const object = createSecretKey(this.of(purpose))
+    const object = createSecretKey(this.deriveBytes(purpose))
     this.#objects.set(purpose, object)
     return object
   }
 }
 
-function macOf(key: KeyObject, text: string): Buffer {
+function computeMac(key: KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
-function tagOf(key: KeyObject, id: string): string {
-  return macOf(key, id).subarray(0, ID_TAG_BYTES).toString('base64url')
+function computeTag(key: KeyObject, id: string): string {
+  return computeMac(key, id).subarray(0, ID_TAG_BYTES).toString('base64url')
 }
 
-function isSame(one: Buffer, other: Buffer): boolean {
+function isEqual(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-function jsonOf(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8')) as unknown
   } catch {

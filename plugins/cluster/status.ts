@@ -1,103 +1,99 @@
-import type { Figure, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { Metric, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { formatDuration } from '../../src/plugin.ts'
 import type { Cluster } from './cluster.ts'
-import type { Entry } from './directory.ts'
+import type { ReplicaEntry } from './replica-directory.ts'
 import { found } from './errors.ts'
 
 export const commands: PluginCommands = {
   replicas: {
-    summary: 'Show the replicas of this gateway, as one of them sees them.',
-    description: 'With cluster only. The replica that answers has a star.',
+    summary: 'Show the replicas of this gateway.',
+    description: 'Requires cluster. A star marks the replica that answers.',
     examples: ['gateway replicas', 'gateway replicas --json'],
     gateway: 'running',
     async run(call) {
-      // Replicas on one machine share a configuration, and each knows all of them.
+      // Replicas on one machine share a configuration and know each other, so any one can answer.
       const status = await call.withGateway('one', ask => ask('cluster.replicas'))
-      call.print(status, () => linesOf(status, Date.now()))
+      call.print(status, () => formatReplicas(status, Date.now()))
     },
   },
 }
 
-/** The replicas as their owner sees them. */
+/** Builds the replica status for control commands. */
 export async function describeReplicas(cluster: Cluster): Promise<JsonObject> {
-  const { neighbours, entrance, directory, store } = cluster
-  const entries = await cluster.look()
+  const { replicas, peerServer, directory, store } = cluster
+  const entries = await cluster.listReplicas()
   return {
     self: directory.id,
     store: store.isUp ? 'up' : 'away',
     ...(store.refusal === undefined ? {} : { refusal: store.refusal }),
-    handedOn: neighbours.handedOn,
-    taken: entrance.taken,
-    refused: entrance.refused,
+    handedOn: replicas.forwarded,
+    taken: peerServer.accepted,
+    refused: peerServer.refused,
     forged: directory.forged,
     replicas: entries.map(entry => ({ ...entry, isSelf: entry.id === directory.id })),
   }
 }
 
-export function findingsAbout(cluster: Cluster): HealthFinding[] {
+export function listFindings(cluster: Cluster): HealthFinding[] {
   const { plainAddress, directory } = cluster
   const own = [
-    ...storeFindings(cluster),
+    ...checkStore(cluster),
     ...(plainAddress === undefined ? [] : [found('cluster-plain', { address: plainAddress })]),
-    ...clockFindings(cluster),
+    ...checkClock(cluster),
   ]
   const differences = [
-    differing(directory.entries, 'version', 'versions'),
-    differing(directory.entries, 'config', 'configurations'),
+    findDifference(directory.entries, 'version', 'versions'),
+    findDifference(directory.entries, 'config', 'configurations'),
   ].filter(text => text !== undefined)
   return differences.length === 0 ? own : [...own, found('cluster-mixed', { what: differences.join(', ') })]
 }
 
-function storeFindings({ store }: Cluster): HealthFinding[] {
+function checkStore({ store }: Cluster): HealthFinding[] {
   if (!store.isUp) return [found('cluster-store-away', {})]
   return store.refusal === undefined ? [] : [found('cluster-store-refuses', { why: store.refusal })]
 }
 
-function clockFindings({ entrance: { clockOff } }: Cluster): HealthFinding[] {
-  if (clockOff === undefined) return []
-  const how = `${formatDuration(Math.abs(clockOff))} ${clockOff > 0 ? 'ahead' : 'behind'}`
+function checkClock({ peerServer: { clockOffset } }: Cluster): HealthFinding[] {
+  if (clockOffset === undefined) return []
+  const how = `${formatDuration(Math.abs(clockOffset))} ${clockOffset > 0 ? 'ahead' : 'behind'}`
   return [found('cluster-clocks', { how })]
 }
 
-function differing(entries: readonly Entry[], key: 'version' | 'config', name: string): string | undefined {
+function findDifference(entries: readonly ReplicaEntry[], key: 'version' | 'config', name: string): string | undefined {
   const different = new Set(entries.map(entry => entry[key]))
   return different.size > 1 ? `${different.size} ${name}` : undefined
 }
 
-export function figuresOf(cluster: Cluster): Figure[] {
-  const { neighbours, entrance, directory, store } = cluster
+export function listFigures(cluster: Cluster): Metric[] {
+  const { replicas, peerServer, directory, store } = cluster
   return [
-    gauge('replicas', 'Replicas that live, at the last look.', directory.entries.length),
-    gauge('cluster_store_up', 'Whether Redis answers.', store.isUp ? 1 : 0),
-    counter(
-      'cluster_handed_on',
-      'Requests given to the replica that has what they are about.',
-      neighbours.handedOn,
-    ),
-    counter('cluster_taken', 'Requests that other replicas gave to this one.', entrance.taken),
-    counter('cluster_refused', 'Requests that were handed on and not taken.', entrance.refused),
-    counter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
-    counter(
+    buildGauge('replicas', 'Live replicas at the last refresh.', directory.entries.length),
+    buildGauge('cluster_store_up', 'Whether Redis is available.', store.isUp ? 1 : 0),
+    buildCounter('cluster_handed_on', 'Requests forwarded to other replicas.', replicas.forwarded),
+    buildCounter('cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted),
+    buildCounter('cluster_refused', 'Forwarded requests that were refused.', peerServer.refused),
+    buildCounter('cluster_forged', 'Directory entries with an invalid signature.', directory.forged),
+    buildCounter(
       'cluster_news',
-      'Changes of lists and resources that other replicas told of, and no server of this one.',
-      cluster.news.heardOfOthers,
+      'List and resource changes received from other replicas only.',
+      cluster.changeFeed.receivedCount,
     ),
   ]
 }
 
-function gauge(name: string, help: string, value: number): Figure {
+function buildGauge(name: string, help: string, value: number): Metric {
   return { name: `tapgate_${name}`, type: 'gauge', help, samples: [{ value }] }
 }
 
-function counter(name: string, help: string, value: number): Figure {
+function buildCounter(name: string, help: string, value: number): Metric {
   return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }
 
-type Row = Entry & { readonly isSelf: boolean }
+type ReplicaRow = ReplicaEntry & { readonly isSelf: boolean }
 
-/** Rows of a table for people. */
-export function linesOf(status: JsonObject, now: number): string[] {
-  const replicas = status.replicas as readonly Row[]
+/** Formats the status as table rows. */
+export function formatReplicas(status: JsonObject, now: number): string[] {
+  const replicas = status.replicas as readonly ReplicaRow[]
   const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [
     isSelf ? `${id} *` : id,
     address,
@@ -108,7 +104,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
   const { store, handedOn, taken, refused } = status
-  const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
+  const but = typeof status.refusal === 'string' ? `, and rejects commands: ${status.refusal}` : ''
   return [
     ...table.map(row =>
       row
@@ -117,6 +113,6 @@ export function linesOf(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `Redis is ${String(store)}${but}. This replica (*): ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused`,
+    `Redis is ${String(store)}${but}. This replica (*): ${String(handedOn)} requests forwarded, ${String(taken)} accepted, ${String(refused)} refused`,
   ]
 }

@@ -6,11 +6,11 @@ import type { Config } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
-type Files = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }
+type TlsFiles = Partial<Record<'cert' | 'key' | 'ca', string>> & { readonly passphrase?: string }
 type TlsConfig = NonNullable<NonNullable<Config['cluster']>['tls']>
 
-/** Reads the PEM files of a `tls` section. @throws GatewayError GW_CLUSTER_TLS */
-export function readPem({ cert, key, ca, passphrase }: Files, directory: string): SecureContextOptions {
+/** Reads the PEM files in a `tls` section. @throws GatewayError GW_CLUSTER_TLS */
+export function readPem({ cert, key, ca, passphrase }: TlsFiles, directory: string): SecureContextOptions {
   const pem = Object.fromEntries(
     Object.entries({ cert, key, ca }).flatMap(([name, file]) =>
       file === undefined ? [] : [[name, readText(file, directory)]],
@@ -20,7 +20,7 @@ export function readPem({ cert, key, ca, passphrase }: Files, directory: string)
   try {
     createSecureContext(options)
   } catch (cause) {
-    throw clusterError('GW_CLUSTER_TLS', { why: `they are of no use (${getErrorMessage(cause)})`, cause })
+    throw clusterError('GW_CLUSTER_TLS', { why: `invalid PEM (${getErrorMessage(cause)})`, cause })
   }
   return options
 }
@@ -29,12 +29,12 @@ function readText(file: string, directory: string): string {
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (cause) {
-    const why = `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`
+    const why = `cannot read ${file} (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`
     throw clusterError('GW_CLUSTER_TLS', { why, cause })
   }
 }
 
-/** Mutual TLS between replicas: each side shows a certificate of one authority, and a server one for the name of the gateway. */
+/** Mutual TLS between replicas: both sides present a certificate from one CA, servers for the gateway's name. */
 export class ReplicaTls {
   readonly #gateway: string
   #pem: SecureContextOptions
@@ -46,17 +46,17 @@ export class ReplicaTls {
     this.#pem = readPem(config, directory)
   }
 
-  /** Options of a connection to another replica. */
+  /** Client options for connections to other replicas. */
   get options(): ConnectionOptions {
     return { ...this.#pem, servername: this.#gateway, minVersion: 'TLSv1.3' }
   }
 
-  /** Options of the server that takes requests of other replicas. */
+  /** Server options. */
   get server(): SecureContextOptions & { requestCert: boolean; rejectUnauthorized: boolean } {
     return { ...this.#pem, minVersion: 'TLSv1.3', requestCert: true, rejectUnauthorized: true }
   }
 
-  /** Reads the files again. @throws GatewayError GW_CLUSTER_TLS */
+  /** Reloads the files. @throws GatewayError GW_CLUSTER_TLS */
   reload(config: TlsConfig, directory: string): void {
     this.#pem = readPem(config, directory)
     this.#renewed({ ...this.#pem, minVersion: 'TLSv1.3' })

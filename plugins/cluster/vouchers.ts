@@ -4,27 +4,27 @@ import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** Time in milliseconds for which a voucher is good. */
+/** Voucher lifetime in milliseconds. */
 const LIFE_MS = 10_000
-/** What clocks of different machines may differ by. */
+/** Maximum clock difference between machines. */
 const SKEW_MS = 20_000
 const MAX_NONCES = 200_000
 
-/** Reason why a voucher is not taken. */
-export interface Problem {
+/** Why a voucher was rejected. */
+export interface VoucherProblem {
   readonly problem: string
-  /** Milliseconds that its writer's clock is ahead, as it seems, where a replica has signed it and that is all. */
+  /** Apparent clock offset of the sender in milliseconds, if the time was the only problem. */
   readonly offMs?: number
 }
 
-/** Proofs that a replica hands a request on: for one replica, one request and once. */
+/** Signed single-use proofs that a replica forwards a request, each bound to one request and one target. */
 export class Vouchers {
   readonly #ring: KeyRing
-  /** Of late, and of before; together they reach back further than a voucher is good. */
+  /** Used nonces in two generations, which together cover a voucher's lifetime. */
   #recent = new Set<string>()
   #older = new Set<string>()
   #turnedAt = Date.now()
-  /** Of this process alone, so that a number behind it is used once. */
+  /** Random per process, so that counter-based nonces are unique. */
   readonly #start = randomBytes(12).toString('base64url')
   #written = 0
 
@@ -32,24 +32,23 @@ export class Vouchers {
     this.#ring = ring
   }
 
-  write(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
+  issue(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
     const nonce = `${this.#start}${++this.#written}`
-    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
+    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: hashRequest(request) }
     return this.#ring.sign('hand-on', about)
   }
 
-  /** Reads a voucher for the replica `me`. It counts once. */
-  read(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | Problem {
-    const about = this.#ring.read('hand-on', voucher)
-    if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
+  /** Verifies a voucher for the replica `me` and marks it as used. */
+  redeem(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | VoucherProblem {
+    const about = this.#ring.readSigned('hand-on', voucher)
+    if (!isObject(about)) return { problem: 'invalid signature' }
     const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
-    if (to !== me) return { problem: 'it is for another replica' }
+    if (to !== me) return { problem: 'issued for another replica' }
     const now = Date.now()
-    if (about.d !== digestOf(request)) return { problem: 'it is for another request' }
-    if (!isInTime(about.e, now))
-      return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
-    if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
+    if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
+    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
+    if (!this.#isNew(String(nonce), now)) return { problem: 'already used' }
     return {
       listener: String(listener),
       remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,
@@ -73,7 +72,7 @@ function isInTime(until: unknown, now: number): boolean {
   return typeof until === 'number' && until >= now - SKEW_MS && until <= now + LIFE_MS + SKEW_MS
 }
 
-function digestOf({ method = '', url = '', headers }: IncomingMessage): string {
+function hashRequest({ method = '', url = '', headers }: IncomingMessage): string {
   const { authorization = '' } = headers
   const text = [method, url, authorization].map(part => `${part.length}:${part}`).join('')
   return hash('sha256', text, 'base64url').slice(0, 22)

@@ -1,39 +1,37 @@
 import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { suggestHint, toOneLine, filterObjects } from '../../src/plugin.ts'
 
-/** Name of the row for clients that the table does not have. */
-const NOBODY = 'unknown'
+/** Name of the row for unknown clients. */
+const UNKNOWN_CLIENT = 'unknown'
 
 export const commands: PluginCommands = {
   fit: {
-    summary: 'Show what a client is shown in another form than servers list it, and why.',
+    summary: 'Show how tool lists are adapted for a client, and why.',
     description:
-      'Asks the gateway that runs, or one for as long as it takes. Without a client: one line for each client of the table.',
+      'Uses the running gateway, or starts one temporarily. Without a client, shows one line for each known client.',
     examples: ['gateway fit cursor', 'gateway fit claude-code --json', 'gateway fit'],
     gateway: 'any',
-    args: { client: { description: 'A client of the table, or a name by which one introduces itself.' } },
-    flags: { profile: { value: '<name>', summary: 'As seen through this profile.' } },
-    run: call => (call.args.client === undefined ? overview(call) : one(call, call.args.client)),
+    args: { client: { description: 'A known client, or the name in its clientInfo.' } },
+    flags: { profile: { value: '<name>', summary: 'Use this profile.' } },
+    run: call => (call.args.client === undefined ? showOverview(call) : showClient(call, call.args.client)),
   },
 }
 
-async function one(call: CommandCall, client: string): Promise<void> {
+async function showClient(call: CommandCall, client: string): Promise<void> {
   const report = await call.withGateway('whole', async ask => {
     const { profile } = call.flags
     await ask('listing', { client, ...(profile === undefined ? {} : { profile }) })
     return ask('fit.report', { client })
   })
-  if (report.client === NOBODY && client !== NOBODY) {
+  if (report.client === UNKNOWN_CLIENT && client !== UNKNOWN_CLIENT) {
     const { CLIENTS } = await import('./profiles.ts')
     const name = toOneLine(client)
-    call.err.line(
-      `no client of the table is called ${name}: it is shown what anybody else is${suggestHint(client, CLIENTS)}`,
-    )
+    call.err.line(`unknown client ${name}: it gets the default form${suggestHint(client, CLIENTS)}`)
   }
-  call.print(report, () => linesOf(report, call))
+  call.print(report, () => formatReport(report, call))
 }
 
-async function overview(call: CommandCall): Promise<void> {
+async function showOverview(call: CommandCall): Promise<void> {
   const reports = await call.withGateway('whole', async ask => {
     const { clients } = await ask('fit.clients')
     const found: JsonObject[] = []
@@ -44,45 +42,39 @@ async function overview(call: CommandCall): Promise<void> {
     }
     return found
   })
-  call.print({ clients: reports }, () => call.table(reports.map(rowOf)))
+  call.print({ clients: reports }, () => call.table(reports.map(formatClientRow)))
 }
 
-function toolsIn({ tools }: JsonObject): string {
+function formatToolCount({ tools }: JsonObject): string {
   return tools === 1 ? '1 tool' : `${String(tools)} tools`
 }
 
-function rowOf(report: JsonObject): string[] {
+function formatClientRow(report: JsonObject): string[] {
   const changes = filterObjects(report.changes)
   const renamed = changes.filter(({ shown }) => shown !== undefined).length
   const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
   return [
     String(report.client),
-    toolsIn(report),
-    `${renamed} under another name`,
-    `${changes.length - hidden} in another form`,
-    `${hidden} not shown`,
-    report.tooMany === undefined ? '' : `more than the ${String(report.tooMany)} that it takes`,
+    formatToolCount(report),
+    `${renamed} renamed`,
+    `${changes.length - hidden} changed`,
+    `${hidden} hidden`,
+    report.tooMany === undefined ? '' : `exceeds the limit of ${String(report.tooMany)}`,
   ]
 }
 
-function linesOf(report: JsonObject, { out }: CommandCall): string[] {
+function formatReport(report: JsonObject, { out }: CommandCall): string[] {
   const changes = filterObjects(report.changes)
   const many =
     report.tooMany === undefined
       ? []
-      : [
-          `${String(report.client)} takes ${String(report.tooMany)} tools, and is shown ${String(report.tools)}`,
-        ]
-  if (changes.length === 0) return [`${toolsIn(report)}, each as its server lists it`, ...many]
+      : [`${String(report.client)} supports ${String(report.tooMany)} tools, and gets ${String(report.tools)}`]
+  if (changes.length === 0) return [`${formatToolCount(report)}, unchanged`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', toOneLine(String(name)))
-    if (unfit !== undefined)
-      return [`${title} ${out.paint('red', 'is not shown')}: ${toOneLine(String(unfit))}`]
+    if (unfit !== undefined) return [`${title} ${out.paint('red', 'is hidden')}: ${toOneLine(String(unfit))}`]
     const arrow = shown === undefined ? '' : ` → ${toOneLine(String(shown))}`
-    return [
-      `${title}${arrow}`,
-      ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`),
-    ]
+    return [`${title}${arrow}`, ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`)]
   })
   return [...lines, ...many]
 }

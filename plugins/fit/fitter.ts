@@ -5,26 +5,26 @@ import type { Characters, ClientProfile } from './profiles.ts'
 import type { FitSchema } from './schemas/fit-schema.ts'
 import { fitSchema } from './schemas/fit-schema.ts'
 
-/** Characters of the hash behind a name that was changed. */
-const HASH = 6
-const LONGER_HASH = 12
-/** The least that is left of a word. */
+/** Hash length in characters, appended to a changed name. */
+const HASH_LENGTH = 6
+const LONG_HASH_LENGTH = 12
+/** Minimum length of a shortened word. */
 const MIN_LENGTH = 3
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
- * Fits names to a length and to letters, digits, `_` and `-`. Each is fitted by itself, so that it stays the same whatever else is
- * listed; only where two become one do both get a hash of their real names. Real names are left to those who have them.
+ * Fits names to a length and character set. Each name is fitted independently, so it stays stable when the list
+ * changes; if two collide, both get a hash of their original names. Valid names are never changed.
  */
 export function fitNames(
   names: readonly string[],
   longest: number,
   characters: Characters = 'word',
 ): Map<string, string> {
-  const fits = (name: string): boolean =>
+  const isValidName = (name: string): boolean =>
     name.length <= longest && (characters === 'any' || /^[A-Za-z0-9_-]+$/.test(name))
-  const taken = new Set(names.filter(fits))
-  const wanted = names.filter(name => !fits(name))
+  const taken = new Set(names.filter(isValidName))
+  const wanted = names.filter(name => !isValidName(name))
   const counts = new Map<string, number>()
   const first = wanted.map(name => {
     const made = fitName(name, longest)
@@ -35,40 +35,40 @@ export function fitNames(
   for (const [index, name] of wanted.entries()) {
     let made = first[index] ?? ''
     const isShared = taken.has(made) || (counts.get(made) ?? 0) > 1
-    if (isShared) made = withHash(plain(name), name, longest, HASH)
-    if (taken.has(made)) made = withHash(plain(name), name, longest, LONGER_HASH)
+    if (isShared) made = appendHash(replaceOddCharacters(name), name, longest, HASH_LENGTH)
+    if (taken.has(made)) made = appendHash(replaceOddCharacters(name), name, longest, LONG_HASH_LENGTH)
     taken.add(made)
     fitted.set(name, made)
   }
   return fitted
 }
 
-/** One name by itself. A name that only had odd characters gets no hash, unless they were all it had. */
+/** Fits one name. Replacing invalid characters adds no hash unless nothing else remains. */
 function fitName(name: string, longest: number): string {
-  const made = plain(name)
+  const made = replaceOddCharacters(name)
   if (made.length <= longest && /[A-Za-z0-9]/.test(made)) return made
-  return withHash(made, name, longest, HASH)
+  return appendHash(made, name, longest, HASH_LENGTH)
 }
 
-/** Odd characters become one underscore each run; a long name is cut before it is looked at. */
-function plain(name: string): string {
+/** Replaces each run of invalid characters by one underscore; cuts long names first to bound the work. */
+function replaceOddCharacters(name: string): string {
   return name.slice(0, 1024).replace(/[^A-Za-z0-9_-]+/g, '_')
 }
 
-function withHash(text: string, name: string, longest: number, length: number): string {
-  return `${shortened(text, longest - length - 1)}_${hashOf(name).slice(0, length)}`
+function appendHash(text: string, name: string, longest: number, length: number): string {
+  return `${shortenName(text, longest - length - 1)}_${hashName(name).slice(0, length)}`
 }
 
-function hashOf(name: string): string {
+function hashName(name: string): string {
   const bytes = createHash('sha256').update(name).digest()
   return [...bytes].map(byte => ALPHABET[byte & 31] ?? '').join('')
 }
 
-/** A text with its longest words shortened until it fits: first their vowels go, then their ends, then the end of all. */
-function shortened(text: string, longest: number): string {
+/** Shortens the longest words until the text fits: vowels first, then word ends, then the end of the text. */
+function shortenName(text: string, longest: number): string {
   const parts = text.split(/([_-]+|(?<=[a-z0-9])(?=[A-Z]))/)
   let length = text.length
-  for (const [index, shorten] of steps(parts)) {
+  for (const [index, shorten] of listShorteningSteps(parts)) {
     if (length <= longest) break
     const word = parts[index] ?? ''
     if (word.length <= MIN_LENGTH || /^[_-]/.test(word)) continue
@@ -82,82 +82,80 @@ function shortened(text: string, longest: number): string {
     .replace(/[_-]+$/, '')
 }
 
-type Step = readonly [index: number, shorten: (word: string) => string]
+type ShorteningStep = readonly [index: number, shorten: (word: string) => string]
 
-/** Ways to shorten a name, tried one after the other. The first word mostly names the server, and is left whole the longest. */
-function steps(parts: readonly string[]): Step[] {
-  const lengthOf = (index: number): number => parts[index]?.length ?? 0
-  const order = [...parts.keys()].slice(1).sort((a, b) => lengthOf(b) - lengthOf(a) || b - a)
+/** Shortening steps in order. The first word usually names the server, so it is shortened last. */
+function listShorteningSteps(parts: readonly string[]): ShorteningStep[] {
+  const getLength = (index: number): number => parts[index]?.length ?? 0
+  const order = [...parts.keys()].slice(1).sort((a, b) => getLength(b) - getLength(a) || b - a)
   return [
-    ...order.map((index): Step => [index, withoutVowels]),
-    ...order.map((index): Step => [index, cut]),
-    [0, withoutVowels],
-    [0, cut],
+    ...order.map((index): ShorteningStep => [index, dropVowels]),
+    ...order.map((index): ShorteningStep => [index, truncateWord]),
+    [0, dropVowels],
+    [0, truncateWord],
   ]
 }
 
-function cut(word: string): string {
+function truncateWord(word: string): string {
   return word.slice(0, MIN_LENGTH)
 }
 
-function withoutVowels(word: string): string {
+function dropVowels(word: string): string {
   const short = word.slice(0, 1) + word.slice(1).replace(/[aeiou]/gi, '')
   return short.length < MIN_LENGTH ? word.slice(0, MIN_LENGTH) : short
 }
 
-/** Names are never fitted to less than this. */
-const SHORTEST_LIMIT = 16
+/** Minimum limit after the prefix is subtracted. */
+const MIN_NAME_LIMIT = 16
 
-/** One tool that a client is shown in another form, or not at all, and why. */
-interface Change {
+/** A tool that is renamed, rewritten or hidden for a client. */
+interface ListChange {
   readonly upstream: string
-  /** Its real name. */
+  /** Original name. */
   readonly name: string
-  /** The name that is shown, where it is another one. */
+  /** Displayed name, if different. */
   readonly shown?: string
-  /** Changes that were made, in words. */
+  /** Descriptions of the changes. */
   readonly notes: readonly string[]
-  /** Why it is not shown. */
+  /** Reason why the tool is hidden. */
   readonly unfit?: string
 }
 
-/** A list in the form that one client takes. */
-export interface Fitted {
+/** A list in the form that a client accepts. */
+export interface FittedList {
   readonly entries: readonly CatalogEntry[]
-  readonly changes: readonly Change[]
-  /** Tools in it. */
+  readonly changes: readonly ListChange[]
+  /** Number of tools. */
   readonly tools: number
 }
 
-/** Fits lists of tools to one client. What was fitted once is remembered as long as the server's own words for it. */
+/** Fits tool lists to one client. Results are cached by the server's own objects. */
 export class Fitter {
   readonly profile: ClientProfile
-  readonly #longest: number
-  readonly #limits: string
+  readonly #maxNameLength: number
+  readonly #prefixNote: string
   readonly #schemas = new WeakMap<object, FitSchema>()
   readonly #values = new WeakMap<JsonObject, JsonObject>()
 
   constructor(profile: ClientProfile, server: string) {
     this.profile = profile
     const prefix = profile.prefix.replaceAll('{server}', server)
-    this.#longest =
-      profile.longestName === undefined
-        ? Infinity
-        : Math.max(SHORTEST_LIMIT, profile.longestName - prefix.length)
-    this.#limits = prefix === '' ? '' : ` with ${prefix} before it`
+    this.#maxNameLength =
+      profile.longestName === undefined ? Infinity : Math.max(MIN_NAME_LIMIT, profile.longestName - prefix.length)
+    this.#prefixNote = prefix === '' ? '' : ` with ${prefix} before it`
   }
 
-  /** The list as the client takes it: the very same entries where there is nothing to fit. */
-  fit(entries: readonly CatalogEntry[]): Fitted {
-    if (this.profile.dialect === 'full' && this.#longest === Infinity)
+  /** Returns the fitted list; the same entries if nothing changes. */
+  fit(entries: readonly CatalogEntry[]): FittedList {
+    if (this.profile.dialect === 'full' && this.#maxNameLength === Infinity)
       return { entries, changes: [], tools: entries.length }
     const names = fitNames(
       entries.map(({ exposed }) => exposed),
-      this.#longest,
+      this.#maxNameLength,
       this.profile.characters,
     )
     const made: CatalogEntry[] = []
-    const changes: Change[] = []
+    const changes: ListChange[] = []
     for (const entry of entries) {
       const { upstream, exposed, value } = entry
       const fitted = this.#fitSchema(value)
@@ -166,23 +164,23 @@ export class Fitter {
         continue
       }
       const shown = names.get(exposed)
-      const changed = this.#valueWith(value, fitted.schema)
+      const changed = this.#replaceSchema(value, fitted.schema)
       if (shown === undefined && changed === value) {
         made.push(entry)
         continue
       }
       made.push({ ...entry, exposed: shown ?? exposed, value: changed })
-      const notes = shown === undefined ? fitted.notes : [this.#whyNamed(exposed), ...fitted.notes]
+      const notes = shown === undefined ? fitted.notes : [this.#formatNameReason(exposed), ...fitted.notes]
       changes.push({ upstream, name: exposed, ...(shown === undefined ? {} : { shown }), notes })
     }
     return { entries: made, changes, tools: made.length }
   }
 
-  #whyNamed(name: string): string {
+  #formatNameReason(name: string): string {
     const { longestName = 0 } = this.profile
-    return name.length > this.#longest
-      ? `its name has ${name.length} characters, and the client takes ${longestName}${this.#limits}`
-      : 'its name has other characters than letters, digits, "_" and "-"'
+    return name.length > this.#maxNameLength
+      ? `the name has ${name.length} characters, and the client allows ${longestName}${this.#prefixNote}`
+      : 'the name contains characters other than letters, digits, "_" and "-"'
   }
 
   #fitSchema({ inputSchema }: JsonObject): FitSchema {
@@ -194,8 +192,8 @@ export class Fitter {
     return made
   }
 
-  /** A tool with another schema; the same object each time, so that lists can be compared. */
-  #valueWith(value: JsonObject, inputSchema: JsonObject): JsonObject {
+  /** Replaces the schema; returns the same object each time so that lists can be compared. */
+  #replaceSchema(value: JsonObject, inputSchema: JsonObject): JsonObject {
     if (value.inputSchema === inputSchema) return value
     const known = this.#values.get(value)
     if (known !== undefined) return known

@@ -10,34 +10,34 @@ import {
   findUnclosed,
 } from '../../src/plugin.ts'
 import { tapAsTools } from './as-tools/tap-calls.ts'
-import type { Fitted } from './fitter.ts'
+import type { FittedList } from './fitter.ts'
 import { Fitter } from './fitter.ts'
 import type { ClientProfile } from './profiles.ts'
-import { CLIENTS, Profiles } from './profiles.ts'
+import { CLIENTS, ClientProfiles } from './profiles.ts'
 
-const MAX_TOLD = 10_000
+const MAX_LOGGED = 10_000
 
-/** Shows lists in the form that each client can read. No call knows of it: names are turned back by the core. */
+/** Adapts lists to each client. The core maps changed names back, so calls are not affected. */
 export const fit: Plugin<NonNullable<Config['fit']>> = {
   name: 'fit',
   claims: { section: 'fit', profile: ['fit'] },
-  check,
+  check: checkFit,
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, log, slot } = api
     if (options === false) return
-    const profiles = new Profiles(options.clients ?? {})
+    const profiles = new ClientProfiles(options.clients ?? {})
     const fitters = new Map<ClientProfile, Fitter>()
-    const last = new Map<string, Fitted>()
-    const asTools = tapAsTools(api, name => profiles.of(name))
-    const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_TOLD }))
+    const last = new Map<string, FittedList>()
+    const asTools = tapAsTools(api, name => profiles.getProfile(name))
+    const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_LOGGED }))
 
-    // Ahead of what chooses from a list: it is to know names and schemas as they are shown.
+    // Before plugins that select entries: they must see the displayed names and schemas.
     hooks.listing.tap(
-      { stage: 'limit', readers: ({ client }) => profiles.of(client.name).client },
+      { stage: 'limit', readers: ({ client }) => profiles.getProfile(client.name).client },
       (shown, reader) => {
         if (reader.kind !== 'tools') return undefined
-        const profile = profiles.of(reader.client.name)
+        const profile = profiles.getProfile(reader.client.name)
         let fitter = fitters.get(profile)
         if (fitter === undefined) fitters.set(profile, (fitter = new Fitter(profile, options.server)))
         const fitted = fitter.fit(shown)
@@ -48,41 +48,39 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
           if (told.has(key)) continue
           told.set(key, true)
           log.warn(
-            `tool "${name.slice(0, 200)}" of upstream "${upstream}" is not shown to ${profile.client}: ${unfit}`,
+            `tool "${name.slice(0, 200)}" of upstream "${upstream}" is hidden from ${profile.client}: ${unfit}`,
             {
-              hint: 'it can be called by its name all the same; see "gateway fit", or set fit.clients',
+              hint: 'it can still be called by its name; see "gateway fit", or set fit.clients',
             },
           )
         }
         const made = fitted.changes.length === 0 ? shown : fitted.entries
-        return asTools?.with(made, reader) ?? made
+        return asTools?.addTools(made, reader) ?? made
       },
     )
-    hooks.client.tap((known, name) => {
-      const { patience, largestResult } = profiles.of(name)
+    hooks.clientLimits.tap((known, name) => {
+      const { patience, largestResult } = profiles.getProfile(name)
       if (patience === undefined && largestResult === undefined) return undefined
       return {
         ...known,
-        ...(patience === undefined ? {} : { patienceMs: parseDuration(patience) }),
-        ...(largestResult === undefined ? {} : { largestResult }),
+        ...(patience === undefined ? {} : { timeoutMs: parseDuration(patience) }),
+        ...(largestResult === undefined ? {} : { maxResultTokens: largestResult }),
       }
     })
     hooks.status.tap(status => {
-      const counts = countsOf(status.name, last)
+      const counts = countChanges(status.name, last)
       return counts === undefined ? undefined : { ...status, fit: counts }
     })
-    hooks.control.for('fit.report').tap({ looks: true }, params => {
-      const profile = profiles.named(String(params.client ?? 'unknown'))
-      return reportOf(profile, last.get(profile.client))
+    hooks.control.for('fit.report').tap({ readOnly: true }, params => {
+      const profile = profiles.getNamedProfile(String(params.client ?? 'unknown'))
+      return createClientReport(profile, last.get(profile.client))
     })
-    hooks.control
-      .for('fit.clients')
-      .tap({ looks: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
+    hooks.control.for('fit.clients').tap({ readOnly: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
   },
 }
 
-/** Tools of one server that are shown in another form, by client; undefined for none. */
-function countsOf(upstream: string, last: ReadonlyMap<string, Fitted>): JsonObject | undefined {
+/** Counts changed tools of one upstream by client; undefined if there are none. */
+function countChanges(upstream: string, last: ReadonlyMap<string, FittedList>): JsonObject | undefined {
   const entries = [...last].flatMap(([client, { changes }]) => {
     const own = changes.filter(one => one.upstream === upstream)
     if (own.length === 0) return []
@@ -93,7 +91,7 @@ function countsOf(upstream: string, last: ReadonlyMap<string, Fitted>): JsonObje
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as JsonObject)
 }
 
-function reportOf(profile: ClientProfile, fitted: Fitted | undefined): JsonObject {
+function createClientReport(profile: ClientProfile, fitted: FittedList | undefined): JsonObject {
   const { client, longestName, mostTools, dialect } = profile
   const tools = fitted?.tools ?? 0
   return {
@@ -106,8 +104,8 @@ function reportOf(profile: ClientProfile, fitted: Fitted | undefined): JsonObjec
   }
 }
 
-/** Points at clients of the table that are not there, and at globs that mean something else. */
-function check(config: unknown, report: Report): void {
+/** Reports unknown clients and invalid globs. */
+function checkFit(config: unknown, report: Report): void {
   if (readMap({ config }, 'config').fit === false) reportUnused(config, report)
   for (const [pattern, spec] of Object.entries(readMap(config, 'fit', 'clients'))) {
     const pointer = appendPointer('/fit/clients', pattern)
@@ -115,23 +113,22 @@ function check(config: unknown, report: Report): void {
     if (like !== undefined && !CLIENTS.includes(like))
       report({
         pointer: `${pointer}/like`,
-        message: `no client of the table is called "${like}"`,
-        hint: suggestName(like, CLIENTS) ?? `it has ${CLIENTS.join(', ')}`,
+        message: `unknown client "${like}"`,
+        hint: suggestName(like, CLIENTS) ?? `known clients: ${CLIENTS.join(', ')}`,
       })
     const open = findUnclosed(pattern)
-    if (open !== undefined)
-      report({ pointer, message: `the "${open}" of this glob is not closed`, severity: 'warning', on: 'key' })
+    if (open !== undefined) report({ pointer, message: `unclosed "${open}" in glob`, severity: 'warning', on: 'key' })
   }
 }
 
-/** Points at profiles that say how lists are fitted while none is. */
+/** Reports profile settings that have no effect because `fit` is disabled. */
 function reportUnused(config: unknown, report: Report): void {
   for (const [name, profile] of Object.entries(readMap(config, 'profiles')))
     if (isObject(profile) && profile.fit !== undefined)
       report({
         pointer: `${appendPointer('/profiles', name)}/fit`,
-        message: 'nothing comes of it: "fit" is false',
-        hint: 'leave out "fit: false", or this',
+        message: 'no effect: "fit" is false',
+        hint: 'remove "fit: false" or this setting',
         severity: 'warning',
         on: 'key',
       })

@@ -1,35 +1,32 @@
 import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
 import table from './clients.json' with { type: 'json' }
 
-/** Schemas that the model behind a client takes. */
+/** JSON Schema dialect that the client's model accepts. */
 export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
 
-/** Characters that names may have. */
 export type Characters = 'word' | 'any'
 
-/** Lists that one client can read: names, schemas and kinds of things. */
+/** Limits and capabilities of one client. */
 export interface ClientProfile {
   readonly client: string
-  /** Most characters of a tool's name, with the client's own prefix; undefined for any number. */
+  /** Maximum tool name length, including the client's own prefix; undefined for no limit. */
   readonly longestName: number | undefined
-  /** Text before names; `{server}` stands for the name of the gateway. */
+  /** Prefix that the client adds to names; `{server}` is the gateway's name. */
   readonly prefix: string
   readonly dialect: Dialect
-  /** Characters of names: letters, digits, `_` and `-`, or any. */
   readonly characters: Characters
   readonly mostTools: number | undefined
-  /** How long it waits for the answer of a call; undefined where nobody knows. */
+  /** How long the client waits for a call; undefined if unknown. */
   readonly patience: string | number | undefined
-  /** Most tokens of a result that it takes whole. */
+  /** Maximum result size in tokens that the client passes on completely. */
   readonly largestResult: number | undefined
-  /** False if it shows no resources. */
+  /** False if the client shows no resources. */
   readonly resources: boolean
-  /** False if it shows no prompts. */
+  /** False if the client shows no prompts. */
   readonly prompts: boolean
 }
 
-/** A row of clients.json. */
-interface Row {
+interface ClientRow {
   readonly client: string
   readonly match: readonly string[]
   readonly longestName?: number
@@ -43,8 +40,8 @@ interface Row {
   readonly prompts?: boolean
 }
 
-/** Settings of clients in the configuration, by a glob for their names. */
-type OwnClients = Readonly<
+/** Client settings from the configuration, keyed by a name glob. */
+type ConfiguredClients = Readonly<
   Record<
     string,
     Partial<Omit<ClientProfile, 'client'>> & {
@@ -53,60 +50,62 @@ type OwnClients = Readonly<
   >
 >
 
-const ROWS: readonly Row[] = table.clients
-/** Names are remembered up to this length; a longer one is nobody's. */
+const ROWS: readonly ClientRow[] = table.clients
+/** Longer names are treated as unknown clients, so that the cache stays bounded. */
 const MAX_CLIENT_LENGTH = 200
-const REMEMBERED = 1000
-/** Words that bridges put behind the name of the client that they speak for, such as `cursor (via mcp-remote 0.1)`. */
+const MAX_CACHED = 1000
+/** Suffix that bridges append to the client name, such as `cursor (via mcp-remote 0.1)`. */
 const VIA = / \(via .*$/
 
-/** Names of the clients in the table. */
 export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
 
-const UNKNOWN = profileOf(table.unknown)
+const UNKNOWN = parseClientRow(table.unknown)
 
-/** Finds what a client can read by the name that it introduces itself with. */
-export class Profiles {
+/** Finds the profile of a client by the name in its `clientInfo`. */
+export class ClientProfiles {
   readonly all: readonly ClientProfile[]
-  readonly #rows: readonly { readonly isIt: (name: string) => boolean; readonly profile: ClientProfile }[]
-  readonly #known = new BoundedMap<string, ClientProfile>({ max: REMEMBERED })
+  readonly #rows: readonly { readonly matches: (name: string) => boolean; readonly profile: ClientProfile }[]
+  readonly #known = new BoundedMap<string, ClientProfile>({ max: MAX_CACHED })
 
-  constructor(own: OwnClients) {
+  constructor(own: ConfiguredClients) {
     const mine = Object.entries(own).map(([pattern, { like, ...values }]) => {
-      const base = like === undefined ? UNKNOWN : (named(like) ?? UNKNOWN)
-      return { isIt: compileGlobs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
+      const base = like === undefined ? UNKNOWN : (findTableProfile(like) ?? UNKNOWN)
+      return {
+        matches: compileGlobs(pattern.toLowerCase()),
+        profile: { ...base, ...values, client: pattern },
+      }
     })
     const known = ROWS.map(row => ({
-      isIt: compileGlobs([row.client, ...row.match]),
-      profile: profileOf(row),
+      matches: compileGlobs([row.client, ...row.match]),
+      profile: parseClientRow(row),
     }))
     this.#rows = [...mine, ...known]
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }
 
-  /** The profile of a client; that of unknown ones where no row is about it. */
-  of(name: string): ClientProfile {
+  /** Returns the profile for a client name; the unknown profile if no row matches. */
+  getProfile(name: string): ClientProfile {
     if (name.length > MAX_CLIENT_LENGTH) return UNKNOWN
     const known = this.#known.use(name)
     if (known !== undefined) return known
     const plain = name.replace(VIA, '').toLowerCase()
-    const found = this.#rows.find(({ isIt }) => isIt(plain))?.profile ?? UNKNOWN
+    const found = this.#rows.find(({ matches }) => matches(plain))?.profile ?? UNKNOWN
     this.#known.set(name, found)
     return found
   }
 
-  /** The profile of this row, or of the client that introduces itself so. */
-  named(client: string): ClientProfile {
-    return this.all.find(one => one.client === client) ?? this.of(client)
+  /** Returns the profile of this row, or else of the client with this name. */
+  getNamedProfile(client: string): ClientProfile {
+    return this.all.find(one => one.client === client) ?? this.getProfile(client)
   }
 }
 
-function named(client: string): ClientProfile | undefined {
+function findTableProfile(client: string): ClientProfile | undefined {
   const row = ROWS.find(one => one.client === client)
-  return row && profileOf(row)
+  return row && parseClientRow(row)
 }
 
-function profileOf({ resources = true, prompts = true, ...row }: Row): ClientProfile {
+function parseClientRow({ resources = true, prompts = true, ...row }: ClientRow): ClientProfile {
   const { client, prefix, longestName, mostTools, patience, largestResult } = row
   const dialect = row.dialect as Dialect
   const characters = row.characters as Characters

@@ -1,39 +1,39 @@
 import type { Plugin, Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer } from '../../src/plugin.ts'
 
-/** Names that carry credentials, or that HTTP and MCP own: they end at this gateway. */
-const KEPT =
+/** Headers with credentials, and headers owned by HTTP or MCP: never forwarded. */
+const RESERVED_HEADERS =
   /^(authorization|proxy-authorization|cookie|host|origin|accept|accept-encoding|content-.*|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|forwarded|x-forwarded-.*|x-api-key|mcp-.*|last-event-id)$/i
 
-/** A caller's credentials never travel upstream, whatever the configuration says. */
-function check(config: unknown, report: Report): void {
+/** Rejects headers with the caller's credentials. */
+function checkForwardHeaders(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const standing = Object.keys(readMap(upstreams, name, 'headers')).map(header => header.toLowerCase())
     readList(upstreams, name, 'forwardHeaders').forEach((header, i) => {
       if (typeof header !== 'string') return
       const pointer = `${appendPointer('/upstreams', name)}/forwardHeaders/${i}`
-      if (KEPT.test(header))
+      if (RESERVED_HEADERS.test(header))
         report({
           pointer,
-          message: `header "${header}" of a caller never goes on to a server`,
-          hint: 'set what the server needs under "headers", and forward names of your own',
+          message: `header "${header}" of a caller is never forwarded`,
+          hint: 'set required headers under "headers", and forward only custom ones',
         })
       else if (standing.includes(header.toLowerCase()))
         report({
           pointer,
-          message: `header "${header}" is set under "headers" already, which wins`,
-          hint: 'take it out of one of them',
+          message: `header "${header}" is already set under "headers", which takes precedence`,
+          hint: 'remove one of them',
         })
     })
   }
 }
 
-/** Passes the listed headers of a caller's request on to an upstream, and no others. */
+/** Forwards the configured headers of a caller's request to an upstream. */
 export const forwardHeaders: Plugin = {
   name: 'forward-headers',
   claims: { upstream: ['forwardHeaders'] },
-  check,
+  check: checkForwardHeaders,
   setup({ config, hooks }) {
     const wanted = new Map<string, readonly string[]>()
     for (const [name, spec] of Object.entries(config.upstreams)) {
@@ -53,11 +53,8 @@ export const forwardHeaders: Plugin = {
     hooks.explain.tap((steps, { call }) => {
       const names = wanted.get(call?.upstream ?? '') ?? []
       if (names.length === 0) return undefined
-      const text = `headers of the caller are passed on: ${names.join(', ')}`
-      return [
-        ...steps,
-        { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } },
-      ]
+      const text = `headers of the caller are forwarded: ${names.join(', ')}`
+      return [...steps, { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } }]
     })
   },
 }

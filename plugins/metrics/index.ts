@@ -4,86 +4,84 @@ import type {
   Config,
   Dispatch,
   Exchange,
-  Figure,
+  Metric,
   HttpReply,
   HttpRequest,
   Plugin,
 } from '../../src/plugin.ts'
 import { GatewayError, checkKnownName, readList, readMap, METHODS } from '../../src/plugin.ts'
-import type { Family } from './calls.ts'
-import { Calls, CONTENT_TYPES, exposition, formatFor } from './calls.ts'
-import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
+import type { Family } from './call-metrics.ts'
+import { CallMetrics, CONTENT_TYPES, formatExposition, negotiateFormat } from './call-metrics.ts'
+import { createGauge, collectHealthFamilies, ProcessMetrics, collectUpstreamFamilies } from './upstreams.ts'
 
-/** Bounds that OpenTelemetry gives for durations of MCP operations, in seconds. */
+/** Bucket bounds from the OpenTelemetry conventions for MCP, in seconds. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 const OTHER = 'other'
-/** Classes of errors that have a series of their own; codes are a server's to choose. */
+/** Maximum number of error types with their own series; servers choose their codes. */
 const MAX_ERRORS = 50
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
 
-interface Line {
+interface DurationSeries {
   readonly buckets: Float64Array
   count: number
   seconds: number
 }
 
 /**
- * The two histograms that OpenTelemetry names for MCP: `mcp.server.operation.duration` of requests of clients,
- * `mcp.client.operation.duration` of tries at servers. In Prometheus a dot is `_`, and the unit stands at the end.
+ * The OpenTelemetry histograms for MCP: `mcp.server.operation.duration` for client requests and
+ * `mcp.client.operation.duration` for attempts at upstreams. Prometheus names use `_` for dots and end with the unit.
  */
-class Operations {
+class OperationMetrics {
   readonly #server = new Histogram()
   readonly #client = new Histogram()
 
-  /** A request of a client is settled after so many milliseconds. */
-  settled({ method, answer }: Exchange, ms: number): void {
-    this.#server.add(method, errorTypeOf(answer), ms)
+  recordRequest({ method, answer }: Exchange, ms: number): void {
+    this.#server.recordDuration(method, getErrorType(answer), ms)
   }
 
-  /** Wraps the calls of a server: each try is measured. */
+  /** Wraps dispatch to measure each attempt. */
   wrap(next: Dispatch, clock: Clock): Dispatch {
     return call => {
       const { method } = call
       const began = clock.now()
       return next(call).then(
         answer => {
-          this.#client.add(method, errorTypeOf(answer), clock.now() - began)
+          this.#client.recordDuration(method, getErrorType(answer), clock.now() - began)
           return answer
         },
         (error: unknown) => {
           const type = error instanceof GatewayError ? error.code : OTHER_ERROR
-          this.#client.add(method, type, clock.now() - began)
+          this.#client.recordDuration(method, type, clock.now() - began)
           throw error
         },
       )
     }
   }
 
-  families(): Figure[] {
+  families(): Metric[] {
     return [
       {
         name: 'mcp_server_operation_duration_seconds',
         type: 'histogram',
-        help: 'Time that the gateway takes for a request of a client.',
+        help: 'Duration of client requests at the gateway.',
         samples: this.#server.samples(),
       },
       {
         name: 'mcp_client_operation_duration_seconds',
         type: 'histogram',
-        help: 'Time that a server takes for one try of a request.',
+        help: 'Duration of request attempts at an upstream.',
         samples: this.#client.samples(),
       },
     ]
   }
 }
 
-/** Durations by method and class of error. */
 class Histogram {
-  readonly #lines = new Map<string, Map<string, Line>>()
+  readonly #lines = new Map<string, Map<string, DurationSeries>>()
 
-  add(method: string, errorType: string, ms: number): void {
-    const line = this.#line(METHODS.has(method) ? method : OTHER, errorType)
+  recordDuration(method: string, errorType: string, ms: number): void {
+    const line = this.#getSeries(METHODS.has(method) ? method : OTHER, errorType)
     const seconds = ms / 1000
     line.count++
     line.seconds += seconds
@@ -92,9 +90,9 @@ class Histogram {
     if (bucket < BOUNDS.length) line.buckets[bucket] = (line.buckets[bucket] as number) + 1
   }
 
-  #line(method: string, errorType: string): Line {
+  #getSeries(method: string, errorType: string): DurationSeries {
     let byError = this.#lines.get(method)
-    if (byError === undefined) this.#lines.set(method, (byError = new Map<string, Line>()))
+    if (byError === undefined) this.#lines.set(method, (byError = new Map<string, DurationSeries>()))
     const type = byError.has(errorType) || byError.size < MAX_ERRORS ? errorType : OTHER_ERROR
     let line = byError.get(type)
     if (line === undefined) {
@@ -104,14 +102,18 @@ class Histogram {
     return line
   }
 
-  samples(): Figure['samples'] {
+  samples(): Metric['samples'] {
     return [...this.#lines].flatMap(([method, byError]) =>
-      [...byError].flatMap(([errorType, line]) => samplesOf(line, method, errorType)),
+      [...byError].flatMap(([errorType, line]) => formatSamples(line, method, errorType)),
     )
   }
 }
 
-function samplesOf({ buckets, count, seconds }: Line, method: string, errorType: string): Figure['samples'] {
+function formatSamples(
+  { buckets, count, seconds }: DurationSeries,
+  method: string,
+  errorType: string,
+): Metric['samples'] {
   const labels: Record<string, string> = { mcp_method_name: method }
   if (errorType !== '') labels.error_type = errorType
   let sum = 0
@@ -128,115 +130,114 @@ function samplesOf({ buckets, count, seconds }: Line, method: string, errorType:
   ]
 }
 
-/** `error.type` of an answer; empty where nothing went wrong. */
-function errorTypeOf(answer: Answer | undefined): string {
+/** Returns `error.type`; empty on success. */
+function getErrorType(answer: Answer | undefined): string {
   if (answer === undefined) return OTHER_ERROR
   if ('error' in answer) return String(answer.error.code)
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
 }
 
-/** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
-const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
+/** Client requests with their own series; other methods are counted as `other`. */
+const CLIENT_REQUESTS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
 interface MetricsState {
-  readonly calls: Calls
-  readonly operations: Operations
-  readonly asks: Map<string, number>
+  readonly calls: CallMetrics
+  readonly operations: OperationMetrics
+  readonly clientRequests: Map<string, number>
   refused: number
-  readonly process: ProcessFigures
-  /** Generations that use it. */
+  readonly process: ProcessMetrics
+  /** Number of generations that use this state. */
   owners: number
 }
 
-/** Counts what is called and what comes of it, and serves the figures for Prometheus. */
+/** Counts requests and serves metrics for Prometheus. */
 export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
   claims: { section: 'metrics' },
   check(config, report) {
     const names = Object.keys(readMap(config, 'listeners'))
     readList(config, 'metrics', 'listeners').forEach((name, i) =>
-      checkKnownName(
-        name,
-        { what: 'listener', names, severity: 'warning' },
-        `/metrics/listeners/${i}`,
-        report,
-      ),
+      checkKnownName(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
     )
   },
   setup({ options, hooks, clock, slot }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)
-    // Counters go on through reloads.
-    const kept = slot.gateway<MetricsState>(() => ({
-      calls: new Calls(bounds, tools),
-      operations: new Operations(),
-      asks: new Map(),
+    // Counters outlive reloads.
+    const state = slot.gateway<MetricsState>(() => ({
+      calls: new CallMetrics(bounds, tools),
+      operations: new OperationMetrics(),
+      clientRequests: new Map(),
       refused: 0,
-      process: new ProcessFigures(Date.now() / 1000 - process.uptime()),
+      process: new ProcessMetrics(Date.now() / 1000 - process.uptime()),
       owners: 0,
     }))
-    const { calls, operations, asks } = kept
+    const { calls, operations, clientRequests } = state
 
     hooks.ready.tap(() => {
-      calls.adopt(bounds, tools)
-      kept.owners++
-      kept.process.start()
+      calls.configure(bounds, tools)
+      state.owners++
+      state.process.start()
     })
     hooks.settled.tap(exchange => {
       const ms = clock.now() - exchange.startedAt
-      calls.add(exchange, ms)
-      operations.settled(exchange, ms)
+      calls.recordCall(exchange, ms)
+      operations.recordRequest(exchange, ms)
     })
-    // Innermost, so that each try of a call is one.
+    // Innermost, to measure each attempt separately.
     hooks.dispatch.tap({ stage: 'transform' }, next => operations.wrap(next, clock))
-    hooks.refused.tap(() => void kept.refused++)
+    hooks.refused.tap(() => void state.refused++)
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
-      const known = ASKS.includes(method) ? method : 'other'
-      asks.set(known, (asks.get(known) ?? 0) + 1)
+      const known = CLIENT_REQUESTS.includes(method) ? method : 'other'
+      clientRequests.set(known, (clientRequests.get(known) ?? 0) + 1)
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
-      return isMeant ? reply(request, () => families(request, kept)) : { status: 404 }
+      return isMeant ? replyWithMetrics(request, () => collectFamilies(request, state)) : { status: 404 }
     })
     hooks.close.tap(() => {
-      kept.owners--
-      if (kept.owners <= 0) kept.process.stop()
+      state.owners--
+      if (state.owners <= 0) state.process.stop()
     })
   },
 }
 
-function reply({ method, header }: HttpRequest, found: () => Family[]): HttpReply {
+function replyWithMetrics({ method, header }: HttpRequest, found: () => Family[]): HttpReply {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
-  const format = formatFor(header('accept'))
+  const format = negotiateFormat(header('accept'))
   const headers = { 'content-type': CONTENT_TYPES[format], 'cache-control': 'no-store' }
-  return { status: 200, headers, body: exposition(found(), format) }
+  return { status: 200, headers, body: formatExposition(found(), format) }
 }
 
-function families(
+function collectFamilies(
   { gate }: HttpRequest,
-  { calls, operations, asks, refused, process }: MetricsState,
+  { calls, operations, clientRequests, refused, process }: MetricsState,
 ): Family[] {
   const { upstreams, sessions, running } = gate.status()
   return [
     ...calls.families(),
     ...operations.families(),
-    gauge('tapgate_calls_in_flight', 'Requests that are not answered yet.', running),
-    gauge('tapgate_sessions', 'Conversations that are open.', sessions),
+    createGauge('tapgate_calls_in_flight', 'Client requests in flight.', running),
+    createGauge('tapgate_sessions', 'Open sessions.', sessions),
     {
       name: 'tapgate_asks',
       type: 'counter',
-      help: 'What servers asked of clients.',
-      samples: [...asks].map(([method, value]) => ({ suffix: '_total', labels: { method }, value })),
+      help: 'Requests of servers to clients.',
+      samples: [...clientRequests].map(([method, value]) => ({
+        suffix: '_total',
+        labels: { method },
+        value,
+      })),
     },
     {
       name: 'tapgate_refused_requests',
       type: 'counter',
-      help: 'HTTP requests whose sender was not let in.',
+      help: 'HTTP requests rejected without authentication.',
       samples: [{ suffix: '_total', value: refused }],
     },
-    ...upstreamFamilies(upstreams),
-    ...healthFamilies(gate.health()),
-    ...gate.figures(),
+    ...collectUpstreamFamilies(upstreams),
+    ...collectHealthFamilies(gate.health()),
+    ...gate.getMetrics(),
     ...process.families(),
   ]
 }

@@ -1,19 +1,19 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Health, UpstreamStatus } from '../../src/plugin.ts'
 import { isObject, LEVELS } from '../../src/plugin.ts'
-import type { Family, Sample } from './calls.ts'
+import type { Family, Sample } from './call-metrics.ts'
 
 const LAG_RESOLUTION_MS = 20
 
 const NANOSECONDS = 1e9
 
 interface KnownMetric {
-  /** Name behind `tapgate_upstream_`; the counter's is without `_total`. */
+  /** Name without the prefix `tapgate_upstream_` and, for counters, `_total`. */
   readonly name: string
   readonly type: 'counter' | 'gauge'
 }
 
-/** Those of which the name or the type does not follow from where they stand. All other figures are gauges. */
+/** Metrics with a special name or type; all others are gauges named after their path. */
 const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
   ['runtime.restarts', { name: 'restarts', type: 'counter' }],
   ['runtime.inFlight', { name: 'calls_in_flight', type: 'gauge' }],
@@ -26,8 +26,8 @@ const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
   ),
 ])
 
-/** Of the core, and said in other ways. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
+/** Reported by other metrics, or not numeric. */
+const IGNORED_KEYS: ReadonlySet<string> = new Set([
   'type',
   'problem',
   'pid',
@@ -38,20 +38,20 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'offers',
 ])
 
-/** No figures of how much. */
-const TIME = /(At|Ms)$/
+/** Times are not exported. */
+const TIME_KEY = /(At|Ms)$/
 
 const MAX_DEPTH = 3
 
-/** Figures of each upstream, with every one that a plugin adds to its status. */
-export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
+/** Collects metrics of each upstream, including all numbers that plugins add to its status. */
+export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
   const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
-  const add = (name: string, type: Family['type'], sample: Sample): void => {
+  const addSample = (name: string, type: Family['type'], sample: Sample): void => {
     const family = found.get(name) ?? { type, samples: [] }
     family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
     found.set(name, family)
   }
-  for (const status of upstreams) addOne(status, add)
+  for (const status of upstreams) addUpstream(status, addSample)
   return [...found].map(([name, { type, samples }]) => ({
     name: `tapgate_upstream_${name}`,
     type,
@@ -60,8 +60,7 @@ export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
   }))
 }
 
-/** Health of the gateway, and each finding by its code. */
-export function healthFamilies({ level, findings }: Health): Family[] {
+export function collectHealthFamilies({ level, findings }: Health): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {
     const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
@@ -72,69 +71,67 @@ export function healthFamilies({ level, findings }: Health): Family[] {
     value,
   }))
   return [
-    gauge(
+    createGauge(
       'tapgate_health_level',
-      'The worst of the findings: 0 ok, 1 info, 2 warning, 3 error.',
+      'Most severe health finding: 0 ok, 1 info, 2 warning, 3 error.',
       LEVELS.indexOf(level),
     ),
     {
       name: 'tapgate_health_findings',
       type: 'gauge',
-      help: 'What the owner should know or do, by code.',
+      help: 'Health findings by code.',
       samples,
     },
   ]
 }
 
-type Add = (name: string, type: Family['type'], sample: Sample) => void
+type AddSample = (name: string, type: Family['type'], sample: Sample) => void
 
 const HELP: Readonly<Record<string, string>> = {
-  up: 'Whether an upstream is ready to be called, or sleeps until it is.',
-  state: 'The state of an upstream: 1 for the one it is in.',
-  dropped: 'What a server sent that could not be given to anybody.',
-  restarts: 'How often a server was started again.',
+  up: 'Whether an upstream is ready or idle.',
+  state: 'Current state of an upstream (1).',
+  dropped: 'Messages of a server that could not be delivered.',
+  restarts: 'Restarts of a server.',
   instances: 'Live processes or connections.',
-  breaker_state: 'The state of a breaker: 1 for the one it is in.',
-  retries: 'Calls that were made once more.',
+  breaker_state: 'Current state of a circuit breaker (1).',
+  retries: 'Retried calls.',
 }
 
-function addOne(status: UpstreamStatus, add: Add): void {
+function addUpstream(status: UpstreamStatus, add: AddSample): void {
   const { name: upstream, state, dropped = {}, runtime, ...others } = status
   add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
   add('state', 'gauge', { labels: { upstream, state }, value: 1 })
-  for (const [kind, value] of Object.entries(dropped))
-    add('dropped', 'counter', { labels: { upstream, kind }, value })
-  if (runtime !== undefined)
-    add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
+  for (const [kind, value] of Object.entries(dropped)) add('dropped', 'counter', { labels: { upstream, kind }, value })
+  if (runtime !== undefined) add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
   for (const [key, value] of Object.entries({ runtime, ...others }))
-    if (!LEFT_OUT.has(key)) walk([key], value, upstream, add)
+    if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
 }
 
-/** Every number below becomes a figure, so does a boolean; a text under `state` becomes a label. */
-function walk(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+/** Exports each number and boolean below; text under `state` becomes a label. */
+function addValues(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
   const last = path.at(-1) ?? ''
-  if (TIME.test(last)) return
+  if (TIME_KEY.test(last)) return
   if (isObject(value) && path.length < MAX_DEPTH)
-    for (const [inner, member] of Object.entries(value)) walk([...path, inner], member, upstream, add)
+    for (const [inner, member] of Object.entries(value)) addValues([...path, inner], member, upstream, add)
   else if (last === 'state' && typeof value === 'string')
-    add(snake(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
+    add(toSnakeCase(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
   else addFigure(path, typeof value === 'boolean' ? Number(value) : value, upstream, add)
 }
 
-function addFigure(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+function addFigure(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
   if (typeof value !== 'number' || !Number.isFinite(value)) return
-  const { name, type } = KNOWN.get(path.join('.')) ?? { name: snake(path), type: 'gauge' }
+  const { name, type } = KNOWN.get(path.join('.')) ?? { name: toSnakeCase(path), type: 'gauge' }
   add(name, type, { labels: { upstream }, value })
 }
 
-/** `inFlight` as `in_flight`; whatever else may not stand in a name becomes `_`. */
-function snake(path: readonly string[]): string {
+/** Converts `inFlight` to `in_flight` and replaces invalid characters by `_`. */
+function toSnakeCase(path: readonly string[]): string {
   const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
   return words.join('_').toLowerCase().replace(/\W/g, '_')
 }
 
-/** Figures of the process, under the names that Prometheus' own dashboards expect. */
-export class ProcessFigures {
+/** Process metrics with the names that standard Prometheus dashboards use. */
+export class ProcessMetrics {
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
   readonly #startedAt: number
 
@@ -153,28 +150,27 @@ export class ProcessFigures {
     this.#lag = undefined
   }
 
-  /** The lag is that since the last time. */
+  /** Resets the event loop delay at each scrape. */
   families(): Family[] {
     const { rss, heapUsed, heapTotal } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
     const p99 = this.#lag === undefined || this.#lag.count === 0 ? 0 : this.#lag.percentile(99) / NANOSECONDS
     this.#lag?.reset()
     return [
-      counter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
-      gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
-      gauge('process_start_time_seconds', 'When the process started, since 1970.', this.#startedAt),
-      gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
-      gauge('nodejs_heap_size_total_bytes', 'Heap that was taken.', heapTotal),
-      gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last scrape.', p99),
+      createCounter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
+      createGauge('process_resident_memory_bytes', 'Resident memory of the process.', rss),
+      createGauge('process_start_time_seconds', 'Start time of the process in seconds since 1970.', this.#startedAt),
+      createGauge('nodejs_heap_size_used_bytes', 'Used heap.', heapUsed),
+      createGauge('nodejs_heap_size_total_bytes', 'Allocated heap.', heapTotal),
+      createGauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last scrape.', p99),
     ]
   }
 }
 
-/** A family of one sample. */
-export function gauge(name: string, help: string, value: number): Family {
+export function createGauge(name: string, help: string, value: number): Family {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }
 
-function counter(name: string, help: string, value: number): Family {
+function createCounter(name: string, help: string, value: number): Family {
   return { name, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

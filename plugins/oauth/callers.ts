@@ -1,44 +1,44 @@
 import { createHash } from 'node:crypto'
 import type { Config, JsonObject, Principal } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
-import type { Caller, Vault } from './types.ts'
+import type { CallerIdentity, Vault } from './types.ts'
 
-/** Issuers of callers whom nobody identified: on a pipe, and on an open path. */
+/** Issuers of unauthenticated callers: on a pipe, and without `auth`. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['', 'http'])
 
 const accounts = new WeakMap<Principal, string>()
 
-/** The account of a caller: a digest of issuer and subject, whatever its client is. Undefined for one whom nobody identified. */
-export function accountOf(principal: Principal): string | undefined {
+/** Returns the account of a caller, hashed from issuer and subject; undefined for an unauthenticated one. */
+export function getAccount(principal: Principal): string | undefined {
   if (UNIDENTIFIED.has(principal.issuer)) return undefined
   let account = accounts.get(principal)
   if (account === undefined) {
-    account = accountFor(principal)
+    account = hashAccount(principal)
     accounts.set(principal, account)
   }
   return account
 }
 
-/** The account of a caller who is known by name. */
-export function accountFor({ issuer, subject }: Caller): string {
+/** Hashes issuer and subject. */
+export function hashAccount({ issuer, subject }: CallerIdentity): string {
   return createHash('sha256').update(`${issuer}\0${subject}`).digest('base64url')
 }
 
-/** Issuer of callers with an API key, and what their names begin with. */
+/** Issuer of callers with an API key, and the prefix of their display names. */
 const KEYS_ISSUER = 'api-key'
 const KEY = 'key:'
 
-/** Name of a caller for people, which `callerNamed` takes back: `key:ci`, or `<issuer> <subject>`. */
-export function nameOf({ issuer, subject }: Caller): string {
+/** Formats a caller as `key:ci` or `<issuer> <subject>`; `parseCaller` reverses it. */
+export function formatCaller({ issuer, subject }: CallerIdentity): string {
   return issuer === KEYS_ISSUER ? `${KEY}${subject}` : `${issuer} ${subject}`
 }
 
 /**
- * The caller whom somebody names as `key:<name>`, as `<issuer> <subject>`, or by the subject alone where callers have one issuer.
- * Undefined where that does not say who it is.
+ * Parses `key:<name>`, `<issuer> <subject>`, or the subject alone if all callers have one issuer. Undefined if it is
+ * ambiguous.
  */
-export function callerNamed(text: string, auth: Config['auth']): Caller | undefined {
-  const issuers = issuersOf(auth)
+export function parseCaller(text: string, auth: Config['auth']): CallerIdentity | undefined {
+  const issuers = listIssuers(auth)
   if (text.startsWith(KEY) && issuers.includes(KEYS_ISSUER))
     return { issuer: KEYS_ISSUER, subject: text.slice(KEY.length) }
   const issuer = issuers.find(one => text.startsWith(`${one} `))
@@ -47,46 +47,45 @@ export function callerNamed(text: string, auth: Config['auth']): Caller | undefi
   return only === undefined || others.length > 0 ? undefined : { issuer: only, subject: text }
 }
 
-function issuersOf(auth: Config['auth']): string[] {
+function listIssuers(auth: Config['auth']): string[] {
   const { keys, keysFile, jwt = [], certificates = [] } = auth ?? {}
   const ofKeys = keys === undefined && keysFile === undefined ? [] : [KEYS_ISSUER]
   return [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
 }
 
-/** Callers that are remembered as waiting, over all servers. */
+/** Maximum number of waiting callers over all upstreams. */
 const MAX_WAITING = 10_000
 
-/** A caller who was told to log in. */
+/** A caller that must log in. */
 interface WaitingCaller {
   readonly upstream: string
   readonly resource: string
   readonly account: string
-  readonly caller: Caller
+  readonly caller: CallerIdentity
   /** Milliseconds since 1970. */
   readonly since: number
 }
 
-/** Counts of the callers of one server. */
+/** Callers of one upstream. */
 export interface LoginCounts {
   readonly granted: number
   readonly waiting: number
 }
 
-/** Callers that wait for a login of theirs: a login that was made since, here or in another process, ends it. */
+/** Callers that must log in. A later login, even by another process, removes them. */
 export class WaitingCallers {
-  readonly #vault: Pick<Vault, 'grantedAt' | 'callers'>
+  readonly #vault: Pick<Vault, 'getGrantTime' | 'countCallers'>
   readonly #waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
 
-  constructor(vault: Pick<Vault, 'grantedAt' | 'callers'>) {
+  constructor(vault: Pick<Vault, 'getGrantTime' | 'countCallers'>) {
     this.#vault = vault
   }
 
-  add(one: WaitingCaller): void {
-    this.#waiting.set(keyOf(one.upstream, one.account), one)
+  addWaiting(one: WaitingCaller): void {
+    this.#waiting.set(createWaitingKey(one.upstream, one.account), one)
   }
 
-  /** Those that still wait. */
-  all(): WaitingCaller[] {
+  listWaiting(): WaitingCaller[] {
     const found: WaitingCaller[] = []
     for (const [key, one] of [...this.#waiting.entries()])
       if (this.#isDone(one)) this.#waiting.delete(key)
@@ -94,36 +93,38 @@ export class WaitingCallers {
     return found
   }
 
-  /** Undefined as long as nobody has opened the vault. */
-  counts(upstream: string, resource: string): LoginCounts | undefined {
-    const counted = this.#vault.callers(resource)
+  /** Undefined while the vault is not open. */
+  countLogins(upstream: string, resource: string): LoginCounts | undefined {
+    const counted = this.#vault.countCallers(resource)
     if (counted === undefined) return undefined
-    const waiting = this.all().filter(one => one.upstream === upstream)
-    // A login that its server does not take any more is there, and of no use.
-    const useless = waiting.filter(one => this.#vault.grantedAt(one.account, resource) !== undefined)
+    const waiting = this.listWaiting().filter(one => one.upstream === upstream)
+    // A login that its server rejects exists but is useless.
+    const useless = waiting.filter(one => this.#vault.getGrantTime(one.account, resource) !== undefined)
     const accounts = new Set([...waiting.map(({ account }) => account), ...counted.lost])
     return { granted: counted.granted - useless.length, waiting: accounts.size }
   }
 
-  /** True where a caller that was told to log in has done so: what refuses it now is older than the login. */
+  /**
+   * Returns true if the caller has logged in since it was told to; a current refusal is then older than the login.
+   */
   hasLoggedIn(upstream: string, resource: string, account: string): boolean {
-    const waiting = this.#waiting.get(keyOf(upstream, account))
-    const at = this.#vault.grantedAt(account, resource)
+    const waiting = this.#waiting.get(createWaitingKey(upstream, account))
+    const at = this.#vault.getGrantTime(account, resource)
     return at !== undefined && (waiting === undefined || at > waiting.since)
   }
 
   #isDone({ account, resource, since }: WaitingCaller): boolean {
-    const at = this.#vault.grantedAt(account, resource)
+    const at = this.#vault.getGrantTime(account, resource)
     return at !== undefined && at > since
   }
 }
 
-function keyOf(upstream: string, account: string): string {
+function createWaitingKey(upstream: string, account: string): string {
   return JSON.stringify([upstream, account])
 }
 
-/** A caller that waits, as a row of `gateway logins`. */
-export function rowOfWaiting({ upstream, resource, account, since }: WaitingCaller): JsonObject {
-  const why = 'a call of this caller was refused, as there is no login'
+/** Creates a row of `gateway logins`. */
+export function createWaitingRow({ upstream, resource, account, since }: WaitingCaller): JsonObject {
+  const why = 'a call of this caller was refused without a login'
   return { upstream, account, resource, state: 'needs_auth', why, since }
 }

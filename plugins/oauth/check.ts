@@ -1,7 +1,7 @@
 import type { Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer, readText, readValue } from '../../src/plugin.ts'
 
-/** Keys that only some grants read. */
+/** Keys that only some grants use. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   assertionFile: ['workload'],
   audience: ['exchange'],
@@ -9,8 +9,8 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
   subject: ['exchange', 'id-jag'],
 }
 
-/** Looks at what belongs together: keys and grants, callers and their authentication, a token and a header. */
-export function check(config: unknown, report: Report): void {
+/** Checks combinations: keys and grants, callers and their authentication, tokens and headers. */
+export function checkOAuth(config: unknown, report: Report): void {
   checkPerson(config, report)
   const upstreams = readMap(config, 'upstreams')
   const hasListeners = Object.keys(readMap(config, 'listeners')).length > 0
@@ -20,7 +20,7 @@ export function check(config: unknown, report: Report): void {
     const pointer = appendPointer(appendPointer('/upstreams', name), 'oauth')
     checkAddress(readMap(upstreams, name), pointer, report)
     checkGrant(oauth, pointer, report)
-    // A change by a plugin is checked on its own, without the sections beside it.
+    // Changes by plugins are checked without other sections.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
     checkHeaders(
@@ -31,7 +31,7 @@ export function check(config: unknown, report: Report): void {
   }
 }
 
-/** Callers with tokens log in where their tokens are from: only then are `iss` and `sub` the same. */
+/** Callers with tokens must log in at their tokens' issuer, so that `iss` and `sub` match. */
 function checkPerson(config: unknown, report: Report): void {
   const issuer = readText(config, 'oauth', 'person', 'issuer')
   const issuers = readList(config, 'auth', 'jwt').map(one => readText(one, 'issuer'))
@@ -39,7 +39,7 @@ function checkPerson(config: unknown, report: Report): void {
     report({
       pointer: '/oauth/person/issuer',
       message: 'no caller has a token of this issuer',
-      hint: 'name one of "auth.jwt", to the letter',
+      hint: 'use an issuer of "auth.jwt", exactly',
     })
   if (issuer !== undefined || issuers.length === 0) return
   const upstreams = readMap(config, 'upstreams')
@@ -48,21 +48,21 @@ function checkPerson(config: unknown, report: Report): void {
     if (readText(oauth, 'account') !== 'caller' || (readText(oauth, 'grant') ?? 'code') !== 'code') continue
     report({
       pointer: `${appendPointer('/upstreams', name)}/oauth/account`,
-      message: 'callers with tokens get no link to log in, as nobody can say whose browser it is',
-      hint: 'add oauth.person, the identity provider that their tokens are from',
+      message: 'callers with tokens get no login link, as their browser cannot be identified',
+      hint: 'add oauth.person, the identity provider of their tokens',
       severity: 'warning',
     })
   }
 }
 
-/** A document must not choose where tokens go, and a login is made before it is read. */
+/** The login precedes reading the document, and a document must not choose where tokens are sent. */
 function checkAddress(upstream: object, pointer: string, report: Report): void {
   if (readText(upstream, 'type') !== 'openapi' || readValue(upstream, 'server') !== undefined) return
   report({
     pointer,
     on: 'key',
-    message: 'without "server" nobody knows which API its tokens are for',
-    hint: 'add "server", the URL that the paths of the document are appended to',
+    message: 'without "server" the API that its tokens are for is unknown',
+    hint: 'add "server", the base URL of the API',
   })
 }
 
@@ -73,8 +73,8 @@ function checkGrant(oauth: object, pointer: string, report: Report): void {
       report({
         pointer: `${pointer}/${key}`,
         on: 'key',
-        message: `grant "${grant}" does not read "${key}"`,
-        hint: `it belongs to ${grants.map(one => `"${one}"`).join(' and ')}`,
+        message: `grant "${grant}" does not use "${key}"`,
+        hint: `it is for ${grants.map(one => `"${one}"`).join(' and ')}`,
       })
   const needs = NEEDED[grant]
   if (needs !== undefined && readValue(oauth, needs.key) === undefined)
@@ -82,8 +82,8 @@ function checkGrant(oauth: object, pointer: string, report: Report): void {
   if (readText(oauth, 'account') === 'caller' && grant !== 'code' && !DELEGATED.includes(grant))
     report({
       pointer: `${pointer}/account`,
-      message: `grant "${grant}" is the gateway's own, and no caller's`,
-      hint: 'leave "account" out',
+      message: `grant "${grant}" is for the gateway's account only`,
+      hint: 'remove "account"',
     })
 }
 
@@ -92,30 +92,30 @@ const DELEGATED = ['exchange', 'id-jag']
 const NEEDED: Readonly<Record<string, { readonly key: string; readonly hint: string }>> = {
   'client-credentials': { key: 'client', hint: 'add client: { id, secret }, or { id, keyFile }' },
   workload: { key: 'assertionFile', hint: 'add the file with the token of this workload' },
-  exchange: { key: 'client', hint: 'add client: { id, secret } of the gateway where tokens are exchanged' },
+  exchange: { key: 'client', hint: 'add client: { id, secret } for the token exchange' },
   'id-jag': { key: 'identityProvider', hint: 'add identityProvider: { issuer, client }' },
 }
 
-/** Without an issuer the server itself says where secrets go. */
+/** Without `issuer` the upstream chooses where secrets are sent. */
 function checkIssuer(oauth: object, pointer: string, report: Report): void {
   if (readText(oauth, 'issuer') !== undefined || readText(oauth, 'client', 'issuer') !== undefined) return
   if (readText(oauth, 'grant') === 'exchange' && readValue(oauth, 'identityProvider') === undefined)
     report({
       pointer,
-      message: "callers' tokens would go to whatever authorization server this server names",
-      hint: 'add "issuer", the only one that may have them, or "identityProvider"',
+      message: "callers' tokens would be sent to any authorization server that this server names",
+      hint: 'add "issuer", the only one that may get them, or "identityProvider"',
     })
   else if (readText(oauth, 'client', 'secret') !== undefined)
     report({
       pointer: `${pointer}/client`,
       on: 'key',
-      message: 'its secret goes to whatever authorization server this server names',
-      hint: 'add "issuer", the only one that may have it',
+      message: 'the secret is sent to any authorization server that this server names',
+      hint: 'add "issuer", the only one that may get it',
       severity: 'warning',
     })
 }
 
-/** A caller whom nobody identified has no login of its own. */
+/** An unauthenticated caller cannot have its own login. */
 function checkCallers(config: unknown, oauth: object, pointer: string, report: Report): void {
   const grant = readText(oauth, 'grant') ?? 'code'
   const isExchanged = DELEGATED.includes(grant) && readValue(oauth, 'subject', 'file') === undefined
@@ -123,18 +123,18 @@ function checkCallers(config: unknown, oauth: object, pointer: string, report: R
   if (isExchanged && readValue(config, 'auth', 'jwt') === undefined && !hasPlugins(config))
     report({
       pointer,
-      message: `grant "${grant}" exchanges the caller's token, and no caller has one without "auth.jwt"`,
+      message: `grant "${grant}" exchanges the caller's token, which requires "auth.jwt"`,
       hint: 'add auth.jwt, or subject.file',
     })
   else if (readValue(config, 'auth') === undefined && !hasPlugins(config))
     report({
       pointer: `${pointer}/account`,
-      message: 'without "auth" nobody knows who a caller is',
-      hint: 'add auth, or let account be "gateway"',
+      message: 'without "auth" callers are not identified',
+      hint: 'add "auth", or set account to "gateway"',
     })
 }
 
-/** A plugin from elsewhere may authenticate callers in its own way. */
+/** External plugins may authenticate callers in their own way. */
 function hasPlugins(config: unknown): boolean {
   return Object.keys(readMap(config, 'plugins')).length > 0
 }
@@ -144,8 +144,8 @@ function checkHeaders(headers: object, pointer: string, report: Report): void {
   if (name === undefined) return
   report({
     pointer: appendPointer(pointer, name),
-    message: 'the token of "oauth" takes the place of this header',
-    hint: 'take one of them out',
+    message: 'the token of "oauth" replaces this header',
+    hint: 'remove one of them',
     severity: 'warning',
   })
 }

@@ -2,11 +2,10 @@ import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../
 import { formatDuration, gatewayError, GatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
-/** A digest is told from others by its beginning. */
+/** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
-/** Logins as people read them. */
-function loginLines(
+function formatLogins(
   { logins }: JsonObject,
   { out, table }: Pick<CommandCall, 'out' | 'table'>,
   now = Date.now(),
@@ -14,58 +13,57 @@ function loginLines(
   const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
   if (rows.length === 0) return ['no logins']
   const head = HEAD.map(text => out.paint('dim', text))
-  const lines = table([head, ...rows.map(row => cells(row, out, now))])
+  const lines = table([head, ...rows.map(row => formatCells(row, out, now))])
   const whys = rows.flatMap(({ upstream, why }) =>
-    typeof why === 'string' ? [out.paint('dim', `${textOf(upstream)}: ${toOneLine(why)}`)] : [],
+    typeof why === 'string' ? [out.paint('dim', `${formatText(upstream)}: ${toOneLine(why)}`)] : [],
   )
   return [...lines, ...whys]
 }
 
-/** `logged out of github` */
-function logoutLine({ upstream, removed, revoked }: JsonObject): string {
-  if (removed === 0) return `nobody was logged in to ${textOf(upstream)}`
-  const told = revoked === true ? ', and the authorization server knows' : ''
-  return `logged out of ${textOf(upstream)}${told}`
+function formatLogout({ upstream, removed, revoked }: JsonObject): string {
+  if (removed === 0) return `not logged in to ${formatText(upstream)}`
+  const told = revoked === true ? ', and revoked' : ''
+  return `logged out of ${formatText(upstream)}${told}`
 }
 
-function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
+function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
   const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
   return [
-    textOf(upstream),
-    typeof caller === 'string' ? textOf(caller) : textOf(account).slice(0, MAX_DIGEST),
-    out.paint(state === 'granted' ? 'green' : 'yellow', textOf(state)),
-    endText(expiresAt, renews === true, now),
+    formatText(upstream),
+    typeof caller === 'string' ? formatText(caller) : formatText(account).slice(0, MAX_DIGEST),
+    out.paint(state === 'granted' ? 'green' : 'yellow', formatText(state)),
+    formatExpiry(expiresAt, renews === true, now),
     Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
-    textOf(issuer),
+    formatText(issuer),
   ]
 }
 
-function endText(expiresAt: unknown, renews: boolean, now: number): string {
+function formatExpiry(expiresAt: unknown, renews: boolean, now: number): string {
   if (renews) return 'is renewed'
   if (typeof expiresAt !== 'number') return '-'
   return expiresAt <= now ? 'over' : `in ${formatDuration(expiresAt - now)}`
 }
 
-function textOf(value: unknown): string {
+function formatText(value: unknown): string {
   return typeof value === 'string' && value !== '' ? toOneLine(value) : '-'
 }
 
 const UPSTREAM = {
-  upstream: { required: true, description: 'The server, by its name in the configuration.' },
+  upstream: { required: true, description: 'Name of the server in the configuration.' },
 }
 
 const ACCOUNT = {
   value: '<account>',
-  summary: 'Whose login: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
+  summary: 'Account: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
 }
 
-/** Commands about logins: with the gateway that runs, or alone. */
+/** Commands for logins, with a running gateway or without. */
 export const commands: PluginCommands = {
   login: {
-    summary: 'Log in to a server that asks for OAuth, once for all who use it.',
+    summary: 'Log in to a server with OAuth, for all its users.',
     description: [
-      'Opens the browser, or prints the page where there is none. After the login the browser comes back to this machine;',
-      'where it cannot, paste the address that it ends at. With --device a code is typed in on any other machine.',
+      'Opens the browser, or prints the URL. After the login the browser returns to this machine;',
+      'if it cannot, paste its final address here. With --device, enter a code on another device.',
       'Exit codes: 0 granted, 1 refused or declined, 2 timed out.',
     ].join(' '),
     examples: [
@@ -77,48 +75,48 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: {
       account: ACCOUNT,
-      scope: { value: '<scope>', multiple: true, summary: 'Ask for this scope too; may be given again.' },
-      'no-browser': { type: 'boolean', summary: 'Only print the page.' },
-      device: { type: 'boolean', summary: 'Log in with a code, on any other machine.', exclusive: ['port'] },
-      port: { value: '<port>', summary: 'Port that the browser comes back to. Default: any.' },
-      timeout: { value: '<time>', summary: 'How long to wait, at most 10m. Default: 10m.' },
+      scope: { value: '<scope>', multiple: true, summary: 'Request this scope too; repeatable.' },
+      'no-browser': { type: 'boolean', summary: 'Only print the URL.' },
+      device: { type: 'boolean', summary: 'Log in with a code on another device.', exclusive: ['port'] },
+      port: { value: '<port>', summary: 'Port of the redirect URI. Default: any.' },
+      timeout: { value: '<time>', summary: 'Maximum time to wait, up to 10m. Default: 10m.' },
     },
     async run(call) {
       const { login } = await import('./commands/login.ts')
-      return withLogins(call, ask => login(ask, call))
+      return runWithLogins(call, ask => login(ask, call))
     },
   },
   logout: {
-    summary: 'Forget a login, and tell the authorization server where it wants to know.',
+    summary: 'Log out of a server, and revoke the tokens.',
     examples: ['gateway logout github', 'gateway logout github --account key:ci'],
     args: UPSTREAM,
     gateway: 'any',
     flags: { account: ACCOUNT },
     async run(call) {
       const { account } = call.flags
-      const gone = await withLogins(call, ask =>
-        ask('login.logout', { upstream: call.args.upstream, account }),
-      )
-      call.print(gone, () => [logoutLine(gone)])
+      const gone = await runWithLogins(call, ask => ask('login.logout', { upstream: call.args.upstream, account }))
+      call.print(gone, () => [formatLogout(gone)])
     },
   },
   logins: {
-    summary: 'List the logins: whose, where, for what, until when.',
+    summary: 'List logins with account, server, scopes and expiry.',
     examples: ['gateway logins', 'gateway logins --json'],
     gateway: 'any',
     async run(call) {
-      const listed = await withLogins(call, ask => ask('login.list'))
-      call.print(listed, () => loginLines(listed, call))
+      const listed = await runWithLogins(call, ask => ask('login.list'))
+      call.print(listed, () => formatLogins(listed, call))
     },
   },
 }
 
-/** Says where logins are configured, to somebody whose gateway has none. */
-async function withLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
+/** Explains how to enable OAuth if no upstream uses it. */
+async function runWithLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
   try {
     return await call.withGateway('unstarted', use)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
-    throw gatewayError('GW_USAGE', { what: 'no server logs in: add "oauth: {}" to one under "upstreams:"' })
+    throw gatewayError('GW_USAGE', {
+      what: 'no server uses OAuth: add "oauth: {}" to one under "upstreams:"',
+    })
   }
 }

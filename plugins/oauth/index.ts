@@ -1,20 +1,20 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import { checkOAuth } from './check.ts'
 import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
-import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
+import { hasCallerLogins, hasOAuth, isPerCaller } from './upstreams.ts'
 
-/** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
+/** Logs in to upstreams with OAuth, and adds the tokens to their requests. */
 export const oauth: Plugin<Config['oauth']> = {
   name: 'oauth',
   sharesState: true,
   claims: { section: 'oauth', upstream: ['oauth'], makesUpstreams: true },
   errors: { ...ERRORS, ...VAULT_ERRORS },
   health: HEALTH,
-  check,
+  check: checkOAuth,
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { hooks, slot, config, clock } = api
-    // Only who has such an upstream loads what logs in.
+    // Load the login code only if an upstream needs it.
     const [
       { CLIENT_NAME, OAuthService },
       { showCallers, watchLogins },
@@ -22,21 +22,21 @@ export const oauth: Plugin<Config['oauth']> = {
       { answerVerbs },
     ] = await Promise.all([
       import('./service.ts'),
-      import('./watch.ts'),
+      import('./login-watch.ts'),
       import('./flow/client-identity.ts'),
       import('./verbs.ts'),
     ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
-    service.opened(api, document)
+    service.addGeneration(api, document)
     if (document !== undefined) serveDocument(hooks, document, CLIENT_NAME)
-    hooks.configure.tap(withCallersApart)
-    hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
+    hooks.configure.tap(isolateCallers)
+    hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.createAuthorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)
     showCallers(hooks, service)
     watchLogins(hooks, service, clock)
-    hooks.close.tap(() => service.closed())
-    if (!hasLoginsOfCallers(config)) return
+    hooks.close.tap(() => service.removeGeneration())
+    if (!hasCallerLogins(config)) return
     const { ConnectState, connectCallers } = await import('./connect/connect.ts')
     connectCallers(
       api,
@@ -46,10 +46,10 @@ export const oauth: Plugin<Config['oauth']> = {
   },
 }
 
-/** Keeps sessions and answers of callers apart as well: what a server says to one login is no other caller's. */
-function withCallersApart(config: Config): Config {
+/** Isolates sessions and caches per caller, as each login may get different answers. */
+function isolateCallers(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
-    const isShared = hasOAuth(spec) && isOfCaller(spec) && spec.isolation === 'shared'
+    const isShared = hasOAuth(spec) && isPerCaller(spec) && spec.isolation === 'shared'
     return [name, isShared ? { ...spec, isolation: 'principal' as const } : spec] as const
   })
   return { ...config, upstreams: Object.fromEntries(upstreams) }

@@ -1,52 +1,51 @@
 import type { Config, JsonObject, PluginHooks } from '../../src/plugin.ts'
 import { gatewayError, isObject, readList, suggestHint } from '../../src/plugin.ts'
-import { accountFor, callerNamed, nameOf, rowOfWaiting } from './callers.ts'
+import { hashAccount, parseCaller, formatCaller, createWaitingRow } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
-import type { Caller, GrantKey, KeptGrant, LostGrant } from './types.ts'
+import type { CallerIdentity, GrantKey, StoredGrant, LostGrant } from './types.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
-import { isOfCaller } from './upstreams.ts'
-import { NOBODY } from './vault/grants.ts'
+import { isPerCaller } from './upstreams.ts'
+import { NOT_LOGGED_IN } from './vault/grants.ts'
 
-/** Rows of callers that wait, at most. */
+/** Maximum number of rows for waiting callers. */
 const MAX_ROWS = 1000
 
-/** Answers the verbs of logins: `VERBS`. */
+/** Implements the control verbs of `VERBS`. */
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
-    const login = wanted('login.begin', params, service, config)
-    return { ...(await service.logins.begin({ ...login, redirectUri: loopbackIn(params) })) }
+    const login = parseTarget('login.begin', params, service, config)
+    return { ...(await service.logins.beginLogin({ ...login, redirectUri: parseLoopbackUri(params) })) }
   })
   control.for('login.finish').tap(async ({ url }) => {
-    if (typeof url !== 'string' || !URL.canParse(url)) throw wrong('login.finish', '"url" must be an address')
-    return { ...(await service.logins.finish(url)), keptIn: service.place }
+    if (typeof url !== 'string' || !URL.canParse(url)) throw createParamsError('login.finish', '"url" must be a URL')
+    return { ...(await service.logins.finishLogin(url)), keptIn: service.vaultLocation }
   })
   control.for('login.device').tap(async params => {
-    return { ...(await service.devices.begin(wanted('login.device', params, service, config))) }
+    return { ...(await service.devices.beginLogin(parseTarget('login.device', params, service, config))) }
   })
   control.for('login.device.wait').tap(async ({ handle }) => {
-    if (typeof handle !== 'string') throw wrong('login.device.wait', '"handle" must be that of a login')
-    return { ...(await service.devices.wait(handle)), keptIn: service.place }
+    if (typeof handle !== 'string') throw createParamsError('login.device.wait', '"handle" must be a login handle')
+    return { ...(await service.devices.awaitLogin(handle)), keptIn: service.vaultLocation }
   })
-  control.for('login.list').tap({ looks: true }, async () => ({ logins: await rows(service) }))
+  control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
   control.for('login.logout').tap(async params => {
-    const { upstream, account } = await logoutWanted(params, service, config)
-    return { upstream, account, ...(await logout(service, service.flow(upstream), account)) }
+    const { upstream, account } = await parseLogoutTarget(params, service, config)
+    return { upstream, account, ...(await removeLogin(service, service.flow(upstream), account)) }
   })
 }
 
-/** Login that is meant: upstream, account and scopes. */
 interface LoginTarget {
   readonly upstream: string
   readonly account: string
-  readonly caller: Caller | undefined
+  readonly caller: CallerIdentity | undefined
   readonly scopes: readonly string[]
 }
 
-function wanted(verb: string, params: JsonObject, service: OAuthService, config: Config): LoginTarget {
+function parseTarget(verb: string, params: JsonObject, service: OAuthService, config: Config): LoginTarget {
   const { upstream, account: text } = params
-  if (typeof upstream !== 'string') throw wrong(verb, '"upstream" must be the name of one')
+  if (typeof upstream !== 'string') throw createParamsError(verb, '"upstream" must be an upstream name')
   if (config.upstreams[upstream] === undefined)
     throw gatewayError('GW_UPSTREAM_UNKNOWN', {
       upstream,
@@ -57,18 +56,20 @@ function wanted(verb: string, params: JsonObject, service: OAuthService, config:
     })
   const { spec } = service.flow(upstream)
   const scopes = readList(params, 'scopes').filter(scope => typeof scope === 'string')
-  if (text === GATEWAY_ACCOUNT || (text === undefined && !isOfCaller(spec)))
+  if (text === GATEWAY_ACCOUNT || (text === undefined && !isPerCaller(spec)))
     return { upstream, account: GATEWAY_ACCOUNT, caller: undefined, scopes }
   if (typeof text !== 'string')
-    throw wrong(verb, `each caller of "${upstream}" has a login of its own: say whose with --account`)
-  const caller = callerNamed(text, config.auth)
+    throw createParamsError(verb, `each caller of "${upstream}" has its own login: set --account`)
+  const caller = parseCaller(text, config.auth)
   if (caller === undefined)
-    throw wrong(verb, 'say "key:<name>" or "<issuer> <subject>": callers come from several issuers')
-  return { upstream, account: accountFor(caller), caller, scopes }
+    throw createParamsError(verb, 'use "key:<name>" or "<issuer> <subject>": there are several issuers')
+  return { upstream, account: hashAccount(caller), caller, scopes }
 }
 
-/** Login that is to end: also one of an account as `gateway logins --json` has it, whose caller nobody can name any more. */
-async function logoutWanted(
+/**
+ * Parses the login to remove; also accepts an account hash from `gateway logins --json`, whose caller may be unknown.
+ */
+async function parseLogoutTarget(
   params: JsonObject,
   service: OAuthService,
   config: Config,
@@ -77,106 +78,111 @@ async function logoutWanted(
   const isKept = (await service.vault.list()).some(grant => grant.account === account)
   return isKept && typeof account === 'string' && typeof upstream === 'string'
     ? { upstream, account }
-    : wanted('login.logout', params, service, config)
+    : parseTarget('login.logout', params, service, config)
 }
 
-/** The address that the browser of whoever sits here comes back to: nowhere but this machine. */
-function loopbackIn({ redirectUri }: JsonObject): string {
+/** Accepts loopback redirect URIs only. */
+function parseLoopbackUri({ redirectUri }: JsonObject): string {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null
-  if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string')
-    return redirectUri
-  throw wrong('login.begin', '"redirectUri" must be an address on 127.0.0.1')
+  if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string') return redirectUri
+  throw createParamsError('login.begin', '"redirectUri" must be a URL on 127.0.0.1')
 }
 
-/** Every login that there is, that was lost, or that is wanted. */
-async function rows(service: OAuthService): Promise<JsonObject[]> {
+/** Lists existing, lost and missing logins. */
+async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const { vault } = service
-  const [kept, lost] = [await vault.list(), await vault.lost()]
+  const [kept, lost] = [await vault.list(), await vault.listLost()]
   const found = [
-    ...kept.map(grant => rowOfGrant(grant, service)),
-    ...lost.filter(one => !kept.some(grant => isSame(grant, one))).map(one => rowOfLost(one, service)),
+    ...kept.map(grant => createGrantRow(grant, service)),
+    ...lost.filter(one => !kept.some(grant => isSameGrant(grant, one))).map(one => createLostRow(one, service)),
   ]
   const missing = [...service.flows].filter(
     ([name, { spec }]) =>
       spec.oauth.grant === 'code' &&
-      !isOfCaller(spec) &&
+      !isPerCaller(spec) &&
       !found.some(({ upstream, account }) => upstream === name && account === GATEWAY_ACCOUNT),
   )
   const wantedRows = missing.map(([upstream]) => ({
-    ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOBODY },
+    ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOT_LOGGED_IN },
   }))
   const waitingRows = service.waiting
-    .all()
+    .listWaiting()
     .filter(one => !found.some(row => row.upstream === one.upstream && row.account === one.account))
     .slice(0, MAX_ROWS)
-    .map(one => ({ ...rowOfWaiting(one), caller: nameOf(one.caller) }))
+    .map(one => ({ ...createWaitingRow(one), caller: formatCaller(one.caller) }))
   return [...found, ...wantedRows, ...waitingRows].filter(isObject)
 }
 
-function rowOfGrant(grant: KeptGrant, service: OAuthService): JsonObject {
+function createGrantRow(grant: StoredGrant, service: OAuthService): JsonObject {
   const { account, resource, issuer, expiresAt, scopesGranted: scopes, refresh } = grant
   const renews = refresh !== undefined
   const isOver = !renews && expiresAt !== undefined && expiresAt > grant.at && expiresAt <= Date.now()
   return {
-    ...{ upstream: upstreamOf(grant, service), account, resource, issuer, scopes: [...scopes], renews },
-    ...callerIn(grant),
+    ...{ upstream: findUpstreamName(grant, service), account, resource, issuer, scopes: [...scopes], renews },
+    ...createCallerFields(grant),
     state: isOver ? 'needs_auth' : 'granted',
     ...(expiresAt === undefined ? {} : { expiresAt }),
   }
 }
 
-function rowOfLost(lost: LostGrant, service: OAuthService): JsonObject {
+function createLostRow(lost: LostGrant, service: OAuthService): JsonObject {
   const { account, resource, issuer, why, at } = lost
-  const row = { upstream: upstreamOf(lost, service), account, resource, issuer, ...callerIn(lost) }
+  const row = {
+    upstream: findUpstreamName(lost, service),
+    account,
+    resource,
+    issuer,
+    ...createCallerFields(lost),
+  }
   return { ...row, state: 'needs_auth', why, lostAt: at }
 }
 
-/** Name of the caller whose login it is; nothing for a login of the gateway. */
-function callerIn({ caller }: { readonly caller?: Caller }): JsonObject {
-  return caller === undefined ? {} : { caller: nameOf(caller) }
+/** Returns the display name of a caller; nothing for the gateway's login. */
+function createCallerFields({ caller }: { readonly caller?: CallerIdentity }): JsonObject {
+  return caller === undefined ? {} : { caller: formatCaller(caller) }
 }
 
-/** The upstream whose login it is; empty where the configuration has it no more. */
-function upstreamOf(key: GrantKey, { flows }: OAuthService): string {
-  return [...flows].find(([, flow]) => flow.isFor(key))?.[0] ?? ''
+/** Returns the upstream of a login; empty if it is no longer configured. */
+function findUpstreamName(key: GrantKey, { flows }: OAuthService): string {
+  return [...flows].find(([, flow]) => flow.ownsGrant(key))?.[0] ?? ''
 }
 
-function isSame(one: GrantKey, other: GrantKey): boolean {
+function isSameGrant(one: GrantKey, other: GrantKey): boolean {
   return one.account === other.account && one.resource === other.resource && one.issuer === other.issuer
 }
 
-/** Removes the grants of an account at an upstream, and tells their authorization servers. */
-async function logout(
+/** Removes an account's grants for an upstream, and revokes them. */
+async function removeLogin(
   { vault, grants }: OAuthService,
   flow: UpstreamFlow,
   account: string,
 ): Promise<{ removed: number; revoked: boolean }> {
-  const own = (await vault.list()).filter(grant => grant.account === account && flow.isFor(grant))
+  const own = (await vault.list()).filter(grant => grant.account === account && flow.ownsGrant(grant))
   let removed = 0
   let revoked = own.length > 0
   for (const grant of own) {
     if (await vault.remove(grant, grant.generation)) removed++
-    grants.forget(account, grant.resource)
-    revoked = (await revoke(flow, grant)) && revoked
+    grants.forgetGrant(account, grant.resource)
+    revoked = (await revokeGrant(flow, grant)) && revoked
   }
   return { removed, revoked }
 }
 
-function wrong(verb: string, why: string): Error {
+function createParamsError(verb: string, why: string): Error {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
 }
 
 const REVOKE_TIMEOUT_MS = 5000
 
-/** Tells the authorization server that a grant is over (RFC 7009). True where it says that it knows; a logout needs no more than the vault. */
-async function revoke(flow: UpstreamFlow, grant: KeptGrant): Promise<boolean> {
+/** Revokes a grant (RFC 7009). Returns true if the server confirms; a logout does not depend on it. */
+async function revokeGrant(flow: UpstreamFlow, grant: StoredGrant): Promise<boolean> {
   const { client, access, refresh = access } = grant
   try {
-    const server = await flow.serverOf(grant.issuer)
+    const server = await flow.getServer(grant.issuer)
     if (server.revocation_endpoint === undefined) return false
-    const wire = await flow.wire()
+    const wire = await flow.loadWire()
     const { lib } = wire
-    const auth = await wire.authOf(client, flow.keySpec)
+    const auth = await wire.createClientAuth(client, flow.keySpec)
     const options = wire.options({ signal: AbortSignal.timeout(REVOKE_TIMEOUT_MS) })
     const response = await lib.revocationRequest(server, { client_id: client.id }, auth, refresh, options)
     await lib.processRevocationResponse(response)

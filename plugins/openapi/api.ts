@@ -1,50 +1,51 @@
 import { isIP } from 'node:net'
 import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.ts'
-import { nameOperations } from './document/parts.ts'
-import { readDocument } from './document/read.ts'
+import { nameOperations } from './document/operation-parts.ts'
+import { readDocument } from './document/read-document.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
 import type { OpenApiSpec } from './source.ts'
-import { urlOf } from './source.ts'
-import type { Tool } from './tools/tool.ts'
-import { toolOf } from './tools/tool.ts'
+import { parseDocumentUrl } from './source.ts'
+import type { OpenApiTool } from './tools/tool.ts'
+import { createTool } from './tools/tool.ts'
 
-/** Names that lead to no public address. */
+/** Domains that are not public. */
 const PRIVATE =
   /(^|\.)(localhost|local|internal|intranet|lan|corp|home|home\.arpa|localdomain|test|invalid|example|onion)$/i
 
-/** Origin of a document. */
-interface From {
-  /** Undefined where it is a file. */
+interface DocumentOrigin {
+  /** Undefined for a file. */
   readonly url: URL | undefined
-  /** The server of the configuration. */
+  /** Configured server. */
   readonly server: string | undefined
 }
 
 /**
- * The URL that paths are appended to. Credentials go there, so a document alone may only name its own origin, or from a file a
- * public server reached by https.
- * @throws Error which says to write `server`
+ * Resolves the base URL. Credentials are sent there, so a document may only name its own origin or, if it is a file,
+ * a public https server.
+ * @throws Error that asks for `server`
  */
-function serverOf(servers: unknown, { url, server }: From): URL {
+function resolveServer(servers: unknown, { url, server }: DocumentOrigin): URL {
   if (server !== undefined) return new URL(server)
-  const named = firstServer(servers, url)
-  if (named === undefined) throw new Error('it names no server; write the URL as "server"')
+  const named = parseFirstServer(servers, url)
+  if (named === undefined) throw new Error('the document declares no server; set "server"')
   if (url !== undefined && named.origin !== url.origin)
-    throw new Error(`it names a server of another origin, ${named.origin}; write the one to call as "server"`)
+    throw new Error(
+      `the document declares a server of another origin, ${named.origin}; set "server" to the URL to call`,
+    )
   if (url === undefined && !isPublic(named))
-    throw new Error(`it names ${named.origin}, which is not public by https; write the URL as "server"`)
+    throw new Error(`the document declares ${named.origin}, which is not a public https server; set "server"`)
   return named
 }
 
-/** Base path of servers of one operation; undefined where they are another origin's, whom nobody has allowed. */
-function ownPath(servers: unknown, base: URL, { url, server }: From): string | undefined {
-  // The owner has said where all of it is.
+/** Resolves an operation's base path; undefined if its server has another origin. */
+function resolveBasePath(servers: unknown, base: URL, { url, server }: DocumentOrigin): string | undefined {
+  // A configured server applies to all operations.
   if (server !== undefined || servers === undefined) return base.pathname
-  const named = firstServer(servers, url ?? base)
+  const named = parseFirstServer(servers, url ?? base)
   return named?.origin === base.origin ? named.pathname : undefined
 }
 
-function firstServer(servers: unknown, relativeTo: URL | undefined): URL | undefined {
+function parseFirstServer(servers: unknown, relativeTo: URL | undefined): URL | undefined {
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
   const template = readText(first, 'url') ?? (relativeTo === undefined ? undefined : '/')
   if (template === undefined) return undefined
@@ -59,62 +60,56 @@ function firstServer(servers: unknown, relativeTo: URL | undefined): URL | undef
 
 function isPublic({ protocol, hostname }: URL): boolean {
   const name = hostname.replace(/\.$/, '')
-  return (
-    protocol === 'https:' &&
-    name.includes('.') &&
-    isIP(name) === 0 &&
-    !name.startsWith('[') &&
-    !PRIVATE.test(name)
-  )
+  return protocol === 'https:' && name.includes('.') && isIP(name) === 0 && !name.startsWith('[') && !PRIVATE.test(name)
 }
 
-/** An API that is ready to be called. */
+/** A parsed API. */
 export interface Api {
   readonly document: ApiDocument
   readonly server: URL
-  readonly tools: ReadonlyMap<string, Tool>
+  readonly tools: ReadonlyMap<string, OpenApiTool>
   readonly list: Payload
-  /** Operations that are no tools, though they were meant to be. */
-  readonly leftOut: readonly string[]
+  /** Operations that cannot be tools, with the reason. */
+  readonly skipped: readonly string[]
   readonly instructions: string | undefined
 }
 
-/** Names of 64 letters are what all clients take, the prefix included. */
+/** Maximum tool name length that all clients accept, including the prefix. */
 const MAX_NAME = 64
 const MIN_NAME = 16
-/** Time after which others have a turn. */
-const TURN_MS = 10
+/** Yield to the event loop after this time. */
+const YIELD_AFTER_MS = 10
 const MAX_INSTRUCTIONS = 1000
 
-/** Makes tools of a document's operations. @throws Error that says why it cannot be used */
-export async function apiOf(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
+/** Creates tools from a document. @throws Error with the reason why the document is unusable */
+export async function createApi(spec: OpenApiSpec, name: string, data: unknown): Promise<Api> {
   const document = readDocument(data)
-  const server = serverOf(document.servers, { url: urlOf(spec), server: spec.server })
+  const server = resolveServer(document.servers, { url: parseDocumentUrl(spec), server: spec.server })
   const prefix = spec.prefix ?? `${name}__`
   const names = nameOperations(document.operations, Math.max(MIN_NAME, MAX_NAME - prefix.length))
-  const isWanted = filterOf(spec)
-  const tools = new Map<string, Tool>()
-  const leftOut = [...document.leftOut]
+  const isWanted = compileFilter(spec)
+  const tools = new Map<string, OpenApiTool>()
+  const skipped = [...document.skipped]
   let since = performance.now()
   for (const [operation, tool] of names) {
     if (!isWanted(operation, tool)) continue
-    if (performance.now() - since > TURN_MS) {
+    if (performance.now() - since > YIELD_AFTER_MS) {
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
     const why = addTool(tools, { operation, name: tool, spec, document, server })
-    if (why !== undefined) leftOut.push(`${operation.method} ${operation.path}: ${why}`)
+    if (why !== undefined) skipped.push(`${operation.method} ${operation.path}: ${why}`)
   }
-  const listed = [...tools.values()].map(tool => tool.listed)
+  const listed = [...tools.values()].map(tool => tool.definition)
   const list = { resultType: 'complete', tools: listed, ttlMs: 300_000, cacheScope: 'public' }
   return {
-    ...{ document, server, tools, leftOut },
+    ...{ document, server, tools, skipped },
     list: Payload.of(list, 'modern'),
-    instructions: instructionsOf(document),
+    instructions: formatInstructions(document),
   }
 }
 
-interface Adding {
+interface ToolAddition {
   readonly operation: Operation
   readonly name: string
   readonly spec: OpenApiSpec
@@ -122,24 +117,24 @@ interface Adding {
   readonly server: URL
 }
 
-/** Adds a tool, or says why there is none. */
+/** Adds a tool, or returns the reason why it cannot be added. */
 function addTool(
-  tools: Map<string, Tool>,
-  { operation, name, spec, document, server }: Adding,
+  tools: Map<string, OpenApiTool>,
+  { operation, name, spec, document, server }: ToolAddition,
 ): string | undefined {
-  const from = { url: urlOf(spec), server: spec.server }
-  const basePath = ownPath(operation.servers, server, from)
-  if (basePath === undefined) return 'it is on another server; write the one of all as "server"'
-  if (tools.has(name)) return 'another one has its name'
+  const from = { url: parseDocumentUrl(spec), server: spec.server }
+  const basePath = resolveBasePath(operation.servers, server, from)
+  if (basePath === undefined) return 'it has a different server; set "server" for all operations'
+  if (tools.has(name)) return 'duplicate tool name'
   try {
-    tools.set(name, toolOf(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
+    tools.set(name, createTool(operation, document, { name, basePath, hasOutput: spec.outputSchemas }))
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
 }
 
-function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name: string) => boolean {
+function compileFilter({ operations = {} }: OpenApiSpec): (operation: Operation, name: string) => boolean {
   const { allow, deny = [], tags } = operations
   const isAllowed = allow === undefined ? () => true : compileGlobs(allow)
   const isDenied = compileGlobs(deny)
@@ -150,7 +145,7 @@ function filterOf({ operations = {} }: OpenApiSpec): (operation: Operation, name
   }
 }
 
-function instructionsOf({ title, description }: ApiDocument): string | undefined {
+function formatInstructions({ title, description }: ApiDocument): string | undefined {
   if (description === undefined) return undefined
   return `${title}: ${sanitizeText(description)}`.slice(0, MAX_INSTRUCTIONS)
 }

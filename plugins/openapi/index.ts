@@ -2,12 +2,12 @@ import type { Plugin, Report } from '../../src/plugin.ts'
 import { readMap, appendPointer, readText } from '../../src/plugin.ts'
 import { ERRORS, isOpenApi } from './source.ts'
 
-/** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */
+/** Upstreams of type `openapi`: HTTP APIs whose operations are tools. */
 export const openApi: Plugin<undefined> = {
   name: 'openapi',
   claims: { upstream: ['document'], makesUpstreams: true },
   errors: ERRORS,
-  check,
+  check: checkOpenApi,
   reads: config =>
     Object.values(readMap(config, 'upstreams'))
       .map(spec => spec as { type?: unknown; document?: unknown })
@@ -24,8 +24,8 @@ export const openApi: Plugin<undefined> = {
   },
 }
 
-/** Documents that could not be read, whatever is there, and headers that would name who calls twice. */
-function check(config: unknown, report: Report): void {
+/** Reports document URLs with an unsupported scheme. */
+function checkOpenApi(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const spec = readMap(upstreams, name)
@@ -36,8 +36,8 @@ function check(config: unknown, report: Report): void {
     if (scheme !== undefined && !/^https?:/i.test(scheme))
       report({
         pointer: `${at}/document`,
-        message: `"${scheme}" is not read`,
-        hint: 'give the path of a file, or an http or https URL',
+        message: `unsupported scheme "${scheme}"`,
+        hint: 'use a file path, or an http or https URL',
       })
   }
 }

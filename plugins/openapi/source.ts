@@ -4,11 +4,10 @@ import { resolve } from 'node:path'
 import type { PluginApi, UpstreamConfig } from '../../src/plugin.ts'
 import { defineErrors, parseDuration, parseSize, RPC } from '../../src/plugin.ts'
 
-/** Errors of APIs that are described by a document. */
 export const ERRORS = {
   GW_OPENAPI_DOCUMENT: {
-    text: 'the OpenAPI document {document} cannot be used: {why}',
-    hint: 'Look at "document" and "server" of this upstream; gateway restart reads the document again.',
+    text: 'OpenAPI document {document} is unusable: {why}',
+    hint: 'Check "document" and "server" of this upstream; "gateway restart" loads the document again.',
     exit: 4,
     rpc: RPC.internal,
   },
@@ -16,71 +15,66 @@ export const ERRORS = {
 
 export const openApiError = defineErrors(ERRORS)
 
-/** YAML takes long to read, and all else waits meanwhile. */
+/** Parsing YAML is slow and blocks the event loop. */
 const MAX_YAML = 4 * 1024 * 1024
 
-/** Means of reading a document. */
-export type Reading = Pick<PluginApi, 'fetch' | 'parseYaml' | 'directory'>
+export type SourceDeps = Pick<PluginApi, 'fetch' | 'parseYaml' | 'directory'>
 
-/** URL of a document; undefined where it is a file. */
-export function urlOf({ document }: Pick<OpenApiSpec, 'document'>): URL | undefined {
+/** Undefined for a file. */
+export function parseDocumentUrl({ document }: Pick<OpenApiSpec, 'document'>): URL | undefined {
   return /^https?:\/\//i.test(document) ? (URL.parse(document) ?? undefined) : undefined
 }
 
-/** A document as plain data. @throws Error that says why there is none */
-export async function readSource(spec: OpenApiSpec, reading: Reading): Promise<unknown> {
-  const url = urlOf(spec)
-  const text = url === undefined ? await readFileOf(spec, reading) : await fetchText(url, spec, reading)
+/** Reads a document as plain data. @throws Error with the reason */
+export async function readSource(spec: OpenApiSpec, reading: SourceDeps): Promise<unknown> {
+  const url = parseDocumentUrl(spec)
+  const text = url === undefined ? await readDocumentFile(spec, reading) : await fetchDocument(url, spec, reading)
   if (/^\s*\{/.test(text.slice(0, 1000))) return JSON.parse(text) as unknown
-  if (text.length > MAX_YAML) throw new Error(`as YAML it may have ${MAX_YAML} characters; make it JSON`)
+  if (text.length > MAX_YAML)
+    throw new Error(`YAML documents are limited to ${MAX_YAML} characters; convert it to JSON`)
   return reading.parseYaml(text)
 }
 
-async function readFileOf(spec: OpenApiSpec, { directory }: Reading): Promise<string> {
-  // A FIFO would keep us waiting for a writer.
-  const handle = await open(
-    resolve(directory, spec.document),
-    constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
-  )
+async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): Promise<string> {
+  // Opening a FIFO would block until there is a writer.
+  const handle = await open(resolve(directory, spec.document), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const found = await handle.stat()
     const limit = parseSize(spec.maxDocument)
-    if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > limit) throw tooLarge(limit)
+    if (!found.isFile()) throw new Error('not a file')
+    if (found.size > limit) throw createTooLargeError(limit)
     const text = await handle.readFile('utf8')
-    if (text.length > limit) throw tooLarge(limit)
-    return withoutMark(text)
+    if (text.length > limit) throw createTooLargeError(limit)
+    return stripByteOrderMark(text)
   } finally {
     await handle.close()
   }
 }
 
-async function fetchText(url: URL, spec: OpenApiSpec, { fetch }: Reading): Promise<string> {
+async function fetchDocument(url: URL, spec: OpenApiSpec, { fetch }: SourceDeps): Promise<string> {
   const maxBytes = parseSize(spec.maxDocument)
-  const reply = await fetch(url, { namedBy: url, maxBytes, withinMs: parseDuration(spec.startupTimeout) })
+  const reply = await fetch(url, { namedBy: url, maxBytes, timeoutMs: parseDuration(spec.startupTimeout) })
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
-  return withoutMark(await reply.text())
+  return stripByteOrderMark(await reply.text())
 }
 
-function tooLarge(limit: number): Error {
-  return new Error(`it is larger than ${limit} bytes; "maxDocument" allows more`)
+function createTooLargeError(limit: number): Error {
+  return new Error(`larger than ${limit} bytes; increase "maxDocument"`)
 }
 
-function withoutMark(text: string): string {
+function stripByteOrderMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
 
-/** Text that is another one when the file is; undefined where it is no file, or not there. */
-export function stampOf(spec: OpenApiSpec, directory: string): string | undefined {
-  if (urlOf(spec) !== undefined) return undefined
+/** Returns a text that changes with the file; undefined if the document is no file or is missing. */
+export function readFileStamp(spec: OpenApiSpec, directory: string): string | undefined {
+  if (parseDocumentUrl(spec) !== undefined) return undefined
   const found = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
   return found === undefined ? undefined : `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/** Configuration of one API. */
 export type OpenApiSpec = Extract<UpstreamConfig, { readonly type: 'openapi' }>
 
-/** True for upstreams that are an API. */
 export function isOpenApi(spec: UpstreamConfig): spec is OpenApiSpec {
   return spec.type === 'openapi'
 }

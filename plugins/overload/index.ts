@@ -1,62 +1,64 @@
 import { totalmem } from 'node:os'
 import v8 from 'node:v8'
-import type { Clock, Config, Figure, HealthFinding, Load, Log, Plugin, Refusal } from '../../src/plugin.ts'
+import type { Clock, Config, Metric, HealthFinding, Load, Log, Plugin, Refusal } from '../../src/plugin.ts'
 import { collectGarbage, defineFindings, gatewayError, parseDuration, RPC } from '../../src/plugin.ts'
 
 const MIB = 1024 * 1024
 
-/** V8 from 13 on has a young generation of up to 192 MiB beside what `--max-old-space-size` says, older ones of 48 MiB. */
-const YOUNG = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
+/**
+ * Maximum size of V8's young generation, which is not part of `--max-old-space-size`: 192 MiB since V8 13, before 48
+ * MiB.
+ */
+const YOUNG_GENERATION_BYTES = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
 
-/** Room for the requests under way when the last one was let in; a collection near the end takes seconds. */
-const RESERVE = 24 * MIB
+/** Memory for requests in flight when the limit is reached; collecting near the limit takes seconds. */
+const RESERVE_BYTES = 24 * MIB
 
-/** Time between two looks. */
-const EVERY_MS = 250
+const CHECK_INTERVAL_MS = 250
 
-/** Looks in a row that must be late: one is a moment, or a machine that slept. */
-const LATE_CHECKS = 3
+/** A single late check may be a short stall or a suspended machine. */
+const MIN_LATE_CHECKS = 3
 
-/** Garbage is collected for the sake of a look at most this often. */
+/** Minimum interval between forced garbage collections. */
 const COLLECT_MS = 5000
 
-/** From where on connections end with their answer, and from where on nothing new is taken. */
-interface Limits {
+/** Thresholds for closing connections after their answer and for rejecting new requests. */
+interface OverloadLimits {
   readonly keepAlive: number
   readonly refuse: number
   readonly lagMs: number
 }
 
-export type Level = 'quiet' | 'close' | 'refuse'
+export type OverloadLevel = 'quiet' | 'close' | 'refuse'
 
-interface WatchOptions {
+interface MonitorDeps {
   readonly clock: Clock
   readonly log: Log
   readonly measure: Measure
 }
 
-/** Looks at heap, memory and the lag of the event loop now and then. */
-export class Watch {
-  level: Level = 'quiet'
-  /** At the last look, as parts of one. */
+/** Measures heap, memory and event loop lag periodically. */
+export class OverloadMonitor {
+  level: OverloadLevel = 'quiet'
+  /** Values of the last check, as fractions. */
   heap = 0
   memory = 0
   lagMs = 0
   refused = 0
-  readonly #options: WatchOptions
-  #limits: Limits = { keepAlive: 1, refuse: 1, lagMs: 0 }
+  readonly #options: MonitorDeps
+  #limits: OverloadLimits = { keepAlive: 1, refuse: 1, lagMs: 0 }
   #starts = 0
   #late = 0
   #due = 0
   #collectedAt = -COLLECT_MS
   #stopTimer: (() => void) | undefined
 
-  constructor(options: WatchOptions) {
+  constructor(options: MonitorDeps) {
     this.#options = options
   }
 
-  /** Each generation starts it, and stops it when it ends; the newest limits hold. */
-  start(limits: Limits): void {
+  /** Each generation starts and stops it; the latest limits apply. */
+  start(limits: OverloadLimits): void {
     this.#limits = limits
     this.#starts++
     if (this.#stopTimer !== undefined) return
@@ -73,14 +75,14 @@ export class Watch {
 
   #arm(): void {
     const { clock } = this.#options
-    this.#due = clock.now() + EVERY_MS
-    this.#stopTimer = clock.after(EVERY_MS, () => {
-      this.#look()
+    this.#due = clock.now() + CHECK_INTERVAL_MS
+    this.#stopTimer = clock.after(CHECK_INTERVAL_MS, () => {
+      this.#check()
       this.#arm()
     })
   }
 
-  #look(): void {
+  #check(): void {
     const { clock, measure } = this.#options
     const { refuse, lagMs } = this.#limits
     const now = clock.now()
@@ -92,54 +94,59 @@ export class Watch {
       this.#collectedAt = now
       if (measure.collect()) this.heap = measure.heap()
     }
-    this.#become(this.#levelNow())
+    this.#setLevel(this.#computeLevel())
   }
 
-  #levelNow(): Level {
+  #computeLevel(): OverloadLevel {
     const { keepAlive, refuse } = this.#limits
     const fullest = Math.max(this.heap, this.memory)
-    if (fullest >= refuse || this.#late >= LATE_CHECKS) return 'refuse'
+    if (fullest >= refuse || this.#late >= MIN_LATE_CHECKS) return 'refuse'
     return fullest >= keepAlive ? 'close' : 'quiet'
   }
 
-  #become(level: Level): void {
+  #setLevel(level: OverloadLevel): void {
     const before = this.level
     this.level = level
     if (level === before) return
     const { log } = this.#options
     const { heap, memory, refused } = this
-    const figures = { heap: percent(heap), memory: percent(memory), lateLooks: this.#late, refused }
-    if (level === 'refuse') log.warn('overloaded: new requests are refused for a while', figures)
-    else if (before === 'refuse') log.info('requests are taken again', figures)
+    const figures = {
+      heap: formatPercent(heap),
+      memory: formatPercent(memory),
+      lateLooks: this.#late,
+      refused,
+    }
+    if (level === 'refuse') log.warn('overloaded: rejecting new requests', figures)
+    else if (before === 'refuse') log.info('no longer overloaded: accepting requests', figures)
   }
 }
 
-function percent(part: number): string {
+function formatPercent(part: number): string {
   return `${Math.round(part * 100)} %`
 }
 
-/** Measures how full the process is, in parts of one. */
+/** Measures usage as fractions. */
 interface Measure {
   heap(): number
   memory(): number
-  /** Frees what nothing refers to; false where that is not possible. */
+  /** Collects garbage; false if that is not possible. */
   collect(): boolean
 }
 
-/** Measures of this process. The end of the old generation is what ends a process, and V8 tells only of old and young together. */
-function measure(): Measure {
-  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG - RESERVE
+/** Measures this process. Only the old generation runs out of memory, but V8's limit includes the young one. */
+function createMeasure(): Measure {
+  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG_GENERATION_BYTES - RESERVE_BYTES
   const there = process.constrainedMemory()
   const memoryLimit = there > 0 ? Math.min(there, totalmem()) : totalmem()
   return {
-    heap: () => oldBytes() / heapLimit,
+    heap: () => countOldBytes() / heapLimit,
     memory: () => process.memoryUsage.rss() / memoryLimit,
-    // V8 collects as it allocates: a process that refuses all work allocates nothing, and would stay full of garbage.
+    // V8 collects only when it allocates: a process that rejects all work would never free its garbage.
     collect: collectGarbage,
   }
 }
 
-function oldBytes(): number {
+function countOldBytes(): number {
   let bytes = 0
   for (const { space_name: name, space_used_size: used } of v8.getHeapSpaceStatistics())
     if (name !== 'new_space') bytes += used
@@ -149,19 +156,19 @@ function oldBytes(): number {
 const HEALTH = {
   overloaded: {
     level: 'error',
-    text: 'the process has too much to do and refuses requests: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
+    text: 'overloaded, rejecting requests: {why}',
+    fix: 'Increase memory, or run several replicas: docs/deploy.md',
   },
   'nearly-overloaded': {
     level: 'warning',
-    text: 'the process has nearly too much to do: {why}',
-    fix: 'Give it more memory, or run several replicas: docs/deploy.md',
+    text: 'nearly overloaded: {why}',
+    fix: 'Increase memory, or run several replicas: docs/deploy.md',
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const createFinding = defineFindings(HEALTH)
 
-/** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
+/** Rejects new requests while the process runs out of memory or its event loop lags. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {
   name: 'overload',
   claims: { section: 'overload' },
@@ -170,27 +177,27 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
     const { keepAlive, refuse } = options
     const figuresPath = config.metrics?.path
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
-    // The watch, with its counts, goes on through reloads.
-    const watch = slot.gateway(() => new Watch({ clock, log, measure: measure() }))
-    const refusal = busy()
+    // The monitor and its counts outlive reloads.
+    const watch = slot.gateway(() => new OverloadMonitor({ clock, log, measure: createMeasure() }))
+    const refusal = createRefusal()
 
     hooks.ready.tap(() => watch.start(limits))
     hooks.admit.tap((_listener, path) => {
       if (watch.level === 'quiet') return undefined
-      // Figures are wanted most while there is too much to do.
+      // Metrics must stay readable during overload.
       if (path !== undefined && path === figuresPath) return 'close'
       if (watch.level === 'close') return 'close'
       watch.refused++
       return refusal
     })
-    hooks.load.tap(load => ({ ...load, ...loadOf(watch) }))
-    hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, overloaded(watch)]))
-    hooks.figures.tap(figures => [...figures, ...figuresOf(watch)])
+    hooks.load.tap(load => ({ ...load, ...getLoad(watch) }))
+    hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)]))
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(watch)])
     hooks.close.tap(() => watch.stop())
   },
 }
 
-function busy(): Refusal {
+function createRefusal(): Refusal {
   const { message } = gatewayError('GW_OVERLOADED')
   return {
     status: 503,
@@ -199,30 +206,30 @@ function busy(): Refusal {
   }
 }
 
-function overloaded({ level, heap, memory, lagMs }: Watch): HealthFinding {
-  const percent = (part: number): string => `${Math.round(part * 100)} %`
-  const why = `heap ${percent(heap)}, memory ${percent(memory)}, ${Math.round(lagMs)} ms behind`
-  return found(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
+function createOverloadFinding({ level, heap, memory, lagMs }: OverloadMonitor): HealthFinding {
+  const formatPercent = (part: number): string => `${Math.round(part * 100)} %`
+  const why = `heap ${formatPercent(heap)}, memory ${formatPercent(memory)}, ${Math.round(lagMs)} ms behind`
+  return createFinding(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
 }
 
-function loadOf({ level, heap, memory, lagMs, refused }: Watch): Omit<Load, 'held' | 'rss'> {
+function getLoad({ level, heap, memory, lagMs, refused }: OverloadMonitor): Omit<Load, 'held' | 'rss'> {
   return { shedding: level === 'quiet' ? 'none' : level, heap, memory, lagMs, refused }
 }
 
-function figuresOf({ heap, memory, lagMs, refused }: Watch): Figure[] {
+function collectFigures({ heap, memory, lagMs, refused }: OverloadMonitor): Metric[] {
   return [
-    gauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
-    gauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
-    gauge('tapgate_loop_lag_seconds', 'How late the event loop was at the last look.', lagMs / 1000),
+    createGauge('tapgate_heap_ratio', 'Used fraction of the heap limit.', heap),
+    createGauge('tapgate_memory_ratio', 'Used fraction of the available memory.', memory),
+    createGauge('tapgate_loop_lag_seconds', 'Event loop delay at the last check.', lagMs / 1000),
     {
       name: 'tapgate_overload_refused',
       type: 'counter',
-      help: 'Requests that were refused because of overload.',
+      help: 'Requests rejected because of overload.',
       samples: [{ suffix: '_total', value: refused }],
     },
   ]
 }
 
-function gauge(name: string, help: string, value: number): Figure {
+function createGauge(name: string, help: string, value: number): Metric {
   return { name, type: 'gauge', help, samples: [{ value }] }
 }

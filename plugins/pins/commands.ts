@@ -1,101 +1,99 @@
 import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
 import { toOneLine } from '../../src/plugin.ts'
-import type { Change } from './compare.ts'
-import type { Current, Described } from './current.ts'
+import type { PinChange } from './compare.ts'
+import type { CurrentPins, DescribedUpstream } from './current-pins.ts'
 import type { UpstreamPins } from './lock-file.ts'
 
-/** Exit code where something is not as it was accepted. */
+/** Exit code for definitions that differ from the lock. */
 const DRIFTED = 1
 
 export const commands: PluginCommands = {
   lock: {
-    summary: 'Write what servers say of themselves into gateway.lock, for review.',
+    summary: 'Record definitions of servers in gateway.lock, for review.',
     description:
-      'Takes in what is new. What has changed stays as it was accepted: see "lock diff" and "lock accept". Exit codes: 0 all is as the file says, 1 something has changed or cannot be asked, 3 the file cannot be used.',
+      'Adds new definitions. Changed ones stay as accepted: see "lock diff" and "lock accept". Exit codes: 0 no differences, 1 differences or a server is unavailable, 3 the file is unusable.',
     examples: ['gateway lock', 'gateway lock files', 'gateway lock --check', 'gateway lock --prune'],
     gateway: 'any',
-    args: { upstream: { description: 'Of this one only.' } },
+    args: { upstream: { description: 'Only this server.' } },
     flags: {
       check: {
         type: 'boolean',
         exclusive: ['prune'],
-        summary: 'Write nothing; exit with 1 where anything is new, changed, or cannot be asked. For CI.',
+        summary: 'Write nothing; exit with 1 if anything is new, changed or unavailable. For CI.',
       },
       prune: {
         type: 'boolean',
-        summary: 'Drop what servers have no longer, and servers that are no longer there.',
+        summary: 'Drop definitions and servers that no longer exist.',
       },
     },
     async run(call) {
-      const found = await load(call, call.args.upstream)
-      return call.flags.check === true ? checked(call, found) : written(call, found)
+      const found = await loadPins(call, call.args.upstream)
+      return call.flags.check === true ? checkPins(call, found) : writePins(call, found)
     },
   },
   'lock diff': {
-    summary: 'Say in words what is not as gateway.lock has it.',
-    description:
-      'Characters that nobody sees are shown as \\u…. Remarks are advice: nothing is decided by them.',
+    summary: 'Show differences from gateway.lock.',
+    description: 'Invisible characters are shown as \\u…. Notes are hints for the reviewer only.',
     examples: ['gateway lock diff', 'gateway lock diff files --json'],
     gateway: 'any',
-    args: { upstream: { description: 'Of this one only.' } },
+    args: { upstream: { description: 'Only this server.' } },
     async run(call) {
-      const found = await load(call, call.args.upstream)
-      const { changesBetween, digestOf } = await import('./compare.ts')
+      const found = await loadPins(call, call.args.upstream)
+      const { comparePins, hashPins } = await import('./compare.ts')
       const rows = found.described.map(({ upstream, pins, problem }) => ({
         upstream,
         ...(problem === undefined ? {} : { problem }),
         ...(pins === undefined
           ? {}
-          : { hash: digestOf(pins), changes: changesBetween(found.accepted?.get(upstream), pins) }),
+          : { hash: hashPins(pins), changes: comparePins(found.accepted?.get(upstream), pins) }),
       }))
-      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => diffLines(row, call)))
+      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => formatDiff(row, call)))
     },
   },
   'lock accept': {
-    summary: 'Take all that one server says of itself now into gateway.lock.',
-    description: 'Refuses where that is not what was read: the hash is the one that "lock diff" says.',
+    summary: 'Accept the current definitions of one server into gateway.lock.',
+    description: 'Fails if the definitions have changed since the review: the hash is the one from "lock diff".',
     examples: ['gateway lock accept files --expect v1:4be1…'],
     gateway: 'any',
     args: { upstream: { required: true, description: 'The server.' } },
     flags: {
-      expect: { required: true, value: '<hash>', summary: 'The hash that "gateway lock diff" said.' },
+      expect: { required: true, value: '<hash>', summary: 'The hash from "gateway lock diff".' },
     },
-    run: call => accept(call, call.args.upstream ?? '', String(call.flags.expect)),
+    run: call => acceptPins(call, call.args.upstream ?? '', String(call.flags.expect)),
   },
 }
 
-async function load(call: CommandCall, only?: string): Promise<Current> {
-  const { current } = await import('./current.ts')
-  return current(call, only)
+async function loadPins(call: CommandCall, only?: string): Promise<CurrentPins> {
+  const { readCurrentPins } = await import('./current-pins.ts')
+  return readCurrentPins(call, only)
 }
 
-/** Says what differs, for CI. What is gone offends nobody. */
-async function checked(call: CommandCall, { file, accepted, described }: Current): Promise<number> {
-  const { changesBetween } = await import('./compare.ts')
+/** Checks for differences, for CI. Removed definitions are ignored. */
+async function checkPins(call: CommandCall, { file, accepted, described }: CurrentPins): Promise<number> {
+  const { comparePins } = await import('./compare.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
-    const all = pins === undefined ? [] : changesBetween(accepted?.get(upstream), pins)
+    const all = pins === undefined ? [] : comparePins(accepted?.get(upstream), pins)
     const unpinned = pins?.package?.type === 'unpinned' ? pins.package.says : undefined
     return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
   })
   const isFine = rows.every(
-    ({ problem, changes, unpinned }) =>
-      problem === undefined && unpinned === undefined && changes.length === 0,
+    ({ problem, changes, unpinned }) => problem === undefined && unpinned === undefined && changes.length === 0,
   )
   call.print({ file, isFine, upstreams: rows }, () => [
-    ...(accepted === undefined ? [`there is no ${file}: run "gateway lock"`] : []),
+    ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
     ...rows.flatMap(({ upstream, problem, unpinned, changes }) => [
-      ...(problem === undefined ? [] : [`${upstream}: cannot be asked: ${problem}`]),
+      ...(problem === undefined ? [] : [`${upstream}: unavailable: ${problem}`]),
       ...(unpinned === undefined ? [] : [`${upstream}: unpinned: ${unpinned}`]),
-      ...changes.map(change => `${upstream}: ${nameOf(change)} ${change.status}`),
+      ...changes.map(change => `${upstream}: ${formatChangeName(change)} ${change.status}`),
     ]),
-    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server' : 'servers'} as ${file} has them`] : []),
+    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
   ])
   return isFine ? 0 : DRIFTED
 }
 
-/** Takes in what is new; returns 1 where something changed, so that nobody takes it for accepted. */
-async function written(call: CommandCall, found: Current): Promise<number> {
-  const [{ changesBetween, withNew, withoutGone }, { writeLock }] = await Promise.all([
+/** Adds new definitions to the lock; returns 1 if any accepted definition has changed. */
+async function writePins(call: CommandCall, found: CurrentPins): Promise<number> {
+  const [{ comparePins, addNewPins, dropMissingPins }, { writeLock }] = await Promise.all([
     import('./compare.ts'),
     import('./lock-file.ts'),
   ])
@@ -106,53 +104,53 @@ async function written(call: CommandCall, found: Current): Promise<number> {
   const rows = described.map(({ upstream, pins, problem }) => {
     if (pins === undefined) return { upstream, problem, isFirst: false, added: [], changed: [] }
     const before = accepted?.get(upstream)
-    const next = withNew(before, pins)
-    lock.set(upstream, isPruning ? withoutGone(next, pins) : next)
-    const changes = changesBetween(before, pins)
-    const changed = changesBetween(next, pins).filter(({ status }) => status !== 'gone')
+    const next = addNewPins(before, pins)
+    lock.set(upstream, isPruning ? dropMissingPins(next, pins) : next)
+    const changes = comparePins(before, pins)
+    const changed = comparePins(next, pins).filter(({ status }) => status !== 'gone')
     const added = changes.filter(({ status }) => status === 'new')
     return { upstream, problem, isFirst: before === undefined, added, changed }
   })
   writeLock(file, lock)
-  await reload(call)
+  await reloadGateway(call)
   call.print({ file, upstreams: rows }, () => [
-    ...rows.flatMap(rowLines),
-    ...unpinnedLines(described),
+    ...rows.flatMap(formatLockRow),
+    ...formatUnpinned(described),
     `wrote ${file}`,
   ])
   return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
 }
 
-interface Row {
+interface LockRow {
   readonly upstream: string
   readonly problem: string | undefined
-  /** True if nothing of it was accepted before. */
+  /** True if the upstream was not in the lock before. */
   readonly isFirst: boolean
-  readonly added: readonly Change[]
-  readonly changed: readonly Change[]
+  readonly added: readonly PinChange[]
+  readonly changed: readonly PinChange[]
 }
 
-function rowLines({ upstream, problem, isFirst, added, changed }: Row): string[] {
-  if (problem !== undefined) return [`${upstream}: left as it was, as it cannot be asked: ${problem}`]
+function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow): string[] {
+  if (problem !== undefined) return [`${upstream}: unchanged in the file, as the server is unavailable: ${problem}`]
   return [
-    `${upstream}: ${added.length} taken in`,
-    ...(isFirst ? [] : added.map(change => `${upstream}: ${nameOf(change)} is new, and taken in`)),
+    `${upstream}: ${added.length} added`,
+    ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, added`)),
     ...changed.map(
       change =>
-        `${upstream}: ${nameOf(change)} has changed, and stays as it was accepted – gateway lock diff ${upstream}`,
+        `${upstream}: ${formatChangeName(change)} has changed, kept as accepted – gateway lock diff ${upstream}`,
     ),
   ]
 }
 
-function unpinnedLines(described: readonly Described[]): string[] {
+function formatUnpinned(described: readonly DescribedUpstream[]): string[] {
   return described.flatMap(({ upstream, pins }) =>
     pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.says}`] : [],
   )
 }
 
-async function accept(call: CommandCall, name: string, expect: string): Promise<number> {
-  const { file, accepted, described } = await load(call, name)
-  const [{ digestOf, changesBetween }, { writeLock }, { pinsError }] = await Promise.all([
+async function acceptPins(call: CommandCall, name: string, expect: string): Promise<number> {
+  const { file, accepted, described } = await loadPins(call, name)
+  const [{ hashPins, comparePins }, { writeLock }, { pinsError }] = await Promise.all([
     import('./compare.ts'),
     import('./lock-file.ts'),
     import('./errors.ts'),
@@ -160,42 +158,41 @@ async function accept(call: CommandCall, name: string, expect: string): Promise<
   const [one] = described
   if (one?.pins === undefined) {
     const { gatewayError } = await import('../../src/plugin.ts')
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'it says nothing' })
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'no description' })
   }
-  const found = digestOf(one.pins)
+  const found = hashPins(one.pins)
   if (found !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found })
-  const changes = changesBetween(accepted?.get(name), one.pins)
+  const changes = comparePins(accepted?.get(name), one.pins)
   writeLock(file, new Map([...(accepted ?? []), [name, one.pins]]))
-  await reload(call)
+  await reloadGateway(call)
   call.print({ file, upstream: name, hash: found, accepted: changes.length }, () => [
-    ...changes.map(change => `${name}: ${nameOf(change)} ${change.status}, accepted`),
+    ...changes.map(change => `${name}: ${formatChangeName(change)} ${change.status}, accepted`),
     `wrote ${file}`,
   ])
   return 0
 }
 
-/** The gateway that runs with this configuration reads the file anew; without one there is nothing to do. */
-async function reload(call: CommandCall): Promise<void> {
+/** Reloads the running gateway, if there is one. */
+async function reloadGateway(call: CommandCall): Promise<void> {
   try {
     await call.withGateway('running', ask => ask('reload'))
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
-    if (code !== 'GW_NO_GATEWAY')
-      call.err.line(`the gateway that runs has not taken it in: ${toOneLine(String(message))}`)
+    if (code !== 'GW_NO_GATEWAY') call.err.line(`the running gateway could not reload: ${toOneLine(String(message))}`)
   }
 }
 
-function diffLines(
-  row: { upstream: string; problem?: string; hash?: string; changes?: readonly Change[] },
+function formatDiff(
+  row: { upstream: string; problem?: string; hash?: string; changes?: readonly PinChange[] },
   { out }: CommandCall,
 ): string[] {
   const { upstream, problem, hash, changes = [] } = row
-  if (problem !== undefined) return [`${out.paint('bold', upstream)} cannot be asked: ${problem}`]
-  if (changes.length === 0) return [`${out.paint('bold', upstream)} is as it was accepted`]
+  if (problem !== undefined) return [`${out.paint('bold', upstream)} is unavailable: ${problem}`]
+  if (changes.length === 0) return [`${out.paint('bold', upstream)} matches the file`]
   return [
     out.paint('bold', upstream),
     ...changes.flatMap(change => [
-      `  ${nameOf(change)} ${change.status}`,
+      `  ${formatChangeName(change)} ${change.status}`,
       ...change.lines.map(line => `    ${line}`),
       ...change.findings.map(text => `    ${out.paint('yellow', 'note')} ${text}`),
     ]),
@@ -203,6 +200,6 @@ function diffLines(
   ]
 }
 
-function nameOf({ what, name }: Change): string {
+function formatChangeName({ what, name }: PinChange): string {
   return what === name ? what : `${what} ${JSON.stringify(name)}`
 }

@@ -1,60 +1,60 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
-import { definitionOf, hashOf, nameOf, PINNED } from './definition.ts'
-import { differences, hasMixedWord, unseenIn } from './text.ts'
+import { extractDefinition, hashValue, getDefinitionName, PINNED } from './definition.ts'
+import { listDifferences, hasMixedWord, countInvisible } from './text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
 import type { PackagePin } from './packages.ts'
 
-/** Longest description that nobody wonders about. */
-const LONG = 4096
+/** Descriptions above this length in characters are reported. */
+const MAX_UNREMARKED_LENGTH = 4096
 
-/** Signs that a text wants more of its reader than to be understood. They advise; nothing is decided by them. */
+/** Patterns that suggest prompt injection. They only inform the reviewer. */
 const SIGNS: readonly (readonly [says: string, sign: RegExp])[] = [
   [
-    'speaks to the model about its instructions',
+    'refers to the instructions of the model',
     /\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|other|all)\b.{0,40}\b(?:instruction|rule|tool|prompt)/is,
   ],
   [
-    'wants something kept from the user',
+    'asks to hide something from the user',
     /\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|mention|inform|show|reveal|notify)\w*\b.{0,20}\b(?:user|human|anyone)/is,
   ],
-  ['has a tag as of a prompt', /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i],
+  ['contains a tag like those in prompts', /<\s*\/?\s*(?:important|system|secret|instructions?|assistant|hidden)\s*>/i],
   [
-    'wants to be used before or instead of other tools',
+    'asks to be used before or instead of other tools',
     /\b(?:before|instead of)\b.{0,20}\b(?:any|every|all|other)\b.{0,20}\btools?\b/is,
   ],
-  ['names places of secrets', /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i],
-  ['holds text in an encoding', /[A-Za-z0-9+/]{160}/],
+  ['refers to files with secrets', /~\/\.ssh|\bid_(?:rsa|ed25519)\b|\.aws\/credentials|\.netrc\b|\bmcp\.json\b/i],
+  ['contains encoded text', /[A-Za-z0-9+/]{160}/],
 ]
 
-/** Remarks on a definition or on instructions, for whoever reviews them. */
-function findingsIn(accepted: JsonObject | string): string[] {
-  const texts = textsIn(accepted)
+/** Lists remarks for the reviewer of a definition or of instructions. */
+function listFindings(accepted: JsonObject | string): string[] {
+  const texts = collectTexts(accepted)
   const all = texts.join('\n')
-  const unseen = unseenIn(all)
+  const unseen = countInvisible(all)
   return [
-    ...(unseen === 0 ? [] : [`holds ${unseen} characters that nobody sees, shown as \\u…`]),
-    ...(hasMixedWord(all) ? ['mixes letters of alphabets that look alike'] : []),
+    ...(unseen === 0 ? [] : [`contains ${unseen} invisible characters, shown as \\u…`]),
+    ...(hasMixedWord(all) ? ['mixes look-alike letters of several alphabets'] : []),
     ...SIGNS.filter(([, sign]) => sign.test(all)).map(([says]) => says),
-    ...(texts.some(text => text.length > LONG) ? [`has a text of more than ${LONG} characters`] : []),
+    ...(texts.some(text => text.length > MAX_UNREMARKED_LENGTH)
+      ? [`has a text of more than ${MAX_UNREMARKED_LENGTH} characters`]
+      : []),
   ]
 }
 
-/** Remarks on a change: hints that say of a tool that it is less harmless than it was. */
-function findingsOnChange(before: JsonObject, now: JsonObject): string[] {
-  const [old, young] = [hintsOf(before), hintsOf(now)]
+/** Lists remarks about hints that became less safe. */
+function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
+  const [old, young] = [readHints(before), readHints(now)]
   return [
-    ...(old.readOnlyHint && !young.readOnlyHint ? ['does no longer say that it only reads'] : []),
-    ...(!old.destructiveHint && young.destructiveHint ? ['may destroy something now'] : []),
-    ...(!old.openWorldHint && young.openWorldHint ? ['reaches the outside world now'] : []),
+    ...(old.readOnlyHint && !young.readOnlyHint ? ['is no longer marked as read-only'] : []),
+    ...(!old.destructiveHint && young.destructiveHint ? ['may be destructive now'] : []),
+    ...(!old.openWorldHint && young.openWorldHint ? ['accesses the outside world now'] : []),
   ]
 }
 
-/** Hints with the defaults of the protocol. */
-function hintsOf({
-  annotations,
-}: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
+/** Reads hints with the protocol's defaults. */
+function readHints({ annotations }: JsonObject): Record<'readOnlyHint' | 'destructiveHint' | 'openWorldHint', boolean> {
   const hints = isObject(annotations) ? annotations : {}
   const readOnlyHint = hints.readOnlyHint === true
   return {
@@ -64,108 +64,105 @@ function hintsOf({
   }
 }
 
-function textsIn(value: unknown): string[] {
+function collectTexts(value: unknown): string[] {
   if (typeof value === 'string') return [value]
-  if (Array.isArray(value)) return value.flatMap(textsIn)
-  return isObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...textsIn(member)]) : []
+  if (Array.isArray(value)) return value.flatMap(collectTexts)
+  return isObject(value) ? Object.entries(value).flatMap(([key, member]) => [key, ...collectTexts(member)]) : []
 }
 
-/** One thing that is not as it was accepted. */
-export interface Change {
+/** A difference from the lock. */
+export interface PinChange {
   readonly what: PinnedKind | 'instructions' | 'package'
   readonly name: string
   readonly status: 'new' | 'changed' | 'gone'
-  /** Lines that say what is another one now. */
+  /** Lines that describe the difference. */
   readonly lines: readonly string[]
-  /** Remarks for whoever reviews it; they decide nothing. */
+  /** Remarks for the reviewer. */
   readonly findings: readonly string[]
 }
 
-/** Pins of a server as it describes itself now. Of two things with one name clients see the first. */
-export function pinsOf(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
+/** Pins an upstream's current description. Of duplicate names the first is used, as by clients. */
+export function createPins(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
   const lists = isObject(described.lists) ? described.lists : {}
-  const kinds = PINNED.map(kind => [kind, definitionsIn(lists[kind], kind)] as const)
+  const kinds = PINNED.map(kind => [kind, pinDefinitions(lists[kind], kind)] as const)
   const { instructions } = described
   return {
     ...(own === undefined ? {} : { package: own }),
-    ...(typeof instructions === 'string' ? { instructions: pin(instructions) } : {}),
+    ...(typeof instructions === 'string' ? { instructions: createPin(instructions) } : {}),
     definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
   }
 }
 
-function definitionsIn(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
+function pinDefinitions(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
   const found = new Map<string, Pin<JsonObject>>()
   for (const value of Array.isArray(list) ? (list as unknown[]) : []) {
-    if (!isObject(value) || found.has(nameOf(kind, value))) continue
-    found.set(nameOf(kind, value), pin(definitionOf(kind, value)))
+    if (!isObject(value) || found.has(getDefinitionName(kind, value))) continue
+    found.set(getDefinitionName(kind, value), createPin(extractDefinition(kind, value)))
   }
   return found
 }
 
-function pin<T>(accepted: T): Pin<T> {
-  return { hash: hashOf(accepted), accepted }
+function createPin<T>(accepted: T): Pin<T> {
+  return { hash: hashValue(accepted), accepted }
 }
 
-const NONE: UpstreamPins = {
+const NO_PINS: UpstreamPins = {
   definitions: { tools: new Map(), prompts: new Map(), resourceTemplates: new Map() },
 }
 
-/** All that is not as it was accepted, in order: the program, the instructions, then each kind by name. */
-export function changesBetween(accepted: UpstreamPins | undefined, now: UpstreamPins): Change[] {
-  const before = accepted ?? NONE
+/** Compares with the lock, in order: program, instructions, then each kind by name. */
+export function comparePins(accepted: UpstreamPins | undefined, now: UpstreamPins): PinChange[] {
+  const before = accepted ?? NO_PINS
   return [
-    ...packageChange(before.package, now.package),
-    ...textChange(before.instructions, now.instructions, accepted !== undefined),
-    ...PINNED.flatMap(kind => definitionChanges(kind, before.definitions[kind], now.definitions[kind])),
+    ...comparePackages(before.package, now.package),
+    ...compareInstructions(before.instructions, now.instructions, accepted !== undefined),
+    ...PINNED.flatMap(kind => compareDefinitions(kind, before.definitions[kind], now.definitions[kind])),
   ]
 }
 
-function packageChange(before: PackagePin | undefined, now: PackagePin | undefined): Change[] {
+function comparePackages(before: PackagePin | undefined, now: PackagePin | undefined): PinChange[] {
   const findings = now?.type === 'unpinned' ? [now.says] : []
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
-  return [{ what: 'package', name: 'package', status, lines: differences(before ?? {}, now ?? {}), findings }]
+  return [{ what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings }]
 }
 
-/** Instructions of a server that was accepted without any are a change. */
-function textChange(
+/** Instructions added to an upstream that was accepted without any are a change. */
+function compareInstructions(
   before: Pin<string> | undefined,
   now: Pin<string> | undefined,
   isKnown: boolean,
-): Change[] {
+): PinChange[] {
   if (before?.hash === now?.hash) return []
   const status = now === undefined ? 'gone' : isKnown ? 'changed' : 'new'
   const [old, young] = [before?.accepted ?? '', now?.accepted ?? '']
-  // As texts of lines, whatever their number.
-  const lines = differences({ text: `${old}\n` }, { text: `${young}\n` })
-  return [{ what: 'instructions', name: 'instructions', status, lines, findings: findingsIn(young) }]
+  // The trailing line feeds force a line diff.
+  const lines = listDifferences({ text: `${old}\n` }, { text: `${young}\n` })
+  return [{ what: 'instructions', name: 'instructions', status, lines, findings: listFindings(young) }]
 }
 
-function definitionChanges(
+function compareDefinitions(
   what: PinnedKind,
   before: ReadonlyMap<string, Pin<JsonObject>>,
   now: ReadonlyMap<string, Pin<JsonObject>>,
-): Change[] {
+): PinChange[] {
   const names = [...new Set([...before.keys(), ...now.keys()])].sort()
-  return names.flatMap((name): Change[] => {
+  return names.flatMap((name): PinChange[] => {
     const [old, young] = [before.get(name), now.get(name)]
     if (old?.hash === young?.hash) return []
     if (young === undefined) return [{ what, name, status: 'gone', lines: [], findings: [] }]
-    const findings = findingsIn(young.accepted)
-    if (old === undefined)
-      return [{ what, name, status: 'new', lines: differences({}, young.accepted), findings }]
-    const lines = differences(old.accepted, young.accepted)
-    const onChange = findingsOnChange(old.accepted, young.accepted)
+    const findings = listFindings(young.accepted)
+    if (old === undefined) return [{ what, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
+    const lines = listDifferences(old.accepted, young.accepted)
+    const onChange = listChangeFindings(old.accepted, young.accepted)
     return [{ what, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
   })
 }
 
-/** The accepted pins with what is new in addition: what has changed stays as it was accepted. */
-export function withNew(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
+/** Adds new pins; changed definitions stay as accepted. */
+export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
   if (accepted === undefined) return now
-  const kinds = PINNED.map(
-    kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const,
-  )
+  const kinds = PINNED.map(kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const)
   const own = accepted.package ?? now.package
   return {
     ...accepted,
@@ -174,8 +171,8 @@ export function withNew(accepted: UpstreamPins | undefined, now: UpstreamPins): 
   }
 }
 
-/** The accepted pins without what the server has no longer. */
-export function withoutGone(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
+/** Drops pins that the server no longer offers. */
+export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
   const kinds = PINNED.map(kind => {
     const kept = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
     return [kind, new Map(kept)] as const
@@ -183,13 +180,13 @@ export function withoutGone(accepted: UpstreamPins, now: UpstreamPins): Upstream
   return { ...accepted, definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'] }
 }
 
-/** One hash for all that a server says now: whoever accepts it names what he has read. */
-export function digestOf({ package: own, instructions, definitions }: UpstreamPins): string {
+/** Hashes an upstream's whole description, so that the reviewer accepts exactly that state. */
+export function hashPins({ package: own, instructions, definitions }: UpstreamPins): string {
   const kinds = PINNED.map(kind => {
     const hashes = [...definitions[kind]].map(([name, { hash }]) => [name, hash] as const)
     return [kind, Object.fromEntries(hashes)] as const
   })
-  return hashOf({
+  return hashValue({
     package: own ?? null,
     instructions: instructions?.hash ?? null,
     ...Object.fromEntries(kinds),

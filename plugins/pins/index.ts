@@ -1,104 +1,112 @@
-import type { Figure, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import type { Metric, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { BoundedMap, defineFindings, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import type { Drift, Mode, Status } from './judge.ts'
-import { Judge, withholds } from './judge.ts'
+import type { Drift, Mode, Status } from './pin-judge.ts'
+import { PinJudge, shouldWithhold } from './pin-judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
-import { modesOf } from './modes.ts'
-import type { ProgramDrift } from './starts.ts'
-import { Starts } from './starts.ts'
+import { listModes } from './modes.ts'
+import type { ProgramDrift } from './start-guard.ts'
+import { StartGuard } from './start-guard.ts'
 
-/** Findings of the pins. */
 const HEALTH = {
   'pins-held': {
     level: 'warning',
-    text: '{count} of what {upstream} offers is not as gateway.lock has it, and withheld',
-    fix: 'gateway lock diff {upstream} shows it, and how to accept it',
+    text: '{count} definitions of {upstream} differ from gateway.lock and are withheld',
+    fix: 'Review with: gateway lock diff {upstream}',
   },
   'pins-changed': {
     level: 'warning',
-    text: '{count} of what {upstream} offers is not as gateway.lock has it, and passed on',
+    text: '{count} definitions of {upstream} differ from gateway.lock and are passed on',
     fix: 'gateway lock diff {upstream}',
   },
   'pins-no-lock': {
     level: 'warning',
-    text: 'there is no gateway.lock: nobody has accepted anything yet',
-    fix: 'gateway lock; then review the file, and keep it with gateway.yaml',
+    text: 'gateway.lock not found: no definitions have been accepted',
+    fix: 'Run "gateway lock", review the file, and commit it with gateway.yaml',
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const createFinding = defineFindings(HEALTH)
 const STATUSES: readonly Status[] = ['new', 'changed']
 
-/** The drift of each upstream, as it was judged last. */
-function pinsFindings(judge: Judge, modes: ReadonlyMap<string, Mode>, hasLock: boolean): HealthFinding[] {
-  if (!hasLock) return [found('pins-no-lock')]
+/** Lists findings from the latest comparison of each upstream. */
+function listHealthFindings(judge: PinJudge, modes: ReadonlyMap<string, Mode>, hasLock: boolean): HealthFinding[] {
+  if (!hasLock) return [createFinding('pins-no-lock')]
   return [...judge.counts()].flatMap(([upstream, counts]) => {
     const mode = modes.get(upstream) ?? 'off'
-    const held = STATUSES.filter(status => withholds(mode, status))
-    const sum = (statuses: readonly Status[]): number =>
-      statuses.reduce((total, status) => total + counts[status], 0)
+    const held = STATUSES.filter(status => shouldWithhold(mode, status))
+    const sum = (statuses: readonly Status[]): number => statuses.reduce((total, status) => total + counts[status], 0)
     const passed = STATUSES.filter(status => !held.includes(status) && status === 'changed')
     return [
-      ...(sum(held) > 0 ? [found('pins-held', { upstream, count: sum(held) })] : []),
-      ...(sum(passed) > 0 ? [found('pins-changed', { upstream, count: sum(passed) })] : []),
+      ...(sum(held) > 0 ? [createFinding('pins-held', { upstream, count: sum(held) })] : []),
+      ...(sum(passed) > 0 ? [createFinding('pins-changed', { upstream, count: sum(passed) })] : []),
     ]
   })
 }
 
-/** Drifts that are told once, and how many were counted, over all generations. */
+/** Reported differences and their counts, across generations. */
 interface DriftLog {
   readonly hashes: WeakMap<JsonObject, string>
   readonly drifts: BoundedMap<string, true>
   readonly counts: Map<string, number>
 }
 
-const MAX_TOLD = 10_000
+const MAX_LOGGED = 10_000
 
-/** Variables that say where programs and packages are. */
+/** Variables that determine where programs and packages are found. */
 const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
 
-const SAYS: Readonly<Record<Status, string>> = {
-  same: 'as gateway.lock has it',
+const STATUS_TEXTS: Readonly<Record<Status, string>> = {
+  same: 'the one in gateway.lock',
   new: 'not in gateway.lock',
-  changed: 'another one than gateway.lock has',
+  changed: 'different from gateway.lock',
 }
 
-/** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
+/** Withholds definitions that differ from those accepted in gateway.lock. */
 export const pins: Plugin<Mode> = {
   name: 'pins',
   claims: { section: 'pins', upstream: ['pins'] },
   errors: ERRORS,
   health: HEALTH,
-  check,
-  reads: config => (modesOf(config).size === 0 ? [] : ['gateway.lock']),
+  check: checkPinsConfig,
+  reads: config => (listModes(config).size === 0 ? [] : ['gateway.lock']),
   commands: () => import('./commands.ts'),
   setup(api) {
     const { config, directory, hooks, log, programs, slot } = api
-    const modes = modesOf(config)
+    const modes = listModes(config)
     if (modes.size === 0) return
     const file = lockPath(directory)
     const lock = readLock(file)
     if (lock === undefined)
-      log.warn('there is no gateway.lock: nobody has accepted anything yet', {
+      log.warn('gateway.lock not found: no definitions have been accepted', {
         file,
-        hint: 'run "gateway lock", review the file, and keep it with gateway.yaml',
+        hint: 'run "gateway lock", review the file, and commit it with gateway.yaml',
       })
     const told = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
-      drifts: new BoundedMap({ max: MAX_TOLD }),
+      drifts: new BoundedMap({ max: MAX_LOGGED }),
       counts: new Map(),
     }))
-    const judge = new Judge({ lock, modes, hashes: told.hashes, drifted: drift => tell(drift, told, api) })
+    const judge = new PinJudge({
+      lock,
+      modes,
+      hashes: told.hashes,
+      onDrift: drift => reportDrift(drift, told, api),
+    })
 
-    const around = { directory, environment: programs.environment(VARIABLES, {}) }
-    const starts = new Starts({ lock, modes, around, drifted: drift => tellProgram(drift, told, api) })
-    hooks.starting.tap(({ upstream, spec }) => starts.refusal(upstream, spec))
+    const lookup = { directory, environment: programs.createEnvironment(VARIABLES, {}) }
+    const starts = new StartGuard({
+      lock,
+      modes,
+      lookup,
+      onDrift: drift => reportProgramDrift(drift, told, api),
+    })
+    hooks.starting.tap(({ upstream, spec }) => starts.checkStart(upstream, spec))
 
-    // Ahead of all that renames, describes or hides: what is judged is what the server said.
+    // First, to judge definitions before other plugins rename, rewrite or hide them.
     hooks.catalog.tap(
-      { stage: 'trace', judgesUris: [...modes.values()].some(mode => mode !== 'warn') },
+      { stage: 'trace', checksUris: [...modes.values()].some(mode => mode !== 'warn') },
       (entries, { kind }) => (isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined),
     )
     hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
@@ -106,19 +114,19 @@ export const pins: Plugin<Mode> = {
       const pin = entry?.marks?.pin
       if (pin === undefined) return undefined
       const does = entry?.refusal === undefined ? 'passes' : 'refuses'
-      return [...steps, { by: 'pins', at: 'listing', does, text: `its definition is ${SAYS[pin as Status]}` }]
+      return [...steps, { by: 'pins', at: 'listing', does, text: `its definition is ${STATUS_TEXTS[pin as Status]}` }]
     })
     hooks.status.tap(status => {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
-    hooks.figures.tap(figures => [...figures, ...figuresOf(judge, told)])
-    hooks.health.tap(findings => [...findings, ...pinsFindings(judge, modes, lock !== undefined)])
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(judge, told)])
+    hooks.health.tap(findings => [...findings, ...listHealthFindings(judge, modes, lock !== undefined)])
   },
 }
 
-/** Says each drift once: in the log, in the audit, in a figure. */
-function tell(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
+/** Reports each difference once: in the log, the audit log and the metrics. */
+function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
   const { upstream, what, name, hash, status, like, isWithheld } = drift
   const key = JSON.stringify([upstream, what, name, hash, status])
   if (told.drifts.has(key)) return
@@ -140,8 +148,8 @@ function tell(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): v
   })
 }
 
-/** Says once that a program is another one, whether it was started or not. */
-function tellProgram(
+/** Reports a changed program once. */
+function reportProgramDrift(
   { upstream, status, message, isWithheld }: ProgramDrift,
   { drifts }: DriftLog,
   { log, record }: PluginApi<Mode>,
@@ -149,7 +157,7 @@ function tellProgram(
   const key = JSON.stringify([upstream, 'package', message, isWithheld])
   if (drifts.has(key)) return
   drifts.set(key, true)
-  log.warn(`${message}, and it is ${isWithheld ? 'not started' : 'started all the same'}`, {
+  log.warn(`${message}, ${isWithheld ? 'not started' : 'started anyway'}`, {
     upstream,
     hint: `gateway lock diff ${upstream}`,
   })
@@ -157,7 +165,7 @@ function tellProgram(
   record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
 }
 
-function figuresOf(judge: Judge, { counts }: DriftLog): Figure[] {
+function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
   const states = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
   )
@@ -169,29 +177,28 @@ function figuresOf(judge: Judge, { counts }: DriftLog): Figure[] {
     {
       name: 'tapgate_pins',
       type: 'gauge',
-      help: 'Definitions of servers as they were last compared with gateway.lock.',
+      help: 'Definitions by status in the last comparison with gateway.lock.',
       samples: states,
     },
     {
       name: 'tapgate_pins_drifts',
       type: 'counter',
-      help: 'Definitions that were first seen new or changed.',
+      help: 'New or changed definitions found.',
       samples: drifts,
     },
   ]
 }
 
-/** Modes that say nothing. */
-function check(config: unknown, report: Report): void {
+/** Reports modes without effect. */
+function checkPinsConfig(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   const names = Object.keys(upstreams)
   for (const name of names) {
-    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false)
-      continue
+    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false) continue
     report({
       pointer: `${appendPointer('/upstreams', name)}/pins`,
-      message: `upstream "${name}" is not enabled, so nothing of it is compared`,
-      hint: 'enable it, or take this line out',
+      message: `upstream "${name}" is disabled, so "pins" has no effect`,
+      hint: 'enable it, or remove this line',
       severity: 'warning',
       on: 'key',
     })
@@ -200,8 +207,8 @@ function check(config: unknown, report: Report): void {
   if (readValue(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
   report({
     pointer: '/pins',
-    message: 'every upstream has "pins" of its own, so this one is never used',
-    hint: 'take it out, or those of upstreams that should have it',
+    message: 'no effect: every upstream has its own "pins"',
+    hint: 'remove it, or "pins" of upstreams that should use it',
     severity: 'warning',
     on: 'key',
   })

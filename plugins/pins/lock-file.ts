@@ -3,111 +3,96 @@ import { join } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
-import { hashOf, inOrder, nameOf, PINNED, SCHEME } from './definition.ts'
+import { hashValue, sortKeys, getDefinitionName, PINNED, HASH_SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { PackagePin } from './packages.ts'
-import { visible } from './text.ts'
+import { escapeInvisible } from './text.ts'
 
-/** The file beside gateway.yaml. */
 const LOCK_FILE = 'gateway.lock'
 
 const VERSION = 1
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** A definition or text as it was accepted. */
+/** An accepted definition or text. */
 export interface Pin<T> {
   readonly hash: string
   readonly accepted: T
 }
 
-/** One upstream as its owner accepted it. */
+/** The accepted state of one upstream. */
 export interface UpstreamPins {
   readonly instructions?: Pin<string>
   readonly package?: PackagePin
   readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
 }
 
-/** Contents of gateway.lock, by upstream. */
+/** Contents of gateway.lock by upstream. */
 export type Lock = ReadonlyMap<string, UpstreamPins>
 
-/** Path of the lock of a configuration in this directory. */
 export function lockPath(directory: string): string {
   return join(directory, LOCK_FILE)
 }
 
 /**
- * Reads gateway.lock; undefined where there is none.
- * @throws GatewayError GW_PINS_LOCK where it is not what "gateway lock" writes.
+ * Reads gateway.lock; undefined if it does not exist.
+ * @throws GatewayError GW_PINS_LOCK if it is invalid
  */
 export function readLock(file: string): Lock | undefined {
-  const text = textOf(file)
+  const text = readLockText(file)
   if (text === undefined) return undefined
-  const parsed = parsedText(text, file)
+  const parsed = parseLockText(text, file)
   const { lockfileVersion: version, upstreams } = isObject(parsed) ? parsed : {}
-  if (typeof version === 'number' && version > VERSION)
-    throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
-  if (version !== VERSION || !isObject(upstreams)) throw broken(file, 'it is no lock file of tapgate')
-  return new Map(Object.entries(upstreams).map(([name, pins]) => [name, upstreamPins(pins, name, file)]))
+  if (typeof version === 'number' && version > VERSION) throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
+  if (version !== VERSION || !isObject(upstreams)) throw createLockError(file, 'not a lock file of tapgate')
+  return new Map(Object.entries(upstreams).map(([name, pins]) => [name, parseUpstreamPins(pins, name, file)]))
 }
 
-function textOf(file: string): string | undefined {
+function readLockText(file: string): string | undefined {
   try {
     const found = lstatSync(file)
-    if (found.isSymbolicLink())
-      throw broken(file, 'it is a symbolic link, and might be another file tomorrow')
-    if (!found.isFile()) throw broken(file, 'it is no file')
-    if (found.size > MAX_BYTES) throw broken(file, `it has more than ${MAX_BYTES} bytes`)
+    if (found.isSymbolicLink()) throw createLockError(file, 'symbolic links are not allowed')
+    if (!found.isFile()) throw createLockError(file, 'not a file')
+    if (found.size > MAX_BYTES) throw createLockError(file, `larger than ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8')
   } catch (cause) {
     if (isObject(cause) && cause.code === 'ENOENT') return undefined
     if (isObject(cause) && cause.code === 'GW_PINS_LOCK') throw cause
-    throw broken(file, getErrorMessage(cause))
+    throw createLockError(file, getErrorMessage(cause))
   }
 }
 
-function parsedText(text: string, file: string): unknown {
+function parseLockText(text: string, file: string): unknown {
   const conflict = text.split('\n').findIndex(line => /^(<<<<<<<|>>>>>>>) /.test(line))
-  if (conflict >= 0) throw broken(file, `line ${conflict + 1} is the mark of a conflict of versions`)
+  if (conflict >= 0) throw createLockError(file, `line ${conflict + 1} is a merge conflict marker`)
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw broken(file, getErrorMessage(cause))
+    throw createLockError(file, getErrorMessage(cause))
   }
 }
 
-function broken(file: string, why: string): Error {
+function createLockError(file: string, why: string): Error {
   return pinsError('GW_PINS_LOCK', { file, why })
 }
 
-function upstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
-  if (!isObject(value)) throw broken(file, `"${upstream}" is no upstream`)
-  const pins = PINNED.map(
-    kind => [kind, definitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const,
-  )
+function parseUpstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
+  if (!isObject(value)) throw createLockError(file, `"${upstream}" is not an upstream`)
+  const pins = PINNED.map(kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const)
   return {
-    ...(value.instructions === undefined
-      ? {}
-      : { instructions: textPin(value.instructions, upstream, file) }),
+    ...(value.instructions === undefined ? {} : { instructions: parseTextPin(value.instructions, upstream, file) }),
     ...(isObject(value.package) ? { package: value.package as unknown as PackagePin } : {}),
     definitions: Object.fromEntries(pins) as unknown as UpstreamPins['definitions'],
   }
 }
 
-function definitions(
-  value: unknown,
-  kind: PinnedKind,
-  where: string,
-  file: string,
-): Map<string, Pin<JsonObject>> {
+function parseDefinitions(value: unknown, kind: PinnedKind, where: string, file: string): Map<string, Pin<JsonObject>> {
   if (value === undefined) return new Map()
-  if (!isObject(value)) throw broken(file, `${where} is no map`)
-  return new Map(
-    Object.entries(value).map(([name, pin]) => [name, definitionPin(pin, kind, name, where, file)]),
-  )
+  if (!isObject(value)) throw createLockError(file, `${where} is not a map`)
+  return new Map(Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, where, file)]))
 }
 
-/** The texts are what people review, and the hash is what decides: one that is not that of the texts is refused. */
-function definitionPin(
+/** Verifies the hash: reviewers read the text, but the hash decides. */
+function parseDefinitionPin(
   pin: unknown,
   kind: PinnedKind,
   name: string,
@@ -115,61 +100,60 @@ function definitionPin(
   file: string,
 ): Pin<JsonObject> {
   if (!isObject(pin) || typeof pin.hash !== 'string' || !isObject(pin.definition))
-    throw broken(file, `${where} "${name}" has no hash or no definition`)
-  const lines = linesIn(pin.description)
+    throw createLockError(file, `${where} "${name}" has no hash or no definition`)
+  const lines = joinLines(pin.description)
   const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
-  if (nameOf(kind, accepted) !== name)
-    throw broken(file, `${where} "${name}" is the definition of another one`)
-  return checked({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
+  if (getDefinitionName(kind, accepted) !== name)
+    throw createLockError(file, `${where} "${name}" contains the definition of another name`)
+  return verifyPin({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
 }
 
-function textPin(pin: unknown, upstream: string, file: string): Pin<string> {
-  const accepted = isObject(pin) ? linesIn(pin.text) : undefined
+function parseTextPin(pin: unknown, upstream: string, file: string): Pin<string> {
+  const accepted = isObject(pin) ? joinLines(pin.text) : undefined
   if (!isObject(pin) || typeof pin.hash !== 'string' || accepted === undefined)
-    throw broken(file, `${upstream}: instructions have no hash or no text`)
-  return checked({ hash: pin.hash, accepted }, `${upstream}: instructions`, file)
+    throw createLockError(file, `${upstream}: instructions have no hash or no text`)
+  return verifyPin({ hash: pin.hash, accepted }, `${upstream}: instructions`, file)
 }
 
-function checked<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
-  if (!pin.hash.startsWith(SCHEME)) {
+function verifyPin<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
+  if (!pin.hash.startsWith(HASH_SCHEME)) {
     const version = `hash ${pin.hash.slice(0, 8)}`
     throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
   }
-  if (hashOf(pin.accepted) !== pin.hash)
-    throw broken(file, `${where} has a hash that is not that of its text`)
+  if (hashValue(pin.accepted) !== pin.hash) throw createLockError(file, `${where}: the hash does not match its text`)
   return pin
 }
 
-function linesIn(value: unknown): string | undefined {
+function joinLines(value: unknown): string | undefined {
   return Array.isArray(value) && value.every(line => typeof line === 'string') ? value.join('\n') : undefined
 }
 
-/** Writes the file at once: who reads it sees the old one or the new one. */
+/** Replaces the file atomically. */
 export function writeLock(file: string, lock: Lock): void {
-  textOf(file) // what is no plain file is not replaced
+  readLockText(file) // what is no plain file is not replaced
   const temporary = `${file}.${process.pid}.tmp`
   try {
-    writeFileSync(temporary, lockText(lock), { flag: 'wx', mode: 0o644 })
+    writeFileSync(temporary, formatLock(lock), { flag: 'wx', mode: 0o644 })
     renameSync(temporary, file)
   } catch (cause) {
     rmSync(temporary, { force: true })
-    throw broken(file, getErrorMessage(cause))
+    throw createLockError(file, getErrorMessage(cause))
   }
 }
 
-/** The lock as text: sorted, a line for each line of a description, and nothing in it that is not seen. */
-export function lockText(lock: Lock): string {
-  const upstreams = sorted(lock).map(([name, pins]) => [name, upstreamText(pins)] as const)
+/** Formats the lock: sorted, one line per description line, with invisible characters escaped. */
+export function formatLock(lock: Lock): string {
+  const upstreams = sortEntries(lock).map(([name, pins]) => [name, formatUpstream(pins)] as const)
   const file = { lockfileVersion: VERSION, upstreams: Object.fromEntries(upstreams) }
-  return `${visible(JSON.stringify(file, undefined, 2))}\n`
+  return `${escapeInvisible(JSON.stringify(file, undefined, 2))}\n`
 }
 
-function upstreamText({ package: own, instructions, definitions: all }: UpstreamPins): JsonObject {
+function formatUpstream({ package: own, instructions, definitions: all }: UpstreamPins): JsonObject {
   const kinds = PINNED.filter(kind => all[kind].size > 0).map(
     kind =>
       [
         kind,
-        Object.fromEntries(sorted(all[kind]).map(([name, pin]) => [name, definitionText(pin)] as const)),
+        Object.fromEntries(sortEntries(all[kind]).map(([name, pin]) => [name, formatDefinition(pin)] as const)),
       ] as const,
   )
   return {
@@ -181,12 +165,12 @@ function upstreamText({ package: own, instructions, definitions: all }: Upstream
   }
 }
 
-function definitionText({ hash, accepted }: Pin<JsonObject>): JsonObject {
+function formatDefinition({ hash, accepted }: Pin<JsonObject>): JsonObject {
   const { description, ...definition } = accepted
-  if (typeof description !== 'string') return { hash, definition: inOrder(accepted) }
-  return { hash, description: description.split('\n'), definition: inOrder(definition) }
+  if (typeof description !== 'string') return { hash, definition: sortKeys(accepted) }
+  return { hash, description: description.split('\n'), definition: sortKeys(definition) }
 }
 
-function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+function sortEntries<T>(map: ReadonlyMap<string, T>): [string, T][] {
   return [...map].sort(([one], [other]) => (one < other ? -1 : 1))
 }

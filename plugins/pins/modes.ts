@@ -1,8 +1,8 @@
 import type { Config } from '../../src/plugin.ts'
-import type { Mode } from './judge.ts'
+import type { Mode } from './pin-judge.ts'
 
-/** The mode of each upstream whose definitions are compared. */
-export function modesOf({ pins, upstreams }: Config): ReadonlyMap<string, Exclude<Mode, 'off'>> {
+/** Lists the mode of each pinned upstream. */
+export function listModes({ pins, upstreams }: Config): ReadonlyMap<string, Exclude<Mode, 'off'>> {
   const modes = new Map<string, Exclude<Mode, 'off'>>()
   for (const [name, spec] of Object.entries(upstreams)) {
     const mode = spec.pins ?? pins ?? 'off'

@@ -5,24 +5,24 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import type { UpstreamConfig } from '../../src/plugin.ts'
 import { findProgram, isObject } from '../../src/plugin.ts'
 
-/** Program of a stdio server, as far as it can be told without the network. */
+/** Program of a stdio server, identified without network access. */
 export type PackagePin =
   | {
       readonly type: 'npm'
       readonly name: string
       readonly version: string
-      /** From npm's own lock file beside it; absent where it is not installed here. */
+      /** From npm's lock file; absent if the package is not installed here. */
       readonly integrity?: string
-      /** SHA-256 of the file that is run, where that is known. */
+      /** SHA-256 of the executed file, if known. */
       readonly sha256?: string
     }
   | { readonly type: 'pypi'; readonly name: string; readonly version: string }
   | { readonly type: 'image'; readonly image: string }
   | { readonly type: 'file'; readonly path: string; readonly sha256: string }
-  /** Nothing here says what will run. */
+  /** The program cannot be identified. */
   | { readonly type: 'unpinned'; readonly says: string }
 
-/** Surroundings in which a program is looked for. */
+/** Directory and environment for program lookup. */
 export interface LookupEnvironment {
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -33,26 +33,23 @@ const EXACT = /^\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/
 const NPM_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx'])
 const NPM_SUBCOMMANDS: ReadonlySet<string> = new Set(['npm exec', 'pnpm dlx', 'yarn dlx'])
 const INTERPRETER = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|ruby|perl|php|sh|bash|zsh)$/
-/** Flags of `docker run` that take no value. */
+/** Flags of `docker run` without a value. */
 const BARE =
   /^(?:-(?:d|i|t|P|it|ti|dit|q)|--(?:rm|init|detach|interactive|tty|privileged|read-only|quiet|publish-all|no-healthcheck|oom-kill-disable))$/
 
-/** The program that a server is made of; undefined where it is none of ours. */
-export function packageOf(spec: UpstreamConfig, around: LookupEnvironment): PackagePin | undefined {
+/** Identifies a server's program; undefined for other upstream types. */
+export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment): PackagePin | undefined {
   if (spec.type !== 'stdio') return undefined
   const { command, args } = spec
-  const cwd = resolve(around.directory, spec.cwd === 'project' ? '.' : spec.cwd)
-  const [runner, rest] = runnerOf(command, args)
-  if (runner === 'npm') return npmPackage(rest, cwd, around)
-  if (runner === 'uvx') return pythonPackage(rest)
-  return runner === 'docker' ? image(rest) : localProgram(command, args, cwd, around)
+  const cwd = resolve(lookup.directory, spec.cwd === 'project' ? '.' : spec.cwd)
+  const [runner, rest] = parseRunner(command, args)
+  if (runner === 'npm') return identifyNpmPackage(rest, cwd, lookup)
+  if (runner === 'uvx') return identifyPythonPackage(rest)
+  return runner === 'docker' ? identifyImage(rest) : identifyLocalProgram(command, args, cwd, lookup)
 }
 
-/** Runner that starts packages or images by their names, and its arguments. */
-function runnerOf(
-  command: string,
-  args: readonly string[],
-): readonly [string | undefined, readonly string[]] {
+/** Returns the package or image runner and its arguments. */
+function parseRunner(command: string, args: readonly string[]): readonly [string | undefined, readonly string[]] {
   const name = basename(command)
   const [first = '', ...rest] = args
   if (NPM_RUNNERS.has(name)) return ['npm', args]
@@ -61,31 +58,31 @@ function runnerOf(
   return name === 'docker' || name === 'podman' ? ['docker', args] : [undefined, args]
 }
 
-function npmPackage(args: readonly string[], cwd: string, around: LookupEnvironment): PackagePin {
+function identifyNpmPackage(args: readonly string[], cwd: string, lookup: LookupEnvironment): PackagePin {
   const named = args.findIndex(arg => arg === '-p' || arg === '--package')
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
   const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
   const [, name, version = ''] = /^(@?[^@]+)(?:@(.*))?$/.exec(wanted ?? '') ?? []
-  if (name === undefined) return { type: 'unpinned', says: 'no package is named' }
+  if (name === undefined) return { type: 'unpinned', says: 'no package name' }
   if (!EXACT.test(version))
-    return { type: 'unpinned', says: `${name} has no exact version: whatever is published next will run` }
-  const integrity = [...rootsOf(cwd, around)]
-    .map(root => integrityOf(root, name, version))
+    return { type: 'unpinned', says: `${name} has no exact version: the next published one would run` }
+  const integrity = [...listPackageRoots(cwd, lookup)]
+    .map(root => findIntegrity(root, name, version))
     .find(one => one !== undefined)
   return { type: 'npm', name, version, ...(integrity === undefined ? {} : { integrity }) }
 }
 
-/** Directories that may have a package installed: those above, and what npx keeps. */
-function* rootsOf(cwd: string, { environment }: LookupEnvironment): Generator<string> {
+/** Lists directories that may contain an installed package: the parents, and npx's cache. */
+function* listPackageRoots(cwd: string, { environment }: LookupEnvironment): Generator<string> {
   for (let at = cwd; ; at = dirname(at)) {
     yield at
     if (dirname(at) === at) break
   }
   const kept = join(environment.npm_config_cache ?? join(environment.HOME ?? homedir(), '.npm'), '_npx')
-  for (const name of directoryNames(kept)) yield join(kept, name)
+  for (const name of listDirectory(kept)) yield join(kept, name)
 }
 
-function directoryNames(directory: string): string[] {
+function listDirectory(directory: string): string[] {
   try {
     return readdirSync(directory).sort()
   } catch {
@@ -93,16 +90,16 @@ function directoryNames(directory: string): string[] {
   }
 }
 
-function integrityOf(root: string, name: string, version: string): string | undefined {
+function findIntegrity(root: string, name: string, version: string): string | undefined {
   const key = `node_modules/${name}`
   for (const file of [join(root, 'node_modules', '.package-lock.json'), join(root, 'package-lock.json')]) {
-    const found = lockedPackage(file, key)
+    const found = readLockedPackage(file, key)
     if (found?.version === version && typeof found.integrity === 'string') return found.integrity
   }
   return undefined
 }
 
-function lockedPackage(file: string, key: string): Readonly<Record<string, unknown>> | undefined {
+function readLockedPackage(file: string, key: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const lock: unknown = JSON.parse(readFileSync(file, 'utf8'))
     const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {}
@@ -113,15 +110,15 @@ function lockedPackage(file: string, key: string): Readonly<Record<string, unkno
   }
 }
 
-function pythonPackage(args: readonly string[]): PackagePin {
+function identifyPythonPackage(args: readonly string[]): PackagePin {
   const from = args.indexOf('--from')
   const wanted = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
   const [, name = wanted, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(wanted) ?? []
   if (version !== undefined) return { type: 'pypi', name, version }
-  return { type: 'unpinned', says: `${wanted} has no exact version: whatever is published next will run` }
+  return { type: 'unpinned', says: `${wanted} has no exact version: the next published one would run` }
 }
 
-function image(args: readonly string[]): PackagePin {
+function identifyImage(args: readonly string[]): PackagePin {
   const rest = args.slice(args.indexOf('run') + 1)
   let at = 0
   while (at < rest.length && rest[at]?.startsWith('-') === true) {
@@ -130,39 +127,39 @@ function image(args: readonly string[]): PackagePin {
   }
   const name = rest[at] ?? ''
   if (/@sha256:[0-9a-f]{64}$/.test(name)) return { type: 'image', image: name }
-  return { type: 'unpinned', says: `image ${name} has no digest: whatever its tag means next will run` }
+  return { type: 'unpinned', says: `image ${name} has no digest: its tag may change` }
 }
 
-function localProgram(
+function identifyLocalProgram(
   command: string,
   args: readonly string[],
   cwd: string,
-  around: LookupEnvironment,
+  lookup: LookupEnvironment,
 ): PackagePin {
-  const folders = around.environment.PATH?.split(delimiter)
+  const folders = lookup.environment.PATH?.split(delimiter)
   const isInterpreter = INTERPRETER.test(basename(command))
   const script = isInterpreter ? args.map(arg => resolve(cwd, arg)).find(isFile) : undefined
   const file = script ?? (isInterpreter ? undefined : findProgram(command, folders, cwd))
-  if (file === undefined) return { type: 'unpinned', says: `${command} names no file that could be hashed` }
+  if (file === undefined) return { type: 'unpinned', says: `${command} is not a file that can be hashed` }
   const real = realpathSync(file)
-  const sha256 = fileHash(real)
-  if (sha256 === undefined) return { type: 'unpinned', says: `${command} cannot be read` }
-  return installed(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
+  const sha256 = hashFile(real)
+  if (sha256 === undefined) return { type: 'unpinned', says: `${command} is not readable` }
+  return identifyInstalledPackage(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
 }
 
-/** The npm package that a file belongs to. */
-function installed(file: string, sha256: string): PackagePin | undefined {
+/** Identifies the npm package that contains a file. */
+function identifyInstalledPackage(file: string, sha256: string): PackagePin | undefined {
   const found = /^(.*?)\/(node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+))\//.exec(file)
   const [, root = '', key = '', name] = found ?? []
   if (name === undefined) return undefined
-  const about = lockedPackage(join(root, 'node_modules', '.package-lock.json'), key)
-  const version = about?.version ?? packageVersion(join(root, key, 'package.json'))
+  const about = readLockedPackage(join(root, 'node_modules', '.package-lock.json'), key)
+  const version = about?.version ?? readPackageVersion(join(root, key, 'package.json'))
   if (typeof version !== 'string') return undefined
   const integrity = typeof about?.integrity === 'string' ? { integrity: about.integrity } : {}
   return { type: 'npm', name, version, ...integrity, sha256 }
 }
 
-function packageVersion(file: string): unknown {
+function readPackageVersion(file: string): unknown {
   try {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'))
     return isObject(parsed) ? parsed.version : undefined
@@ -175,7 +172,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
-function fileHash(file: string): string | undefined {
+function hashFile(file: string): string | undefined {
   try {
     if (statSync(file).size > MAX_BYTES) return undefined
     return createHash('sha256').update(readFileSync(file)).digest('hex')

@@ -1,78 +1,79 @@
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 
-/** Longest text that is compared line by line, and longest value that is shown. */
+/** Maximum number of compared lines, and maximum length of a displayed value. */
 const MAX_LINES = 500
 const MAX_LENGTH = 300
 
-/** Lines that say what of one value is another one now, as people read it. */
-export function differences(before: unknown, now: unknown, path = ''): string[] {
+/** Describes the differences of two values as lines. */
+export function listDifferences(before: unknown, now: unknown, path = ''): string[] {
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
-  if (isObject(before) && isObject(now)) return inMembers(before, now, path)
+  if (isObject(before) && isObject(now)) return compareMembers(before, now, path)
   if (Array.isArray(before) && Array.isArray(now) && before.length === now.length)
-    return before.flatMap((value, at) => differences(value, now[at], `${path}[${at}]`))
-  return areLines(before, now)
-    ? [`${path}:`, ...lineDifferences(String(before).split('\n'), String(now).split('\n'))]
-    : [`${path}: ${shown(before)} → ${shown(now)}`]
+    return before.flatMap((value, at) => listDifferences(value, now[at], `${path}[${at}]`))
+  return isMultiline(before, now)
+    ? [`${path}:`, ...diffLines(String(before).split('\n'), String(now).split('\n'))]
+    : [`${path}: ${formatValue(before)} → ${formatValue(now)}`]
 }
 
-function areLines(before: unknown, now: unknown): boolean {
+function isMultiline(before: unknown, now: unknown): boolean {
   return typeof before === 'string' && typeof now === 'string' && (before + now).includes('\n')
 }
 
-function inMembers(before: object, now: object, path: string): string[] {
+function compareMembers(before: object, now: object, path: string): string[] {
   const [old, young] = [new Map(Object.entries(before)), new Map(Object.entries(now))]
   const names = [...new Set([...old.keys(), ...young.keys()])].sort()
   return names.flatMap(name => {
-    const at = path === '' ? visible(name) : `${path}.${visible(name)}`
-    if (!young.has(name)) return [`${at}: ${shown(old.get(name))} is gone`]
-    if (!old.has(name)) return [`${at}: ${shown(young.get(name))} is new`]
-    return differences(old.get(name), young.get(name), at)
+    const at = path === '' ? escapeInvisible(name) : `${path}.${escapeInvisible(name)}`
+    if (!young.has(name)) return [`${at}: ${formatValue(old.get(name))} is gone`]
+    if (!old.has(name)) return [`${at}: ${formatValue(young.get(name))} is new`]
+    return listDifferences(old.get(name), young.get(name), at)
   })
 }
 
-/** `- old` and `+ new` lines, those that stayed left out. */
-function lineDifferences(before: readonly string[], now: readonly string[]): string[] {
-  const out = (line: string): string => `- ${visible(line)}`
-  const into = (line: string): string => `+ ${visible(line)}`
+/** Returns `- old` and `+ new` lines without unchanged ones. */
+function diffLines(before: readonly string[], now: readonly string[]): string[] {
+  const out = (line: string): string => `- ${escapeInvisible(line)}`
+  const into = (line: string): string => `+ ${escapeInvisible(line)}`
   if (before.length > MAX_LINES || now.length > MAX_LINES) return [...before.map(out), ...now.map(into)]
-  const common = commonLengths(before, now)
+  const common = computeCommonLengths(before, now)
   const lines: string[] = []
   let [old, young] = [0, 0]
   while (old < before.length && young < now.length) {
     if (before[old] === now[young]) {
       old++
       young++
-    } else if (at(common, old + 1, young) >= at(common, old, young + 1)) lines.push(out(before[old++] ?? ''))
+    } else if (getLength(common, old + 1, young) >= getLength(common, old, young + 1))
+      lines.push(out(before[old++] ?? ''))
     else lines.push(into(now[young++] ?? ''))
   }
   return [...lines, ...before.slice(old).map(out), ...now.slice(young).map(into)]
 }
 
-/** Lengths of the longest common rest of lines, from each pair of lines on. */
-function commonLengths(before: readonly string[], now: readonly string[]): number[][] {
+/** Computes lengths of the longest common subsequence for each pair of positions. */
+function computeCommonLengths(before: readonly string[], now: readonly string[]): number[][] {
   const lengths = Array.from({ length: before.length + 1 }, () => new Array<number>(now.length + 1).fill(0))
   for (let old = before.length - 1; old >= 0; old--)
     for (let young = now.length - 1; young >= 0; young--) {
       const row = lengths[old] ?? []
       row[young] =
         before[old] === now[young]
-          ? at(lengths, old + 1, young + 1) + 1
-          : Math.max(at(lengths, old + 1, young), at(lengths, old, young + 1))
+          ? getLength(lengths, old + 1, young + 1) + 1
+          : Math.max(getLength(lengths, old + 1, young), getLength(lengths, old, young + 1))
     }
   return lengths
 }
 
-function at(lengths: readonly (readonly number[])[], old: number, young: number): number {
+function getLength(lengths: readonly (readonly number[])[], old: number, young: number): number {
   return lengths[old]?.[young] ?? 0
 }
 
-function shown(value: unknown): string {
-  const text = visible(canonicalizeJson(value))
+function formatValue(value: unknown): string {
+  const text = escapeInvisible(canonicalizeJson(value))
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}… (${text.length} characters)` : text
 }
 
 /**
- * Characters that nobody sees, or that change how others are read: controls but tab and line end, marks of direction,
+ * Invisible characters and those that change how others are read: controls except tab and line feed, direction marks,
  * joiners, fillers, variation selectors, tags.
  */
 const RANGES: readonly (readonly [from: number, to: number])[] = [
@@ -97,43 +98,45 @@ const RANGES: readonly (readonly [from: number, to: number])[] = [
   [0xe0000, 0xe0fff],
 ]
 
-const UNSEEN = new RegExp(`[${RANGES.map(([from, to]) => `${point(from)}-${point(to)}`).join('')}]`, 'gu')
+const INVISIBLE = new RegExp(
+  `[${RANGES.map(([from, to]) => `${formatCodePoint(from)}-${formatCodePoint(to)}`).join('')}]`,
+  'gu',
+)
 
-function point(code: number): string {
+function formatCodePoint(code: number): string {
   return `\\u{${code.toString(16)}}`
 }
 
-/** The text with every character that is not seen as `\u…`. */
-export function visible(text: string): string {
-  return text.replace(UNSEEN, escaped)
+/** Escapes invisible characters as `\u…`. */
+export function escapeInvisible(text: string): string {
+  return text.replace(INVISIBLE, escapeCharacters)
 }
 
-/** Tells how many characters of a text are not seen. */
-export function unseenIn(text: string): number {
-  return text.match(UNSEEN)?.length ?? 0
+/** Counts invisible characters. */
+export function countInvisible(text: string): number {
+  return text.match(INVISIBLE)?.length ?? 0
 }
 
-function escaped(characters: string): string {
+function escapeCharacters(characters: string): string {
   let text = ''
-  for (let at = 0; at < characters.length; at++)
-    text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
+  for (let at = 0; at < characters.length; at++) text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
   return text
 }
 
-/** Letters of other alphabets, each over the Latin one that it looks like. */
+/** Cyrillic and Greek letters, in the order of the Latin ones that they resemble. */
 const FOREIGN = 'авекмнорстухіјѕԁԛԝһαοινκτυρ'
 const LATIN = 'abekmhopctyxijsdqwhaoivktup'
 
-/** A name as a hasty reader sees it: two names that look alike have the same. */
-export function skeleton(name: string): string {
-  const plain = name.normalize('NFKC').replace(UNSEEN, '').toLowerCase()
+/** Reduces a name so that look-alike names are equal. */
+export function createSkeleton(name: string): string {
+  const plain = name.normalize('NFKC').replace(INVISIBLE, '').toLowerCase()
   return Array.from(plain)
     .map(letter => LATIN[FOREIGN.indexOf(letter)] ?? letter)
     .join('')
     .replace(/[\s_-]+/g, '')
 }
 
-/** Tells whether a word mixes Latin letters with Cyrillic or Greek ones. */
+/** Returns true if a word mixes Latin letters with Cyrillic or Greek ones. */
 export function hasMixedWord(text: string): boolean {
   return /\p{Script=Latin}[\p{Script=Cyrillic}\p{Script=Greek}]|[\p{Script=Cyrillic}\p{Script=Greek}]\p{Script=Latin}/u.test(
     text,

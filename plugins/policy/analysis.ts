@@ -1,21 +1,20 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { suggestName } from '../../src/plugin.ts'
-import type { SubjectKind, Variable } from './facts.ts'
-import { FIELDS, LISTED, VARIABLES } from './facts.ts'
+import type { SubjectKind, Variable } from './expression-variables.ts'
+import { FIELDS, LISTED, VARIABLES } from './expression-variables.ts'
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-/** Arguments that are there wherever `node` is true, or false. */
-function guardsOf(node: ASTNode, isTrue: boolean): ReadonlySet<string> {
-  if (node.op === '!_') return guardsOf(node.args, !isTrue)
+/** Collects arguments that must exist if `node` has this value. */
+function collectGuards(node: ASTNode, isTrue: boolean): ReadonlySet<string> {
+  if (node.op === '!_') return collectGuards(node.args, !isTrue)
   const parts = (node.op === '&&' && isTrue) || (node.op === '||' && !isTrue) ? node.args : undefined
-  if (parts !== undefined) return union(guardsOf(parts[0], isTrue), guardsOf(parts[1], isTrue))
-  return isTrue ? guardsWhere(node) : NOTHING
+  if (parts !== undefined) return mergeSets(collectGuards(parts[0], isTrue), collectGuards(parts[1], isTrue))
+  return isTrue ? collectTrueGuards(node) : NOTHING
 }
 
-/** The same for a condition that is true. */
-function guardsWhere(node: ASTNode): ReadonlySet<string> {
-  if (node.op === 'call' && node.args[0] === 'has') return new Set(argumentIn(node.args[1][0]))
+function collectTrueGuards(node: ASTNode): ReadonlySet<string> {
+  if (node.op === 'call' && node.args[0] === 'has') return new Set(findArgument(node.args[1][0]))
   if (node.op === 'in' && isArgs(node.args[1]))
     return node.args[0].op === 'value' ? new Set([String(node.args[0].args)]) : NOTHING
   return isAboutName(node) ? new Set(['*']) : NOTHING
@@ -34,37 +33,36 @@ const NAMES: ReadonlySet<string> = new Set([
   'resource.original',
 ])
 
-/** Tells whether a condition is about the name of what is called alone: then all others are not asked for arguments. */
+/** Returns true if a condition depends on the target's name only: then it implies the target's arguments. */
 function isAboutName(node: ASTNode): boolean {
-  const names = fieldsRead(node)
+  const names = collectFields(node)
   return names.size > 0 && [...names].every(name => NAMES.has(name))
 }
 
-function fieldsRead(node: ASTNode, found = new Set<string>()): Set<string> {
+function collectFields(node: ASTNode, found = new Set<string>()): Set<string> {
   if (node.op === '.' && node.args[0].op === 'id') return found.add(`${node.args[0].args}.${node.args[1]}`)
   if (node.op === 'id') return found.add(node.args)
-  for (const child of childrenOf(node)) fieldsRead(child, found)
+  for (const child of listChildren(node)) collectFields(child, found)
   return found
 }
 
-function argumentIn(node: ASTNode | undefined): string[] {
+function findArgument(node: ASTNode | undefined): string[] {
   if (node?.op !== '.' && node?.op !== '.?') return []
   const [owner, field] = node.args
-  return owner.op === 'id' && owner.args === 'args' ? [field] : argumentIn(owner)
+  return owner.op === 'id' && owner.args === 'args' ? [field] : findArgument(owner)
 }
 
-function union(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
+function mergeSets(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
   return other.size === 0 ? one : new Set([...one, ...other])
 }
 
-/** The expressions that one is made of. */
-function childrenOf(node: ASTNode): ASTNode[] {
+function listChildren(node: ASTNode): ASTNode[] {
   const found: ASTNode[] = []
-  const add = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(add)
+  const addNodes = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(addNodes)
     else if (isNode(value)) found.push(value)
   }
-  if (node.op !== 'value' && node.op !== 'id') add(node.args)
+  if (node.op !== 'value' && node.op !== 'id') addNodes(node.args)
   return found
 }
 
@@ -72,31 +70,31 @@ function isNode(value: unknown): value is ASTNode {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value
 }
 
-/** Something that an expression must not have, with its place in the text. */
+/** An invalid part of an expression with its position. */
 export interface Mistake {
   readonly message: string
   readonly hint?: string | undefined
   readonly at?: number | undefined
 }
 
-/** Facts about an expression that are known from its text alone. */
+/** Properties of an expression known from its text. */
 export interface Analysis {
   readonly reads: ReadonlySet<Variable>
-  /** Kinds of things that it is about; undefined for everything. */
+  /** Kinds of subjects that it applies to; undefined for all. */
   readonly kinds: ReadonlySet<SubjectKind> | undefined
-  /** True if its value is the same for every call of one caller, so that it decides on lists too. */
+  /** True if its value is the same for all calls of one caller, so that it also applies to lists. */
   readonly isListable: boolean
-  /** Argument that is read although other tools may not have it, if any. */
+  /** An argument read without a check that it exists, if any. */
   readonly bareArgument: string | undefined
-  /** True if it goes over the items of something. */
+  /** True if it iterates over items. */
   readonly loops: boolean
-  /** Weight in characters of what each item is compared with. */
+  /** Size class of the values that each item is compared with. */
   readonly perItem: 'little' | 'headers' | 'args'
-  /** Fields of `principal` that become a part of a path. */
+  /** Fields of `principal` used in paths. */
   readonly inPaths: readonly string[]
 }
 
-/** Functions by name, with what they may be called on. All others are refused. */
+/** Allowed functions. */
 const FUNCTIONS: ReadonlySet<string> = new Set(['has', 'size', 'int', 'uint', 'double', 'string', 'bool'])
 const CLOCK: readonly string[] = [
   'getDate',
@@ -133,45 +131,45 @@ const METHODS: ReadonlySet<string> = new Set([
   ...CLOCK,
 ])
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
-/** Functions whose time grows with the product of both texts. */
+/** Functions whose time grows with the product of both text lengths. */
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf'])
-/** Functions of a text and a constant, which is prepared when the configuration is loaded. */
+/** Functions whose constant argument is prepared when the configuration is loaded. */
 const PREPARED: ReadonlySet<string> = new Set(['re', 'glob'])
-/** Variables whose texts may be long. */
+/** Variables that may contain long texts. */
 const LONG: ReadonlySet<string> = new Set(['request', 'principal', 'resource', 'tool'])
 const CONSTANT: ReadonlySet<string> = new Set(['timestamp', 'duration'])
 
-/** Names that a loop gives to its items, and whether they are parts of the arguments. */
+/** Loop variables by name; true if their values are part of the arguments. */
 type Scope = ReadonlyMap<string, boolean>
 
-/** Place in an expression. */
+/** Context of a node. */
 interface ExpressionScope {
   readonly scope: Scope
   readonly inLoop: boolean
-  /** Arguments that are known to be there; `*` for all, as where the tool is named. */
+  /** Arguments that are known to exist; `*` for all, such as after a check of the tool's name. */
   readonly guarded: ReadonlySet<string>
 }
 
-/** Looks through an expression for what must not be there, and for what it reads. */
-export function analyse(ast: ASTNode): {
+/** Finds the properties and mistakes of an expression. */
+export function analyzeExpression(ast: ASTNode): {
   readonly analysis: Analysis
   readonly mistakes: readonly Mistake[]
 } {
-  const walk = new Walk()
+  const walk = new ExpressionWalker()
   walk.visit(ast, { scope: new Map(), inLoop: false, guarded: new Set() })
   return { analysis: walk.analysis, mistakes: walk.mistakes }
 }
 
-/** A function that must be prepared, with its constant. */
-interface Prepared {
+/** A call of a prepared function with its constant. */
+interface PreparedCall {
   readonly name: string
   readonly text: string
   readonly at: number
 }
 
-/** The constants of functions that are prepared, such as patterns. */
-export function preparedIn(ast: ASTNode): Prepared[] {
-  const found: Prepared[] = []
+/** Finds constants to prepare, such as patterns. */
+export function findConstants(ast: ASTNode): PreparedCall[] {
+  const found: PreparedCall[] = []
   const visit = (node: ASTNode): void => {
     if (node.op === 'rcall' || node.op === 'call') {
       const name = node.args[0]
@@ -179,13 +177,13 @@ export function preparedIn(ast: ASTNode): Prepared[] {
       if (first?.op === 'value' && typeof first.args === 'string')
         found.push({ name, text: first.args, at: first.start })
     }
-    for (const child of childrenOf(node)) visit(child)
+    for (const child of listChildren(node)) visit(child)
   }
   visit(ast)
   return found
 }
 
-class Walk {
+class ExpressionWalker {
   readonly mistakes: Mistake[] = []
   readonly #reads = new Set<Variable>()
   readonly #inPaths = new Set<string>()
@@ -198,7 +196,7 @@ class Walk {
     const reads = this.#reads
     return {
       reads,
-      kinds: kindsOf(reads),
+      kinds: listKinds(reads),
       isListable: [...reads].every(name => LISTED.has(name)) && !this.#readsClaims,
       bareArgument: this.#bareArgument,
       loops: this.#loops,
@@ -210,164 +208,163 @@ class Walk {
   visit(node: ASTNode, place: ExpressionScope): void {
     switch (node.op) {
       case 'id':
-        return this.#name(node.args, node, place)
+        return this.#visitName(node.args, node, place)
       case 'call':
-        return this.#call(node, place)
+        return this.#visitCall(node, place)
       case 'rcall':
-        return this.#method(node, place)
+        return this.#visitMethod(node, place)
       case '.':
       case '.?':
-        return this.#field(node, place)
+        return this.#visitField(node, place)
       default:
-        return this.#operator(node, place)
+        return this.#visitOperator(node, place)
     }
   }
 
-  #operator(node: ASTNode, place: ExpressionScope): void {
-    if (node.op === '[]' || node.op === '[?]') return this.#index(node, place)
-    if (node.op === '&&' || node.op === '||') return this.#both(node, place)
-    if (node.op === '?:') return this.#choice(node, place)
-    if (node.op === 'in') this.#membership(node, place)
-    for (const child of childrenOf(node)) this.visit(child, place)
+  #visitOperator(node: ASTNode, place: ExpressionScope): void {
+    if (node.op === '[]' || node.op === '[?]') return this.#visitIndex(node, place)
+    if (node.op === '&&' || node.op === '||') return this.#visitLogical(node, place)
+    if (node.op === '?:') return this.#visitTernary(node, place)
+    if (node.op === 'in') this.#checkMembership(node, place)
+    for (const child of listChildren(node)) this.visit(child, place)
   }
 
-  #name(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
+  #visitName(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
     if (scope.has(name)) return
-    if (!isVariable(name))
-      return this.#wrong(node, `there is no variable "${name}"`, suggestName(name, VARIABLES))
+    if (!isVariable(name)) return this.#addMistake(node, `unknown variable "${name}"`, suggestName(name, VARIABLES))
     this.#reads.add(name)
     if (!inLoop || this.#perItem === 'args') return
     if (name === 'args') this.#perItem = 'args'
     else if (LONG.has(name)) this.#perItem = 'headers'
   }
 
-  #call(node: Extract<ASTNode, { op: 'call' }>, place: ExpressionScope): void {
+  #visitCall(node: Extract<ASTNode, { op: 'call' }>, place: ExpressionScope): void {
     const [name, args] = node.args
-    if (name === 'has') return this.#has(args, place)
+    if (name === 'has') return this.#visitHas(args, place)
     if (CONSTANT.has(name)) {
-      if (args[0]?.op !== 'value') this.#wrong(node, `${name}() takes a constant`)
-    } else if (!FUNCTIONS.has(name)) this.#unknown(name, node)
+      if (args[0]?.op !== 'value') this.#addMistake(node, `${name}() requires a constant`)
+    } else if (!FUNCTIONS.has(name)) this.#reportUnknown(name, node)
     for (const arg of args) this.visit(arg, place)
   }
 
-  /** Visits the arguments of `has`: what it asks for may be missing, and so may what is behind it. */
-  #has(args: readonly ASTNode[], place: ExpressionScope): void {
+  /** The argument of `has` may be missing, and so may its members. */
+  #visitHas(args: readonly ASTNode[], place: ExpressionScope): void {
     const guarded = new Set([...place.guarded, '*'])
     for (const arg of args) this.visit(arg, { ...place, guarded })
   }
 
-  #method(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
+  #visitMethod(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
     const [name, receiver, args] = node.args
-    if (LOOPS.has(name)) return this.#loop(node, place)
-    if (!METHODS.has(name)) this.#unknown(name, node)
+    if (LOOPS.has(name)) return this.#visitLoop(node, place)
+    if (!METHODS.has(name)) this.#reportUnknown(name, node)
     const [first] = args
-    if (first !== undefined) this.#argument(name, first, place)
+    if (first !== undefined) this.#checkArgument(name, first, place)
     this.visit(receiver, place)
     for (const arg of args) this.visit(arg, place)
   }
 
-  /** The first argument of a method: a constant where it is prepared, and no text to look for that the caller chose. */
-  #argument(name: string, first: ASTNode, { scope }: ExpressionScope): void {
+  /**
+   * Checks a method's first argument: prepared functions need a constant, and searches must not use a text from the
+   * caller.
+   */
+  #checkArgument(name: string, first: ASTNode, { scope }: ExpressionScope): void {
     const isText = first.op === 'value' && typeof first.args === 'string'
-    if (PREPARED.has(name) && !isText) this.#wrong(first, `${name}() takes a constant pattern`)
-    if (CLOCK.includes(name) && !isText) this.#wrong(first, `${name}() takes a constant time zone`)
-    if (SEARCHES.has(name) && this.#isSent(first, scope))
-      this.#wrong(first, `${name}() must not look for a text that the caller chose`, 'use == or startsWith()')
-    if (name === 'within') this.#path(first)
+    if (PREPARED.has(name) && !isText) this.#addMistake(first, `${name}() requires a constant pattern`)
+    if (CLOCK.includes(name) && !isText) this.#addMistake(first, `${name}() requires a constant time zone`)
+    if (SEARCHES.has(name) && this.#isCallerValue(first, scope))
+      this.#addMistake(first, `${name}() must not search for a text from the caller`, 'use == or startsWith()')
+    if (name === 'within') this.#collectPathFields(first)
   }
 
-  #loop(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
+  #visitLoop(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
     const [name, receiver, [item, ...body]] = node.args
     this.#loops = true
-    if (place.inLoop) this.#wrong(node, `${name}() stands inside another loop`, 'only one loop is allowed')
+    if (place.inLoop) this.#addMistake(node, `${name}() is inside another loop`, 'only one loop is allowed')
     if (hasLoop(receiver) && !isFilter(receiver))
-      this.#wrong(node, `${name}() goes over what another loop made`, 'only filter() may come before it')
+      this.#addMistake(node, `${name}() iterates over the result of another loop`, 'only filter() may precede it')
     this.visit(receiver, place)
-    if (item?.op !== 'id') return this.#wrong(node, `${name}() wants a name for the item first`)
-    if (isVariable(item.args)) return this.#wrong(item, `"${item.args}" is a variable already`)
-    const scope = new Map([...place.scope, [item.args, this.#isSent(receiver, place.scope)]])
+    if (item?.op !== 'id') return this.#addMistake(node, `${name}() requires an item name first`)
+    if (isVariable(item.args)) return this.#addMistake(item, `"${item.args}" is already a variable`)
+    const scope = new Map([...place.scope, [item.args, this.#isCallerValue(receiver, place.scope)]])
     for (const part of body) this.visit(part, { ...place, scope, inLoop: true })
   }
 
-  #field(node: Extract<ASTNode, { op: '.' | '.?' }>, place: ExpressionScope): void {
+  #visitField(node: Extract<ASTNode, { op: '.' | '.?' }>, place: ExpressionScope): void {
     const [owner, field] = node.args
     this.visit(owner, place)
-    this.#member(owner, field, node, place)
+    this.#checkMember(owner, field, node, place)
   }
 
-  #index(node: Extract<ASTNode, { op: '[]' | '[?]' }>, place: ExpressionScope): void {
+  #visitIndex(node: Extract<ASTNode, { op: '[]' | '[?]' }>, place: ExpressionScope): void {
     const [owner, index] = node.args
     this.visit(owner, place)
     this.visit(index, place)
     if (owner.op !== 'id' || place.scope.has(owner.args)) return
-    if (index.op === 'value' && typeof index.args === 'string') this.#member(owner, index.args, node, place)
+    if (index.op === 'value' && typeof index.args === 'string') this.#checkMember(owner, index.args, node, place)
     else if (owner.args === 'args') this.#bareArgument ??= '…'
-    else if (Object.hasOwn(FIELDS, owner.args)) this.#wrong(node, `${owner.args}[…] takes a constant`)
+    else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] requires a constant`)
   }
 
-  #member(owner: ASTNode, field: string, node: ASTNode, place: ExpressionScope): void {
+  #checkMember(owner: ASTNode, field: string, node: ASTNode, place: ExpressionScope): void {
     if (owner.op !== 'id' || place.scope.has(owner.args)) return
-    if (owner.args === 'args') return this.#argumentRead(field, node, place)
+    if (owner.args === 'args') return this.#noteArgument(field, node, place)
     if (!Object.hasOwn(FIELDS, owner.args)) return
     const known = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
-    if (!known.includes(field))
-      this.#wrong(node, `${owner.args} has no "${field}"`, suggestName(field, known))
+    if (!known.includes(field)) this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, known))
     if (owner.args === 'principal' && field === 'claims') this.#readsClaims = true
   }
 
-  #argumentRead(name: string, { op }: ASTNode, { guarded }: ExpressionScope): void {
+  #noteArgument(name: string, { op }: ASTNode, { guarded }: ExpressionScope): void {
     const mayLack = op === '.?' || op === '[?]'
     if (!mayLack && !guarded.has('*') && !guarded.has(name)) this.#bareArgument ??= name
   }
 
-  /** Visits both sides. Guards of one side hold on the other: CEL forgives an error where the other side decides. */
-  #both(node: Extract<ASTNode, { op: '&&' | '||' }>, place: ExpressionScope): void {
+  /** Guards of one side hold on the other: CEL ignores an error if the other side decides. */
+  #visitLogical(node: Extract<ASTNode, { op: '&&' | '||' }>, place: ExpressionScope): void {
     const [left, right] = node.args
     const isAnd = node.op === '&&'
-    this.visit(left, { ...place, guarded: union(place.guarded, guardsOf(right, isAnd)) })
-    this.visit(right, { ...place, guarded: union(place.guarded, guardsOf(left, isAnd)) })
+    this.visit(left, { ...place, guarded: mergeSets(place.guarded, collectGuards(right, isAnd)) })
+    this.visit(right, { ...place, guarded: mergeSets(place.guarded, collectGuards(left, isAnd)) })
   }
 
-  #choice(node: Extract<ASTNode, { op: '?:' }>, place: ExpressionScope): void {
+  #visitTernary(node: Extract<ASTNode, { op: '?:' }>, place: ExpressionScope): void {
     const [condition, yes, no] = node.args
     this.visit(condition, place)
-    this.visit(yes, { ...place, guarded: union(place.guarded, guardsOf(condition, true)) })
-    this.visit(no, { ...place, guarded: union(place.guarded, guardsOf(condition, false)) })
+    this.visit(yes, { ...place, guarded: mergeSets(place.guarded, collectGuards(condition, true)) })
+    this.visit(no, { ...place, guarded: mergeSets(place.guarded, collectGuards(condition, false)) })
   }
 
-  #membership(node: ASTNode, { scope }: ExpressionScope): void {
-    const [left, right] = childrenOf(node)
+  #checkMembership(node: ASTNode, { scope }: ExpressionScope): void {
+    const [left, right] = listChildren(node)
     if (left === undefined || right === undefined) return
-    if (this.#isSent(left, scope) && this.#isSent(right, scope))
-      this.#wrong(node, '"in" must not look for what the caller chose in what the caller sent')
+    if (this.#isCallerValue(left, scope) && this.#isCallerValue(right, scope))
+      this.#addMistake(node, '"in" must not search for a value from the caller in a value from the caller')
   }
 
-  /** Tells whether a value may be a part of the arguments. */
-  #isSent(node: ASTNode, scope: Scope): boolean {
+  /** Returns true if a value may be part of the arguments. */
+  #isCallerValue(node: ASTNode, scope: Scope): boolean {
     if (node.op === 'id') return scope.get(node.args) ?? node.args === 'args'
-    return childrenOf(node).some(child => this.#isSent(child, scope))
+    return listChildren(node).some(child => this.#isCallerValue(child, scope))
   }
 
-  #path(node: ASTNode): void {
+  #collectPathFields(node: ASTNode): void {
     if (node.op === '.' && node.args[0].op === 'id' && node.args[0].args === 'principal')
       this.#inPaths.add(node.args[1])
-    for (const child of childrenOf(node)) this.#path(child)
+    for (const child of listChildren(node)) this.#collectPathFields(child)
   }
 
-  #unknown(name: string, node: ASTNode): void {
+  #reportUnknown(name: string, node: ASTNode): void {
     const hint =
-      name === 'matches'
-        ? 'use re(), which takes time linear in the text'
-        : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
-    this.#wrong(node, `there is no function "${name}" here`, hint)
+      name === 'matches' ? 'use re(), which takes linear time' : suggestName(name, [...METHODS, ...LOOPS, ...FUNCTIONS])
+    this.#addMistake(node, `unknown function "${name}"`, hint)
   }
 
-  #wrong(node: ASTNode, message: string, hint?: string): void {
+  #addMistake(node: ASTNode, message: string, hint?: string): void {
     this.mistakes.push({ message, hint, at: node.start })
   }
 }
 
-function kindsOf(reads: ReadonlySet<Variable>): ReadonlySet<SubjectKind> | undefined {
+function listKinds(reads: ReadonlySet<Variable>): ReadonlySet<SubjectKind> | undefined {
   const kinds: SubjectKind[] = []
   if (reads.has('tool')) kinds.push('tools')
   if (reads.has('prompt')) kinds.push('prompts')
@@ -384,5 +381,5 @@ function isFilter(node: ASTNode): boolean {
 }
 
 function hasLoop(node: ASTNode): boolean {
-  return (node.op === 'rcall' && LOOPS.has(node.args[0])) || childrenOf(node).some(hasLoop)
+  return (node.op === 'rcall' && LOOPS.has(node.args[0])) || listChildren(node).some(hasLoop)
 }

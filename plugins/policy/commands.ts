@@ -1,14 +1,13 @@
 import type { PluginCommands } from '../../src/plugin.ts'
 
-/** Exit code where a case comes out otherwise than expected. */
+/** Exit code for failed cases. */
 const FAILED = 1
 
 export const commands: PluginCommands = {
   'policy test': {
-    summary:
-      'Try calls against the rules of policy, and compare what would come of them with what is expected.',
+    summary: 'Test the policy rules with example calls.',
     description:
-      'Reads cases from a file of YAML or JSON; starts no server. Exit codes: 0 all as expected, 1 some are not, 2 the file cannot be read, 3 the configuration is not valid.',
+      'Reads cases from a YAML or JSON file; starts no server. Exit codes: 0 all as expected, 1 some failed, 2 the file is unreadable, 3 the configuration is invalid.',
     examples: ['gateway policy test cases.yaml', 'gateway policy test cases.yaml -c gateway.yaml --json'],
     args: { file: { required: true, description: 'A list of cases, or a map with "cases".' } },
     gateway: 'configuration',

@@ -1,28 +1,27 @@
 import { defineErrors, RPC } from '../../src/plugin.ts'
 
-/** Errors of the policy. */
 export const ERRORS = {
   GW_POLICY_DENIED: {
     text: '{what} is not allowed: {why}',
-    hint: 'The rules are in the section policy of gateway.yaml; gateway policy test tries a call against them.',
+    hint: 'Check the section "policy" of gateway.yaml; test a call with "gateway policy test".',
     http: 403,
     rpc: RPC.invalidRequest,
   },
   GW_POLICY_SCOPE: {
     text: '{what} needs the scope {scopes}',
-    hint: 'Ask the issuer for a token with these scopes; the rules of policy say what needs which.',
+    hint: 'Request a token with these scopes from the issuer; the rules are in the section "policy".',
     http: 403,
     rpc: RPC.invalidRequest,
   },
   GW_POLICY_UNANSWERED: {
-    text: '{what} needs the approval of a person, and nobody can be asked: rule "{rule}"',
-    hint: 'Add the section approve to gateway.yaml, which says who is asked.',
+    text: '{what} needs approval, and no approver is available: rule "{rule}"',
+    hint: 'Add the section "approve" to gateway.yaml.',
     http: 403,
     rpc: RPC.invalidRequest,
   },
   GW_POLICY_OUTDATED: {
-    text: '{what} was approved and not run: {why}',
-    hint: 'gateway.yaml was changed while the call waited for a person. Call again: it is judged, and asked about, anew.',
+    text: '{what} was approved but not run: {why}',
+    hint: 'The configuration changed while the call waited for approval. Call again to request a new approval.',
     http: 403,
     rpc: RPC.invalidRequest,
   },

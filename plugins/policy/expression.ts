@@ -5,35 +5,35 @@ import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
 import type * as Re2 from 're2js'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
 import type { Analysis, Mistake } from './analysis.ts'
-import { analyse, preparedIn } from './analysis.ts'
-import type { Facts, Variable } from './facts.ts'
-import { CLASSES, FIELDS, VALUES } from './facts.ts'
+import { analyzeExpression, findConstants } from './analysis.ts'
+import type { Facts, Variable } from './expression-variables.ts'
+import { CLASSES, FIELDS, VALUES } from './expression-variables.ts'
 
-/** Most work of all regular expressions in one evaluation: characters times the size of the pattern. */
+/** Maximum work of all regular expressions in one evaluation: characters times pattern size. */
 const MAX_STEPS = 10_000_000
 const MAX_PATTERN = 500
-/** Instructions of one pattern. */
+/** Maximum number of instructions of one pattern. */
 const MAX_PROGRAM = 1000
 const HTTP = /^https?:$/
 const CONTROLS = /[\0-\x20\x7f\\]/
 const SEGMENT = /(^|\/)\.{1,2}(\/|$)|\/\/|\0|\\/
 
-/** Functions that expressions have beside those of CEL. Each set has its own patterns, prepared when rules are loaded. */
-class Functions {
+/** Additional functions. Each configuration has its own patterns, prepared at load. */
+class ExpressionFunctions {
   readonly #patterns = new Map<string, Pattern>()
   readonly #globs = new Map<string, (text: string) => boolean>()
   #steps = 0
 
-  /** A new evaluation begins: it has all of its work before it. */
-  begin(): void {
+  /** Resets the work limit. */
+  startEvaluation(): void {
     this.#steps = 0
   }
 
-  /** Prepares a constant; says why it cannot be used, if so. */
-  prepare(name: string, text: string): string | undefined {
+  /** Prepares a constant; returns the reason if it is invalid. */
+  prepareConstant(name: string, text: string): string | undefined {
     if (name === 're') return this.#preparePattern(text)
     if (name === 'glob') this.#globs.set(text, compileGlobs(text))
-    if (/^get/.test(name)) return timeZoneProblem(text)
+    if (/^get/.test(name)) return checkTimeZone(text)
     return undefined
   }
 
@@ -51,7 +51,7 @@ class Functions {
     }
   }
 
-  /** Tells whether a regular expression (RE2) is found anywhere in a text. */
+  /** Returns true if a regular expression (RE2) matches anywhere in the text. */
   re(text: string, pattern: string): boolean {
     const known = this.#patterns.get(pattern)
     if (known === undefined) throw new Error('the pattern was not prepared')
@@ -73,39 +73,38 @@ interface Pattern {
 }
 
 /**
- * Tells whether an absolute path is a directory or something below it, with `..` put in its place. Links are not followed: only the
- * server can do that.
+ * Returns true if an absolute path is inside a directory, after resolving `..`. Symbolic links are not followed: only
+ * the server could.
  */
-function within(path: string, directory: string): boolean {
+function isWithin(path: string, directory: string): boolean {
   if (!directory.startsWith('/') || SEGMENT.test(directory))
-    throw new Error('within() wants an absolute directory without ".." and "//"')
+    throw new Error('within() requires an absolute directory without ".." and "//"')
   if (!path.startsWith('/') || path.includes('\0') || path.includes('\\')) return false
   const base = directory.endsWith('/') ? directory.slice(0, -1) : directory
-  // Most paths are plain already, and to make one so costs more than all else here.
+  // Normalizing is expensive, and most paths are already normal.
   const own = SEGMENT.test(path) ? posix.normalize(path) : path
   return own.startsWith(base) && (own.length === base.length || own[base.length] === '/')
 }
 
-/** The host of an http(s) URL, in lower case and without a port. Whatever two readers may read differently fails. */
-function hostOf(url: string): string {
-  if (CONTROLS.test(url)) throw new Error('host() wants a URL without spaces, controls and backslashes')
+/** Returns the host of an http(s) URL in lower case without port. Fails if parsers may disagree. */
+function parseHost(url: string): string {
+  if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, controls and backslashes')
   const { protocol, username, password, hostname } = new URL(url)
-  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url)) throw new Error('host() wants an http or https URL')
-  if (username !== '' || password !== '') throw new Error('host() wants a URL without a user')
+  if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url)) throw new Error('host() requires an http or https URL')
+  if (username !== '' || password !== '') throw new Error('host() requires a URL without a user')
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
 }
 
-/** Bytes of a value as JSON. */
-function sizeInBytes(value: unknown): bigint {
+function countBytes(value: unknown): bigint {
   return BigInt(Buffer.byteLength(JSON.stringify(value) ?? ''))
 }
 
-function timeZoneProblem(text: string): string | undefined {
+function checkTimeZone(text: string): string | undefined {
   try {
     new Intl.DateTimeFormat('en', { timeZone: text })
     return undefined
   } catch {
-    return `there is no time zone "${text}"`
+    return `unknown time zone "${text}"`
   }
 }
 
@@ -116,85 +115,85 @@ const LIMITS = {
   maxMapEntries: 100,
   maxCallArguments: 8,
 }
-/** Items in the arguments of a call, for an expression that goes over them. */
+/** Maximum number of items in the arguments for an expression with a loop. */
 const MAX_ITEMS = 10_000
-/** Most characters that all items together are compared with. */
+/** Maximum characters compared over all items. */
 const MAX_COMPARED = 20_000_000
 const LITTLE = 1024
 const HEADERS = 16 * 1024
-/** Variables whose values are one object for as long as they say the same. */
-const STEADY: ReadonlySet<Variable> = new Set(['principal', 'tool', 'upstream'])
-/** Nothing that could lead from one part of a path to another. */
+/** Variables whose objects are reused while their content is the same. */
+const STABLE_VARIABLES: ReadonlySet<Variable> = new Set(['principal', 'tool', 'upstream'])
+/** Characters that would change the directory of a path. */
 const UNSAFE_IN_PATH = /[/\\\0]|\.\./
 
-/** An expression, ready to be evaluated. */
+/** A compiled expression. */
 export interface Expression {
   readonly analysis: Analysis
-  /** True or false. @throws Error where it has no value for these facts */
+  /** @throws Error if it has no value for these facts */
   evaluate(facts: Facts): boolean
 }
 
-type Compiled = { readonly expression: Expression } | { readonly mistakes: readonly Mistake[] }
+type CompiledExpression = { readonly expression: Expression } | { readonly mistakes: readonly Mistake[] }
 
 const load = createRequire(import.meta.url)
 
-/** Compiles the expressions of one configuration. The engine is loaded with the first one. */
-export class Compiler {
-  readonly #functions = new Functions()
-  /** By their text: many rules differ in nothing but the tools that they are for. */
-  readonly #compiled = new Map<string, Compiled>()
+/** Compiles expressions; loads the CEL engine with the first one. */
+export class ExpressionCompiler {
+  readonly #functions = new ExpressionFunctions()
+  /** By text, as many rules share an expression. */
+  readonly #compiled = new Map<string, CompiledExpression>()
   #environment: Environment | undefined
 
-  compile(text: string): Compiled {
+  compile(text: string): CompiledExpression {
     let compiled = this.#compiled.get(text)
     if (compiled === undefined) this.#compiled.set(text, (compiled = this.#compile(text)))
     return compiled
   }
 
-  #compile(text: string): Compiled {
+  #compile(text: string): CompiledExpression {
     const parsed = this.#parse(text)
     if ('mistakes' in parsed) return parsed
     const { run } = parsed
-    const { analysis, mistakes } = analyse(run.ast)
+    const { analysis, mistakes } = analyzeExpression(run.ast)
     if (mistakes.length > 0) return { mistakes }
-    const found = [...this.#prepare(run.ast), ...typeMistakes(run)]
-    return found.length > 0 ? { mistakes: found } : { expression: this.#expression(run, analysis) }
+    const found = [...this.#prepareConstants(run.ast), ...checkType(run)]
+    return found.length > 0 ? { mistakes: found } : { expression: this.#createExpression(run, analysis) }
   }
 
   #parse(text: string): { readonly run: ParseResult } | { readonly mistakes: readonly Mistake[] } {
-    this.#environment ??= environmentOf(load('@marcbachmann/cel-js') as typeof Cel, this.#functions)
+    this.#environment ??= createEnvironment(load('@marcbachmann/cel-js') as typeof Cel, this.#functions)
     try {
       return { run: this.#environment.parse(text) }
     } catch (error) {
-      return { mistakes: [mistakeOf(error)] }
+      return { mistakes: [toMistake(error)] }
     }
   }
 
-  #prepare(ast: ASTNode): Mistake[] {
-    return preparedIn(ast).flatMap(({ name, text, at }) => {
-      const message = this.#functions.prepare(name, text)
+  #prepareConstants(ast: ASTNode): Mistake[] {
+    return findConstants(ast).flatMap(({ name, text, at }) => {
+      const message = this.#functions.prepareConstant(name, text)
       return message === undefined ? [] : [{ message, at }]
     })
   }
 
-  #expression(run: ParseResult, analysis: Analysis): Expression {
+  #createExpression(run: ParseResult, analysis: Analysis): Expression {
     const { loops, perItem, inPaths } = analysis
     const evaluate = (facts: Facts): boolean => {
-      this.#functions.begin()
+      this.#functions.startEvaluation()
       if (loops) checkItems(facts, perItem)
       if (inPaths.length > 0) checkPathParts(facts, inPaths)
       const value: unknown = run(facts)
-      if (typeof value !== 'boolean') throw new Error('its value is neither true nor false')
+      if (typeof value !== 'boolean') throw new Error('the value is neither true nor false')
       return value
     }
-    return { analysis, evaluate: remembering(evaluate, analysis) }
+    return { analysis, evaluate: cacheLastValue(evaluate, analysis) }
   }
 }
 
-/** Remembers the last value of an expression that reads nothing but what stays the same from call to call. */
-function remembering(evaluate: (facts: Facts) => boolean, { reads }: Analysis): (facts: Facts) => boolean {
-  if (![...reads].every(name => STEADY.has(name))) return evaluate
-  const [readsPrincipal, readsTool, readsUpstream] = [...STEADY].map(name => reads.has(name))
+/** Caches the last value of an expression that reads only stable variables. */
+function cacheLastValue(evaluate: (facts: Facts) => boolean, { reads }: Analysis): (facts: Facts) => boolean {
+  if (![...reads].every(name => STABLE_VARIABLES.has(name))) return evaluate
+  const [readsPrincipal, readsTool, readsUpstream] = [...STABLE_VARIABLES].map(name => reads.has(name))
   let last: Facts | undefined
   let value = false
   return facts => {
@@ -212,7 +211,7 @@ function remembering(evaluate: (facts: Facts) => boolean, { reads }: Analysis): 
   }
 }
 
-function environmentOf({ Environment: Make }: typeof Cel, functions: Functions): Environment {
+function createEnvironment({ Environment: Make }: typeof Cel, functions: ExpressionFunctions): Environment {
   const environment = new Make({ enableOptionalTypes: true, limits: LIMITS })
   for (const [name, fields] of Object.entries(FIELDS)) {
     const ctor = CLASSES[name as keyof typeof CLASSES]
@@ -221,43 +220,39 @@ function environmentOf({ Environment: Make }: typeof Cel, functions: Functions):
   }
   for (const [name, type] of Object.entries(VALUES)) environment.registerVariable(name, type)
   return environment
-    .registerFunction('string.re(string): bool', (text: string, pattern: string) =>
-      functions.re(text, pattern),
-    )
-    .registerFunction('string.glob(string): bool', (text: string, pattern: string) =>
-      functions.glob(text, pattern),
-    )
-    .registerFunction('string.within(string): bool', within)
-    .registerFunction('string.host(): string', hostOf)
-    .registerFunction('map.size_bytes(): int', sizeInBytes)
-    .registerFunction('list.size_bytes(): int', sizeInBytes)
-    .registerFunction('string.size_bytes(): int', sizeInBytes)
+    .registerFunction('string.re(string): bool', (text: string, pattern: string) => functions.re(text, pattern))
+    .registerFunction('string.glob(string): bool', (text: string, pattern: string) => functions.glob(text, pattern))
+    .registerFunction('string.within(string): bool', isWithin)
+    .registerFunction('string.host(): string', parseHost)
+    .registerFunction('map.size_bytes(): int', countBytes)
+    .registerFunction('list.size_bytes(): int', countBytes)
+    .registerFunction('string.size_bytes(): int', countBytes)
 }
 
-function typeMistakes(run: ParseResult): Mistake[] {
+function checkType(run: ParseResult): Mistake[] {
   const { valid, type, error } = run.check()
-  if (!valid) return [mistakeOf(error)]
+  if (!valid) return [toMistake(error)]
   if (type === 'bool' || type === 'dyn') return []
-  return [{ message: `its value is of the type ${type ?? 'unknown'}`, hint: 'it must be true or false' }]
+  return [{ message: `the value has the type ${type ?? 'unknown'}`, hint: 'it must be true or false' }]
 }
 
-function mistakeOf(error: unknown): Mistake {
+function toMistake(error: unknown): Mistake {
   if (!(error instanceof Error)) return { message: String(error) }
   const { summary, range } = error as Error & { summary?: string; range?: { start: number } }
-  const [line = 'it cannot be read'] = error.message.split('\n')
+  const [line = 'syntax error'] = error.message.split('\n')
   return { message: summary ?? line, at: range?.start }
 }
 
-/** @throws Error where going over the items would take too long */
+/** @throws Error if iterating would take too long */
 function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
-  const size = sizeOf(args)
+  const size = measureValue(args)
   if (size.items > MAX_ITEMS) throw new Error(`the arguments have more than ${MAX_ITEMS} items`)
   const compared = perItem === 'args' ? size.characters : perItem === 'headers' ? HEADERS : LITTLE
-  if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to be compared')
+  if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to compare')
 }
 
-/** The items and the characters of a value; counting ends where there are too many. */
-function sizeOf(value: unknown): { items: number; characters: number } {
+/** Counts items and characters; stops when there are too many items. */
+function measureValue(value: unknown): { items: number; characters: number } {
   const size = { items: 0, characters: 0 }
   const left: unknown[] = [value]
   while (left.length > 0 && size.items <= MAX_ITEMS) {
@@ -277,12 +272,12 @@ function sizeOf(value: unknown): { items: number; characters: number } {
   return size
 }
 
-/** A subject that looks like a path must not lead out of the directory that is named after it. */
+/** A subject that looks like a path must not leave its directory. */
 function checkPathParts({ principal }: Facts, names: readonly string[]): void {
   const values = principal as Readonly<Record<string, unknown>> | undefined
   for (const name of names) {
     const value = values?.[name]
     if (typeof value !== 'string' || value === '' || UNSAFE_IN_PATH.test(value))
-      throw new Error(`principal.${name} cannot be a part of a path`)
+      throw new Error(`principal.${name} cannot be part of a path`)
   }
 }

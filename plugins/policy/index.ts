@@ -1,59 +1,59 @@
 import { createHash } from 'node:crypto'
 import type { Call, ExplainStep, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { readList, readMap, getErrorMessage, readText, readValue } from '../../src/plugin.ts'
-import { calledIn, FactsMaker } from './call-facts.ts'
-import type { Verdict } from './judge.ts'
-import { Counts, Judge, figuresOf } from './judge.ts'
+import { identifyCall, FactsBuilder } from './call-facts.ts'
+import type { PolicyVerdict } from './policy-judge.ts'
+import { PolicyCounts, PolicyJudge, collectFigures } from './policy-judge.ts'
 import { ERRORS } from './errors.ts'
-import { Guard } from './guard.ts'
-import type { PolicyConfig, Rule } from './rules.ts'
+import { PolicyGuard } from './policy-guard.ts'
+import type { PolicyConfig, PolicyRule } from './rules.ts'
 import { compileRules, EFFECTS, RuleIndex } from './rules.ts'
 
-/** Decides by expressions who may do what: on lists where they say enough, and on every call. */
+/** Evaluates access rules on lists, if they are decidable there, and on each call. */
 export const policy: Plugin<PolicyConfig | undefined> = {
   name: 'policy',
   claims: { section: 'policy', upstream: ['trusted', 'tags'] },
   errors: ERRORS,
-  check,
+  check: checkPolicy,
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, config, hooks, slot } = api
     if (options === undefined) return
     const rules = new RuleIndex(compileRules(options).rules)
     if (rules.rules.length === 0) return
-    const counts = slot.gateway(() => new Counts())
+    const counts = slot.gateway(() => new PolicyCounts())
     const calls = slot.session(() => ({ count: 0 }))
-    const facts = new FactsMaker(config, options.headers, calls)
-    const guard = new Guard(api, {
+    const facts = new FactsBuilder(config, options.headers, calls)
+    const guard = new PolicyGuard(api, {
       rules,
-      judge: new Judge(rules.hasAllow, failures(api, counts)),
+      judge: new PolicyJudge(rules.hasAllow, createFailureReporter(api, counts)),
       facts,
       calls,
       counts,
-      digest: digestOf(options),
+      digest: hashRules(options),
     })
     const judgesUris = rules.rules.some(({ kinds }) => kinds?.has('resources') !== false)
     const asks = rules.rules.some(({ effect }) => effect === 'ask')
-    hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, view) => guard.filter(entries, view))
-    // In the order of set-up: outside the cache, and outside the deadline, which a person must not use up.
-    hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.dispatch(next))
+    hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, view) => guard.filter(entries, view))
+    // Outside the cache and the deadline, which waiting for an approval must not consume.
+    hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.wrapDispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {
-      const step = call === undefined ? undefined : explained(call, hasArguments, { rules, facts })
+      const step = call === undefined ? undefined : explainPolicy(call, hasArguments, { rules, facts })
       return step === undefined ? undefined : [...steps, step]
     })
-    hooks.figures.tap(figures => [...figures, ...figuresOf(counts, rules.rules.length)])
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(counts, rules.rules.length)])
   },
 }
 
-/** Counts rules that had no value, and tells of each once. */
-function failures({ log }: PluginApi<PolicyConfig | undefined>, counts: Counts) {
+/** Counts failures of rules, and logs each rule once. */
+function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, counts: PolicyCounts) {
   const told = new Set<string>()
-  return ({ name, effect }: Rule, error: unknown): void => {
-    counts.failed(name)
+  return ({ name, effect }: PolicyRule, error: unknown): void => {
+    counts.countFailure(name)
     if (told.has(name)) return
     told.add(name)
     const [reason] = getErrorMessage(error).split('\n')
-    log.warn('a rule of the policy has no value, which counts against the caller', {
+    log.warn('a policy rule failed, which counts against the caller', {
       rule: name,
       effect,
       reason,
@@ -61,23 +61,23 @@ function failures({ log }: PluginApi<PolicyConfig | undefined>, counts: Counts) 
   }
 }
 
-/** Digest of the rules: what was decided under others does not hold under these. */
-function digestOf(options: PolicyConfig): string {
+/** Hashes the rules, to detect approvals under other rules. */
+function hashRules(options: PolicyConfig): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64url')
 }
 
-/** Points at rules that cannot be used, and at names that two rules have. */
-export function check(config: unknown, report: Report): void {
+/** Reports invalid rules and duplicate names. */
+export function checkPolicy(config: unknown, report: Report): void {
   const policy = readValue(config, 'policy')
   if (policy === undefined) return
-  const { flaws } = compileRules(readable(policy))
+  const { flaws } = compileRules(selectValidRules(policy))
   for (const { pointer, message, hint } of flaws) report({ pointer: `/policy/${pointer}`, message, hint })
-  checkNames(policy, report)
+  checkRuleNames(policy, report)
   checkAsks(config, report)
 }
 
-/** The section with all that has the right form: what has not is pointed at by the schema. */
-function readable(policy: unknown): PolicyConfig {
+/** Selects the well-formed rules; the schema reports the others. */
+function selectValidRules(policy: unknown): PolicyConfig {
   const rules = (effect: string): PolicyConfig['deny'] =>
     readList(policy, effect).map(rule => {
       const when = typeof rule === 'string' ? rule : readText(rule, 'when')
@@ -104,7 +104,7 @@ function isGlobs(value: unknown): value is string | string[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(one => typeof one === 'string'))
 }
 
-function checkNames(policy: unknown, report: Report): void {
+function checkRuleNames(policy: unknown, report: Report): void {
   const known = new Set<string>()
   for (const effect of EFFECTS)
     readList(policy, effect).forEach((rule, index) => {
@@ -113,7 +113,7 @@ function checkNames(policy: unknown, report: Report): void {
       if (known.has(name))
         report({
           pointer: `/policy/${effect}/${index}/name`,
-          message: `another rule is called "${name}" too`,
+          message: `duplicate rule name "${name}"`,
         })
       known.add(name)
     })
@@ -125,42 +125,46 @@ function checkAsks(config: unknown, report: Report): void {
   if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(known).length > 0) return
   report({
     pointer: '/policy/ask',
-    message: 'nobody is asked, so these calls are refused',
-    hint: 'add "approve", which says who is asked',
+    message: 'no approver is configured, so these calls are refused',
+    hint: 'add "approve"',
     severity: 'warning',
     on: 'key',
   })
 }
 
-/** Verdict of the policy on a call that nobody makes; nothing is counted. Undefined where no rule is about it. */
-function explained(
+/** Evaluates a hypothetical call without counting it; undefined if no rule applies. */
+function explainPolicy(
   call: Call,
   hasArguments: boolean,
-  { rules, facts }: { readonly rules: RuleIndex; readonly facts: FactsMaker },
+  { rules, facts }: { readonly rules: RuleIndex; readonly facts: FactsBuilder },
 ): ExplainStep | undefined {
-  const called = calledIn(call)
-  const fitting = rules.fitting(called)
+  const called = identifyCall(call)
+  const fitting = rules.findApplicable(called)
   const about = fitting.refusing.length + fitting.allow.length + fitting.ask.length
   if (about === 0 && !rules.hasAllow) return undefined
   const step = { by: 'policy', at: 'dispatch' } as const
   if (!hasArguments && fitting.reads.has('args'))
-    return { ...step, does: 'depends', text: 'rules of the policy read the arguments: say which they are' }
+    return {
+      ...step,
+      does: 'depends',
+      text: 'policy rules depend on the arguments: pass arguments to evaluate them',
+    }
   const failures: string[] = []
-  const judge = new Judge(rules.hasAllow, ({ name }) => void failures.push(name))
-  const verdict = judge.call(fitting, {
-    facts: facts.ofCall(call, called, fitting.reads),
+  const judge = new PolicyJudge(rules.hasAllow, ({ name }) => void failures.push(name))
+  const verdict = judge.judgeCall(fitting, {
+    facts: facts.buildCallFacts(call, called, fitting.reads),
     scopes: call.exchange.principal.scopes,
   })
   const more: JsonObject = { rules: about, ...(failures.length === 0 ? {} : { failed: failures }) }
-  return { ...step, ...said(verdict), facts: more }
+  return { ...step, ...formatVerdict(verdict), facts: more }
 }
 
-function said(verdict: Verdict): Pick<ExplainStep, 'does' | 'text' | 'rule'> {
+function formatVerdict(verdict: PolicyVerdict): Pick<ExplainStep, 'does' | 'text' | 'rule'> {
   if (verdict.effect === 'allow') return { does: 'passes', text: 'the policy allows it' }
   if (verdict.effect === 'ask')
     return {
       does: 'asks',
-      text: `a person decides first, as rule "${verdict.rule}" says`,
+      text: `approval required by rule "${verdict.rule}"`,
       rule: verdict.rule,
     }
   const { rule, scopes } = verdict
@@ -168,7 +172,7 @@ function said(verdict: Verdict): Pick<ExplainStep, 'does' | 'text' | 'rule'> {
     scopes !== undefined
       ? `the caller lacks the scope ${scopes.join(' ')}`
       : rule === undefined
-        ? 'no rule of the policy allows it'
-        : `rule "${rule}" of the policy refuses it`
+        ? 'no policy rule allows it'
+        : `policy rule "${rule}" refuses it`
   return { does: 'refuses', text: why, ...(rule === undefined ? {} : { rule }) }
 }

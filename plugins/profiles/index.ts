@@ -7,7 +7,7 @@ import type {
   Plugin,
   Report,
   Session,
-  Viewer,
+  ProfileViewer,
 } from '../../src/plugin.ts'
 import {
   compileAllowedUris,
@@ -20,14 +20,14 @@ import {
   readMap,
   METHODS,
   appendPointer,
-  listProfiles,
+  createProfileLookup,
   refuse,
   RPC,
   readText,
 } from '../../src/plugin.ts'
 
-/** Profiles speak of upstreams that exist, and listeners of profiles that do. */
-function check(config: unknown, report: Report, { names }: CheckedOptions): void {
+/** Reports unknown upstreams and profiles. */
+function checkProfiles(config: unknown, report: Report, { names }: CheckedOptions): void {
   const profiles = readMap(config, 'profiles')
   const upstream = { what: 'upstream', names: names.upstreams }
   for (const name of Object.keys(profiles)) {
@@ -50,158 +50,151 @@ function check(config: unknown, report: Report, { names }: CheckedOptions): void
   checkPrefixes(config, report)
 }
 
-/** A rule that goes by the name a client says would be passed by saying the same name in another view. */
+/** Rules by name could be bypassed with a profile's own names. */
 function checkPrefixes(config: unknown, report: Report): void {
-  const what = ruledByName(config)
+  const what = findNameRules(config)
   if (what === undefined) return
   const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
     if (Object.keys(readMap(profiles, name, 'prefixes')).length === 0) continue
-    const message = `names of its own would pass ${what}, which go by the names of the whole gateway`
-    const hint = 'leave out "prefixes", or the rules by tool and prompt'
+    const message = `own names would bypass ${what}, which use the gateway's names`
+    const hint = 'remove "prefixes", or the rules by tool and prompt'
     report({ pointer: `${appendPointer('/profiles', name)}/prefixes`, message, hint })
   }
 }
 
-function ruledByName(config: unknown): string | undefined {
-  const isByName = (route: unknown): boolean => NAMED.some(key => key in readMap(route, 'match'))
+function findNameRules(config: unknown): string | undefined {
+  const isByName = (route: unknown): boolean => NAME_KEYS.some(key => key in readMap(route, 'match'))
   if (readList(config, 'routes').some(isByName)) return 'routes'
   const rules = readMap(config, 'rateLimit', 'rules')
   return Object.keys(rules).some(name => 'tools' in readMap(rules, name)) ? 'rateLimit.rules' : undefined
 }
 
-const NAMED = ['tool', 'prompt']
+const NAME_KEYS = ['tool', 'prompt']
 
-/** Methods that say what clients are to know of the gateway as a whole. */
+/** Methods with instructions for clients. */
 const INTRODUCTIONS = ['initialize', 'server/discover']
 
 /**
- * Several views of one gateway. A profile narrows what the filters left, under the names that clients know; what it
- * hides is unknown, and an upstream that it does not show is never called for it.
+ * Provides several views of one gateway. A profile narrows the filtered catalog under the names that clients use; a
+ * hidden upstream is never called.
  */
 export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
   claims: { section: 'profiles' },
-  check,
+  check: checkProfiles,
   setup({ config, options, hooks }) {
-    const views = profilesOf(options, config)
+    const views = createProfileViews(options, config)
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
-        // Nothing of the others to a client: some may be for somebody else.
+        // Do not suggest other profiles: they may belong to other callers.
         throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile, meant: '' })
     })
-    // After the filters, so that it speaks of names as clients know them.
+    // After the filters, to see the final names.
     const common = new Set<string>()
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
-    hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, viewer) => {
+    hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, viewer) => {
       const profile = views.find(viewer)
       if (profile === 'none') return []
       if (profile === 'all') return undefined
       return entries
-        .filter(entry => common.has(entry.upstream) || profile.shows(entry))
-        .map(entry => profile.dressed(entry))
+        .filter(entry => common.has(entry.upstream) || profile.isVisible(entry))
+        .map(entry => profile.renameEntry(entry))
     })
-    hooks.dispatch.tap((next, { name, isForAll }) => {
-      if (isForAll === true) common.add(name)
-      return isForAll === true ? undefined : guarded(next, name, views)
+    hooks.dispatch.tap((next, { name, isInAllProfiles }) => {
+      if (isInAllProfiles === true) common.add(name)
+      return isInAllProfiles === true ? undefined : guardDispatch(next, name, views)
     })
-    hooks.explain.tap((steps, { exchange: { session } }) => [
-      ...steps,
-      explainView(views, session.profile, session),
-    ])
+    hooks.explain.tap((steps, { exchange: { session } }) => [...steps, explainView(views, session.profile, session)])
     hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
       const profile = views.find(session)
       if (!('result' in answer) || typeof profile === 'string') return undefined
       const { instructions } = profile
-      return instructions === undefined
-        ? undefined
-        : { result: answer.result.edited(['instructions'], { instructions }) }
+      return instructions === undefined ? undefined : { result: answer.result.edit(['instructions'], { instructions }) }
     })
   },
 }
 
-/** Says which view of the gateway the caller has. */
-function explainView(views: Profiles, asked: string | undefined, viewer: Session): ExplainStep {
+/** Explains which profile the caller uses. */
+function explainView(views: ProfileViews, asked: string | undefined, viewer: Session): ExplainStep {
   const profile = views.find(viewer)
   const base = { by: 'profiles', at: 'caller' } as const
   if (profile === 'none')
-    return { ...base, does: 'refuses', text: `the profile "${String(asked)}" is not for this caller` }
-  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile narrows what the caller sees' }
+    return { ...base, does: 'refuses', text: `profile "${String(asked)}" is not available to this caller` }
+  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile applies to the caller' }
   return {
     ...base,
     does: 'passes',
-    text: `the caller looks through the profile "${profile.name}"`,
+    text: `the caller uses the profile "${profile.name}"`,
     rule: `/profiles/${profile.name}`,
   }
 }
 
-/** Lists pass: they are the same for all profiles, and filtered above. */
-function guarded(next: Dispatch, name: string, views: Profiles): Dispatch {
+/** Lists pass, as they are shared by all profiles and filtered above. */
+function guardDispatch(next: Dispatch, name: string, views: ProfileViews): Dispatch {
   return call => {
     const profile = views.find(call.exchange.session)
-    const isHidden = profile === 'none' || (profile !== 'all' && !profile.has(name))
+    const isHidden = profile === 'none' || (profile !== 'all' && !profile.hasUpstream(name))
     if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
     return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
   }
 }
 
-type Options = NonNullable<Config['profiles']>
-type Spec = Options[string]
-type Section = 'tools' | 'prompts' | 'resources'
+type ProfilesConfig = NonNullable<Config['profiles']>
+type ProfileSpec = ProfilesConfig[string]
+type ProfileSection = 'tools' | 'prompts' | 'resources'
 
-/** One view, ready for use. */
-interface Profile {
+/** A compiled profile. */
+interface ProfileView {
   readonly name: string
   readonly instructions: string | undefined
-  /** True if it shows this upstream. */
-  has(upstream: string): boolean
-  shows(this: void, entry: CatalogEntry): boolean
-  /** The entry under the name that it has here. */
-  dressed(entry: CatalogEntry): CatalogEntry
+  hasUpstream(upstream: string): boolean
+  isVisible(this: void, entry: CatalogEntry): boolean
+  /** Renames the entry with the profile's prefix. */
+  renameEntry(entry: CatalogEntry): CatalogEntry
 }
 
-/** All profiles, and whose they are. */
-interface Profiles {
-  /** The profile of this viewer: `all` where none applies, `none` where the one asked for is not for him. */
-  find(viewer: Viewer): Profile | 'all' | 'none'
+interface ProfileViews {
+  /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
+  find(viewer: ProfileViewer): ProfileView | 'all' | 'none'
 }
 
-/** Prepares them once: looked up with every request. */
-function profilesOf(options: Options, config: Config): Profiles {
+/** Compiles the profiles once, as each request looks them up. */
+function createProfileViews(options: ProfilesConfig, config: Config): ProfileViews {
   const known = new Map(
-    Object.entries(options).map(([name, spec]) => [name, profileOf(name, spec, config)] as const),
+    Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
   )
-  const nameOf = listProfiles({ profiles: options, auth: config.auth })
+  const getProfileName = createProfileLookup({ profiles: options, auth: config.auth })
   return {
     find: viewer => {
-      const name = nameOf(viewer)
+      const name = getProfileName(viewer)
       const profile = name === undefined ? undefined : known.get(name)
       return profile ?? (viewer.profile === undefined ? 'all' : 'none')
     },
   }
 }
 
-function profileOf(name: string, spec: Spec, config: Config): Profile {
+function createProfileView(name: string, spec: ProfileSpec, config: Config): ProfileView {
   const shown = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
-  const has = (upstream: string): boolean => shown?.has(upstream) !== false
-  const permits: Record<Section, (name: string) => boolean> = {
-    tools: permitted(spec.tools),
-    prompts: permitted(spec.prompts),
-    resources: permitted(spec.resources, compileAllowedUris, compileForbiddenUris),
+  const hasUpstream = (upstream: string): boolean => shown?.has(upstream) !== false
+  const permits: Record<ProfileSection, (name: string) => boolean> = {
+    tools: compilePermits(spec.tools),
+    prompts: compilePermits(spec.prompts),
+    resources: compilePermits(spec.resources, compileAllowedUris, compileForbiddenUris),
   }
-  const prefixes = prefixesOf(spec, config)
+  const prefixes = listPrefixes(spec, config)
   return {
     name,
     instructions: spec.instructions,
-    has,
-    shows: ({ kind, upstream, exposed }) => has(upstream) && permits[LISTS[kind].capability](exposed),
-    dressed: entry => prefixed(entry, prefixes.get(entry.upstream)),
+    hasUpstream,
+    isVisible: ({ kind, upstream, exposed }) => hasUpstream(upstream) && permits[LISTS[kind].capability](exposed),
+    renameEntry: entry => applyPrefix(entry, prefixes.get(entry.upstream)),
   }
 }
 
-function permitted(
-  { allow, deny = [] }: NonNullable<Spec['tools']> = {},
+function compilePermits(
+  { allow, deny = [] }: NonNullable<ProfileSpec['tools']> = {},
   allows = compileGlobs,
   forbids = compileGlobs,
 ): (name: string) => boolean {
@@ -215,15 +208,15 @@ interface Prefix {
   readonly to: string
 }
 
-function prefixesOf({ prefixes = {} }: Spec, { upstreams }: Config): ReadonlyMap<string, Prefix> {
+function listPrefixes({ prefixes = {} }: ProfileSpec, { upstreams }: Config): ReadonlyMap<string, Prefix> {
   const entries = Object.entries(prefixes).map(
     ([name, to]) => [name, { from: upstreams[name]?.prefix ?? `${name}__`, to }] as const,
   )
   return new Map(entries)
 }
 
-/** A name that the filters have changed altogether has no prefix to change. */
-function prefixed(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
+/** A name that filters have replaced has no prefix. */
+function applyPrefix(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
   if (prefix === undefined || LISTS[entry.kind].capability === 'resources') return entry
   if (!entry.exposed.startsWith(prefix.from)) return entry
   return { ...entry, exposed: prefix.to + entry.exposed.slice(prefix.from.length) }

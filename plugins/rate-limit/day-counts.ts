@@ -1,39 +1,48 @@
-import type { Clock, Log } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
-import type { Quotas } from './quota.ts'
+import { type Clock, getErrorMessage, type Log } from '../../src/plugin.ts'
+import type { DayQuotas } from './day-quotas.ts'
 
-/** Least time between two attempts while nothing can be counted. */
+export const DAY_MS = 86_400_000
+
+/** Formats a day in UTC, such as `2026-11-23`. */
+export function formatDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+export function getMsUntilTomorrow(now: number): number {
+  return DAY_MS - (now % DAY_MS)
+}
+
+/** Minimum time between attempts while counting fails. */
 const RETRY_MS = 1000
-/** The time that calls stay reserved for this process, once one was counted. */
+/** How long reserved calls stay with this process. */
 const RETURN_MS = 1000
 
-interface DayCountsOptions {
-  readonly open: (directory: string) => Quotas
+interface DayCountsDeps {
+  readonly open: (directory: string) => DayQuotas
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
 }
 
-/** Counts of days on a disk that may be full or gone. Answers are undefined then, and the log says why. */
+/** Day counts on a disk that may be full or unavailable: then results are undefined, and the reason is logged. */
 export class DayCounts {
-  readonly #options: DayCountsOptions
-  #quotas: Quotas | undefined = undefined
+  readonly #options: DayCountsDeps
+  #quotas: DayQuotas | undefined = undefined
   #failedAt: number | undefined = undefined
   #stopTimer: (() => void) | undefined = undefined
 
-  constructor(options: DayCountsOptions) {
+  constructor(options: DayCountsDeps) {
     this.#options = options
   }
 
-  /** True if one more is allowed today. */
-  hasRoom(rule: string, key: string, max: number): boolean | undefined {
-    return this.#tried(quotas => quotas.hasRoom(rule, key, max, Date.now()))
+  hasCapacity(rule: string, key: string, max: number): boolean | undefined {
+    return this.#attempt(quotas => quotas.hasCapacity(rule, key, max, Date.now()))
   }
 
-  /** Counts one; false when another has taken the last meanwhile. */
-  take(rule: string, key: string, max: number): boolean | undefined {
-    this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#giveBack())
-    return this.#tried(quotas => quotas.take(rule, key, max, Date.now()))
+  /** Counts a call; false if another process took the last one. */
+  countCall(rule: string, key: string, max: number): boolean | undefined {
+    this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#returnReserved())
+    return this.#attempt(quotas => quotas.countCall(rule, key, max, Date.now()))
   }
 
   close(): void {
@@ -43,38 +52,38 @@ export class DayCounts {
     this.#quotas = undefined
   }
 
-  #giveBack(): void {
+  #returnReserved(): void {
     this.#stopTimer = undefined
-    if (this.#quotas !== undefined) this.#tried(quotas => (quotas.giveBack(), true))
+    if (this.#quotas !== undefined) this.#attempt(quotas => (quotas.returnReserved(), true))
   }
 
-  #tried(count: (quotas: Quotas) => boolean): boolean | undefined {
+  #attempt(count: (quotas: DayQuotas) => boolean): boolean | undefined {
     const { open, directory, clock } = this.#options
     if (this.#failedAt !== undefined && clock.now() - this.#failedAt < RETRY_MS) return undefined
     try {
       const result = count((this.#quotas ??= open(directory)))
-      this.#worked()
+      this.#handleSuccess()
       return result
     } catch (error) {
-      this.#failed(error)
+      this.#handleFailure(error)
       return undefined
     }
   }
 
-  #worked(): void {
-    if (this.#failedAt !== undefined) this.#options.log.warn('day quotas are counted again')
+  #handleSuccess(): void {
+    if (this.#failedAt !== undefined) this.#options.log.warn('day quotas are available again')
     this.#failedAt = undefined
   }
 
-  #failed(error: unknown): void {
+  #handleFailure(error: unknown): void {
     const { clock, log, directory } = this.#options
     if (this.#failedAt === undefined)
-      log.error('day quotas cannot be counted', { reason: getErrorMessage(error), directory })
+      log.error('day quotas are unavailable', { reason: getErrorMessage(error), directory })
     this.#failedAt = clock.now()
     try {
       this.close()
     } catch {
-      // A store that cannot be closed is dropped: the next attempt opens it anew.
+      // Drop a store that cannot be closed; the next attempt opens it again.
       this.#quotas = undefined
     }
   }

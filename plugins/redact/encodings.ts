@@ -1,13 +1,13 @@
-import { findInWindows, matches } from './spans.ts'
+import { findInWindows, findMatches } from './spans.ts'
 
-/** A text as it reads once what is escaped in it is decoded, with the places that its characters came from. */
-interface View {
+/** Decoded text, with a map back to the original offsets. */
+interface DecodedText {
   readonly text: string
-  /** Place in the text before, of the character at a place in this one. */
-  source(at: number): number
+  /** Maps an offset in `text` to one in the source text. */
+  sourceOffset(at: number): number
 }
 
-/** Escapes of JSON, of URLs, of HTML, and of quoted-printable mail. */
+/** Escapes in JSON, URLs, HTML and quoted-printable mail. */
 const ESCAPE =
   /\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf"'\\/])|%[0-9a-fA-F]{2}|&(?:#x[0-9a-fA-F]{1,6}|#\d{1,7}|amp|lt|gt|quot|apos|commat|colon|sol|num);|=(?:[0-9A-F]{2}|\r?\n)/g
 const MAY_ESCAPE = /[\\%&]|=(?:[0-9A-F]{2}|\r?\n)/
@@ -25,45 +25,45 @@ const ENTITIES: Readonly<Record<string, string>> = {
   num: '#',
 }
 
-/** Escapes that are decoded in one step. */
+/** Escapes decoded before the event loop gets a turn. */
 const ESCAPES_PER_STEP = 1000
 
-/** The text with one layer of escapes decoded; undefined where there is none. */
-export function* unescaped(text: string): Generator<void, View | undefined> {
+/** Decodes one layer of escapes; undefined if the text has none. */
+export function* decodeEscapes(text: string): Generator<void, DecodedText | undefined> {
   if (!MAY_ESCAPE.test(text)) return undefined
-  const places: number[] = [] // pairs: a place in the new text, and the one that it came from
+  const offsetPairs: number[] = [] // pairs: a place in the new text, and the one that it came from
   let decoded = ''
   let done = 0
   for (const { 0: escape, index } of text.matchAll(ESCAPE)) {
     decoded += text.slice(done, index)
-    places.push(decoded.length, index)
-    decoded += meaning(escape)
+    offsetPairs.push(decoded.length, index)
+    decoded += decodeEscape(escape)
     done = index + escape.length
-    places.push(decoded.length, done)
-    if (places.length % (4 * ESCAPES_PER_STEP) === 0) yield
+    offsetPairs.push(decoded.length, done)
+    if (offsetPairs.length % (4 * ESCAPES_PER_STEP) === 0) yield
   }
   if (done === 0) return undefined
-  return { text: decoded + text.slice(done), source: at => sourceOf(places, at) }
+  return { text: decoded + text.slice(done), sourceOffset: at => mapOffset(offsetPairs, at) }
 }
 
-function meaning(escape: string): string {
+function decodeEscape(escape: string): string {
   const first = escape.charAt(0)
   if (first === '%') return String.fromCharCode(parseInt(escape.slice(1), 16))
   if (first === '=') return escape.endsWith('\n') ? '' : String.fromCharCode(parseInt(escape.slice(1), 16))
-  if (first === '&') return entity(escape.slice(1, -1))
+  if (first === '&') return decodeEntity(escape.slice(1, -1))
   const kind = escape.charAt(1)
   if (kind === 'u' || kind === 'x') return String.fromCharCode(parseInt(escape.slice(2), 16))
   return LETTERS[kind] ?? kind
 }
 
-function entity(name: string): string {
+function decodeEntity(name: string): string {
   if (!name.startsWith('#')) return ENTITIES[name] ?? ''
   const code = name.startsWith('#x') ? parseInt(name.slice(2), 16) : Number(name.slice(1))
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ''
 }
 
-/** The last pair at or before a place decides. */
-function sourceOf(places: readonly number[], at: number): number {
+/** Binary search for the last pair at or before `at`. */
+function mapOffset(places: readonly number[], at: number): number {
   let [low, high] = [0, places.length / 2]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -74,11 +74,11 @@ function sourceOf(places: readonly number[], at: number): number {
   return (places[2 * low - 1] ?? 0) + at - (places[2 * low - 2] ?? 0)
 }
 
-/** A run of characters that may be bytes in an encoding. */
-export interface Run {
+/** Characters that may be encoded bytes. */
+export interface EncodedRun {
   readonly from: number
   readonly to: number
-  /** Its bytes as characters up to 255, from the character at `from + skipped` on. */
+  /** Decoded bytes as latin1, from the character at `from + skipped`. */
   readonly decoded: string
   readonly skipped: number
   encode(bytes: string): string
@@ -87,10 +87,10 @@ export interface Run {
 const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{4,})*={0,2}/g
 const HEX = /(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){8,}(?![0-9A-Za-z])/g
 
-/** Runs of base64 and of hexadecimal digits that decode to text. */
-export function* encodedRuns(text: string): Generator<void, Run[]> {
-  const runs: Run[] = []
-  for (const { from, to } of yield* findInWindows(text, part => matches(part, HEX, ''))) {
+/** Finds base64 and hexadecimal runs that decode to text. */
+export function* findEncodedRuns(text: string): Generator<void, EncodedRun[]> {
+  const runs: EncodedRun[] = []
+  for (const { from, to } of yield* findInWindows(text, part => findMatches(part, HEX, ''))) {
     const run = text.slice(from, to)
     const decoded = Buffer.from(run, 'hex').toString('latin1')
     const isUpper = run === run.toUpperCase()
@@ -98,35 +98,35 @@ export function* encodedRuns(text: string): Generator<void, Run[]> {
       const hex = Buffer.from(bytes, 'latin1').toString('hex')
       return isUpper ? hex.toUpperCase() : hex
     }
-    if (isText(decoded)) runs.push({ from, to, decoded, skipped: 0, encode })
+    if (isMostlyText(decoded)) runs.push({ from, to, decoded, skipped: 0, encode })
     yield
   }
-  for (const { from, to } of yield* findInWindows(text, part => matches(part, BASE64, ''))) {
-    for (const run of yield* base64Runs(text.slice(from, to), from)) runs.push(run)
+  for (const { from, to } of yield* findInWindows(text, part => findMatches(part, BASE64, ''))) {
+    for (const run of yield* findBase64Runs(text.slice(from, to), from)) runs.push(run)
     yield
   }
   return runs
 }
 
-/** A run may begin with characters that are none of the encoding: it is tried at each of four places. */
-function* base64Runs(run: string, from: number): Generator<void, Run[]> {
+/** Tries four start offsets, because a run may begin with characters outside the encoding. */
+function* findBase64Runs(run: string, from: number): Generator<void, EncodedRun[]> {
   const plain = /[\n\\]/.test(run) ? run.replace(/\r?\n|\\r?\\?n/g, found => ' '.repeat(found.length)) : run
   const isForUrls = /[-_]/.test(run)
   const encode = (bytes: string): string => {
     const text = Buffer.from(bytes, 'latin1').toString(isForUrls ? 'base64url' : 'base64')
     return run.endsWith('=') || isForUrls ? text : text.replace(/=+$/, '')
   }
-  const runs: Run[] = []
+  const runs: EncodedRun[] = []
   for (const skipped of [0, 1, 2, 3]) {
     yield
     const decoded = Buffer.from(plain.slice(skipped), 'base64').toString('latin1')
-    if (isText(decoded)) runs.push({ from, to: from + run.length, decoded, skipped, encode })
+    if (isMostlyText(decoded)) runs.push({ from, to: from + run.length, decoded, skipped, encode })
   }
   return runs
 }
 
-/** Bytes at random have a control character in nine. */
-function isText(bytes: string): boolean {
+/** True if fewer than 1 in 50 bytes are control characters; random bytes have 1 in 9. */
+function isMostlyText(bytes: string): boolean {
   const most = bytes.length / 50
   let controls = 0
   for (let at = 0; at < bytes.length; at++) {

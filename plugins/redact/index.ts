@@ -7,7 +7,7 @@ import type {
   Dispatch,
   Exchange,
   ExplainStep,
-  Figure,
+  Metric,
   JsonObject,
   Notification,
   Plugin,
@@ -15,36 +15,35 @@ import type {
 } from '../../src/plugin.ts'
 import {
   defineErrors,
-  finish,
+  runToCompletion,
   GatewayError,
   isObject,
   parseSize,
   Payload,
   refuse,
   RPC,
-  runInTurns,
+  runInSlices,
 } from '../../src/plugin.ts'
-import type { Tally } from './redactor.ts'
+import type { FindingCounts } from './redactor.ts'
 import type { Direction, RedactOptions } from './rules.ts'
-import { check, Rules } from './rules.ts'
+import { checkRedaction, RedactionRules } from './rules.ts'
 
-/** Errors of what is taken out of messages. */
 const ERRORS = {
   GW_REDACT_ARGUMENTS: {
-    text: 'the arguments hold what must not leave here: {found}',
-    hint: 'Leave it out of the call; a rule of redact in gateway.yaml says what is looked for.',
+    text: 'the arguments contain sensitive data: {found}',
+    hint: 'Remove it from the call; the redact rules in gateway.yaml refuse it.',
     http: 400,
     rpc: RPC.invalidParams,
   },
   GW_REDACT_RESULT: {
-    text: 'the answer holds what must not be passed on: {found}',
-    hint: 'A rule of redact in gateway.yaml says what is looked for; action: replace passes the rest on.',
+    text: 'the answer contains sensitive data: {found}',
+    hint: 'The redact rules in gateway.yaml refuse it; action: replace passes the rest.',
     http: 403,
     rpc: RPC.internal,
   },
   GW_REDACT_SIZE: {
-    text: 'the message is larger than the {bytes} bytes in which redact looks for what must not pass',
-    hint: 'Ask for less; or raise redact.maxBytes, or set redact.oversized: pass, in gateway.yaml.',
+    text: 'the message exceeds the redaction limit of {bytes} bytes',
+    hint: 'Request less data, raise redact.maxBytes, or set redact.oversized: pass in gateway.yaml.',
     http: 413,
     rpc: RPC.invalidParams,
   },
@@ -52,8 +51,8 @@ const ERRORS = {
 
 const redactError = defineErrors(ERRORS)
 
-/** Methods whose answers hold what a server has found or made. */
-const ANSWERED = [
+/** Methods with answers from a server. */
+const RESULT_METHODS = [
   'tools/call',
   'prompts/get',
   'resources/read',
@@ -63,24 +62,24 @@ const ANSWERED = [
   'tasks/list',
   'tasks/cancel',
 ]
-const ASKED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
-/** Headers that repeat arguments (`x-mcp-header`). */
-const MIRRORED = 'mcp-param-'
-const TOLD = [
+const ARGUMENT_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
+/** Prefix for headers that repeat arguments (`x-mcp-header`). */
+const PARAM_HEADER_PREFIX = 'mcp-param-'
+const NOTIFICATION_METHODS = [
   'notifications/message',
   'notifications/progress',
   'notifications/tasks/status',
   'notifications/tasks',
 ]
-/** A notification is checked without a pause: a longer one counts as too large. */
+/** Larger notifications count as oversized, because they are checked synchronously. */
 const MAX_NOTIFICATION_BYTES = 256 * 1024
 
 const RELATED_TASK = '_meta/io.modelcontextprotocol/related-task/taskId'
-/** Members of a task that the gateway or a machine reads. */
+/** Task members that programs read. */
 const TASK_MEMBERS = ['taskId', 'ttl', 'ttlMs', 'pollInterval', 'pollIntervalMs']
 
-/** Paths of members that steer the protocol, by what holds them; elsewhere a member of such a name is checked like any other. */
-const KEEPS = {
+/** Paths of protocol members that are never redacted, by message kind. */
+const EXEMPT_PATHS = {
   arguments: new Set<string>(),
   result: new Set(['ttlMs']),
   error: new Set(['code']),
@@ -94,155 +93,158 @@ const KEEPS = {
   notification: new Set([RELATED_TASK, 'progressToken', 'progress', 'total']),
 } as const
 
-/** JSON text on its way, and what it belongs to. */
-interface Message {
+/** JSON text to redact, with its kind and exchange. */
+interface RedactionInput {
   readonly json: string
-  readonly kind: keyof typeof KEEPS
+  readonly kind: keyof typeof EXEMPT_PATHS
   readonly exchange: Exchange | undefined
-  /** False if only people are shown it: finds are not counted. */
-  readonly isNoted?: boolean
+  /** False for text shown to people only: findings are not counted. */
+  readonly isCounted?: boolean
 }
 
 type MaybePromise<T> = T | Promise<T>
 
-/** Stands for a detector in figures and the audit if a text was not checked. */
+/** Detector name in metrics and audit records for unchecked text. */
 const TOO_LARGE = 'too-large'
 
-/** Takes secrets and personal data out of what clients send and servers answer. */
+/** Removes secrets and personal data from requests and answers. */
 export const redact: Plugin<RedactOptions> = {
   name: 'redact',
   claims: { section: 'redact' },
   errors: ERRORS,
-  check,
+  check: checkRedaction,
   async setup(api) {
     const { options, hooks, slot } = api
-    const rules = await Rules.of(options)
+    const rules = await RedactionRules.create(options)
     const counts = slot.gateway(() => new Map<string, number>())
-    const work = new Work(rules, counts, api)
+    const work = new MessageRedactor(rules, counts, api)
 
-    if (rules.has('arguments')) hooks.approval.tap({ stage: 'trace' }, request => work.hide(request))
-    if (rules.has('arguments'))
+    if (rules.hasDirection('arguments')) hooks.approval.tap({ stage: 'trace' }, request => work.redactApproval(request))
+    if (rules.hasDirection('arguments'))
       hooks.dispatch.tap(
         { phase: 'other' },
-        next => call => (ASKED.has(call.method) ? work.sent(call, next) : next(call)),
+        next => call => (ARGUMENT_METHODS.has(call.method) ? work.redactCall(call, next) : next(call)),
       )
-    if (rules.has('results')) {
-      hooks.response.tap({ stage: 'trace', methods: ANSWERED }, (answer, exchange) =>
-        work.answer(answer, exchange),
+    if (rules.hasDirection('results')) {
+      hooks.response.tap({ stage: 'trace', methods: RESULT_METHODS }, (answer, exchange) =>
+        work.redactAnswer(answer, exchange),
       )
       hooks.notification.tap(
-        { stage: 'transform', methods: TOLD },
+        { stage: 'transform', methods: NOTIFICATION_METHODS },
         (notification, { direction, exchange }) =>
-          direction === 'client' ? work.told(notification, exchange) : undefined,
+          direction === 'client' ? work.redactNotification(notification, exchange) : undefined,
       )
-      hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => work.asked(ask, exchange))
+      hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => work.redactClientRequest(ask, exchange))
     }
     hooks.explain.tap((steps, { exchange }) => [
       ...steps,
-      ...rules.explain(nameOf(exchange), 'arguments').map(text => step('dispatch', text)),
-      ...rules.explain(nameOf(exchange), 'results').map(text => step('server', text)),
+      ...rules.explainDirection(getRequestName(exchange), 'arguments').map(text => explainStep('dispatch', text)),
+      ...rules.explainDirection(getRequestName(exchange), 'results').map(text => explainStep('server', text)),
     ])
-    hooks.figures.tap(figures => [...figures, figureOf(counts)])
+    hooks.metrics.tap(figures => [...figures, toFigure(counts)])
   },
 }
 
-/** The rules at work on messages, with what they found. */
-class Work {
-  readonly #rules: Rules
+/** Applies the rules to messages and counts findings. */
+class MessageRedactor {
+  readonly #rules: RedactionRules
   readonly #counts: Map<string, number>
   readonly #api: PluginApi<RedactOptions>
   readonly #maxBytes: number
 
-  constructor(rules: Rules, counts: Map<string, number>, api: PluginApi<RedactOptions>) {
+  constructor(rules: RedactionRules, counts: Map<string, number>, api: PluginApi<RedactOptions>) {
     this.#rules = rules
     this.#counts = counts
     this.#api = api
     this.#maxBytes = parseSize(api.options.maxBytes)
   }
 
-  /** Hides from people what is redacted; a call that would be refused needs no approval. */
-  async hide(request: ApprovalRequest): Promise<Approval | undefined> {
+  /** Redacts the arguments shown to approvers; refuses a call that a rule would refuse. */
+  async redactApproval(request: ApprovalRequest): Promise<Approval | undefined> {
     const given = request.call.params?.arguments
     if (!isObject(given)) return undefined
     const json = JSON.stringify(given)
     const { exchange } = request.call
     try {
-      const changed = await this.#change({ json, kind: 'arguments', exchange, isNoted: false })
-      request.shown = JSON.parse(changed ?? json)
+      const changed = await this.#redact({ json, kind: 'arguments', exchange, isCounted: false })
+      request.shownArguments = JSON.parse(changed ?? json)
       return undefined
     } catch (error) {
-      if (error instanceof GatewayError) return { granted: false, answer: refusal(error) }
+      if (error instanceof GatewayError) return { granted: false, answer: toRefusal(error) }
       throw error
     }
   }
 
-  /** Sends a call on without what was found in its arguments, or refuses it. */
-  async sent(call: Call, next: Dispatch): Promise<Answer> {
+  /** Redacts the arguments, or refuses the call. */
+  async redactCall(call: Call, next: Dispatch): Promise<Answer> {
     const { params, exchange } = call
     const member = call.method === 'completion/complete' ? 'argument' : 'arguments'
     const given = params?.[member]
     if (params === undefined || !isObject(given)) return next(call)
     try {
-      const changed = await this.#change({ json: JSON.stringify(given), kind: 'arguments', exchange })
+      const changed = await this.#redact({ json: JSON.stringify(given), kind: 'arguments', exchange })
       if (changed !== undefined) {
         call.params = { ...params, [member]: JSON.parse(changed) as unknown }
-        this.#headers(call)
+        this.#redactHeaders(call)
       }
     } catch (error) {
-      if (error instanceof GatewayError) return refusal(error)
+      if (error instanceof GatewayError) return toRefusal(error)
       throw error
     }
     return next(call)
   }
 
-  /** Redacts the headers that repeat what arguments hold. */
-  #headers({ headers, exchange }: Call): void {
+  /** Redacts headers that repeat arguments. */
+  #redactHeaders({ headers, exchange }: Call): void {
     for (const [name, value] of Object.entries(headers)) {
-      if (!name.startsWith(MIRRORED)) continue
-      const redactors = this.#rules.for(nameOf(exchange), 'arguments')
-      headers[name] = redactors.reduce((text, redactor) => finish(redactor.text(text, new Map())), value)
+      if (!name.startsWith(PARAM_HEADER_PREFIX)) continue
+      const redactors = this.#rules.redactorsFor(getRequestName(exchange), 'arguments')
+      headers[name] = redactors.reduce((text, redactor) => runToCompletion(redactor.redactText(text, new Map())), value)
     }
   }
 
-  /** The answer without what was found in it, be it a result, an error, a question or a task. */
-  answer(answer: Answer, exchange: Exchange): MaybePromise<Answer | undefined> {
+  /** Redacts a result, error, input request or task. */
+  redactAnswer(answer: Answer, exchange: Exchange): MaybePromise<Answer | undefined> {
     if ('error' in answer)
-      return mapped(
-        this.#change({ json: JSON.stringify(answer.error), kind: 'error', exchange }),
-        changed => ({ ...answer, error: JSON.parse(changed) as (typeof answer)['error'] }),
-      )
+      return mapMaybe(this.#redact({ json: JSON.stringify(answer.error), kind: 'error', exchange }), changed => ({
+        ...answer,
+        error: JSON.parse(changed) as (typeof answer)['error'],
+      }))
     const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
-    const kind = 'input' in answer ? 'input' : 'task' in answer || isOfTask(exchange) ? 'task' : 'result'
-    return mapped(this.#change({ json: payload.bytes().toString('utf8'), kind, exchange }), changed => {
-      const made = Payload.raw(Buffer.from(changed), payload.era)
+    const kind = 'input' in answer ? 'input' : 'task' in answer || isTaskMethod(exchange) ? 'task' : 'result'
+    return mapMaybe(this.#redact({ json: payload.bytes().toString('utf8'), kind, exchange }), changed => {
+      const made = Payload.fromBytes(Buffer.from(changed), payload.era)
       if ('result' in answer) return { result: made }
       return 'input' in answer ? { input: made } : { task: made }
     })
   }
 
-  /** Takes what is found out of a server's request to a client; refused, it reaches no client. */
-  async asked(ask: Ask, exchange: Exchange): Promise<Answer | undefined> {
+  /** Redacts a client request; a refused one does not reach the client. */
+  async redactClientRequest(ask: Ask, exchange: Exchange): Promise<Answer | undefined> {
     if (ask.params === undefined) return undefined
     try {
       const json = JSON.stringify(ask.params)
-      const changed = await this.#change({ json, kind: 'request', exchange })
+      const changed = await this.#redact({ json, kind: 'request', exchange })
       if (changed !== undefined) ask.params = JSON.parse(changed) as JsonObject
       return undefined
     } catch (error) {
-      if (error instanceof GatewayError) return refusal(error)
+      if (error instanceof GatewayError) return toRefusal(error)
       throw error
     }
   }
 
-  /** The notification without what was found in it; dropped where a rule refuses. */
-  told({ method, params }: Notification, exchange: Exchange | undefined): Notification | 'drop' | undefined {
+  /** Redacts a notification; drops it if a rule refuses it. */
+  redactNotification(
+    { method, params }: Notification,
+    exchange: Exchange | undefined,
+  ): Notification | 'drop' | undefined {
     if (params === undefined) return undefined
     try {
       const kind = method.startsWith('notifications/tasks') ? 'task' : 'notification'
-      const message: Message = { json: JSON.stringify(params), kind, exchange }
-      const changed = this.#isPassed(message, Math.min(this.#maxBytes, MAX_NOTIFICATION_BYTES))
+      const message: RedactionInput = { json: JSON.stringify(params), kind, exchange }
+      const changed = this.#isExempt(message, Math.min(this.#maxBytes, MAX_NOTIFICATION_BYTES))
         ? undefined
-        : finish(this.#changed(message))
+        : runToCompletion(this.#redactSteps(message))
       return changed === undefined ? undefined : { method, params: JSON.parse(changed) as JsonObject }
     } catch (error) {
       if (error instanceof GatewayError) return 'drop'
@@ -250,30 +252,34 @@ class Work {
     }
   }
 
-  /** JSON text without what was found in it; undefined where nothing was. @throws GatewayError where a rule refuses. */
-  #change(message: Message): MaybePromise<string | undefined> {
-    return this.#isPassed(message, this.#maxBytes) ? undefined : runInTurns(this.#changed(message))
+  /**
+   * Returns the redacted JSON, or undefined if nothing was found. @throws GatewayError if a rule refuses the message
+   */
+  #redact(message: RedactionInput): MaybePromise<string | undefined> {
+    return this.#isExempt(message, this.#maxBytes) ? undefined : runInSlices(this.#redactSteps(message))
   }
 
-  /** True if the text is not checked: no rule is about it, or it is larger than is checked. @throws GatewayError if it is refused then. */
-  #isPassed({ json, kind, exchange }: Message, maxBytes: number): boolean {
-    const direction = directionOf(kind)
-    if (this.#rules.for(nameOf(exchange), direction).length === 0) return true
+  /**
+   * True if no rule applies, or the text is oversized and may pass. @throws GatewayError if oversized text is refused
+   */
+  #isExempt({ json, kind, exchange }: RedactionInput, maxBytes: number): boolean {
+    const direction = getDirection(kind)
+    if (this.#rules.redactorsFor(getRequestName(exchange), direction).length === 0) return true
     if (json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes) return false
     const { oversized } = this.#api.options
-    this.#note(new Map([[TOO_LARGE, 1]]), oversized, direction, exchange)
+    this.#countFindings(new Map([[TOO_LARGE, 1]]), oversized, direction, exchange)
     if (oversized === 'refuse') throw redactError('GW_REDACT_SIZE', { bytes: maxBytes })
     return true
   }
 
-  *#changed({ json, kind, exchange, isNoted }: Message): Generator<void, string | undefined> {
-    const direction = directionOf(kind)
+  *#redactSteps({ json, kind, exchange, isCounted }: RedactionInput): Generator<void, string | undefined> {
+    const direction = getDirection(kind)
     let changed = json
-    for (const redactor of this.#rules.for(nameOf(exchange), direction)) {
-      const tally: Tally = new Map()
-      const next = yield* redactor.json(changed, tally, KEEPS[kind])
+    for (const redactor of this.#rules.redactorsFor(getRequestName(exchange), direction)) {
+      const tally: FindingCounts = new Map()
+      const next = yield* redactor.redactJson(changed, tally, EXEMPT_PATHS[kind])
       if (tally.size === 0) continue
-      if (isNoted !== false) this.#note(tally, redactor.action, direction, exchange)
+      if (isCounted !== false) this.#countFindings(tally, redactor.action, direction, exchange)
       const code = direction === 'arguments' ? 'GW_REDACT_ARGUMENTS' : 'GW_REDACT_RESULT'
       if (redactor.action === 'refuse') throw redactError(code, { found: [...tally.keys()].join(', ') })
       changed = next
@@ -281,51 +287,56 @@ class Work {
     return changed === json ? undefined : changed
   }
 
-  #note(tally: Tally, action: string, direction: Direction, exchange: Exchange | undefined): void {
+  #countFindings(tally: FindingCounts, action: string, direction: Direction, exchange: Exchange | undefined): void {
     for (const [detector, count] of tally) {
       const key = JSON.stringify([detector, direction, action])
       this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
     }
     const fields = { direction, ...Object.fromEntries(tally) }
-    this.#api.record({ kind: 'redaction', name: nameOf(exchange) ?? '', outcome: action, exchange, fields })
+    this.#api.record({
+      kind: 'redaction',
+      name: getRequestName(exchange) ?? '',
+      outcome: action,
+      exchange,
+      fields,
+    })
   }
 }
 
-function directionOf(kind: Message['kind']): Direction {
+function getDirection(kind: RedactionInput['kind']): Direction {
   return kind === 'arguments' ? 'arguments' : 'results'
 }
 
-function isOfTask({ method }: Exchange): boolean {
+function isTaskMethod({ method }: Exchange): boolean {
   return method.startsWith('tasks/')
 }
 
-function mapped<T, U>(value: MaybePromise<T | undefined>, map: (value: T) => U): MaybePromise<U | undefined> {
-  if (value instanceof Promise)
-    return value.then(settled => (settled === undefined ? undefined : map(settled)))
+function mapMaybe<T, U>(value: MaybePromise<T | undefined>, map: (value: T) => U): MaybePromise<U | undefined> {
+  if (value instanceof Promise) return value.then(settled => (settled === undefined ? undefined : map(settled)))
   return value === undefined ? undefined : map(value)
 }
 
-/** The tool, prompt or resource of a request, as its client calls it. */
-function nameOf(exchange: Exchange | undefined): string | undefined {
+/** Returns the tool, prompt or resource name that the client used. */
+function getRequestName(exchange: Exchange | undefined): string | undefined {
   const { name, uri, ref } = exchange?.params ?? {}
   const own = name ?? uri ?? (isObject(ref) ? (ref.name ?? ref.uri) : undefined)
   return typeof own === 'string' ? own : undefined
 }
 
-function refusal({ message, code, entry }: GatewayError): Answer {
+function toRefusal({ message, code, entry }: GatewayError): Answer {
   const refused = refuse(entry.rpc ?? RPC.invalidParams, message, { code }, { status: entry.http ?? 400 })
   return 'error' in refused ? { ...refused, refusedBy: 'redact' } : refused
 }
 
-function step(at: ExplainStep['at'], text: string): ExplainStep {
+function explainStep(at: ExplainStep['at'], text: string): ExplainStep {
   return { by: 'redact', at, does: 'depends', text }
 }
 
-function figureOf(counts: ReadonlyMap<string, number>): Figure {
+function toFigure(counts: ReadonlyMap<string, number>): Metric {
   return {
     name: 'tapgate_redactions',
     type: 'counter',
-    help: 'Finds in messages that were replaced, masked, or refused.',
+    help: 'Redaction findings in messages, by action.',
     samples: [...counts].map(([key, value]) => {
       const [detector = '', direction = '', action = ''] = JSON.parse(key) as string[]
       return { suffix: '_total', labels: { detector, direction, action }, value }

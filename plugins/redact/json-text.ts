@@ -1,16 +1,16 @@
-/** Makers of what takes the place of the parts of a JSON text. */
-interface Parts {
+/** Callbacks that replace parts of a JSON text. */
+interface JsonRewriter {
   string(text: string): Generator<void, string>
   name(text: string): Generator<void, string>
-  /** Gets a number as it is written. */
+  /** Receives the number as written. */
   number(text: string): string
-  /** Paths of members that stay as they are, such as `task/taskId`: what they hold is sealed or chosen by machines. */
-  readonly keeps: ReadonlySet<string>
+  /** Member paths to leave unchanged, such as `task/taskId`. */
+  readonly exemptPaths: ReadonlySet<string>
 }
 
-/** Members whose words say how the rest is read, and those words. */
-const STATE = /^(?:resultType|(?:tasks?\/)?status)$/
-const STATES: ReadonlySet<string> = new Set([
+/** Status members and their protocol values, which are never redacted. */
+const STATUS_PATH = /^(?:resultType|(?:tasks?\/)?status)$/
+const STATUS_WORDS: ReadonlySet<string> = new Set([
   'complete',
   'input_required',
   'task',
@@ -22,7 +22,7 @@ const STATES: ReadonlySet<string> = new Set([
 
 const BRACKET_OR_NUMBER = /[{}[\]]|-?\d[\d.eE+-]*/g
 
-/** Tells whether a text is JSON that holds others: an object or an array. */
+/** True if the text is a JSON object or array. */
 export function isJsonText(text: string): boolean {
   const first = /^\s*([[{])/.exec(text)?.[1]
   if (first === undefined || !/[\]}]\s*$/.test(text.slice(-64))) return false
@@ -34,58 +34,58 @@ export function isJsonText(text: string): boolean {
   }
 }
 
-/** The same JSON with other strings, names and numbers; all else stays as it is written. */
-export function* withStrings(json: string, parts: Parts): Generator<void, string> {
-  const rewriting = new Rewriting(json)
-  const path = new Path()
+/** Replaces strings, names and numbers in a JSON text; keeps everything else byte for byte. */
+export function* rewriteJson(json: string, parts: JsonRewriter): Generator<void, string> {
+  const rewriting = new TextRewriter(json)
+  const path = new JsonPath()
   for (let at = 0; ;) {
     const start = json.indexOf('"', at)
     const gap = json.slice(at, start < 0 ? json.length : start)
     for (const { 0: found, index } of gap.matchAll(BRACKET_OR_NUMBER)) {
-      if ('{['.includes(found)) path.open(found)
-      else if ('}]'.includes(found)) path.close()
-      else if (!parts.keeps.has(path.toString())) {
-        rewriting.put(at + index, at + index + found.length, found, parts.number(found))
+      if ('{['.includes(found)) path.enter(found)
+      else if ('}]'.includes(found)) path.leave()
+      else if (!parts.exemptPaths.has(path.toString())) {
+        rewriting.replace(at + index, at + index + found.length, found, parts.number(found))
         yield
       }
     }
-    if (start < 0) return rewriting.done()
-    const end = endOfString(json, start + 1)
-    const text = stringIn(json.slice(start + 1, end))
+    if (start < 0) return rewriting.finish()
+    const end = findStringEnd(json, start + 1)
+    const text = decodeString(json.slice(start + 1, end))
     if (/^\s*:/.test(json.slice(end + 1, end + 16))) {
-      path.member(text)
-      rewriting.putString(start, end + 1, text, yield* parts.name(text))
-    } else if (!isKept(path.toString(), text, parts.keeps))
-      rewriting.putString(start, end + 1, text, yield* parts.string(text))
+      path.setMember(text)
+      rewriting.replaceString(start, end + 1, text, yield* parts.name(text))
+    } else if (!isExemptValue(path.toString(), text, parts.exemptPaths))
+      rewriting.replaceString(start, end + 1, text, yield* parts.string(text))
     at = end + 1
     yield
   }
 }
 
-function isKept(path: string, text: string, keeps: ReadonlySet<string>): boolean {
-  return keeps.has(path) || (STATES.has(text) && STATE.test(path))
+function isExemptValue(path: string, text: string, keeps: ReadonlySet<string>): boolean {
+  return keeps.has(path) || (STATUS_WORDS.has(text) && STATUS_PATH.test(path))
 }
 
-/** Deeper values have no path: none of them stays as it is. */
-const MAX_PATH = 4
+/** Deeper values have no path, so no exemption applies. */
+const MAX_PATH_DEPTH = 4
 
-/** Names of the members around a value; items of an array have the path of the array. */
-class Path {
+/** Path to the current value; array items have the path of their array. */
+class JsonPath {
   readonly #around: { readonly path: string; readonly isObject: boolean }[] = []
   #value = ''
 
-  open(bracket: string): void {
+  enter(bracket: string): void {
     this.#around.push({ path: this.#value, isObject: bracket === '{' })
   }
 
-  close(): void {
+  leave(): void {
     this.#around.pop()
     this.#value = this.#around.at(-1)?.path ?? ''
   }
 
-  member(name: string): void {
+  setMember(name: string): void {
     const path = this.#around.at(-1)?.path ?? ''
-    this.#value = this.#around.length > MAX_PATH ? '' : path === '' ? name : `${path}/${name}`
+    this.#value = this.#around.length > MAX_PATH_DEPTH ? '' : path === '' ? name : `${path}/${name}`
   }
 
   toString(): string {
@@ -93,8 +93,8 @@ class Path {
   }
 }
 
-/** A text on its way to another one, from its beginning on. */
-class Rewriting {
+/** Builds a changed text from left to right. */
+class TextRewriter {
   readonly #text: string
   #changed = ''
   #done = 0
@@ -103,29 +103,27 @@ class Rewriting {
     this.#text = text
   }
 
-  /** Puts something in the place of a part, if that is something else. */
-  put(from: number, to: number, before: string, now: string): void {
+  replace(from: number, to: number, before: string, now: string): void {
     if (now === before) return
     this.#changed += this.#text.slice(this.#done, from) + now
     this.#done = to
   }
 
-  /** The same for a string, which is written as JSON. */
-  putString(from: number, to: number, before: string, now: string): void {
-    if (now !== before) this.put(from, to, '', JSON.stringify(now))
+  replaceString(from: number, to: number, before: string, now: string): void {
+    if (now !== before) this.replace(from, to, '', JSON.stringify(now))
   }
 
-  done(): string {
+  finish(): string {
     return this.#done === 0 ? this.#text : this.#changed + this.#text.slice(this.#done)
   }
 }
 
-function stringIn(raw: string): string {
+function decodeString(raw: string): string {
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw
 }
 
-/** The place of the quote that ends a string: one that no backslash stands before, or an even number of them. */
-function endOfString(json: string, from: number): number {
+/** Finds the closing quote: one after an even number of backslashes. */
+function findStringEnd(json: string, from: number): number {
   for (let end = json.indexOf('"', from); end >= 0; end = json.indexOf('"', end + 1)) {
     let before = end
     while (before > from && json.charAt(before - 1) === '\\') before--

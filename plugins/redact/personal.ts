@@ -1,14 +1,14 @@
 import type { Detector, Span } from './spans.ts'
-import { matches } from './spans.ts'
+import { findMatches } from './spans.ts'
 
 const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]/
 const DOMAIN = /(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/y
 const MAX_LOCAL_LENGTH = 64
 
-/** Addresses of e-mail. */
+/** E-mail addresses. */
 export const email: Detector = {
   name: 'email',
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
     for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
       let from = at
@@ -22,32 +22,32 @@ export const email: Detector = {
   mask: found => `${found.slice(0, 1)}***${found.slice(found.indexOf('@'))}`,
 }
 
-/** Digits in groups, with a space, a hyphen or a dot between two of them. */
+/** Digit groups, separated by a space, hyphen or dot. */
 const DIGITS = /\d+(?:[ .\u00a0-]\d+)*/g
-/** Lengths and first digits of cards in use. */
+/** Lengths and prefixes in use for payment cards. */
 const CARD =
   /^(?:4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14,17})$/
-const FEWEST_CARD_DIGITS = 13
-const MAX_DIGITS = 19
+const MIN_CARD_DIGITS = 13
+const MAX_CARD_DIGITS = 19
 
-/** Numbers of payment cards, by their first digits, lengths and check digit (Luhn). */
+/** Payment card numbers, by prefix, length and check digit (Luhn). */
 export const card: Detector = {
   name: 'card',
   checksNumbers: true,
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
     for (const run of text.matchAll(DIGITS)) addCards(run[0], run.index, spans)
     return spans
   },
-  mask: lastFour,
+  mask: maskToLastFour,
 }
 
-/** Adds the cards in a run of digits: each begins and ends with a group. */
+/** Adds the card numbers in a run of digits; a card begins and ends with a group. */
 function addCards(run: string, offset: number, spans: Span[]): void {
-  if (run.length < FEWEST_CARD_DIGITS) return
+  if (run.length < MIN_CARD_DIGITS) return
   const groups = [...run.matchAll(/\d+/g)]
   for (let first = 0; first < groups.length; first++) {
-    const last = lastGroup(groups, first)
+    const last = findLastGroup(groups, first)
     if (last === undefined) continue
     const [from, end] = [groups[first]?.index ?? 0, groups[last]]
     spans.push({
@@ -59,18 +59,18 @@ function addCards(run: string, offset: number, spans: Span[]): void {
   }
 }
 
-/** The group with which a card ends that begins with another; undefined where none begins there. */
-function lastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
+/** Finds the last group of a card number that begins with group `first`. */
+function findLastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
   if (!/^[2-6]/.test(groups[first]?.[0] ?? '')) return undefined
   let digits = ''
-  for (let at = first; at < groups.length && digits.length < MAX_DIGITS; at++) {
+  for (let at = first; at < groups.length && digits.length < MAX_CARD_DIGITS; at++) {
     digits += groups[at]?.[0] ?? ''
-    if (digits.length >= FEWEST_CARD_DIGITS && isCard(digits)) return at
+    if (digits.length >= MIN_CARD_DIGITS && isCard(digits)) return at
   }
   return undefined
 }
 
-/** Tells whether digits are the number of a card. */
+/** True for a payment card number. */
 export function isCard(digits: string): boolean {
   return CARD.test(digits) && !/^(\d)\1*$/.test(digits) && luhn(digits) === 0
 }
@@ -85,7 +85,7 @@ function luhn(digits: string): number {
   return sum % 10
 }
 
-/** Lengths of IBANs by country. */
+/** IBAN lengths by country. */
 const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 ' +
@@ -101,20 +101,20 @@ const IBAN_START = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}/g
 /** International bank account numbers, by country, length and check digits (mod 97). */
 export const iban: Detector = {
   name: 'iban',
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
     for (const start of text.matchAll(IBAN_START)) {
       const length = IBAN_LENGTHS[start[0].slice(0, 2).toUpperCase()]
-      const to = length === undefined ? undefined : endOfIban(text, start.index, length)
+      const to = length === undefined ? undefined : findIbanEnd(text, start.index, length)
       if (to !== undefined) spans.push({ from: start.index, to, detector: 'iban' })
     }
     return spans
   },
-  mask: lastFour,
+  mask: maskToLastFour,
 }
 
-/** The end of an IBAN of this length, single spaces or hyphens inside allowed; undefined where it is none. */
-function endOfIban(text: string, from: number, length: number): number | undefined {
+/** Finds the end of an IBAN with this length; single spaces or hyphens are allowed. */
+function findIbanEnd(text: string, from: number, length: number): number | undefined {
   let letters = ''
   let at = from
   for (; letters.length < length && at < text.length; at++) {
@@ -132,30 +132,30 @@ function mod97(letters: string): number {
   return rest
 }
 
-/** As they are written in North America. */
+/** North American numbers without a country code. */
 const NATIONAL = /(?<![\w.+-])(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-]|\.\d)/g
-/** With the code of a country before them. */
+/** Numbers with a country code. */
 const INTERNATIONAL = /(?<![\w+.])(?:\+[1-9]|00[1-9]\d{0,2}[ /-](?=\d))/g
-const FEWEST_DIGITS = 8
-/** Most digits of a number with its country code (E.164). */
+const MIN_PHONE_DIGITS = 8
+/** Maximum digits with the country code (E.164). */
 const MAX_PHONE_DIGITS = 15
 
-/** Numbers of phones. */
+/** Phone numbers. */
 export const phone: Detector = {
   name: 'phone',
-  find(text) {
-    const spans = matches(text, NATIONAL, 'phone')
+  findSpans(text) {
+    const spans = findMatches(text, NATIONAL, 'phone')
     for (const { index } of text.matchAll(INTERNATIONAL)) {
-      const to = endOfPhone(text, index)
+      const to = findPhoneEnd(text, index)
       if (to !== undefined) spans.push({ from: index, to, detector: 'phone' })
     }
     return spans
   },
-  mask: lastFour,
+  mask: maskToLastFour,
 }
 
-/** The end of a number: its digits, with one sign between two of them or with brackets; undefined where it is none. */
-function endOfPhone(text: string, from: number): number | undefined {
+/** Finds the end of a phone number; at most two separators are allowed between digits. */
+function findPhoneEnd(text: string, from: number): number | undefined {
   let at = from + (text.charAt(from) === '+' ? 1 : 2)
   let [digits, to, gap] = [0, at, 0]
   for (; at < text.length && gap < 3; at++) {
@@ -167,10 +167,10 @@ function endOfPhone(text: string, from: number): number | undefined {
     } else if (' ()./-\u00a0'.includes(letter)) gap++
     else break
   }
-  return digits >= FEWEST_DIGITS && digits <= MAX_PHONE_DIGITS ? to : undefined
+  return digits >= MIN_PHONE_DIGITS && digits <= MAX_PHONE_DIGITS ? to : undefined
 }
 
-/** The last four, for whoever must tell two from each other. */
-function lastFour(found: string): string {
+/** Keeps the last four characters, to tell values apart. */
+function maskToLastFour(found: string): string {
   return `****${found.replace(/[^A-Za-z0-9]/g, '').slice(-4)}`
 }

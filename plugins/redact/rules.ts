@@ -10,86 +10,86 @@ import {
   getErrorMessage,
   readValue,
 } from '../../src/plugin.ts'
-import { detectorsOf, expression, NAMES } from './secrets.ts'
+import { selectDetectors, compileExpression, DETECTOR_NAMES } from './secrets.ts'
 import { Redactor } from './redactor.ts'
 import type { Detector } from './spans.ts'
 
 export type RedactOptions = NonNullable<Config['redact']>
 export type Direction = 'arguments' | 'results'
 
-/** Names whose rules are kept. */
+/** Maximum names with a cached rule list. */
 const MAX_NAMES = 4096
 
-interface Rule {
-  readonly isMeant: (name: string) => boolean
-  /** True if it is about everything, so that it holds for what belongs to no call. */
+interface RedactionRule {
+  readonly matches: (name: string) => boolean
+  /** True if the rule also applies to messages without a name. */
   readonly isForAll: boolean
   readonly in: readonly Direction[]
   readonly redactor: Redactor
 }
 
-/** The rules of a configuration, by what they are about. */
-export class Rules {
-  readonly #rules: readonly Rule[]
+/** Compiled redaction rules. */
+export class RedactionRules {
+  readonly #rules: readonly RedactionRule[]
   readonly #known = new BoundedMap<string, readonly Redactor[]>({ max: MAX_NAMES })
 
-  private constructor(rules: readonly Rule[]) {
+  private constructor(rules: readonly RedactionRule[]) {
     this.#rules = rules
   }
 
-  /** @throws GatewayError GW_PLUGIN_OPTIONS where an expression is none. */
-  static async of({ rules, expressions }: RedactOptions): Promise<Rules> {
+  /** @throws GatewayError GW_PLUGIN_OPTIONS for an invalid expression */
+  static async create({ rules, expressions }: RedactOptions): Promise<RedactionRules> {
     const own = new Map<string, Detector>()
-    for (const [name, source] of Object.entries(expressions)) own.set(name, await compiled(name, source))
-    return new Rules(
+    for (const [name, source] of Object.entries(expressions)) own.set(name, await compileDetector(name, source))
+    return new RedactionRules(
       rules.map(rule => ({
-        isMeant: compileGlobs(rule.for),
+        matches: compileGlobs(rule.for),
         isForAll: rule.for.includes('*'),
         in: rule.in,
-        redactor: new Redactor(detectorsOf(rule.detect, own), rule.action),
+        redactor: new Redactor(selectDetectors(rule.detect, own), rule.action),
       })),
     )
   }
 
-  has(direction: Direction): boolean {
+  hasDirection(direction: Direction): boolean {
     return this.#rules.some(rule => rule.in.includes(direction))
   }
 
-  /** Lines that say what is looked for in one direction. */
-  explain(name: string | undefined, direction: Direction): string[] {
-    return this.for(name, direction).map(
-      ({ names, action }) => `looks for ${names.join(', ')} in its ${direction}: ${action}`,
+  /** Describes the detectors for one direction. */
+  explainDirection(name: string | undefined, direction: Direction): string[] {
+    return this.redactorsFor(name, direction).map(
+      ({ names, action }) => `detects ${names.join(', ')} in ${direction}: ${action}`,
     )
   }
 
-  /** Redactors for a tool, prompt or URI in one direction; without a name, those for what belongs to no call. */
-  for(name: string | undefined, direction: Direction): readonly Redactor[] {
+  /** Redactors for a name in one direction; without a name, those that apply to everything. */
+  redactorsFor(name: string | undefined, direction: Direction): readonly Redactor[] {
     const key = `${direction} ${name ?? ''}`
     const known = this.#known.use(key)
     if (known !== undefined) return known
     const found = this.#rules
       .filter(rule => rule.in.includes(direction))
-      .filter(rule => rule.isForAll || (name !== undefined && rule.isMeant(name)))
+      .filter(rule => rule.isForAll || (name !== undefined && rule.matches(name)))
       .map(({ redactor }) => redactor)
     this.#known.set(key, found)
     return found
   }
 }
 
-async function compiled(name: string, source: string): Promise<Detector> {
+async function compileDetector(name: string, source: string): Promise<Detector> {
   try {
-    return await expression(name, source)
+    return await compileExpression(name, source)
   } catch (cause) {
-    const why = `redact.expressions.${name} is no expression of RE2: ${getErrorMessage(cause)}`
+    const why = `redact.expressions.${name} is not a valid RE2 expression: ${getErrorMessage(cause)}`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'redact', why, cause })
   }
 }
 
-/** Detectors that are spoken of must be there, those of the owner must be used, and have names of their own. */
-export function check(config: unknown, report: Report): void {
+/** Checks that detectors exist, and that expressions are used and have unique names. */
+export function checkRedaction(config: unknown, report: Report): void {
   if (readValue(config, 'redact') === undefined) return
   const own = Object.keys(readMap(config, 'redact', 'expressions'))
-  const names = [...NAMES, ...own]
+  const names = [...DETECTOR_NAMES, ...own]
   const used = new Set<unknown>()
   readList(config, 'redact', 'rules').forEach((rule, i) =>
     readList(rule, 'detect').forEach((name, j) => {
@@ -99,13 +99,13 @@ export function check(config: unknown, report: Report): void {
   )
   for (const name of own) {
     const pointer = appendPointer('/redact/expressions', name)
-    if (NAMES.includes(name))
-      report({ pointer, message: `"${name}" is a detector of ours`, hint: 'give it another name', on: 'key' })
+    if (DETECTOR_NAMES.includes(name))
+      report({ pointer, message: `"${name}" is a built-in detector`, hint: 'choose another name', on: 'key' })
     else if (!used.has(name))
       report({
         pointer,
-        message: 'no rule detects it',
-        hint: 'name it under "detect"',
+        message: 'unused expression',
+        hint: 'add it to "detect" of a rule',
         severity: 'warning',
         on: 'key',
       })

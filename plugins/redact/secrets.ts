@@ -1,11 +1,8 @@
 import { card, email, iban, phone } from './personal.ts'
 import type { Detector, Span } from './spans.ts'
-import { matches } from './spans.ts'
+import { findMatches } from './spans.ts'
 
-/**
- * Keys and tokens by the form that their makers gave them. Each quantifier has a bound, and a token is looked for where
- * none goes on, so that time is in proportion to the text.
- */
+/** Key and token formats. Every quantifier is bounded, so that matching takes linear time. */
 const KEYS: readonly string[] = [
   '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}', // AWS
   'gh[pousr]_[A-Za-z0-9]{30,200}', // GitHub
@@ -68,35 +65,35 @@ const END = '-----END '
 const DASHES = '-----'
 const MAX_LABEL_LENGTH = 60
 
-/** First letters that say whose key it is. */
-const HEAD = 4
+/** Visible prefix length, which identifies the issuer. */
+const VISIBLE_KEY_LENGTH = 4
 
-/** Keys of services, by their forms. */
+/** Service keys, by format. */
 export const apiKey: Detector = {
   name: 'api-key',
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
-    for (const { from, to } of matches(text, KEY, 'api-key')) {
-      // A match that begins inside the token before was taken whole with it already.
+    for (const { from, to } of findMatches(text, KEY, 'api-key')) {
+      // The previous match already includes this one.
       if (from < (spans.at(-1)?.to ?? 0)) continue
-      spans.push({ from, to: endOfToken(text, to), detector: 'api-key' })
+      spans.push({ from, to: findTokenEnd(text, to), detector: 'api-key' })
     }
     return spans
   },
-  mask: maskedKey,
+  mask: maskKey,
 }
 
 /** JSON Web Tokens and bearer tokens. */
 export const token: Detector = {
   name: 'token',
-  find: text => [...matches(text, JWT, 'token'), ...matches(text, BEARER, 'token')],
-  mask: maskedKey,
+  findSpans: text => [...findMatches(text, JWT, 'token'), ...findMatches(text, BEARER, 'token')],
+  mask: maskKey,
 }
 
-/** Private keys in PEM, to their end, or that of the text. */
+/** PEM private keys, up to the end marker or the end of text. */
 export const privateKey: Detector = {
   name: 'private-key',
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
     for (let from = text.indexOf(BEGIN); from >= 0;) {
       const label = text.slice(from, from + MAX_LABEL_LENGTH)
@@ -120,59 +117,64 @@ const AUTHORITY = /[^\s/?#"'<>\\]{1,300}/y
 /** Passwords in URLs. */
 export const urlPassword: Detector = {
   name: 'url-password',
-  find(text) {
+  findSpans(text) {
     const spans: Span[] = []
     for (let at = text.indexOf('://'); at >= 0; at = text.indexOf('://', at + 3)) {
       AUTHORITY.lastIndex = at + 3
       const authority = AUTHORITY.exec(text)?.[0] ?? ''
       const [user, host] = [authority.indexOf(':'), authority.lastIndexOf('@')]
-      if (user >= 0 && host > user + 1)
-        spans.push({ from: at + 4 + user, to: at + 3 + host, detector: 'url-password' })
+      if (user >= 0 && host > user + 1) spans.push({ from: at + 4 + user, to: at + 3 + host, detector: 'url-password' })
     }
     return spans
   },
   mask: () => '****',
 }
 
-/** A token that is longer than its form says goes on: its tail must not stay. */
-function endOfToken(text: string, from: number): number {
+/** Extends a match to the whole token, so that no tail remains. */
+function findTokenEnd(text: string, from: number): number {
   REST_OF_TOKEN.lastIndex = from
   REST_OF_TOKEN.test(text)
   return REST_OF_TOKEN.lastIndex
 }
 
-function maskedKey(found: string): string {
-  return `${found.slice(0, HEAD)}****`
+function maskKey(found: string): string {
+  return `${found.slice(0, VISIBLE_KEY_LENGTH)}****`
 }
 
-const ALL: readonly Detector[] = [privateKey, apiKey, token, urlPassword, email, iban, card, phone]
+const BUILT_IN_DETECTORS: readonly Detector[] = [privateKey, apiKey, token, urlPassword, email, iban, card, phone]
 
-/** Names of groups, with what is in them. */
-const GROUPS: Readonly<Record<string, readonly string[]>> = {
+/** Detector groups. */
+const DETECTOR_GROUPS: Readonly<Record<string, readonly string[]>> = {
   secrets: ['private-key', 'api-key', 'token', 'url-password'],
   personal: ['email', 'iban', 'card', 'phone'],
 }
 
-/** Names that rules may have, groups included. */
-export const NAMES: readonly string[] = [...ALL.map(({ name }) => name), ...Object.keys(GROUPS)]
+/** Detector and group names that rules may use. */
+export const DETECTOR_NAMES: readonly string[] = [
+  ...BUILT_IN_DETECTORS.map(({ name }) => name),
+  ...Object.keys(DETECTOR_GROUPS),
+]
 
-/** The detectors of these names, each once, those of the owner after ours. */
-export function detectorsOf(names: readonly string[], own: ReadonlyMap<string, Detector>): Detector[] {
-  const wanted = new Set(names.flatMap(name => GROUPS[name] ?? [name]))
-  return [...ALL.filter(({ name }) => wanted.has(name)), ...[...wanted].flatMap(name => own.get(name) ?? [])]
+/** Returns the detectors with these names, without duplicates; built-in ones first. */
+export function selectDetectors(names: readonly string[], own: ReadonlyMap<string, Detector>): Detector[] {
+  const wanted = new Set(names.flatMap(name => DETECTOR_GROUPS[name] ?? [name]))
+  return [
+    ...BUILT_IN_DETECTORS.filter(({ name }) => wanted.has(name)),
+    ...[...wanted].flatMap(name => own.get(name) ?? []),
+  ]
 }
 
 /**
- * A detector of the owner's own expression, which takes time in proportion to the text, whatever it says.
- * @throws Error that says what is wrong with the expression.
+ * Compiles a custom expression with RE2, which matches in linear time.
+ * @throws Error for an invalid expression
  */
-export async function expression(name: string, source: string): Promise<Detector> {
+export async function compileExpression(name: string, source: string): Promise<Detector> {
   const { RE2JS } = await import('re2js')
   const pattern = RE2JS.compile(source)
   return {
     name,
     checksNumbers: true,
-    find(text) {
+    findSpans(text) {
       const matcher = pattern.matcher(text)
       const spans = []
       while (matcher.find()) {

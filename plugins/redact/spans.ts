@@ -1,22 +1,22 @@
-/** Place in a text where a detector found something. */
+/** Finding of a detector. */
 export interface Span {
   readonly from: number
   readonly to: number
   readonly detector: string
 }
 
-/** Finds something in a text. Takes time in proportion to its length, whatever it holds. */
+/** Finds sensitive data in a text in linear time. */
 export interface Detector {
   readonly name: string
-  find(text: string): Span[]
-  /** True if numbers of JSON are checked too. */
+  findSpans(text: string): Span[]
+  /** True to check JSON numbers too. */
   readonly checksNumbers?: boolean
-  /** The part of a find that may stay where it is masked. */
+  /** Returns the masked form of a finding. */
   mask(found: string): string
 }
 
-/** Spans in order, those that touch made one, under the name of the first. */
-export function merged(spans: readonly Span[]): Span[] {
+/** Sorts spans and merges overlapping ones under the name of the first. */
+export function mergeSpans(spans: readonly Span[]): Span[] {
   const inOrder = [...spans].sort((a, b) => a.from - b.from || b.to - a.to)
   const kept: Span[] = []
   for (const span of inOrder) {
@@ -27,34 +27,37 @@ export function merged(spans: readonly Span[]): Span[] {
   return kept
 }
 
-/** Every match of a pattern that has the flag `g`. */
-export function matches(text: string, pattern: RegExp, detector: string): Span[] {
+/** Matches a pattern that has the flag `g`. */
+export function findMatches(text: string, pattern: RegExp, detector: string): Span[] {
   const spans: Span[] = []
   for (const match of text.matchAll(pattern))
     spans.push({ from: match.index, to: match.index + match[0].length, detector })
   return spans
 }
 
-/** Characters that are searched in one step; a longer text is searched window by window. */
-const WINDOW = 32 * 1024
-/** Characters before a window, which decide whether something begins in it, and after it, where the find may end. */
-const BEFORE = 256
-const AFTER = 8 * 1024
+/** Characters searched in one step. */
+const WINDOW_LENGTH = 32 * 1024
+/** Context before a window, which decides whether a match begins in it, and after it, where a match may end. */
+const WINDOW_LOOKBEHIND = 256
+const WINDOW_LOOKAHEAD = 8 * 1024
 
-/** Finds in a text of any length, in steps of a few milliseconds. A find that reaches the end of its window gets a larger one. */
+/**
+ * Searches a text in windows of a few milliseconds each; a match that reaches the end of its window gets a larger
+ * one.
+ */
 export function* findInWindows<T extends { readonly from: number; readonly to: number }>(
   text: string,
   find: (text: string) => readonly T[],
 ): Generator<void, readonly T[]> {
-  if (text.length <= WINDOW + AFTER) return find(text)
+  if (text.length <= WINDOW_LENGTH + WINDOW_LOOKAHEAD) return find(text)
   const all: T[] = []
-  let size = WINDOW
+  let size = WINDOW_LENGTH
   for (let from = 0; from < text.length; from += size) {
-    size = WINDOW
-    let found = findFrom(text, from, size, find)
-    for (; found.some(({ to }) => to >= from + size + AFTER && to < text.length); size *= 2) {
+    size = WINDOW_LENGTH
+    let found = findInWindow(text, from, size, find)
+    for (; found.some(({ to }) => to >= from + size + WINDOW_LOOKAHEAD && to < text.length); size *= 2) {
       yield
-      found = findFrom(text, from, size * 2, find)
+      found = findInWindow(text, from, size * 2, find)
     }
     for (const one of found) all.push(one)
     yield
@@ -62,14 +65,14 @@ export function* findInWindows<T extends { readonly from: number; readonly to: n
   return all
 }
 
-function findFrom<T extends { readonly from: number; readonly to: number }>(
+function findInWindow<T extends { readonly from: number; readonly to: number }>(
   text: string,
   from: number,
   size: number,
   find: (text: string) => readonly T[],
 ): readonly T[] {
-  const start = Math.max(0, from - BEFORE)
-  return find(text.slice(start, from + size + AFTER))
+  const start = Math.max(0, from - WINDOW_LOOKBEHIND)
+  return find(text.slice(start, from + size + WINDOW_LOOKAHEAD))
     .map(one => ({ ...one, from: one.from + start, to: one.to + start }))
     .filter(one => one.from >= from && one.from < from + size)
 }

@@ -1,187 +1,190 @@
 import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
 import { describeReason } from '../../src/plugin.ts'
 
-/** Parts of the window: what leaves it leaves by parts. */
-const PARTS = 10
+const WINDOW_BUCKETS = 10
 
-/** When a breaker opens, and for how long. */
+/** When the circuit opens, and for how long. */
 export interface BreakerLimits extends SlowLimits {
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number
-  /** Milliseconds after which a call is slow; 0 means none is. */
+  /** Milliseconds after which a call is slow; 0 disables the check. */
   readonly latency: number
-  /** Milliseconds of its first rest. */
+  /** Milliseconds that the circuit stays open the first time. */
   readonly open: number
 }
 
-/** Dependencies of a breaker. */
-interface BreakerHost {
+interface BreakerDeps {
   readonly upstream: string
   readonly clock: Clock
   readonly log: Log
-  /** Milliseconds until another probe is let through although the last one has not ended. */
+  /** Milliseconds until another probe is allowed if the last one has not ended. */
   readonly probeMs: number
-  /** A number from 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   random(): number
-  /** Tells that the breaker has opened. */
-  opened(): void
+  onOpen(): void
 }
 
 type BreakerState = 'closed' | 'open' | 'probing'
 
-/** The longest rest. */
-const MAX_MS = 300_000
+const MAX_OPEN_MS = 300_000
 
 const JITTER = 0.2
 
-/** `retryAfterMs` of calls that are refused while a probe is out. */
+/** `retryAfterMs` for calls refused during a probe. */
 const PROBE_RETRY_MS = 1000
 
 /**
- * Gives an upstream a rest after too many failures in a row, or when too many of its calls are slow. Then one call is
- * let through as a probe: if that goes well all may follow, otherwise the next rest is longer.
+ * Circuit breaker: opens after consecutive failures, or if too many calls are slow. Half-open, it lets one probe
+ * through: success closes the circuit, failure opens it for longer.
  */
 export class Breaker {
   state: BreakerState = 'closed'
-  /** Why it opened last, as the end of a sentence. */
+  /** Why the circuit opened last, to complete a sentence. */
   why = ''
-  /** The server's words about it, for the owner alone. */
+  /** Server output about the failure, for the operator only. */
   detail: string | undefined = undefined
-  /** Its owner has stopped the upstream: that calls fail says nothing of it. */
+  /** True after a stop by an operator: failures are not counted. */
   isStopped = false
-  /** Number of times that it has opened since the gateway began. */
+  /** Times that the circuit opened since the gateway started. */
   opened = 0
   readonly #limits: BreakerLimits
-  readonly #host: BreakerHost
-  readonly #slow: SlowShare
-  /** Calls that began before the last change say nothing about what came after it. */
-  #epoch = 1
+  readonly #host: BreakerDeps
+  readonly #slow: SlowCallWindow
+  /** Changes with each state change, so that results from earlier calls are ignored. */
+  #generation = 1
   #failures = 0
-  /** Tool of the last timeout, until something is answered. */
-  #lateTool: unknown = undefined
-  /** Rests in a row. */
-  #rests = 0
+  /** Tool in the last timeout, until the next answer. */
+  #lastTimedOutTool: unknown = undefined
+  #consecutiveOpens = 0
   #closedAt = -Infinity
-  #lastRestMs = 0
-  #dueAt = 0
+  #lastOpenMs = 0
+  #probeAt = 0
 
-  constructor(limits: BreakerLimits, host: BreakerHost) {
+  constructor(limits: BreakerLimits, host: BreakerDeps) {
     this.#limits = limits
     this.#host = host
-    this.#slow = new SlowShare(limits)
+    this.#slow = new SlowCallWindow(limits)
   }
 
-  /** True while no call may go through. */
-  get isShut(): boolean {
-    return this.state !== 'closed' && this.#dueAt > this.#host.clock.now()
+  /** True while calls are refused. */
+  get isOpen(): boolean {
+    return this.state !== 'closed' && this.#probeAt > this.#host.clock.now()
   }
 
-  /** Milliseconds after which it is worth asking again; 0 when it is now. */
+  /** Milliseconds until a call may be tried again; 0 for now. */
   get retryAfterMs(): number {
     if (this.state === 'closed') return 0
     if (this.state === 'probing') return PROBE_RETRY_MS
-    return Math.max(0, Math.ceil(this.#dueAt - this.#host.clock.now()))
+    return Math.max(0, Math.ceil(this.#probeAt - this.#host.clock.now()))
   }
 
-  /** Lets a call through; 0 when it must not go, otherwise the ticket to report with. The first after a rest is the probe. */
-  enter(): number {
-    if (this.state === 'closed') return this.#epoch
-    if (this.isShut) return 0
+  /**
+   * Returns a ticket for reporting the outcome, or 0 if the call is refused. The first call after the pause is the
+   * probe.
+   */
+  acquire(): number {
+    if (this.state === 'closed') return this.#generation
+    if (this.isOpen) return 0
     this.state = 'probing'
-    this.#dueAt = this.#host.clock.now() + this.#host.probeMs
-    this.#host.log.info('one call goes through to see whether the upstream is well', this.#fields())
-    return ++this.#epoch
+    this.#probeAt = this.#host.clock.now() + this.#host.probeMs
+    this.#host.log.info('circuit half-open, probing', this.#fields())
+    return ++this.#generation
   }
 
-  /** The upstream has answered, whatever it said. Whether that was slow is reported by `slow`, ahead of it. */
-  answered(ticket: number, wasSlow: boolean): void {
-    if (ticket !== this.#epoch) return
+  /** Records an answer of any kind. `recordSlow` reports slowness earlier. */
+  recordAnswer(ticket: number, wasSlow: boolean): void {
+    if (ticket !== this.#generation) return
     this.#failures = 0
-    this.#lateTool = undefined
-    if (this.state === 'probing') this.#close('the probe was answered')
-    else if (this.#limits.latency > 0 && !wasSlow) this.#slow.add(this.#host.clock.now(), false)
+    this.#lastTimedOutTool = undefined
+    if (this.state === 'probing') this.#closeCircuit('probe answered')
+    else if (this.#limits.latency > 0 && !wasSlow) this.#slow.recordCall(this.#host.clock.now(), false)
   }
 
-  /** Counts a failure: the upstream could not be reached, broke off, or took too long. */
-  failed(ticket: number, why: string, detail?: string): void {
-    if (this.isStopped) return this.left(ticket)
-    if (ticket !== this.#epoch) return
+  /** Records a failure: connection refused, closed or timed out. */
+  recordFailure(ticket: number, why: string, detail?: string): void {
+    if (this.isStopped) return this.release(ticket)
+    if (ticket !== this.#generation) return
     this.#failures++
-    if (this.state === 'probing') this.#open(`the probe failed: ${why}`, detail)
+    if (this.state === 'probing') this.#openCircuit(`probe failed: ${why}`, detail)
     else if (this.#failures >= this.#limits.failures)
-      this.#open(`${this.#failures} failures in a row: ${why}`, detail)
+      this.#openCircuit(`${this.#failures} consecutive failures: ${why}`, detail)
   }
 
-  /** Counts a timeout. Timeouts of one tool in a row count once: a slow tool does not show that the others fail. */
-  timedOut(ticket: number, tool: unknown, why: string): void {
-    const isRepeated = tool !== undefined && tool === this.#lateTool && this.state === 'closed'
+  /**
+   * Records a timeout. Consecutive timeouts of one tool count once, because one slow tool does not mean that others
+   * fail.
+   */
+  recordTimeout(ticket: number, tool: unknown, why: string): void {
+    const isRepeated = tool !== undefined && tool === this.#lastTimedOutTool && this.state === 'closed'
     if (isRepeated) return
-    if (ticket === this.#epoch) this.#lateTool = tool
-    this.failed(ticket, why)
+    if (ticket === this.#generation) this.#lastTimedOutTool = tool
+    this.recordFailure(ticket, why)
   }
 
-  /** A call has passed the limit of what is slow. */
-  slow(ticket: number): void {
-    if (ticket !== this.#epoch) return
-    if (this.state === 'probing') return this.#open(`the probe took over ${this.#limits.latency} ms`)
-    if (this.#slow.add(this.#host.clock.now(), true))
-      this.#open(`too many calls over ${this.#limits.latency} ms`)
+  /** Records a call that exceeded the latency limit. */
+  recordSlow(ticket: number): void {
+    if (ticket !== this.#generation) return
+    if (this.state === 'probing') return this.#openCircuit(`probe took over ${this.#limits.latency} ms`)
+    if (this.#slow.recordCall(this.#host.clock.now(), true))
+      this.#openCircuit(`too many calls over ${this.#limits.latency} ms`)
   }
 
-  /** A call ended in a way that says nothing of the upstream; a probe that did makes room for another one. */
-  left(ticket: number): void {
-    if (ticket === this.#epoch && this.state === 'probing') {
+  /** Reports a neutral outcome; allows another probe if this was one. */
+  release(ticket: number): void {
+    if (ticket === this.#generation && this.state === 'probing') {
       this.state = 'open'
-      this.#dueAt = 0
+      this.#probeAt = 0
     }
   }
 
-  /** The upstream came up anew. */
-  heal(): void {
-    if (this.state !== 'closed') this.#close('the upstream came up anew')
+  /** Closes the circuit after the upstream restarted. */
+  reset(): void {
+    if (this.state !== 'closed') this.#closeCircuit('upstream restarted')
     this.#failures = 0
-    this.#lateTool = undefined
-    this.#slow.forget()
+    this.#lastTimedOutTool = undefined
+    this.#slow.clear()
   }
 
-  /** The member that `status` shows. */
-  status(): JsonObject {
+  describeStatus(): JsonObject {
     const { state, opened, retryAfterMs } = this
     const rest = state === 'closed' ? {} : { why: describeReason(this), retryAfterMs }
     return { state, failures: this.#failures, opened, ...rest }
   }
 
-  #open(why: string, detail?: string): void {
+  #openCircuit(why: string, detail?: string): void {
     const { clock, log, random } = this.#host
     const now = clock.now()
-    // An upstream that falls ill again soon after its last rest gets a longer one.
-    const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastRestMs
-    this.#rests = isAgain ? this.#rests + 1 : 1
-    const restMs = Math.min(this.#limits.open * this.#rests * (1 - JITTER + 2 * JITTER * random()), MAX_MS)
-    this.#lastRestMs = restMs
-    this.#dueAt = now + restMs
+    // Stay open for longer if the circuit opens again soon after it closed.
+    const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastOpenMs
+    this.#consecutiveOpens = isAgain ? this.#consecutiveOpens + 1 : 1
+    const restMs = Math.min(
+      this.#limits.open * this.#consecutiveOpens * (1 - JITTER + 2 * JITTER * random()),
+      MAX_OPEN_MS,
+    )
+    this.#lastOpenMs = restMs
+    this.#probeAt = now + restMs
     this.state = 'open'
     this.why = why
     this.detail = detail
     this.opened++
     this.#failures = 0
-    this.#lateTool = undefined
-    this.#epoch++
-    this.#slow.forget()
-    log.warn('the upstream is given a rest', {
+    this.#lastTimedOutTool = undefined
+    this.#generation++
+    this.#slow.clear()
+    log.warn('circuit opened', {
       ...this.#fields(),
       why: describeReason(this),
       ms: Math.round(restMs),
     })
-    this.#host.opened()
+    this.#host.onOpen()
   }
 
-  #close(why: string): void {
+  #closeCircuit(why: string): void {
     this.state = 'closed'
     this.#closedAt = this.#host.clock.now()
-    this.#slow.forget()
-    this.#epoch++
-    this.#host.log.info('calls to the upstream go through again', { ...this.#fields(), why })
+    this.#slow.clear()
+    this.#generation++
+    this.#host.log.info('circuit closed', { ...this.#fields(), why })
   }
 
   #fields(): Record<string, unknown> {
@@ -193,56 +196,56 @@ export class Breaker {
 interface SlowLimits {
   /** Share of all calls, above 0 up to 1. */
   readonly share: number
-  /** Milliseconds that are looked back on. */
+  /** Window in milliseconds. */
   readonly window: number
-  /** Fewer calls than this say nothing. */
+  /** Minimum calls in the window. */
   readonly calls: number
 }
 
-interface Part {
+interface WindowBucket {
   number: number
   calls: number
   slow: number
 }
 
-/** Counts slow calls over a window that moves. */
-class SlowShare {
+/** Counts slow calls in a sliding window. */
+class SlowCallWindow {
   readonly #limits: SlowLimits
-  readonly #partMs: number
-  #parts: Part[] = []
+  readonly #bucketMs: number
+  #buckets: WindowBucket[] = []
 
   constructor(limits: SlowLimits) {
     this.#limits = limits
-    this.#partMs = Math.max(1, limits.window / PARTS)
+    this.#bucketMs = Math.max(1, limits.window / WINDOW_BUCKETS)
   }
 
-  /** Counts one call; true when too many are slow now. */
-  add(now: number, isSlow: boolean): boolean {
-    const number = Math.floor(now / this.#partMs)
-    const last = this.#parts.at(-1)
-    const part = last?.number === number ? last : this.#begin(number)
+  /** Records a call; returns true if too many are slow. */
+  recordCall(now: number, isSlow: boolean): boolean {
+    const number = Math.floor(now / this.#bucketMs)
+    const last = this.#buckets.at(-1)
+    const part = last?.number === number ? last : this.#addBucket(number)
     part.calls++
     if (!isSlow) return false
     part.slow++
-    return this.#isTooMuch(number)
+    return this.#isOverShare(number)
   }
 
-  forget(): void {
-    this.#parts = []
+  clear(): void {
+    this.#buckets = []
   }
 
-  #begin(number: number): Part {
+  #addBucket(number: number): WindowBucket {
     const part = { number, calls: 0, slow: 0 }
-    this.#parts.push(part)
-    if (this.#parts.length > PARTS) this.#parts.shift()
+    this.#buckets.push(part)
+    if (this.#buckets.length > WINDOW_BUCKETS) this.#buckets.shift()
     return part
   }
 
-  #isTooMuch(number: number): boolean {
+  #isOverShare(number: number): boolean {
     let calls = 0
     let slow = 0
-    for (const part of this.#parts) {
-      if (part.number <= number - PARTS) continue
+    for (const part of this.#buckets) {
+      if (part.number <= number - WINDOW_BUCKETS) continue
       calls += part.calls
       slow += part.slow
     }

@@ -11,62 +11,68 @@ import type {
   Upstream,
 } from '../../src/plugin.ts'
 import { compileGlobs, defineFindings, gatewayError } from '../../src/plugin.ts'
-import { Alarms } from './alarms.ts'
+import { TimerQueue } from './timer-queue.ts'
 import { Breaker } from './breaker.ts'
-import type { PassageHost } from './passage.ts'
-import { GuardedCall } from './passage.ts'
+import type { GuardedCallDeps } from './guarded-call.ts'
+import { GuardedCall } from './guarded-call.ts'
 import { Retries } from './retries.ts'
-import type { Settings } from './settings.ts'
-import { Asking, ERRORS, isIdle, ownTimeout, resilienceError, settingsOf } from './settings.ts'
-import { Turns } from './turns.ts'
+import type { BulkheadSettings } from './settings.ts'
+import {
+  ClientRequestCounter,
+  ERRORS,
+  hasNoLimits,
+  findToolTimeout,
+  resilienceError,
+  parseBulkheadSettings,
+} from './settings.ts'
+import { PermitQueue } from './permit-queue.ts'
 
-/** Dependencies of a bulkhead. */
-interface BulkheadHost {
+interface BulkheadDeps {
   readonly upstream: string
   readonly clock: Clock
   readonly log: Log
   random(): number
 }
 
-/** A probe that has no deadline makes room for the next one after this long. */
+/** A probe without a deadline allows another one after this time. */
 const PROBE_MS = 60_000
 
-const SHORTEST_WAIT_MS = 100
+const MIN_RETRY_AFTER_MS = 100
 
-const MAX_WAIT_MS = 30_000
+const MAX_RETRY_AFTER_MS = 30_000
 
-/** Weight of the newest pause between two turns. */
-const NEWEST = 0.2
+/** Weight of the newest interval between two permits. */
+const NEWEST_WEIGHT = 0.2
 
-/** Keeps one upstream's trouble from everybody else: deadlines, turns, a breaker and retries for all of its calls. */
-class Bulkhead implements PassageHost {
-  readonly turns: Turns
+/** Isolates one upstream: deadlines, concurrency limit, circuit breaker and retries for all its calls. */
+class Bulkhead implements GuardedCallDeps {
+  readonly permits: PermitQueue
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined
   readonly clock: Clock
-  readonly slow: Alarms<GuardedCall>
-  readonly patience: Alarms<GuardedCall>
+  readonly slowTimers: TimerQueue<GuardedCall>
+  readonly queueTimers: TimerQueue<GuardedCall>
   readonly latency: number
   readonly queueTimeout: number
-  /** Calls that were refused a place, or lost it. */
+  /** Calls refused by the queue. */
   refused = 0
-  readonly asking = new Asking()
-  readonly #settings: Settings
+  readonly clientRequests = new ClientRequestCounter()
+  readonly #settings: BulkheadSettings
   readonly #upstream: string
-  /** Alarms by how long they last: those of one length come in order. */
-  readonly #deadlines = new Map<number, Alarms<GuardedCall>>()
-  turnAt = 0
-  #turnEveryMs = 0
+  /** Timer queues by timeout: equal timeouts expire in order. */
+  readonly #deadlines = new Map<number, TimerQueue<GuardedCall>>()
+  permitGrantedAt = 0
+  #permitIntervalMs = 0
 
-  constructor(settings: Settings, { upstream, clock, log, random }: BulkheadHost) {
+  constructor(settings: BulkheadSettings, { upstream, clock, log, random }: BulkheadDeps) {
     this.#settings = settings
     this.#upstream = upstream
     this.clock = clock
-    this.queueTimeout = settings.turns.queueTimeout
+    this.queueTimeout = settings.permits.queueTimeout
     this.latency = settings.breaker?.latency ?? 0
-    this.turns = new Turns(settings.turns, clock)
-    this.slow = new Alarms(clock, passage => passage.isSlow())
-    this.patience = new Alarms(clock, passage => passage.waitedTooLong())
+    this.permits = new PermitQueue(settings.permits, clock)
+    this.slowTimers = new TimerQueue(clock, passage => passage.onSlow())
+    this.queueTimers = new TimerQueue(clock, passage => passage.onQueueTimeout())
     this.retries = settings.retry === undefined ? undefined : new Retries(settings.retry, random)
     this.breaker =
       settings.breaker === undefined
@@ -77,69 +83,68 @@ class Bulkhead implements PassageHost {
             log,
             random,
             probeMs: Math.max(settings.timeout.idle, PROBE_MS),
-            opened: () => this.turns.clear(waiter => waiter.pushedOut()),
+            onOpen: () => this.permits.clear(waiter => waiter.onEvicted()),
           })
   }
 
-  /** Takes a call through. Rejects with a GatewayError when it was refused, failed, or took too long. */
-  run(call: Call, next: Dispatch): Promise<Answer> {
+  /** Dispatches a call. Rejects with a GatewayError if it was refused, failed or timed out. */
+  dispatch(call: Call, next: Dispatch): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const own = ownTimeout(this.#settings, call)
+      const own = findToolTimeout(this.#settings, call)
       const timeout = own ?? this.#settings.timeout
       new GuardedCall({
         call,
         next,
         bulkhead: this,
         timeout,
-        isPatient: own !== undefined,
+        isExpectedSlow: own !== undefined,
         resolve,
         reject,
-      }).start()
+      }).begin()
     })
   }
 
-  deadlines(ms: number): Alarms<GuardedCall> {
+  deadlineTimers(ms: number): TimerQueue<GuardedCall> {
     let alarms = this.#deadlines.get(ms)
     if (alarms === undefined) {
-      alarms = new Alarms(this.clock, passage => passage.expired())
+      alarms = new TimerQueue(this.clock, passage => passage.onDeadline())
       this.#deadlines.set(ms, alarms)
     }
     return alarms
   }
 
-  turned(): void {
+  recordPermit(): void {
     const now = this.clock.now()
-    const pause = this.turnAt === 0 ? 0 : now - this.turnAt
-    this.#turnEveryMs += (pause - this.#turnEveryMs) * NEWEST
-    this.turnAt = now
+    const pause = this.permitGrantedAt === 0 ? 0 : now - this.permitGrantedAt
+    this.#permitIntervalMs += (pause - this.#permitIntervalMs) * NEWEST_WEIGHT
+    this.permitGrantedAt = now
   }
 
-  busy(why: string): GatewayError {
+  busyError(why: string): GatewayError {
     this.refused++
-    const expected = Math.round(this.#turnEveryMs * (this.turns.waiting + 1))
-    const retryAfterMs = Math.min(Math.max(expected, SHORTEST_WAIT_MS), MAX_WAIT_MS)
+    const expected = Math.round(this.#permitIntervalMs * (this.permits.waiting + 1))
+    const retryAfterMs = Math.min(Math.max(expected, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
     return gatewayError('GW_UPSTREAM_BUSY', { upstream: this.#upstream, why, retryAfterMs })
   }
 
-  resting(): GatewayError {
+  openCircuitError(): GatewayError {
     const { why = '', detail, retryAfterMs = 0 } = this.breaker ?? {}
     return resilienceError('GW_UPSTREAM_RESTING', { upstream: this.#upstream, why, detail, retryAfterMs })
   }
 
-  /** The members that `status` shows. */
-  status(): JsonObject {
-    const { turns, breaker, retries, refused, asking } = this
-    const { concurrency, queue } = this.#settings.turns
+  describeStatus(): JsonObject {
+    const { permits, breaker, retries, refused, clientRequests } = this
+    const { concurrency, queue } = this.#settings.permits
     return {
       queue: {
-        running: turns.running,
-        waiting: turns.waiting,
-        asking: asking.size,
+        running: permits.running,
+        waiting: permits.waiting,
+        asking: clientRequests.size,
         concurrency,
         size: queue,
         refused,
       },
-      ...(breaker === undefined ? {} : { breaker: breaker.status() }),
+      ...(breaker === undefined ? {} : { breaker: breaker.describeStatus() }),
       ...(retries === undefined ? {} : { retries: retries.made }),
     }
   }
@@ -147,52 +152,49 @@ class Bulkhead implements PassageHost {
 
 const BY = 'resilience'
 
-/** Says what keeps a call from waiting for ever, and whether its server rests. */
-function explainBulkhead(call: Call, settings: Settings, bulkhead: Bulkhead): ExplainStep[] {
-  const { breaker, turns } = bulkhead
-  const { concurrency } = settings.turns
-  const { idle: ms, total } = ownTimeout(settings, call) ?? settings.timeout
+/** Explains the limits for a call, and whether the circuit is open. */
+function explainBulkhead(call: Call, settings: BulkheadSettings, bulkhead: Bulkhead): ExplainStep[] {
+  const { breaker, permits } = bulkhead
+  const { concurrency } = settings.permits
+  const { idle: ms, total } = findToolTimeout(settings, call) ?? settings.timeout
   const parts = [
-    ms > 0 ? `it has ${ms} ms` : 'it has no deadline',
-    ...(total > ms
-      ? [`with progress ${total === Infinity ? 'as long as it takes' : `up to ${total} ms`}`]
-      : []),
-    ...(concurrency > 0 ? [`${turns.running} of ${concurrency} turns are taken`] : []),
-    triesOf(call, settings),
+    ms > 0 ? `timeout ${ms} ms` : 'no timeout',
+    ...(total > ms ? [`with progress ${total === Infinity ? 'unlimited' : `up to ${total} ms`}`] : []),
+    ...(concurrency > 0 ? [`${permits.running} of ${concurrency} calls running`] : []),
+    describeTries(call, settings),
   ]
-  const facts = { timeoutMs: ms, concurrency, running: turns.running, waiting: turns.waiting }
+  const facts = { timeoutMs: ms, concurrency, running: permits.running, waiting: permits.waiting }
   const step: ExplainStep = { by: BY, at: 'dispatch', does: 'passes', text: parts.join(', '), facts }
-  if (breaker?.isShut !== true) return [step]
-  const text = `"${call.upstream}" rests for another ${breaker.retryAfterMs} ms: ${breaker.why}`
+  if (breaker?.isOpen !== true) return [step]
+  const text = `circuit of "${call.upstream}" is open for another ${breaker.retryAfterMs} ms: ${breaker.why}`
   return [step, { by: BY, at: 'dispatch', does: 'refuses', text, isPassing: true }]
 }
 
-/** Only tools that are named may run twice. */
-function triesOf({ params }: Call, { retry }: Settings): string {
-  const isSafe =
-    retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
-  return isSafe ? `at most ${retry.attempts} tries` : 'one try'
+/** Only configured tools are retried. */
+function describeTries({ params }: Call, { retry }: BulkheadSettings): string {
+  const isSafe = retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
+  return isSafe ? `at most ${retry.attempts} attempts` : 'one try'
 }
 
 const HEALTH = {
   'breaker-open': {
     level: 'warning',
-    text: 'calls of {upstream} are refused for a while: {why}',
+    text: 'circuit of {upstream} is open: {why}',
     fix: 'gateway logs {upstream} shows its output',
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const bulkheadFinding = defineFindings(HEALTH)
 
-/** Advice for servers that are no process of ours, and so have no output here. */
-const WITHOUT_OUTPUT = 'The log of the gateway says more'
+/** Advice for servers that are not local processes, so their output is unknown. */
+const GATEWAY_LOG_HINT = 'See the gateway log for details'
 
-/** Bulkheads by upstream: the health of an upstream belongs to it, and outlives the generations that it is kept in. */
-const known = new WeakMap<Upstream, Bulkhead>()
+/** Bulkheads outlive a generation, because the health belongs to the upstream. */
+const bulkheadsByUpstream = new WeakMap<Upstream, Bulkhead>()
 
 /**
- * Keeps the trouble of one upstream from all others: a deadline for every call, which a client that thinks extends and, if
- * configured, progress; turns with a bounded queue, a breaker, and retries of what is safe to repeat.
+ * Isolates upstreams from each other: call deadlines, extended by progress and client requests; a bounded queue with
+ * fair concurrency; a circuit breaker; and retries for safe calls.
  */
 export const resilience: Plugin = {
   name: 'resilience',
@@ -202,23 +204,23 @@ export const resilience: Plugin = {
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
     const withOutput = new Set<string>()
-    const specs = new Map<string, Settings>()
+    const specs = new Map<string, BulkheadSettings>()
     hooks.dispatch.tap({ phase: 'queue' }, (next, upstream) => {
-      const settings = settingsOf(upstream.spec)
-      if (isIdle(settings)) return next
+      const settings = parseBulkheadSettings(upstream.spec)
+      if (hasNoLimits(settings)) return next
       const host = { upstream: upstream.name, clock, log, random: Math.random }
-      const bulkhead = known.get(upstream) ?? new Bulkhead(settings, host)
-      known.set(upstream, bulkhead)
+      const bulkhead = bulkheadsByUpstream.get(upstream) ?? new Bulkhead(settings, host)
+      bulkheadsByUpstream.set(upstream, bulkhead)
       bulkheads.set(upstream.name, bulkhead)
       specs.set(upstream.name, settings)
       if (upstream.logs !== undefined) withOutput.add(upstream.name)
-      return call => bulkhead.run(call, next)
+      return call => bulkhead.dispatch(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
       const breaker = bulkheads.get(upstream)?.breaker
       if (breaker === undefined) return
       breaker.isStopped = state === 'stopped'
-      if (state === 'ready') breaker.heal()
+      if (state === 'ready') breaker.reset()
     })
     hooks.explain.tap((steps, { call }) => {
       const bulkhead = bulkheads.get(call?.upstream ?? '')
@@ -227,20 +229,18 @@ export const resilience: Plugin = {
       return [...steps, ...explainBulkhead(call, settings, bulkhead)]
     })
     hooks.health.tap(findings => {
-      const open = [...bulkheads].filter(
-        ([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed',
-      )
+      const open = [...bulkheads].filter(([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed')
       return [
         ...findings,
         ...open.map(([upstream, { breaker }]) => ({
-          ...found('breaker-open', { upstream, why: breaker?.why ?? '' }),
-          ...(withOutput.has(upstream) ? {} : { fix: WITHOUT_OUTPUT }),
+          ...bulkheadFinding('breaker-open', { upstream, why: breaker?.why ?? '' }),
+          ...(withOutput.has(upstream) ? {} : { fix: GATEWAY_LOG_HINT }),
         })),
       ]
     })
     hooks.status.tap((status, { name }) => {
       const bulkhead = bulkheads.get(name)
-      return bulkhead === undefined ? status : { ...status, ...bulkhead.status() }
+      return bulkhead === undefined ? status : { ...status, ...bulkhead.describeStatus() }
     })
   },
 }

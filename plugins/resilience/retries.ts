@@ -3,26 +3,30 @@ import { GatewayError, compileGlobs } from '../../src/plugin.ts'
 
 const TOO_MANY = 429
 
-/** Statuses of a server or proxy that is busy, away, or waits in vain for somebody else. */
-const PASSING: ReadonlySet<unknown> = new Set([TOO_MANY, 502, 503, 504])
+/** Statuses from a busy or unavailable server or proxy. */
+const RETRYABLE_STATUSES: ReadonlySet<unknown> = new Set([TOO_MANY, 502, 503, 504])
 
-const ILL: ReadonlySet<string> = new Set(['GW_UPSTREAM_DOWN', 'GW_UPSTREAM_CLOSED', 'GW_UPSTREAM_START'])
+const FAILURE_CODES: ReadonlySet<string> = new Set(['GW_UPSTREAM_DOWN', 'GW_UPSTREAM_CLOSED', 'GW_UPSTREAM_START'])
 
-/** A bug of ours or of a plugin. */
-const UNKNOWN: Failure = { isIll: false, isPassing: false, isStale: false, retryAfterMs: undefined }
+/** Internal error of the gateway or a plugin. */
+const UNKNOWN_FAILURE: FailureKind = {
+  isUpstreamFault: false,
+  isRetryable: false,
+  isStaleConnection: false,
+  retryAfterMs: undefined,
+}
 
-/** Bounds on retries. */
 export interface RetryLimits {
-  /** Tries in all, the first one included. */
+  /** Attempts in total. */
   readonly attempts: number
-  /** Milliseconds before the second try; twice as long before each further one. */
+  /** Milliseconds before the second attempt; doubles for each further one. */
   readonly backoff: number
-  /** Globs for the tools that may run twice, by the server's own names. */
+  /** Globs for tools that may be retried, by original name. */
   readonly tools: readonly string[]
 }
 
-/** Methods that read, by the protocol's own definition. */
-const READS: ReadonlySet<string> = new Set([
+/** Methods that are read-only by definition. */
+const READ_METHODS: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',
   'prompts/get',
@@ -34,14 +38,14 @@ const READS: ReadonlySet<string> = new Set([
 
 const JITTER = 0.5
 
-/** One retry for each so many calls, and three to begin with: attempts ≤ 1.2 × calls + 3, whatever happens. */
+/** One retry per 5 calls, and three initially: attempts ≤ 1.2 × calls + 3. */
 const CALLS_PER_RETRY = 5
 
 const FIRST_RETRIES = 3
 
 const MAX_RETRIES = 20
 
-/** Price of a retry: calls earn it, so that retries stay a share of them even when everything fails. */
+/** Calls earn retries, so that retries stay a bounded share even if every call fails. */
 class RetryBudget {
   #earned = FIRST_RETRIES * CALLS_PER_RETRY
 
@@ -56,13 +60,13 @@ class RetryBudget {
   }
 }
 
-/** Decides which calls are made again. */
+/** Decides whether to retry a call. */
 export class Retries {
   readonly #limits: RetryLimits
   readonly #budget = new RetryBudget()
   readonly #isSafeTool: (name: string) => boolean
   readonly #random: () => number
-  /** Tries beyond the first, since the gateway began. */
+  /** Retries since the gateway started. */
   made = 0
 
   constructor(limits: RetryLimits, random: () => number) {
@@ -71,18 +75,18 @@ export class Retries {
     this.#isSafeTool = limits.tools.length === 0 ? () => false : compileGlobs(limits.tools)
   }
 
-  /** A call is made for the first time. */
-  began(): void {
+  /** Records the first attempt of a call. */
+  recordCall(): void {
     this.#budget.earn()
   }
 
   /**
-   * Milliseconds until the next try; undefined when there is none: it is not safe, would come too late, or too much is
-   * tried again already. A call whose client was asked or told anything has begun to have effects.
+   * Milliseconds until the next attempt; undefined if a retry is unsafe, too late or over budget. A call with client
+   * requests or notifications has had effects.
    */
-  pauseMs(call: Call, failure: Failure, attempt: number, leftMs: number): number | undefined {
-    if (attempt >= this.#limits.attempts || !failure.isPassing || !this.#isSafe(call)) return undefined
-    const backoff = failure.isStale && attempt === 1 ? 0 : this.#limits.backoff
+  nextRetryDelayMs(call: Call, failure: FailureKind, attempt: number, leftMs: number): number | undefined {
+    if (attempt >= this.#limits.attempts || !failure.isRetryable || !this.#isSafe(call)) return undefined
+    const backoff = failure.isStaleConnection && attempt === 1 ? 0 : this.#limits.backoff
     const pause = backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
     const ms = Math.max(pause, failure.retryAfterMs ?? 0)
     if (ms >= leftMs || !this.#budget.spend()) return undefined
@@ -91,34 +95,34 @@ export class Retries {
   }
 
   #isSafe({ method, params, exchange }: Call): boolean {
-    if (exchange.cancelled || exchange.touched) return false
+    if (exchange.cancelled || exchange.hasReachedClient) return false
     if (params?.inputResponses !== undefined || params?.requestState !== undefined) return false
     if (method === 'tools/call') return typeof params?.name === 'string' && this.#isSafeTool(params.name)
-    return READS.has(method)
+    return READ_METHODS.has(method)
   }
 }
 
-/** Verdict on an upstream by one of its errors. */
-export interface Failure {
-  /** Counts against the upstream: it could not be reached, broke off, or answered 5xx. */
-  readonly isIll: boolean
-  /** May be over in a moment, so that another try has a chance. */
-  readonly isPassing: boolean
-  /** A connection was closed in the very moment that it was used again: nothing is wrong, so nothing is waited for. */
-  readonly isStale: boolean
-  /** Pause that the server asked for, in milliseconds. */
+/** Classification of an upstream error. */
+export interface FailureKind {
+  /** Counts against the upstream: connection refused, closed, or 5xx. */
+  readonly isUpstreamFault: boolean
+  /** Likely temporary, so a retry may succeed. */
+  readonly isRetryable: boolean
+  /** A kept-alive connection was closed just before reuse: retry immediately. */
+  readonly isStaleConnection: boolean
+  /** Delay requested by the server, in milliseconds. */
   readonly retryAfterMs: number | undefined
 }
 
-/** Judges what a dispatch rejected with. What a server chose to answer, errors included, never comes here. */
-export function failureOf(error: unknown): Failure {
-  if (!(error instanceof GatewayError)) return UNKNOWN
+/** Classifies a rejected dispatch. Error answers from the server are not rejections. */
+export function classifyFailure(error: unknown): FailureKind {
+  if (!(error instanceof GatewayError)) return UNKNOWN_FAILURE
   const { status, stale, retryAfterMs } = error.fields
   return {
-    // A server that limits its callers is well.
-    isIll: ILL.has(error.code) && status !== TOO_MANY,
-    isPassing: PASSING.has(status) || error.code === 'GW_UPSTREAM_CLOSED',
-    isStale: stale === true,
+    // A rate limit does not mean that the server is unhealthy.
+    isUpstreamFault: FAILURE_CODES.has(error.code) && status !== TOO_MANY,
+    isRetryable: RETRYABLE_STATUSES.has(status) || error.code === 'GW_UPSTREAM_CLOSED',
+    isStaleConnection: stale === true,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
   }
 }

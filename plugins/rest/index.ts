@@ -1,23 +1,23 @@
 import type { Config, HttpReply, HttpRequest, JsonObject, Plugin } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, readText } from '../../src/plugin.ts'
-import { callTool } from './call.ts'
-import type { RestRequest, RestSessions } from './road.ts'
-import { REST_SESSIONS, problem } from './road.ts'
-import { document, listTools, toolsFor } from './tools.ts'
+import { callTool } from './call-tool.ts'
+import type { RestRequest, RestSessions } from './rest-session.ts'
+import { createRestSessions, problem } from './rest-session.ts'
+import { cacheableReply, listTools, listAllTools } from './tools.ts'
 
-/** GET /openapi.json: the façade, and every tool of the caller with its schema. */
-async function openApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
-  const list = await toolsFor(request, sessions)
+/** GET /openapi.json: the REST API with a schema for each tool of the caller. */
+async function serveOpenApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
+  const list = await listAllTools(request, sessions)
   if ('status' in list) return list
   const { info } = request.http.gate
-  return document(
+  return cacheableReply(
     request,
-    described(request.base, { title: info.name, version: info.version }, list.tools),
+    describeApi(request.base, { title: info.name, version: info.version }, list.tools),
     list,
   )
 }
 
-function described(base: string, info: JsonObject, tools: readonly JsonObject[]): JsonObject {
+function describeApi(base: string, info: JsonObject, tools: readonly JsonObject[]): JsonObject {
   return {
     openapi: '3.1.0',
     info,
@@ -33,7 +33,7 @@ function described(base: string, info: JsonObject, tools: readonly JsonObject[])
   }
 }
 
-/** One schema for each tool, told apart by its name. */
+/** One schema per tool, discriminated by name. */
 function callSchema(tools: readonly JsonObject[]): JsonObject {
   if (tools.length === 0) return ANY_CALL
   return {
@@ -41,26 +41,26 @@ function callSchema(tools: readonly JsonObject[]): JsonObject {
     required: ['name'],
     oneOf: tools.map(({ name, description, inputSchema }) => ({
       ...(typeof description === 'string' ? { description } : {}),
-      properties: { name: { const: name }, arguments: bundled(String(name), inputSchema) },
+      properties: { name: { const: name }, arguments: toCallSchemaPart(String(name), inputSchema) },
     })),
   }
 }
 
-/** A schema with an address of its own, so that its references stay within it. */
-function bundled(name: string, schema: unknown): JsonObject {
+/** Gives a schema its own `$id`, so that references stay local. */
+function toCallSchemaPart(name: string, schema: unknown): JsonObject {
   const own = typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {}
   return { $id: `urn:tool:${encodeURIComponent(name)}`, ...own }
 }
 
 const PROBLEM = {
-  description: 'Why there is no result',
+  description: 'Error',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 const REFUSED = { $ref: '#/components/responses/Problem' }
 const SESSION = {
   name: 'X-Session-ID',
   in: 'header',
-  description: 'What the caller calls its conversation: its requests share what stateful tools keep.',
+  description: 'Session id chosen by the caller: requests with the same id share server state.',
   schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
 }
 const WITH_SESSION = [{ $ref: '#/components/parameters/Session' }]
@@ -71,13 +71,13 @@ const ANY_CALL = {
 }
 const LIST = {
   operationId: 'listTools',
-  summary: 'All tools that the caller may use',
+  summary: 'Lists all tools of the caller',
   responses: {
     200: {
       description: 'The tools',
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Tools' } } },
     },
-    304: { description: 'As it was' },
+    304: { description: 'Not modified' },
     default: REFUSED,
   },
 }
@@ -91,8 +91,7 @@ const CALL = {
   },
   responses: {
     200: {
-      description:
-        'What the tool said; `isError` where it failed. As events: `progress` and `log`, then `result`.',
+      description: 'Tool result; `isError` for a tool failure. As events: `progress` and `log`, then `result`.',
       content: {
         'application/json': { schema: { $ref: '#/components/schemas/Result' } },
         'text/event-stream': { schema: { type: 'string' } },
@@ -142,16 +141,16 @@ const SCHEMAS = {
   },
 }
 
-type Handler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
+type RestHandler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
 
-/** Pages that are served, below the path and below each profile. */
-const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: Handler }[] = [
+/** Routes below the path, and below the path of each profile. */
+const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: RestHandler }[] = [
   { path: '/tools', method: 'GET', handle: listTools },
   { path: '/tools/call', method: 'POST', handle: callTool },
-  { path: '/openapi.json', method: 'GET', handle: openApi },
+  { path: '/openapi.json', method: 'GET', handle: serveOpenApi },
 ]
 
-/** Tools over plain HTTP: each request is a session of its own on the same pipeline as MCP. */
+/** Tools over plain HTTP: each request is a session on the same pipeline as MCP. */
 export const rest: Plugin<NonNullable<Config['rest']>> = {
   name: 'rest',
   claims: { section: 'rest' },
@@ -164,20 +163,20 @@ export const rest: Plugin<NonNullable<Config['rest']>> = {
   },
   setup({ config, options, hooks, clock }) {
     const served = options.listeners === undefined ? undefined : new Set(options.listeners)
-    const sessions = REST_SESSIONS(clock)
+    const sessions = createRestSessions(clock)
     for (const profile of [undefined, ...Object.keys(config.profiles ?? {})]) {
       const base = profile === undefined ? options.path : `${options.path}/${profile}`
       for (const { path, method, handle } of ROUTES)
         hooks.http.for(base + path).tap(http => {
-          if (served?.has(http.listener) === false) return problem(404, 'Nothing is served here')
-          if (http.method !== method) return notAllowed(method, http)
+          if (served?.has(http.listener) === false) return problem(404, 'Not found')
+          if (http.method !== method) return methodNotAllowed(method, http)
           return handle({ http, profile, base }, sessions)
         })
     }
   },
 }
 
-function notAllowed(allow: string, { method }: HttpRequest): HttpReply {
-  const refused = problem(405, `${method} is not answered here`)
+function methodNotAllowed(allow: string, { method }: HttpRequest): HttpReply {
+  const refused = problem(405, `${method} is not allowed`)
   return { ...refused, headers: { ...refused.headers, allow } }
 }

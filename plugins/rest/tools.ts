@@ -1,43 +1,43 @@
 import { createHash } from 'node:crypto'
 import type { Answer, HttpReply, JsonObject, RpcError } from '../../src/plugin.ts'
 import { ANONYMOUS } from '../../src/plugin.ts'
-import type { RestRequest, RestSessions, RestSession } from './road.ts'
-import { problemOf, problemOfThrown } from './road.ts'
+import type { RestRequest, RestSessions, RestSession } from './rest-session.ts'
+import { toProblem, toProblemFromThrown } from './rest-session.ts'
 
-/** Pages of one list; a gateway that has more than these is in a loop. */
+/** Page limit, in case the pagination loops. */
 const MAX_PAGES = 1000
 
-/** All tools of one caller. */
+/** Tools visible to one caller. */
 interface ToolList {
   readonly tools: readonly JsonObject[]
-  /** Time that it holds, in milliseconds. */
+  /** Freshness in milliseconds. */
   readonly ttlMs: number
   readonly isPublic: boolean
 }
 
-/** GET /tools: everything the caller may see, in one piece. */
+/** GET /tools: all tools of the caller in one list. */
 export async function listTools(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
-  const list = await toolsFor(request, sessions)
-  return 'status' in list ? list : document(request, { tools: list.tools }, list)
+  const list = await listAllTools(request, sessions)
+  return 'status' in list ? list : cacheableReply(request, { tools: list.tools }, list)
 }
 
-/** The list, or why there is none. */
-export async function toolsFor(request: RestRequest, sessions: RestSessions): Promise<ToolList | HttpReply> {
+/** Lists all tools, or returns a problem reply. */
+export async function listAllTools(request: RestRequest, sessions: RestSessions): Promise<ToolList | HttpReply> {
   try {
-    const list = await sessions.within(request, false, readAll)
-    return 'code' in list ? problemOf(list) : list
+    const list = await sessions.withSession(request, false, readAllPages)
+    return 'code' in list ? toProblem(list) : list
   } catch (thrown) {
-    return problemOfThrown(thrown)
+    return toProblemFromThrown(thrown)
   }
 }
 
-async function readAll(visit: RestSession): Promise<ToolList | RpcError> {
+async function readAllPages(visit: RestSession): Promise<ToolList | RpcError> {
   const tools: JsonObject[] = []
   let ttlMs = Infinity
   let isPublic = true
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer: Answer = await visit.run({
+    const answer: Answer = await visit.request({
       method: 'tools/list',
       params: cursor === undefined ? {} : { cursor },
     })
@@ -52,8 +52,8 @@ async function readAll(visit: RestSession): Promise<ToolList | RpcError> {
   return { tools, ttlMs, isPublic }
 }
 
-/** A document that can be asked for again at little cost. */
-export function document(
+/** Creates a JSON reply with an ETag and cache headers. */
+export function cacheableReply(
   { http }: RestRequest,
   value: JsonObject,
   { ttlMs, isPublic }: Omit<ToolList, 'tools'>,
@@ -61,19 +61,19 @@ export function document(
   const body = JSON.stringify(value)
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
   const seconds = Math.floor(ttlMs / 1000)
-  // A cache in between may not know by which header a caller is known.
+  // An intermediate cache may not know which header identifies the caller.
   const scope = isPublic && http.caller === ANONYMOUS ? 'public' : 'private'
   const headers = {
     etag,
-    // An answer that is no longer fresh may still be unchanged: the ETag tells.
+    // A stale answer may still match the ETag.
     'cache-control': seconds > 0 ? `${scope}, max-age=${seconds}` : `${scope}, no-cache`,
     vary: 'Origin, Authorization',
   }
-  if (isKnown(http.header('if-none-match'), etag)) return { status: 304, headers }
+  if (matchesEtag(http.header('if-none-match'), etag)) return { status: 304, headers }
   return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }
 }
 
-function isKnown(sent: readonly string[], etag: string): boolean {
+function matchesEtag(sent: readonly string[], etag: string): boolean {
   const tags = sent.join(',').split(',')
   return tags.some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }

@@ -12,49 +12,49 @@ type RouteConfig = NonNullable<Config['routes']>[number]
 
 type Condition = (exchange: Exchange) => boolean
 
-type Key = keyof RouteConfig['match']
+type MatchKey = keyof RouteConfig['match']
 
-/** Conditions that are compared as text; a principal is more than its subject. */
-type TextKey = Exclude<Key, 'principal'>
+/** Conditions compared as text; a principal has more than a subject. */
+type TextMatchKey = Exclude<MatchKey, 'principal'>
 
-/** One rule of `routes`, ready to use. */
-export interface Rule {
+/** Compiled routing rule. */
+export interface RoutingRule {
   readonly matches: Condition
   readonly to: string | undefined
   readonly deny: string | undefined
 }
 
-/** Subject of each condition of a rule, and the only methods that can fulfil it. */
-const LOOKS_AT: Readonly<
-  Record<TextKey, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
+/** Text that each condition matches, and the methods that it applies to. */
+const TEXT_CONDITIONS: Readonly<
+  Record<TextMatchKey, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
 > = {
   tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
   prompt: {
-    text: exchange => named(exchange, 'name'),
+    text: exchange => getReferenceMember(exchange, 'name'),
     methods: ['prompts/get', 'completion/complete'],
   },
   resource: {
-    text: exchange => named(exchange, 'uri'),
+    text: exchange => getReferenceMember(exchange, 'uri'),
     methods: ['resources/read', 'resources/subscribe', 'resources/unsubscribe', 'completion/complete'],
   },
   method: { text: exchange => exchange.method },
   client: { text: exchange => exchange.session.client.info.name },
 }
 
-/** The rules in their order, with their globs compiled. */
-export function prepare(routes: readonly RouteConfig[], auth: Config['auth']): readonly Rule[] {
+/** Compiles the rules in order. */
+export function compileRoutes(routes: readonly RouteConfig[], auth: Config['auth']): readonly RoutingRule[] {
   return routes.map(({ match, to, deny }) => {
-    const conditions = keysOf(match).map(key => condition(key, match[key] ?? [], auth))
+    const conditions = listKeys(match).map(key => compileCondition(key, match[key] ?? [], auth))
     return { matches: exchange => conditions.every(holds => holds(exchange)), to, deny }
   })
 }
 
-/** The methods that any rule can match; undefined when that may be any method. */
-export function methodsOf(routes: readonly RouteConfig[]): readonly string[] | undefined {
+/** Lists the methods that any rule can match; undefined for any method. */
+export function listMethods(routes: readonly RouteConfig[]): readonly string[] | undefined {
   const methods = new Set<string>()
   for (const { match } of routes) {
-    const bound = keysOf(match)
-      .map(key => (key === 'method' ? literal(match.method) : methodsFor(key)))
+    const bound = listKeys(match)
+      .map(key => (key === 'method' ? listLiterals(match.method) : getConditionMethods(key)))
       .find(list => list !== undefined)
     if (bound === undefined) return undefined
     for (const method of bound) methods.add(method)
@@ -62,21 +62,21 @@ export function methodsOf(routes: readonly RouteConfig[]): readonly string[] | u
   return [...methods]
 }
 
-function keysOf(match: RouteConfig['match']): Key[] {
-  return (Object.keys(match) as Key[]).filter(key => match[key] !== undefined)
+function listKeys(match: RouteConfig['match']): MatchKey[] {
+  return (Object.keys(match) as MatchKey[]).filter(key => match[key] !== undefined)
 }
 
-function methodsFor(key: Key): readonly string[] | undefined {
-  return key === 'principal' ? undefined : LOOKS_AT[key].methods
+function getConditionMethods(key: MatchKey): readonly string[] | undefined {
+  return key === 'principal' ? undefined : TEXT_CONDITIONS[key].methods
 }
 
-function condition(key: Key, patterns: string | readonly string[], auth: Config['auth']): Condition {
+function compileCondition(key: MatchKey, patterns: string | readonly string[], auth: Config['auth']): Condition {
   if (key === 'principal') {
     const isMeant = compileCallers(patterns, auth)
     return exchange => isMeant(exchange.session.principal)
   }
   const matches = (key === 'resource' ? compileForbiddenUris : compileGlobs)(patterns)
-  const { text, methods } = LOOKS_AT[key]
+  const { text, methods } = TEXT_CONDITIONS[key]
   return exchange => {
     if (methods?.includes(exchange.method) === false) return false
     const found = text(exchange)
@@ -84,54 +84,54 @@ function condition(key: Key, patterns: string | readonly string[], auth: Config[
   }
 }
 
-/** A completion is about what its reference names, whatever else stands beside it. */
-function named({ method, params }: Exchange, member: 'name' | 'uri'): unknown {
+/** In a completion, the reference names the subject. */
+function getReferenceMember({ method, params }: Exchange, member: 'name' | 'uri'): unknown {
   const from = method === 'completion/complete' ? params?.ref : params
   return isObject(from) ? from[member] : undefined
 }
 
-function literal(patterns: string | readonly string[] | undefined): readonly string[] | undefined {
+function listLiterals(patterns: string | readonly string[] | undefined): readonly string[] | undefined {
   const list = typeof patterns === 'string' ? [patterns] : (patterns ?? [])
   return list.some(pattern => /[*?[{\\]/.test(pattern)) ? undefined : list
 }
 
-type OwnName = (name: string) => string
+type ToOwnName = (name: string) => string
 
-type Section = 'tools' | 'prompts' | 'resources'
+type FilterSection = 'tools' | 'prompts' | 'resources'
 
-type OwnNames = Readonly<Record<Section, OwnName>>
+type OwnNameMappers = Readonly<Record<FilterSection, ToOwnName>>
 
 /**
- * Turns parameters as clients write them into the upstream's own: renames are undone and its prefix taken off.
- * A name without the prefix passes as it is, so that `db_query` can be sent to an upstream that calls it just that.
+ * Maps client parameters to the upstream's own: reverts renames and removes the prefix. A name without the prefix
+ * passes unchanged, so that `db_query` can be the upstream's own name.
  */
-export function ownParams(
+export function createParamMapper(
   config: Config,
 ): (upstream: string, method: string, params: JsonObject | undefined) => JsonObject | undefined {
-  const all = new Map(Object.keys(config.upstreams).map(name => [name, ownNames(config, name)]))
+  const all = new Map(Object.keys(config.upstreams).map(name => [name, createNameMappers(config, name)]))
   return (upstream, method, params) => {
     const own = all.get(upstream)
     const { kind, target } = METHODS.get(method) ?? {}
     if (own === undefined || params === undefined || target === undefined) return params
-    if (target === 'uri') return renamed(params, 'uri', own.resources)
-    if (target === 'name') return renamed(params, 'name', kind === 'prompts' ? own.prompts : own.tools)
-    return isObject(params.ref) ? { ...params, ref: ownReference(params.ref, own) } : params
+    if (target === 'uri') return mapMember(params, 'uri', own.resources)
+    if (target === 'name') return mapMember(params, 'name', kind === 'prompts' ? own.prompts : own.tools)
+    return isObject(params.ref) ? { ...params, ref: mapReference(params.ref, own) } : params
   }
 }
 
-function ownNames(config: Config, upstream: string): OwnNames {
+function createNameMappers(config: Config, upstream: string): OwnNameMappers {
   const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
   return {
-    tools: ownName(config, upstream, 'tools', prefix),
-    prompts: ownName(config, upstream, 'prompts', prefix),
-    resources: ownName(config, upstream, 'resources', ''),
+    tools: createNameMapper(config, upstream, 'tools', prefix),
+    prompts: createNameMapper(config, upstream, 'prompts', prefix),
+    resources: createNameMapper(config, upstream, 'resources', ''),
   }
 }
 
-function ownName(config: Config, upstream: string, section: Section, prefix: string): OwnName {
+function createNameMapper(config: Config, upstream: string, section: FilterSection, prefix: string): ToOwnName {
   const spelled = section === 'resources' ? canonicalizeUri : (name: string): string => name
-  const undoFilters = undo(config.filters?.[section]?.rename, spelled)
-  const undoOwn = undo(config.upstreams[upstream]?.[section]?.rename, spelled)
+  const undoFilters = invertRename(config.filters?.[section]?.rename, spelled)
+  const undoOwn = invertRename(config.upstreams[upstream]?.[section]?.rename, spelled)
   return name => {
     const exposed = undoFilters(name) ?? name
     const bare = exposed.startsWith(prefix) ? exposed.slice(prefix.length) : exposed
@@ -139,20 +139,20 @@ function ownName(config: Config, upstream: string, section: Section, prefix: str
   }
 }
 
-function undo(
+function invertRename(
   rename: Readonly<Record<string, string>> | undefined,
-  spelled: OwnName,
+  spelled: ToOwnName,
 ): (name: string) => string | undefined {
   const names = new Map(Object.entries(rename ?? {}).map(([from, to]) => [spelled(to), from]))
   return name => (names.size === 0 ? undefined : names.get(spelled(name)))
 }
 
-/** A completion is about a prompt by name, or a resource by URI. */
-function ownReference(reference: JsonObject, own: OwnNames): JsonObject {
-  return renamed(renamed(reference, 'name', own.prompts), 'uri', own.resources)
+/** A completion refers to a prompt by name or a resource by URI. */
+function mapReference(reference: JsonObject, own: OwnNameMappers): JsonObject {
+  return mapMember(mapMember(reference, 'name', own.prompts), 'uri', own.resources)
 }
 
-function renamed(params: JsonObject, member: 'name' | 'uri', own: OwnName): JsonObject {
+function mapMember(params: JsonObject, member: 'name' | 'uri', own: ToOwnName): JsonObject {
   const name = params[member]
   if (typeof name !== 'string') return params
   const changed = own(name)

@@ -1,89 +1,85 @@
 import { isUtf8 } from 'node:buffer'
 import type { Answer, JsonObject } from '../../src/plugin.ts'
 import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../src/plugin.ts'
-import { firstBytes } from './cut-json.ts'
+import { sliceStart } from './cut-json.ts'
 import { readJson } from './cut-json.ts'
-import type { StoredResult } from './kept-results.ts'
-import { compilePick, MAX_ASKED } from './pick.ts'
-import { isSameJson, jsonIn, META, uriOf } from './shape-result.ts'
+import type { StoredResult } from './result-store.ts'
+import { compilePick, MAX_PICK_LENGTH } from './pick.ts'
+import { isSameJson, parseJsonText, META_KEY, formatResultUri } from './shape-result.ts'
 
-/** The same words for a result that is gone, and for one of somebody else. */
-const UNKNOWN =
-  'no result is kept for you under this handle: its time is over, newer results have taken its place, or the gateway was restarted'
+/** Same message for an expired result and another caller's, so that handles reveal nothing. */
+const UNKNOWN_HANDLE = 'no result found for this handle: it has expired, was evicted, or the gateway was restarted'
 
-const MAX_HANDLE = 1024
+const MAX_HANDLE_LENGTH = 1024
 
-/** Finds what the caller has a handle of. */
-type Find = (handle: string) => StoredResult | undefined
+type FindResult = (handle: string) => StoredResult | undefined
 
-/** `read_result`: a whole result page by page, or what an expression picks of it. */
-export function readResult(given: JsonObject, find: Find): Answer {
-  const asked = askedOf(given)
-  if (typeof asked === 'string') return failed(asked)
-  const kept = find(withoutScheme(asked.handle))
-  if (kept === undefined) return failed(UNKNOWN)
-  const text = readable(kept)
+/** `read_result`: returns a result page by page, or the matches of an expression. */
+export function readResult(given: JsonObject, find: FindResult): Answer {
+  const asked = parsePageRequest(given)
+  if (typeof asked === 'string') return toolFailure(asked)
+  const kept = find(stripScheme(asked.handle))
+  if (kept === undefined) return toolFailure(UNKNOWN_HANDLE)
+  const text = toReadableText(kept)
   return asked.pick === undefined
-    ? page(text, asked.offset, kept)
-    : picked(asked.pick, { text, offset: asked.offset, kept })
+    ? createPage(text, asked.offset, kept)
+    : readPicked(asked.pick, { text, offset: asked.offset, kept })
 }
 
-interface AskedPage {
+interface PageRequest {
   readonly handle: string
   readonly pick: string | undefined
   readonly offset: number
 }
 
-/** Arguments as they may be; or what is wrong with them. */
-function askedOf({ handle, pick, offset = 0 }: JsonObject): AskedPage | string {
-  if (typeof handle !== 'string' || handle === '' || handle.length > MAX_HANDLE)
+/** Validates the arguments; returns a message for invalid ones. */
+function parsePageRequest({ handle, pick, offset = 0 }: JsonObject): PageRequest | string {
+  if (typeof handle !== 'string' || handle === '' || handle.length > MAX_HANDLE_LENGTH)
     return '"handle" must be the handle of a result'
   if (pick !== undefined && typeof pick !== 'string') return '"pick" must be a JMESPath expression'
   const isOffset = typeof offset === 'number' && Number.isSafeInteger(offset) && offset >= 0
-  return isOffset ? { handle, pick, offset } : '"offset" must be a whole number of characters, 0 or more'
+  return isOffset ? { handle, pick, offset } : '"offset" must be a non-negative integer'
 }
 
-function picked(
+function readPicked(
   pick: string,
   { text, offset, kept }: { text: string; offset: number; kept: StoredResult },
 ): Answer {
-  const compiled = compilePick(pick, MAX_ASKED)
-  if ('mistake' in compiled) return failed(`"pick" is no JMESPath expression: ${compiled.mistake}`)
-  const found = compiled.pick.run(jsonIn(text) ?? readJson(wholeOf(kept)))
-  if ('failed' in found) return failed(`"pick" found nothing: ${found.failed}`)
-  return page(found.json, offset, kept)
+  const compiled = compilePick(pick, MAX_PICK_LENGTH)
+  if ('mistake' in compiled) return toolFailure(`"pick" is not a valid JMESPath expression: ${compiled.mistake}`)
+  const found = compiled.pick.run(parseJsonText(text) ?? readJson(decodeResult(kept)))
+  if ('failed' in found) return toolFailure(`"pick" failed: ${found.failed}`)
+  return createPage(found.json, offset, kept)
 }
 
-/** A model may give the URI where the handle is wanted. */
-function withoutScheme(handle: string): string {
-  const scheme = uriOf('')
+/** Models may pass the URI as the handle. */
+function stripScheme(handle: string): string {
+  const scheme = formatResultUri('')
   return handle.startsWith(scheme) ? handle.slice(scheme.length) : handle
 }
 
-/** `resources/read`: the whole as one document, the bytes as they were kept. */
-export function readResource(uri: string, find: Find): Answer {
-  const scheme = uriOf('')
-  const isOurs = uri.startsWith(scheme) && uri.length <= MAX_HANDLE + scheme.length
+/** `resources/read`: returns the stored bytes as one document. */
+export function readResource(uri: string, find: FindResult): Answer {
+  const scheme = formatResultUri('')
+  const isOurs = uri.startsWith(scheme) && uri.length <= MAX_HANDLE_LENGTH + scheme.length
   const kept = isOurs ? find(uri.slice(scheme.length)) : undefined
-  if (kept === undefined)
-    return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
+  if (kept === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
   const mimeType = 'application/json'
-  const body = isUtf8(kept.bytes) ? { text: wholeOf(kept) } : { blob: kept.bytes.toString('base64') }
+  const body = isUtf8(kept.bytes) ? { text: decodeResult(kept) } : { blob: kept.bytes.toString('base64') }
   return createUpstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
 }
 
-function wholeOf({ bytes }: StoredResult): string {
+function decodeResult({ bytes }: StoredResult): string {
   return bytes.toString('utf8')
 }
 
-/** Text of a result that is one text; every other as JSON. Offsets count in it. */
-function readable(kept: StoredResult): string {
-  const whole = wholeOf(kept)
+/** Text of a single-text result, otherwise JSON. Offsets refer to it. */
+function toReadableText(kept: StoredResult): string {
+  const whole = decodeResult(kept)
   const value = readJson(whole)
   const content = isObject(value) && Array.isArray(value.content) ? (value.content as unknown[]) : []
   const [block] = content
-  const isOneText =
-    content.length === 1 && isObject(block) && block.type === 'text' && typeof block.text === 'string'
+  const isOneText = content.length === 1 && isObject(block) && block.type === 'text' && typeof block.text === 'string'
   if (!isOneText) return whole
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
@@ -91,21 +87,18 @@ function readable(kept: StoredResult): string {
   return isTwice ? text : whole
 }
 
-/** One page: the text alone, so that pages make the whole again, and after it where the next one begins. */
-function page(text: string, offset: number, { page: bytes, handle }: StoredResult): Answer {
-  if (offset > text.length) return failed(`"offset" is behind the end: there are ${text.length} characters`)
-  const part = firstBytes(text.slice(offset, offset + bytes), bytes)
+/** Returns the page as one text block, followed by a block with the next offset. */
+function createPage(text: string, offset: number, { page: bytes, handle }: StoredResult): Answer {
+  if (offset > text.length) return toolFailure(`"offset" is past the end: the result has ${text.length} characters`)
+  const part = sliceStart(text.slice(offset, offset + bytes), bytes)
   const next = offset + part.length
   const isLast = next >= text.length
-  const said = `[characters ${offset} to ${next} of ${text.length}${isLast ? '; this is the end' : `; the next begin at offset ${next}`}]`
-  const content = [
-    { type: 'text', text: part },
-    ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }]),
-  ]
+  const said = `[characters ${offset} to ${next} of ${text.length}${isLast ? '; end of result' : `; next offset: ${next}`}]`
+  const content = [{ type: 'text', text: part }, ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }])]
   const more = isLast ? {} : { next }
-  return createUpstreamAnswer({ content, _meta: { [META]: { handle, total: text.length, ...more } } })
+  return createUpstreamAnswer({ content, _meta: { [META_KEY]: { handle, total: text.length, ...more } } })
 }
 
-export function failed(why: string): Answer {
+export function toolFailure(why: string): Answer {
   return createUpstreamAnswer(toolError(why))
 }

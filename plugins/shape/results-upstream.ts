@@ -2,35 +2,34 @@ import type {
   Answer,
   Call,
   JsonObject,
-  ServerSide,
+  ServerDescription,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
   UpstreamState,
 } from '../../src/plugin.ts'
 import { isObject, Payload, refuse, RPC } from '../../src/plugin.ts'
-import { uriOf } from './shape-result.ts'
+import { formatResultUri } from './shape-result.ts'
 
-/** A tool of the upstream: its description, and what it does. */
-export interface OwnTool {
+/** Tool of this upstream: definition and handler. */
+export interface BuiltInTool {
   readonly definition: JsonObject
-  run(call: Call, given: JsonObject): Answer | Promise<Answer>
+  call(call: Call, given: JsonObject): Answer | Promise<Answer>
 }
 
-interface Parts {
-  readonly tools: ReadonlyMap<string, OwnTool>
+interface ResultsUpstreamDeps {
+  readonly tools: ReadonlyMap<string, BuiltInTool>
   readResource(call: Call): Answer
 }
 
-/** `resources/templates/list`. */
 const TEMPLATES = Payload.of(
   {
     resultType: 'complete',
     resourceTemplates: [
       {
-        uriTemplate: uriOf('{handle}'),
+        uriTemplate: formatResultUri('{handle}'),
         name: 'result',
-        description: 'A whole result that was too long for a model.',
+        description: 'A complete result that was truncated for the model.',
         mimeType: 'application/json',
       },
     ],
@@ -40,20 +39,20 @@ const TEMPLATES = Payload.of(
   'modern',
 )
 
-/** Kept results as one modern server inside this process: each caller sees and reads its own. */
+/** In-process modern server for stored results; a caller can read only its own. */
 export class ResultsUpstream implements Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
   readonly pid = undefined
   readonly problem = undefined
-  readonly isForAll = true
-  readonly server: ServerSide
+  readonly isInAllProfiles = true
+  readonly server: ServerDescription
   state: UpstreamState = 'idle'
   readonly #context: UpstreamContext
-  readonly #parts: Parts
+  readonly #parts: ResultsUpstreamDeps
   readonly #list: Payload
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, parts: Parts) {
+  constructor(spec: UpstreamConfig, context: UpstreamContext, parts: ResultsUpstreamDeps) {
     this.name = context.name
     this.spec = spec
     this.#context = context
@@ -74,13 +73,10 @@ export class ResultsUpstream implements Upstream {
       case 'tools/list':
         return { result: this.#list }
       case 'tools/call':
-        return this.#tool(call)
+        return this.#callTool(call)
       case 'resources/list':
         return {
-          result: Payload.of(
-            { resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' },
-            'modern',
-          ),
+          result: Payload.of({ resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' }, 'modern'),
         }
       case 'resources/templates/list':
         return { result: TEMPLATES }
@@ -91,42 +87,42 @@ export class ResultsUpstream implements Upstream {
     }
   }
 
-  #tool(call: Call): Answer | Promise<Answer> {
+  #callTool(call: Call): Answer | Promise<Answer> {
     const { name, arguments: given } = call.params ?? {}
     const tool = this.#parts.tools.get(String(name))
     if (tool === undefined) return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
-    return tool.run(call, isObject(given) ? given : {})
+    return tool.call(call, isObject(given) ? given : {})
   }
 
   start(): Promise<void> {
-    return this.#become('ready')
+    return this.#setState('ready')
   }
 
   stop(): Promise<void> {
-    return this.#become('stopped')
+    return this.#setState('stopped')
   }
 
-  #become(state: UpstreamState): Promise<void> {
+  #setState(state: UpstreamState): Promise<void> {
     if (this.state !== state && this.state !== 'stopped') {
       this.state = state
-      this.#context.stateChanged(state)
+      this.#context.reportState(state)
     }
     return Promise.resolve()
   }
 }
 
-/** Tool that gives what was left out of results. */
+/** Tool that reads the omitted part of a result. */
 export const READ_RESULT = {
   name: 'read_result',
-  title: 'Read a result that was cut',
+  title: 'Read a truncated result',
   description:
-    'Reads on in a tool result that was too long: page by page from an offset, or what a JMESPath expression picks of it. An answer that was cut has the handle.',
+    'Reads more of a truncated tool result: a page from an offset, or the matches of a JMESPath expression. The truncated answer contains the handle.',
   inputSchema: {
     type: 'object',
     properties: {
-      handle: { type: 'string', description: 'The handle, as the answer that was cut says it.' },
+      handle: { type: 'string', description: 'Handle from the truncated answer.' },
       pick: { type: 'string', description: 'JMESPath expression, such as items[?price > `10`].name' },
-      offset: { type: 'integer', minimum: 0, description: 'Character at which to begin; 0 by default.' },
+      offset: { type: 'integer', minimum: 0, description: 'Character offset to start at; default 0.' },
     },
     required: ['handle'],
     additionalProperties: false,
@@ -134,23 +130,22 @@ export const READ_RESULT = {
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 } as const
 
-/** Tool that gives the answer of a call which took longer than its client waits. */
+/** Tool that returns the answer of a slow call. */
 export const RESULT = {
   name: 'result',
-  title: 'Result of a call that goes on',
+  title: 'Result of a slow call',
   description:
-    'Waits for a call that takes long and goes on by itself, and gives its answer. The answer that said so has the handle. With cancel it is ended.',
+    'Waits for a slow call that continues in the background, and returns its answer. The first answer of the call contains the handle. Set cancel to stop the call.',
   inputSchema: {
     type: 'object',
     properties: {
-      handle: { type: 'string', description: 'The handle, as the answer of the call says it.' },
+      handle: { type: 'string', description: 'Handle from the first answer of the call.' },
       wait_ms: {
         type: 'integer',
         minimum: 0,
-        description:
-          'Longest wait in milliseconds; 0 only looks. By default as long as you wait for any call.',
+        description: 'Maximum wait in milliseconds; 0 returns immediately. Default: the usual client timeout.',
       },
-      cancel: { type: 'boolean', description: 'True to end the call.' },
+      cancel: { type: 'boolean', description: 'True to cancel the call.' },
     },
     required: ['handle'],
     additionalProperties: false,

@@ -1,71 +1,76 @@
-import type { ClientFacts, Config } from '../../src/plugin.ts'
+import type { ClientLimits, Config } from '../../src/plugin.ts'
 import { estimateBytes, compileGlobs, parseDuration } from '../../src/plugin.ts'
-import type { Pick } from './pick.ts'
+import type { CompiledPick } from './pick.ts'
 import { compilePick, readPath } from './pick.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
-/** Keys that a tool, a profile, an upstream and the section have alike. */
+/** Keys shared by tools, profiles, upstreams and the section. */
 type ShapeRule = NonNullable<NonNullable<ShapeConfig['tools']>[string]>
 
-/** All that holds for the results of one tool, ready for use. */
-export interface Rule {
-  readonly pick: Pick | undefined
+/** Resolved settings for one tool. */
+export interface ShapingRule {
+  readonly pick: CompiledPick | undefined
   readonly drop: readonly Exclude<ReturnType<typeof readPath>, string>[]
-  /** Most bytes of a result; undefined for any number. */
+  /** Maximum bytes of a result; undefined for no limit. */
   readonly maxBytes: number | undefined
   readonly ask: boolean
   readonly patienceMs: number | undefined
-  /** Keys that are left to what is known of the client. */
+  /** Keys that use known limits of the client. */
   readonly asClient: readonly ('maxTokens' | 'patience')[]
-  /** Place of each setting in the configuration, for people. */
+  /** Configuration key of each setting, for explanations. */
   readonly from: readonly string[]
 }
 
-/** Value of a key that is left to what is known of the client. */
-const CLIENT = 'client'
-/** Part of a client's patience after which it is answered: the rest is for the way. */
-const OF_CLIENT = 0.9
-/** Most rules that are remembered: names of tools are those of servers. */
-const MAX_REMEMBERED = 10_000
+/** Value for "use the client's limit". */
+const CLIENT_VALUE = 'client'
+/** Share of the client's timeout; the remainder covers transfer. */
+const CLIENT_PATIENCE_SHARE = 0.9
+/** Maximum cached rules, because servers choose tool names. */
+const MAX_CACHED_RULES = 10_000
 
-interface Source {
-  readonly place: string
+interface RuleSource {
+  readonly configKey: string
   readonly rule: ShapeRule
 }
 
-/** Finds the rule of a tool. For each key the nearest place counts: the tool, the profile, the upstream, the section. */
-export class Rules {
+/** Resolves the rule for a tool. Precedence: tool, profile, upstream, section. */
+export class ShapingRules {
   readonly #config: Config
-  readonly #tools: readonly { readonly fits: (name: string) => boolean; readonly source: Source }[]
-  readonly #found = new Map<string, Rule | undefined>()
-  readonly #compiled = new Map<string, Pick>()
+  readonly #tools: readonly { readonly fits: (name: string) => boolean; readonly source: RuleSource }[]
+  readonly #found = new Map<string, ShapingRule | undefined>()
+  readonly #compiled = new Map<string, CompiledPick>()
 
   constructor(config: Config) {
     this.#config = config
     this.#tools = Object.entries(config.shape?.tools ?? {}).map(([glob, rule]) => ({
       fits: compileGlobs([glob]),
-      source: { place: `shape.tools.${glob}`, rule },
+      source: { configKey: `shape.tools.${glob}`, rule },
     }))
   }
 
-  /** Tells whether any rule, wherever it stands, has this key. */
-  has(key: keyof ShapeRule): boolean {
+  /** True if any rule sets this key. */
+  hasKey(key: keyof ShapeRule): boolean {
     const { shape, upstreams, profiles = {} } = this.#config
-    const all = [shape, ...Object.values(shape?.tools ?? {}), ...shapesOf(upstreams), ...shapesOf(profiles)]
+    const all = [
+      shape,
+      ...Object.values(shape?.tools ?? {}),
+      ...listShapeConfigs(upstreams),
+      ...listShapeConfigs(profiles),
+    ]
     return all.some(rule => rule?.[key] !== undefined && rule[key] !== false)
   }
 
-  /** The rule for a tool, by the name that clients know; undefined where none holds. */
-  for(name: string, upstream: string, profile: string | undefined): Rule | undefined {
+  /** Returns the rule for a tool, by exposed name; undefined if none applies. */
+  findRule(name: string, upstream: string, profile: string | undefined): ShapingRule | undefined {
     const key = `${profile ?? ''} ${upstream} ${name}`
     if (this.#found.has(key)) return this.#found.get(key)
-    const rule = this.#make(name, upstream, profile)
-    if (this.#found.size >= MAX_REMEMBERED) this.#found.clear()
+    const rule = this.#resolveRule(name, upstream, profile)
+    if (this.#found.size >= MAX_CACHED_RULES) this.#found.clear()
     this.#found.set(key, rule)
     return rule
   }
 
-  #make(name: string, upstream: string, profile: string | undefined): Rule | undefined {
+  #resolveRule(name: string, upstream: string, profile: string | undefined): ShapingRule | undefined {
     const sources = [...this.#sources(name, upstream, profile)]
     const nearest = <K extends keyof ShapeRule>(key: K): ShapeRule[K] | undefined =>
       sources.find(({ rule }) => rule[key] !== undefined)?.rule[key]
@@ -78,19 +83,19 @@ export class Rules {
     ]
     const isEmpty = [pick, drop, maxTokens, patience].every(value => value === undefined) && ask !== true
     if (isEmpty) return undefined
-    const patienceMs = patience === undefined ? 0 : msOf(patience)
+    const patienceMs = patience === undefined ? 0 : parsePatience(patience)
     return {
-      pick: pick === undefined ? undefined : this.#pickOf(pick),
+      pick: pick === undefined ? undefined : this.#getPick(pick),
       drop: (drop ?? []).map(readPath).filter(path => typeof path !== 'string'),
       maxBytes: typeof maxTokens === 'number' ? estimateBytes(maxTokens) : undefined,
       ask: ask === true,
       patienceMs: patienceMs === 0 ? undefined : patienceMs,
-      asClient: leftToClient({ maxTokens, patience }),
-      from: sources.map(({ place }) => place),
+      asClient: listClientKeys({ maxTokens, patience }),
+      from: sources.map(({ configKey }) => configKey),
     }
   }
 
-  #pickOf(text: string): Pick | undefined {
+  #getPick(text: string): CompiledPick | undefined {
     const known = this.#compiled.get(text)
     if (known !== undefined) return known
     const compiled = compilePick(text)
@@ -98,40 +103,40 @@ export class Rules {
     return 'pick' in compiled ? compiled.pick : undefined
   }
 
-  *#sources(name: string, upstream: string, profile: string | undefined): Iterable<Source> {
+  *#sources(name: string, upstream: string, profile: string | undefined): Iterable<RuleSource> {
     const { shape, upstreams, profiles } = this.#config
     const tool = this.#tools.find(({ fits }) => fits(name))
     if (tool !== undefined) yield tool.source
     const ofProfile = profile === undefined ? undefined : profiles?.[profile]?.shape
-    if (ofProfile !== undefined) yield { place: `profiles.${String(profile)}.shape`, rule: ofProfile }
+    if (ofProfile !== undefined) yield { configKey: `profiles.${String(profile)}.shape`, rule: ofProfile }
     const ofUpstream = upstreams[upstream]?.shape
-    if (ofUpstream !== undefined) yield { place: `upstreams.${upstream}.shape`, rule: ofUpstream }
-    if (shape !== undefined) yield { place: 'shape', rule: shape }
+    if (ofUpstream !== undefined) yield { configKey: `upstreams.${upstream}.shape`, rule: ofUpstream }
+    if (shape !== undefined) yield { configKey: 'shape', rule: shape }
   }
 }
 
-function msOf(patience: string | number): number {
-  return patience === CLIENT ? 0 : parseDuration(patience)
+function parsePatience(patience: string | number): number {
+  return patience === CLIENT_VALUE ? 0 : parseDuration(patience)
 }
 
-function leftToClient({ maxTokens, patience }: ShapeRule): Rule['asClient'] {
-  const both = [maxTokens === CLIENT && 'maxTokens', patience === CLIENT && 'patience'] as const
+function listClientKeys({ maxTokens, patience }: ShapeRule): ShapingRule['asClient'] {
+  const both = [maxTokens === CLIENT_VALUE && 'maxTokens', patience === CLIENT_VALUE && 'patience'] as const
   return both.filter(key => key !== false)
 }
 
-/** The rule with the figures of one client where it leaves them to it. */
-export function ruleOfClient(rule: Rule, known: () => ClientFacts): Rule {
+/** Fills in the client's limits. */
+export function applyClientFacts(rule: ShapingRule, known: () => ClientLimits): ShapingRule {
   if (rule.asClient.length === 0) return rule
-  const { patienceMs, largestResult } = known()
-  const isPatient = patienceMs !== undefined && rule.asClient.includes('patience')
-  const isBounded = largestResult !== undefined && rule.asClient.includes('maxTokens')
+  const { timeoutMs, maxResultTokens } = known()
+  const isPatient = timeoutMs !== undefined && rule.asClient.includes('patience')
+  const isBounded = maxResultTokens !== undefined && rule.asClient.includes('maxTokens')
   return {
     ...rule,
-    ...(isPatient ? { patienceMs: Math.floor(patienceMs * OF_CLIENT) } : {}),
-    ...(isBounded ? { maxBytes: estimateBytes(largestResult) } : {}),
+    ...(isPatient ? { patienceMs: Math.floor(timeoutMs * CLIENT_PATIENCE_SHARE) } : {}),
+    ...(isBounded ? { maxBytes: estimateBytes(maxResultTokens) } : {}),
   }
 }
 
-function shapesOf(specs: Readonly<Record<string, { readonly shape?: ShapeRule | undefined }>>) {
+function listShapeConfigs(specs: Readonly<Record<string, { readonly shape?: ShapeRule | undefined }>>) {
   return Object.values(specs).map(({ shape }) => shape)
 }

@@ -5,162 +5,163 @@ import type {
   Config,
   Exchange,
   ExplainStep,
-  Figure,
+  Metric,
   Payload,
   PluginApi,
   Session,
   UpstreamConfig,
 } from '../../src/plugin.ts'
-import {
-  callerKey,
-  formatDuration,
-  gatewayError,
-  parseDuration,
-  parseSize,
-  runInTurns,
-} from '../../src/plugin.ts'
-import type { AskedSlot } from './asked.ts'
-import { listed, takeAsked } from './asked.ts'
-import type { KeepBounds } from './kept-results.ts'
-import { KeptResults } from './kept-results.ts'
+import { callerKey, formatDuration, gatewayError, parseDuration, parseSize, runInSlices } from '../../src/plugin.ts'
+import type { PickSlot } from './pick-argument.ts'
+import { adaptListing, extractPick } from './pick-argument.ts'
+import type { ResultStoreLimits } from './result-store.ts'
+import { ResultStore } from './result-store.ts'
 import { readResource, readResult } from './read-result.ts'
-import type { OwnTool } from './results-upstream.ts'
+import type { BuiltInTool } from './results-upstream.ts'
 import { READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
-import type { Rule, ShapeConfig } from './rules.ts'
-import { ruleOfClient, Rules } from './rules.ts'
-import type { Shaped } from './shape-result.ts'
+import type { ShapingRule, ShapeConfig } from './rules.ts'
+import { applyClientFacts, ShapingRules } from './rules.ts'
+import type { ShapedResult } from './shape-result.ts'
 import { shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
 
-/** Name of the upstream that has what is kept, and of its type. */
-const UPSTREAM = 'results'
-/** Keys with which something may be left out of a result, and is kept. */
-const CUTTING = ['maxTokens'] as const
+/** Name and type of the results upstream. */
+const RESULTS_UPSTREAM = 'results'
+/** Keys that may cut a result. */
+const CUTTING_KEYS = ['maxTokens'] as const
 
-const ONLY_CALLS = { methods: ['tools/call'] } as const
+const TOOL_CALLS = { methods: ['tools/call'] } as const
 
-/** Part of the time for an end after which those who wait for a call are answered. */
-const ANSWERED = 0.7
+/** Share of the shutdown grace period after which waiting clients are answered. */
+const STOP_WAIT_SHARE = 0.7
 
-/** State that all generations share. */
-interface Counted {
-  kept: KeptResults | undefined
+/** State shared by all generations. */
+interface ShapingState {
+  kept: ResultStore | undefined
   readonly slow: SlowCalls
   readonly results: Map<string, number>
 }
 
-/** Puts the rules into the gateway. Without a rule of a kind nothing of that kind is tapped. */
-export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
+/** Taps the hooks that the configured rules need. */
+export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
   const { config, hooks, slot, clock, handles } = api
-  const rules = new Rules(config)
-  const state = slot.gateway((): Counted => ({ kept: undefined, slow: new SlowCalls(), results: new Map() }))
-  const bounds = boundsOf(api.options)
-  const kept = (state.kept ??= new KeptResults(clock, bounds))
-  kept.bound(bounds)
-  const asked: AskedSlot = slot.exchange(() => ({ pick: undefined }))
+  const rules = new ShapingRules(config)
+  const state = slot.gateway((): ShapingState => ({
+    kept: undefined,
+    slow: new SlowCalls(),
+    results: new Map(),
+  }))
+  const bounds = parseLimits(api.options)
+  const kept = (state.kept ??= new ResultStore(clock, bounds))
+  kept.setLimits(bounds)
+  const asked: PickSlot = slot.exchange(() => ({ pick: undefined }))
 
-  const tools = new Map<string, OwnTool>()
-  const find = (call: Call) => (handle: string) => kept.find(handles, ownerOf(call.exchange.session), handle)
-  if (CUTTING.some(key => rules.has(key)))
+  const tools = new Map<string, BuiltInTool>()
+  const find = (call: Call) => (handle: string) => kept.findResult(handles, getOwnerKey(call.exchange.session), handle)
+  if (CUTTING_KEYS.some(key => rules.hasKey(key)))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
-      run: (call, given) => readResult(given, find(call)),
+      call: (call, given) => readResult(given, find(call)),
     })
-  if (rules.has('patience')) beSlow(api, { rules, slow: state.slow, tools })
-  hooks.configure.tap(written => withResults(written, api.options?.prefix ?? '', [...tools.keys()]))
-  hooks.createUpstream.for(UPSTREAM).tap(
+  if (rules.hasKey('patience')) setUpSlowCalls(api, { rules, slow: state.slow, tools })
+  hooks.configure.tap(written => addResultsUpstream(written, api.options?.prefix ?? '', [...tools.keys()]))
+  hooks.createUpstream.for(RESULTS_UPSTREAM).tap(
     (spec, context) =>
       new ResultsUpstream(spec, context, {
         tools,
         readResource: call => readResource(String(call.params?.uri), find(call)),
       }),
   )
-  // A list that shows few tools shows these: without them what was cut could not be read.
+  // Pin these tools: without them a cut result cannot be read.
   hooks.catalog.tap((entries, { kind }) =>
     kind === 'tools'
-      ? entries.map(entry => (entry.upstream === UPSTREAM ? pinned(entry) : entry))
+      ? entries.map(entry => (entry.upstream === RESULTS_UPSTREAM ? pinEntry(entry) : entry))
       : undefined,
   )
-  hooks.call.tap({ ...ONLY_CALLS, stage: 'trace' }, call => {
-    if (call.upstream !== UPSTREAM) takeAsked(call, rules, asked)
+  hooks.call.tap({ ...TOOL_CALLS, stage: 'trace' }, call => {
+    if (call.upstream !== RESULTS_UPSTREAM) extractPick(call, rules, asked)
   })
   const shaper = new Shaper(api, rules, kept, state)
-  // Mirrored, and set up ahead of what redacts: whatever else changes a result has done so before.
-  hooks.response.tap({ ...ONLY_CALLS, stage: 'trace' }, (answer, exchange) =>
-    shaper.shaped(answer, exchange, asked),
+  // Tap before redaction, so that all other changes are done first.
+  hooks.response.tap({ ...TOOL_CALLS, stage: 'trace' }, (answer, exchange) =>
+    shaper.shapeAnswer(answer, exchange, asked),
   )
   hooks.listing.tap({ readers: () => '' }, (shown, { profile, kind }) =>
-    kind === 'tools' ? listed(shown, entry => ruleOfEntry(entry, rules, profile)) : undefined,
+    kind === 'tools' ? adaptListing(shown, entry => findEntryRule(entry, rules, profile)) : undefined,
   )
   explainShape(api, rules)
-  hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state)])
+  hooks.metrics.tap(figures => [...figures, ...listFigures(kept, state)])
 }
 
-interface Slowness {
-  readonly rules: Rules
+interface SlowCallDeps {
+  readonly rules: ShapingRules
   readonly slow: SlowCalls
-  readonly tools: Map<string, OwnTool>
+  readonly tools: Map<string, BuiltInTool>
 }
 
-/** Lets calls go on that take longer than their clients wait. */
-function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }: Slowness): void {
+/** Lets calls continue after their client's timeout. */
+function setUpSlowCalls(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }: SlowCallDeps): void {
   const { hooks, clock } = api
   tools.set(RESULT.name, {
     definition: RESULT,
-    run: (call, given) => slow.result(call, given, ownerOf(call.exchange.session), api),
+    call: (call, given) => slow.answerResult(call, given, getOwnerKey(call.exchange.session), api),
   })
-  hooks.patience.tap(ONLY_CALLS, (_known, call) => {
+  hooks.patience.tap(TOOL_CALLS, (_known, call) => {
     const { params, session } = call.exchange
-    if (call.upstream === UPSTREAM) return undefined
-    const rule = rules.for(String(params?.name), call.upstream, session.profile)
-    const ms = rule && ruleOfClient(rule, () => api.clientFacts(session.client.info.name)).patienceMs
-    return ms === undefined ? undefined : slow.patienceOf(call, ownerOf(session), ms, api)
+    if (call.upstream === RESULTS_UPSTREAM) return undefined
+    const rule = rules.findRule(String(params?.name), call.upstream, session.profile)
+    const ms = rule && applyClientFacts(rule, () => api.getClientLimits(session.client.info.name)).patienceMs
+    return ms === undefined ? undefined : slow.createPatience(call, getOwnerKey(session), ms, api)
   })
-  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => slow.stopWaiting()))
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * STOP_WAIT_SHARE, () => slow.stopWaiting()))
 }
 
-/** Marks an entry for plugins that leave out most of a list. */
-function pinned(entry: CatalogEntry): CatalogEntry {
+/** Pins an entry in shortened lists. */
+function pinEntry(entry: CatalogEntry): CatalogEntry {
   return { ...entry, marks: { ...entry.marks, pinned: 'always' } }
 }
 
-function ruleOfEntry({ exposed, upstream }: CatalogEntry, rules: Rules, profile?: string): Rule | undefined {
-  return upstream === UPSTREAM ? undefined : rules.for(exposed, upstream, profile)
+function findEntryRule(
+  { exposed, upstream }: CatalogEntry,
+  rules: ShapingRules,
+  profile?: string,
+): ShapingRule | undefined {
+  return upstream === RESULTS_UPSTREAM ? undefined : rules.findRule(exposed, upstream, profile)
 }
 
-function boundsOf(options: ShapeConfig | undefined): KeepBounds {
+function parseLimits(options: ShapeConfig | undefined): ResultStoreLimits {
   const { bytes = '64MiB', share = '16MiB', for: time = '15m' } = options?.keep ?? {}
   return { bytes: parseSize(bytes), share: parseSize(share), forMs: Math.max(1, parseDuration(time)) }
 }
 
-/** The upstream that has what is kept. What it offers is a part of what makes it, so that a reload makes another one. */
-function withResults(config: Config, prefix: string, offers: readonly string[]): Config {
-  if (config.upstreams[UPSTREAM] !== undefined) {
-    const why = `"${UPSTREAM}" as an upstream is a name of its own`
+/** Adds the results upstream. Its tools are part of its spec, so that a reload with other tools recreates it. */
+function addResultsUpstream(config: Config, prefix: string, offers: readonly string[]): Config {
+  if (config.upstreams[RESULTS_UPSTREAM] !== undefined) {
+    const why = `the upstream name "${RESULTS_UPSTREAM}" is reserved`
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'shape', why })
   }
-  const spec = { type: UPSTREAM, prefix, start: 'eager', offers } as unknown as UpstreamConfig
-  return { ...config, upstreams: { ...config.upstreams, [UPSTREAM]: spec } }
+  const spec = { type: RESULTS_UPSTREAM, prefix, start: 'eager', offers } as unknown as UpstreamConfig
+  return { ...config, upstreams: { ...config.upstreams, [RESULTS_UPSTREAM]: spec } }
 }
 
-/** Owner of a result: the caller, by issuer and subject; where nobody asked who that is, its session, if it has one. */
-function ownerOf(session: Session): string {
+/** Owner of a result: issuer and subject, or the session of an anonymous caller. */
+function getOwnerKey(session: Session): string {
   return JSON.stringify([callerKey(session), session.principal.delegate ?? ''])
 }
 
-/** The rules at work on answers. */
+/** Shapes answers by the rules. */
 class Shaper {
   readonly #api: PluginApi<ShapeConfig | undefined>
-  readonly #rules: Rules
-  readonly #kept: KeptResults
+  readonly #rules: ShapingRules
+  readonly #kept: ResultStore
   readonly #counts: Map<string, number>
   readonly #slow: SlowCalls
 
   constructor(
     api: PluginApi<ShapeConfig | undefined>,
-    rules: Rules,
-    kept: KeptResults,
-    { results, slow }: Counted,
+    rules: ShapingRules,
+    kept: ResultStore,
+    { results, slow }: ShapingState,
   ) {
     this.#api = api
     this.#rules = rules
@@ -169,46 +170,42 @@ class Shaper {
     this.#slow = slow
   }
 
-  shaped(
-    answer: Answer,
-    exchange: Exchange,
-    asked: AskedSlot,
-  ): Answer | undefined | Promise<Answer | undefined> {
+  shapeAnswer(answer: Answer, exchange: Exchange, asked: PickSlot): Answer | undefined | Promise<Answer | undefined> {
     const { route } = exchange
-    if (!('result' in answer) || route?.to !== 'one' || this.#isOurs(answer.result, route.upstream))
+    if (!('result' in answer) || route?.to !== 'one' || this.#isOwnResult(answer.result, route.upstream))
       return undefined
     const { pick } = asked.get(exchange)
-    const rule = this.#ruleOf(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
+    const rule = this.#findExchangeRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
     if (rule === undefined) return undefined
     const before = answer.result.bytes()
-    const owner = ownerOf(exchange.session)
+    const owner = getOwnerKey(exchange.session)
     const work = shapeResult(answer.result, {
       rule,
       asked: pick,
       schema: exchange.entry?.value.outputSchema,
-      keep: page => this.#kept.keep(this.#api.handles, owner, before, page),
+      keep: page => this.#kept.store(this.#api.handles, owner, before, page),
     })
-    const finish = (shaped: Shaped | undefined): Answer | undefined => {
+    const finishAnswer = (shaped: ShapedResult | undefined): Answer | undefined => {
       if (shaped === undefined) return undefined
-      this.#note(shaped, exchange, before.length)
+      this.#recordShaping(shaped, exchange, before.length)
       return { result: shaped.result }
     }
-    const shaped = runInTurns(work)
-    return shaped instanceof Promise ? shaped.then(finish) : finish(shaped)
+    const shaped = runInSlices(work)
+    return shaped instanceof Promise ? shaped.then(finishAnswer) : finishAnswer(shaped)
   }
 
-  #isOurs(result: Payload, upstream: string): boolean {
-    return upstream === UPSTREAM || this.#slow.hasSaid(result)
+  #isOwnResult(result: Payload, upstream: string): boolean {
+    return upstream === RESULTS_UPSTREAM || this.#slow.isOwnAnswer(result)
   }
 
-  #ruleOf({ params, session }: Exchange, upstream: string): Rule | undefined {
-    const rule = this.#rules.for(String(params?.name), upstream, session.profile)
-    return rule && ruleOfClient(rule, () => this.#api.clientFacts(session.client.info.name))
+  #findExchangeRule({ params, session }: Exchange, upstream: string): ShapingRule | undefined {
+    const rule = this.#rules.findRule(String(params?.name), upstream, session.profile)
+    return rule && applyClientFacts(rule, () => this.#api.getClientLimits(session.client.info.name))
   }
 
-  #note({ done, result }: Shaped, { params }: Exchange, bytes: number): void {
+  #recordShaping({ done, result }: ShapedResult, { params }: Exchange, bytes: number): void {
     for (const how of done) this.#counts.set(how, (this.#counts.get(how) ?? 0) + 1)
-    this.#api.log.debug('a result was brought into form', {
+    this.#api.log.debug('result shaped', {
       tool: params?.name,
       done: done.join(', '),
       bytes,
@@ -217,8 +214,8 @@ class Shaper {
   }
 }
 
-/** For a caller that wants a part of a result that no rule is about. */
-const NO_RULE: Rule = {
+/** Rule for a caller's pick if no rule applies. */
+const NO_RULE: ShapingRule = {
   pick: undefined,
   drop: [],
   maxBytes: undefined,
@@ -228,58 +225,57 @@ const NO_RULE: Rule = {
   from: [],
 }
 
-function figuresOf(kept: KeptResults, { results, slow }: Counted): readonly Figure[] {
+function listFigures(kept: ResultStore, { results, slow }: ShapingState): readonly Metric[] {
   const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: results.get(how) ?? 0 }))
   return [
     {
       name: 'tapgate_shaped_results',
       type: 'counter',
-      help: 'Results that were brought into form, by how.',
+      help: 'Shaped results, by operation.',
       samples,
     },
     {
       name: 'tapgate_slow_calls',
       type: 'counter',
-      help: 'Calls that took longer than a client without tasks waits, and went on.',
+      help: 'Calls that continued after their client timed out.',
       samples: [{ value: slow.count }],
     },
     {
       name: 'tapgate_kept_results',
       type: 'gauge',
-      help: 'Results that were cut and are kept whole.',
+      help: 'Complete results in the store.',
       samples: [{ value: kept.size }],
     },
     {
       name: 'tapgate_kept_results_bytes',
       type: 'gauge',
-      help: 'Bytes of the results that are kept whole.',
+      help: 'Bytes of complete results in the store.',
       samples: [{ value: kept.bytes }],
     },
   ]
 }
 
-/** Says what would be done to the result of a call. */
-function explainShape({ hooks, clientFacts }: Pick<PluginApi, 'hooks' | 'clientFacts'>, rules: Rules): void {
+/** Explains the shaping of a call's result. */
+function explainShape(
+  { hooks, getClientLimits }: Pick<PluginApi, 'hooks' | 'getClientLimits'>,
+  rules: ShapingRules,
+): void {
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     if (entry === undefined || call === undefined) return undefined
-    const rule = rules.for(entry.exposed, entry.upstream, exchange.session.profile)
+    const rule = rules.findRule(entry.exposed, entry.upstream, exchange.session.profile)
     if (rule === undefined) return undefined
     const { client } = exchange.session
-    return [...steps, ...stepsOf(ruleOfClient(rule, () => clientFacts(client.info.name)))]
+    return [...steps, ...explainRule(applyClientFacts(rule, () => getClientLimits(client.info.name)))]
   })
 }
 
-function stepsOf({ pick, drop, maxBytes, ask, patienceMs, from }: Rule): ExplainStep[] {
+function explainRule({ pick, drop, maxBytes, ask, patienceMs, from }: ShapingRule): ExplainStep[] {
   const texts = [
-    patienceMs === undefined
-      ? undefined
-      : `a call that takes longer than ${formatDuration(patienceMs)} goes on by itself`,
-    drop.length === 0 ? undefined : `${drop.length} paths are left out of the result`,
-    pick === undefined ? undefined : `of the result is picked: ${pick.text}`,
-    ask ? 'the caller may say what it wants of the result' : undefined,
-    maxBytes === undefined
-      ? undefined
-      : `a result of more than ${maxBytes} bytes is cut, and kept whole for the caller`,
+    patienceMs === undefined ? undefined : `continues in the background after ${formatDuration(patienceMs)}`,
+    drop.length === 0 ? undefined : `${drop.length} paths are removed from the result`,
+    pick === undefined ? undefined : `pick: ${pick.text}`,
+    ask ? 'the caller may select a part of the result' : undefined,
+    maxBytes === undefined ? undefined : `results over ${maxBytes} bytes are truncated; the complete result is stored`,
   ]
   const [place] = from
   const rule = place === undefined ? {} : { rule: place }

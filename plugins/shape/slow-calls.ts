@@ -1,20 +1,19 @@
 import type { Answer, Call, Clock, Handles, JsonObject, Log, RunningCall } from '../../src/plugin.ts'
 import { BoundedMap, isObject, Payload, createUpstreamAnswer } from '../../src/plugin.ts'
-import { failed } from './read-result.ts'
-import { META } from './shape-result.ts'
+import { toolFailure } from './read-result.ts'
+import { META_KEY } from './shape-result.ts'
 
-/** Calls that go on, of all callers and of one; the core has bounds of its own below. */
+/** Maximum running calls, in total and per owner. */
 const MAX_RUNNING = 2000
-const MAX_OF_OWNER = 100
-/** Time for which a call and its answer are kept. */
+const MAX_RUNNING_PER_OWNER = 100
+/** Lifetime of a call and its answer. */
 const KEEP_MS = 3_600_000
-/** Longest wait of one look; the deadline of the look itself is longer. */
+/** Maximum wait of one `result` call, below its deadline. */
 const MAX_WAIT_MS = 45_000
-/** Part of a patience that one look may wait: the rest is for the way. */
-const OF_PATIENCE = 0.9
+/** Share of the client's timeout for one wait; the remainder covers transfer. */
+const PATIENCE_SHARE = 0.9
 
-const UNKNOWN =
-  'no call of yours goes on under this handle: it is too long ago, newer ones have taken its place, or the gateway was restarted'
+const UNKNOWN_HANDLE = 'no call found for this handle: it has expired, was evicted, or the gateway was restarted'
 
 interface SlowCall {
   readonly owner: string
@@ -23,88 +22,88 @@ interface SlowCall {
   readonly waitMs: number
 }
 
-interface SlowParts {
+interface SlowCallDeps {
   readonly clock: Clock
   readonly handles: Handles
   readonly log: Log
 }
 
-/** Calls that went on after their clients were answered, for those that know no tasks. They outlive a generation. */
+/** Calls that continue after their timeout, for clients without tasks. Shared by all generations. */
 export class SlowCalls {
-  readonly #held = new BoundedMap<string, SlowCall>({ max: MAX_RUNNING, share: MAX_OF_OWNER })
-  readonly #said = new WeakSet<Payload>()
+  readonly #calls = new BoundedMap<string, SlowCall>({ max: MAX_RUNNING, share: MAX_RUNNING_PER_OWNER })
+  readonly #ownAnswers = new WeakSet<Payload>()
   readonly #waits = new Set<() => void>()
   #count = 0
 
-  /** Calls that took longer than their clients wait, so far. */
+  /** Slow calls so far. */
   get count(): number {
     return this.#count
   }
 
-  /** Tells whether an answer is ours, about a call that goes on: there is nothing in it to be brought into form. */
-  hasSaid(result: Payload): boolean {
-    return this.#said.has(result)
+  /** True for an answer created here, which needs no shaping. */
+  isOwnAnswer(result: Payload): boolean {
+    return this.#ownAnswers.has(result)
   }
 
-  /** Patience of the client of a call, and the answer when it is over. */
-  patienceOf(
+  /** Creates the timeout of a call's client, and the answer after it. */
+  createPatience(
     call: Call,
     owner: string,
     ms: number,
-    { handles, log }: SlowParts,
-  ): { ms: number; keepMs: number; goesOn(running: RunningCall): Answer } {
+    { handles, log }: SlowCallDeps,
+  ): { ms: number; retainMs: number; createAnswer(running: RunningCall): Answer } {
     const tool = String(call.exchange.params?.name)
-    const goesOn = (running: RunningCall): Answer => {
+    const createAnswer = (running: RunningCall): Answer => {
       const key = `slow-${++this.#count}`
-      const waitMs = Math.min(Math.max(1, Math.floor(ms * OF_PATIENCE)), MAX_WAIT_MS)
-      this.#held.set(key, { owner, running, tool, waitMs }, owner)
-      log.info('a call takes longer than its client waits, and goes on', { tool, ms })
-      return this.#goesOn(handles.seal(key, owner, KEEP_MS), tool)
+      const waitMs = Math.min(Math.max(1, Math.floor(ms * PATIENCE_SHARE)), MAX_WAIT_MS)
+      this.#calls.set(key, { owner, running, tool, waitMs }, owner)
+      log.info('client timeout reached, call continues in the background', { tool, ms })
+      return this.#createWorkingAnswer(handles.seal(key, owner, KEEP_MS), tool)
     }
-    return { ms, keepMs: KEEP_MS, goesOn }
+    return { ms, retainMs: KEEP_MS, createAnswer }
   }
 
-  /** `result`: waits for a call, asks what it needs, and gives its answer; or ends it. */
-  async result(call: Call, given: JsonObject, owner: string, { handles, clock }: SlowParts): Promise<Answer> {
+  /** `result`: waits for a call, forwards its client requests and returns its answer; or cancels it. */
+  async answerResult(call: Call, given: JsonObject, owner: string, { handles, clock }: SlowCallDeps): Promise<Answer> {
     const handle = String(given.handle)
     const key = handles.open(handle, owner)
-    const held = key === undefined ? undefined : this.#held.get(key)
-    if (held?.owner !== owner) return failed(UNKNOWN)
+    const held = key === undefined ? undefined : this.#calls.get(key)
+    if (held?.owner !== owner) return toolFailure(UNKNOWN_HANDLE)
     const { running, tool } = held
-    if (given.cancel === true) running.cancel('the caller ended it')
+    if (given.cancel === true) running.cancel('cancelled by the caller')
     const { client } = call.exchange.session
-    if (isObject(call.params?.inputResponses)) running.reply(call.params.inputResponses, client)
-    await this.#change(running, call, waitOf(given, held), clock)
+    if (isObject(call.params?.inputResponses)) running.submitResponses(call.params.inputResponses, client)
+    await this.#waitForChange(running, call, getWaitMs(given, held), clock)
     if (running.answer !== undefined) return running.answer
-    const inputRequests = running.asks(client)
-    if (inputRequests === undefined) return this.#goesOn(handle, tool, running.message)
+    const inputRequests = running.getInputRequests(client)
+    if (inputRequests === undefined) return this.#createWorkingAnswer(handle, tool, running.message)
     return {
       input: Payload.of({ resultType: 'input_required', inputRequests, requestState: 'asked' }, 'modern'),
     }
   }
 
-  /** Ends every wait: the gateway stops, and who waits gets the handle once more. */
+  /** Ends every wait at shutdown; clients get the handle again. */
   stopWaiting(): void {
     for (const wake of [...this.#waits]) wake()
   }
 
-  #goesOn(handle: string, tool: string, message?: string): Answer {
+  #createWorkingAnswer(handle: string, tool: string, message?: string): Answer {
     const how = message === undefined ? '' : ` (${message})`
-    const text = `The call of ${tool} takes long and goes on${how}. Ask the tool result for its answer: {"handle": "${handle}"}`
+    const text = `The call of ${tool} is still running${how}. Get its answer with the tool result: {"handle": "${handle}"}`
     const answer = createUpstreamAnswer({
       content: [{ type: 'text', text }],
-      _meta: { [META]: { handle, status: 'working' } },
+      _meta: { [META_KEY]: { handle, status: 'working' } },
     })
-    if ('result' in answer) this.#said.add(answer.result)
+    if ('result' in answer) this.#ownAnswers.add(answer.result)
     return answer
   }
 
-  /** Resolves when the call has ended or asks something, when the time is over, or when nobody waits any more. */
-  #change(running: RunningCall, call: Call, ms: number, clock: Clock): Promise<void> {
+  /** Resolves when the call ends or needs input, on timeout, or on cancellation. */
+  #waitForChange(running: RunningCall, call: Call, ms: number, clock: Clock): Promise<void> {
     const { client } = call.exchange.session
-    const isOver = (): boolean => running.answer !== undefined || running.asks(client) !== undefined
+    const isOver = (): boolean => running.answer !== undefined || running.getInputRequests(client) !== undefined
     if (isOver() || ms === 0) return Promise.resolve()
-    const tell = progressOf(call)
+    const tell = createProgressNotifier(call)
     return new Promise(resolve => {
       const wake = (): void => {
         this.#waits.delete(wake)
@@ -122,12 +121,12 @@ export class SlowCalls {
   }
 }
 
-function waitOf({ wait_ms: wait }: JsonObject, { waitMs }: SlowCall): number {
+function getWaitMs({ wait_ms: wait }: JsonObject, { waitMs }: SlowCall): number {
   return typeof wait === 'number' && wait >= 0 ? Math.min(wait, waitMs) : waitMs
 }
 
-/** Tells a client that wants to hear of progress what the server says. */
-function progressOf({ exchange }: Call): (message: string | undefined) => void {
+/** Forwards progress messages if the client sent a progress token. */
+function createProgressNotifier({ exchange }: Call): (message: string | undefined) => void {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
   if (progressToken === undefined) return () => undefined

@@ -8,32 +8,23 @@ import type {
   Plugin,
   PluginHooks,
 } from '../../src/plugin.ts'
-import {
-  BoundedMap,
-  defineErrors,
-  isObject,
-  LISTS,
-  parseParamHeaders,
-  getParamHeaders,
-  RPC,
-} from '../../src/plugin.ts'
-import { check, checkTools } from './check.ts'
-import type { Filter } from './guard.ts'
-import { GUARDED, prepareFilter, refuseDenied, withLinks } from './guard.ts'
+import { BoundedMap, defineErrors, isObject, LISTS, parseParamHeaders, getParamHeaders, RPC } from '../../src/plugin.ts'
+import { checkOverrides, checkOverriddenTools } from './check.ts'
+import type { Filter } from './filter.ts'
+import { GUARDED_METHODS, prepareFilter, createDenyGuard, renameUiLinks } from './filter.ts'
 import type { Override } from './override/overrides.ts'
-import { Overrides, dressTool } from './override/overrides.ts'
+import { Overrides, applyOverride } from './override/overrides.ts'
 
-/** Errors of overridden tools. */
 const ERRORS = {
   GW_ARGUMENT_UNKNOWN: {
     text: 'Unknown argument "{argument}" of tool {tool}',
-    hint: 'tools.override hides, fixes or renames it; tools/list has those that there are.',
+    hint: 'tools.override hides, sets or renames it; tools/list shows the valid arguments.',
     http: 400,
     rpc: RPC.invalidParams,
   },
   GW_ARGUMENT_INEXACT: {
-    text: 'Argument "{argument}" of tool {tool} has a number that cannot be passed on exactly',
-    hint: 'tools.override renames it; send the number as text, or one of at most 15 digits.',
+    text: 'Argument "{argument}" of tool {tool} has a number that cannot be represented exactly',
+    hint: 'tools.override renames it; send the number as a string, or with at most 15 digits.',
     http: 400,
     rpc: RPC.invalidParams,
   },
@@ -43,161 +34,152 @@ const filterError = defineErrors(ERRORS)
 
 const MAX_TOOLS = 10_000
 
-/** Arguments that travel in headers too, by tool; as the server's own schema says. */
-type Mirrors = BoundedMap<string, readonly ParamHeader[]>
+/** Arguments sent in headers, by tool. */
+type ParamHeaderMap = BoundedMap<string, readonly ParamHeader[]>
 
-/** Table of the arguments that travel in headers. */
-function mirrors(): Mirrors {
+function createParamHeaderMap(): ParamHeaderMap {
   return new BoundedMap({ max: MAX_TOOLS })
 }
 
-/** Notes which arguments of a tool travel in headers: once they are renamed or hidden, its entry does not say so any more. */
-function noteMirrors(known: Mirrors, key: string, inputSchema: unknown): void {
+/** Stores the header arguments before they are renamed or hidden. */
+function storeParamHeaders(known: ParamHeaderMap, key: string, inputSchema: unknown): void {
   const found = parseParamHeaders(inputSchema) ?? []
   if (found.length > 0) known.set(key, found)
 }
 
-function keyOf(upstream: string, original: string): string {
+function formatToolKey(upstream: string, original: string): string {
   return JSON.stringify([upstream, original])
 }
 
-/**
- * Puts the arguments of calls back to what servers know, ahead of all rules about them and of whoever records them: they know
- * one name of each argument, that of the server.
- */
-function tapCalls(hooks: PluginHooks, overrides: Overrides, known: Mirrors): void {
+/** Restores original argument names before policies and audit see the call. */
+function tapToolCalls(hooks: PluginHooks, overrides: Overrides, known: ParamHeaderMap): void {
   const done = new WeakSet<object>()
   hooks.call.tap({ methods: ['tools/call'], stage: 'trace' }, call => {
     const original = call.params?.name
     if (typeof original !== 'string') return
-    const override = overrides.for(call.upstream, original)
+    const override = overrides.findOverride(call.upstream, original)
     if (override?.arguments === undefined) return
-    // A call that is made once more, with what its server wanted to know, has them already.
+    // A retried call with input responses is restored already.
     const given = call.params?.arguments
-    if (!isObject(given) || !done.has(given)) putBack(call, override, done)
-    const found = known.get(keyOf(call.upstream, original))
+    if (!isObject(given) || !done.has(given)) restoreArguments(call, override, done)
+    const found = known.get(formatToolKey(call.upstream, original))
     if (found !== undefined) Object.assign(call.headers, getParamHeaders(found, call.params?.arguments))
   })
   hooks.explain.tap((steps, { entry, exchange }) => {
-    const override = entry?.kind === 'tools' ? overrides.for(entry.upstream, entry.original) : undefined
-    return override?.arguments === undefined || exchange.method !== 'tools/call'
-      ? undefined
-      : [...steps, CHANGES]
+    const override = entry?.kind === 'tools' ? overrides.findOverride(entry.upstream, entry.original) : undefined
+    return override?.arguments === undefined || exchange.method !== 'tools/call' ? undefined : [...steps, OVERRIDE_STEP]
   })
 }
 
-const CHANGES: ExplainStep = {
+const OVERRIDE_STEP: ExplainStep = {
   by: 'tool-filter',
   at: 'call',
   does: 'passes',
-  text: 'tools.override changes its arguments; rules see those of the server',
+  text: 'tools.override changes the arguments; policies see the original ones',
 }
 
-function putBack(call: Call, { arguments: changes }: Override, done: WeakSet<object>): void {
+function restoreArguments(call: Call, { arguments: changes }: Override, done: WeakSet<object>): void {
   const { exchange } = call
   const given = call.params?.arguments ?? {}
-  // A server says better than we do what is wrong with arguments that are no object.
+  // Let the server report arguments that are not an object.
   if (!isObject(given) || changes === undefined) return
-  const made = changes.putBack(given, exchange.hasExactNumbers !== false)
+  const made = changes.restore(given, exchange.hasExactNumbers !== false)
   const tool = String(exchange.params?.name)
-  if ('unknown' in made)
-    throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
+  if ('unknown' in made) throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
   if ('inexact' in made) throw filterError('GW_ARGUMENT_INEXACT', { tool, argument: made.inexact })
   done.add(made.args)
-  call.params = withArguments(call.params, made.args)
-  exchange.params = withArguments(exchange.params, made.args)
+  call.params = replaceArguments(call.params, made.args)
+  exchange.params = replaceArguments(exchange.params, made.args)
 }
 
-function withArguments(params: JsonObject | undefined, args: JsonObject): JsonObject {
+function replaceArguments(params: JsonObject | undefined, args: JsonObject): JsonObject {
   return { ...params, arguments: args }
 }
 
-const DENIED: ExplainStep = {
+const DENIED_STEP: ExplainStep = {
   by: 'tool-filter',
   at: 'request',
   does: 'refuses',
-  text: 'the filters over all servers deny the name',
+  text: 'denied by the global filters',
   rule: '/filters/tools/deny',
 }
 
-type Section = 'tools' | 'prompts' | 'resources'
+type FilterSection = 'tools' | 'prompts' | 'resources'
 
-/** The filters of one section: each upstream's on its own names, then everybody's on the names clients see. */
-interface Filters {
-  readonly own: ReadonlyMap<string, OwnFilter>
+/** Filters of one section: upstream filters on original names, then global ones on exposed names. */
+interface SectionFilters {
+  readonly own: ReadonlyMap<string, UpstreamFilter>
   readonly all: Filter
 }
 
-interface OwnFilter extends Filter {
+interface UpstreamFilter extends Filter {
   readonly prefix: string
 }
 
 /**
- * Decides what of the catalog is visible, and under which name and description. What is hidden is unknown: every
- * look-up and every route goes through the same taps, so it cannot be called by guessing its name.
+ * Decides which objects are visible, and under which name and description. Hidden objects are unknown: every lookup
+ * and route uses the same taps, so guessing a name does not help.
  */
 export const toolFilter: Plugin<Config['filters']> = {
   name: 'tool-filter',
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
   errors: ERRORS,
-  check,
-  checkTools,
+  check: checkOverrides,
+  checkTools: checkOverriddenTools,
   setup({ config, hooks }) {
-    const sections: Record<Section, Filters> = {
-      tools: filtersOf(config, 'tools'),
-      prompts: filtersOf(config, 'prompts'),
-      resources: filtersOf(config, 'resources'),
+    const sections: Record<FilterSection, SectionFilters> = {
+      tools: createFilters(config, 'tools'),
+      prompts: createFilters(config, 'prompts'),
+      resources: createFilters(config, 'resources'),
     }
-    const refuse = refuseDenied(config.filters)
+    const refuse = createDenyGuard(config.filters)
     if (refuse !== undefined) {
-      hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
-      hooks.explain.tap((steps, { exchange }) =>
-        refuse(exchange) === undefined ? undefined : [...steps, DENIED],
-      )
+      hooks.request.tap({ stage: 'policy', methods: GUARDED_METHODS }, refuse)
+      hooks.explain.tap((steps, { exchange }) => (refuse(exchange) === undefined ? undefined : [...steps, DENIED_STEP]))
     }
-    hooks.catalog.tap({ stage: 'policy', judgesUris: isRule(sections.resources) }, (entries, { kind }) => {
+    hooks.catalog.tap({ stage: 'policy', checksUris: hasRules(sections.resources) }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]
-      return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
+      return isEmpty(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
     })
     hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]
-      return isIdle(filters) ? undefined : entries.map(entry => dressed(entry, filters))
+      return isEmpty(filters) ? undefined : entries.map(entry => applyNames(entry, filters))
     })
     tapOverrides(config, sections.tools, hooks)
     if (hasRenames(sections.resources)) {
       hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
-        kind === 'tools' ? entries.map(entry => linked(entry, sections.resources)) : undefined,
+        kind === 'tools' ? entries.map(entry => renameLinks(entry, sections.resources)) : undefined,
       )
     }
   },
 }
 
-/** Shows tools as their owner describes them, and puts the arguments of calls back. */
-function tapOverrides(config: Config, filters: Filters, hooks: PluginHooks): void {
+/** Applies overrides to listed tools, and restores arguments in calls. */
+function tapOverrides(config: Config, filters: SectionFilters, hooks: PluginHooks): void {
   const visible = (upstream: string, original: string): string => {
     const own = filters.own.get(upstream)
     const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
-    return prefix + (own?.renamed(original) ?? original)
+    return prefix + (own?.rename(original) ?? original)
   }
-  const overrides = Overrides.of(config, visible)
+  const overrides = Overrides.create(config, visible)
   if (overrides === undefined) return
-  const known = mirrors()
+  const known = createParamHeaderMap()
   hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
     kind !== 'tools'
       ? undefined
       : entries.map(entry => {
-          const override = overrides.for(entry.upstream, entry.original)
+          const override = overrides.findOverride(entry.upstream, entry.original)
           if (override === undefined || entry.isUnlisted === true) return entry
           if (override.arguments !== undefined)
-            noteMirrors(known, keyOf(entry.upstream, entry.original), entry.value.inputSchema)
-          return { ...entry, value: dressTool(entry.value, override) }
+            storeParamHeaders(known, formatToolKey(entry.upstream, entry.original), entry.value.inputSchema)
+          return { ...entry, value: applyOverride(entry.value, override) }
         }),
   )
-  if (overrides.changesArguments) tapCalls(hooks, overrides, known)
+  if (overrides.changesArguments) tapToolCalls(hooks, overrides, known)
 }
 
-function filtersOf(config: Config, section: Section): Filters {
-  const own = new Map<string, OwnFilter>()
+function createFilters(config: Config, section: FilterSection): SectionFilters {
+  const own = new Map<string, UpstreamFilter>()
   for (const [name, spec] of Object.entries(config.upstreams)) {
     const filter = prepareFilter(spec[section], section === 'resources')
     const prefix = section === 'resources' ? '' : (spec.prefix ?? `${name}__`)
@@ -206,23 +188,23 @@ function filtersOf(config: Config, section: Section): Filters {
   return { own, all: prepareFilter(config.filters?.[section], section === 'resources') }
 }
 
-function isRule({ own, all }: Filters): boolean {
+function hasRules({ own, all }: SectionFilters): boolean {
   return all.isRule || [...own.values()].some(filter => filter.isRule)
 }
 
-function isIdle({ own, all }: Filters): boolean {
+function isEmpty({ own, all }: SectionFilters): boolean {
   return own.size === 0 && all.isEmpty
 }
 
-function isVisible(entry: CatalogEntry, { own, all }: Filters): boolean {
+function isVisible(entry: CatalogEntry, { own, all }: SectionFilters): boolean {
   const filter = own.get(entry.upstream)
-  return filter?.permits(entry.original) !== false && all.permits(exposedBy(filter, entry))
+  return filter?.permits(entry.original) !== false && all.permits(getVisibleName(filter, entry))
 }
 
-function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
+function applyNames(entry: CatalogEntry, { own, all }: SectionFilters): CatalogEntry {
   const filter = own.get(entry.upstream)
-  const visible = exposedBy(filter, entry)
-  const exposed = (isNamed(entry) ? all.renamed(visible) : undefined) ?? visible
+  const visible = getVisibleName(filter, entry)
+  const exposed = (hasName(entry) ? all.rename(visible) : undefined) ?? visible
   const description = all.describe.get(visible) ?? filter?.describe.get(entry.original)
   if (exposed === entry.exposed && description === undefined) return entry
   return {
@@ -232,26 +214,26 @@ function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
   }
 }
 
-function hasRenames({ own, all }: Filters): boolean {
+function hasRenames({ own, all }: SectionFilters): boolean {
   return all.hasRenames || [...own.values()].some(filter => filter.hasRenames)
 }
 
-/** A tool with the resources of its user interface under the URIs that clients know. */
-function linked(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
-  const value = withLinks(entry.value, uri => {
-    const visible = own.get(entry.upstream)?.renamed(uri) ?? uri
-    return all.renamed(visible) ?? visible
+/** Renames the UI resource links of a tool. */
+function renameLinks(entry: CatalogEntry, { own, all }: SectionFilters): CatalogEntry {
+  const value = renameUiLinks(entry.value, uri => {
+    const visible = own.get(entry.upstream)?.rename(uri) ?? uri
+    return all.rename(visible) ?? visible
   })
   return value === entry.value ? entry : { ...entry, value }
 }
 
-/** A template stands for many URIs, so it has no name to change. */
-function isNamed({ kind }: CatalogEntry): boolean {
+/** False for templates, which match many URIs. */
+function hasName({ kind }: CatalogEntry): boolean {
   return kind !== 'resourceTemplates'
 }
 
-/** The name after the upstream's own renames, which is what `filters` is about. */
-function exposedBy(filter: OwnFilter | undefined, entry: CatalogEntry): string {
-  const renamed = isNamed(entry) ? filter?.renamed(entry.original) : undefined
+/** Name after the upstream's renames, which global filters match. */
+function getVisibleName(filter: UpstreamFilter | undefined, entry: CatalogEntry): string {
+  const renamed = hasName(entry) ? filter?.rename(entry.original) : undefined
   return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
 }

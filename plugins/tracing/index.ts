@@ -2,74 +2,73 @@ import type { Config, ExplainStep, Plugin, PluginApi, Report } from '../../src/p
 import { defineFindings, gatewayError, readMap, parseDuration, getErrorMessage } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
 import { hasHostApi } from './context.ts'
-import type { Settings } from './settings.ts'
-import { samplerOf, settingsOf, VARIABLES } from './settings.ts'
-import { envelope } from './span-text.ts'
+import type { TracingSettings } from './settings.ts'
+import { createSampler, parseTracingSettings, VARIABLES } from './settings.ts'
+import { createEnvelope } from './span-text.ts'
 import { Spans } from './spans.ts'
 
-/** Findings about traces. */
 const HEALTH = {
   'tracing-unsent': {
     level: 'warning',
-    text: 'spans cannot be sent to {to}: {why}',
-    fix: 'See that a collector takes OTLP over HTTP there (port 4318 as a rule); tracing.endpoint says where',
+    text: 'span export to {to} fails: {why}',
+    fix: 'Check that a collector accepts OTLP over HTTP there (usually port 4318); tracing.endpoint sets the URL',
   },
 } as const
 
-const found = defineFindings(HEALTH)
+const tracingFinding = defineFindings(HEALTH)
 
-type Options = NonNullable<Config['tracing']>
+type TracingOptions = NonNullable<Config['tracing']>
 
-/** The longest that the end of a gateway waits for its collector. */
-const CLOSE_MS = 2000
+/** Maximum wait for the collector at shutdown. */
+const CLOSE_TIMEOUT_MS = 2000
 
-/** Port of OTLP over gRPC, which is not spoken here. */
+/** Port for OTLP over gRPC, which is not supported. */
 const GRPC_PORT = '4317'
 
-const CONTEXT: ExplainStep = {
+const CONTEXT_STEP: ExplainStep = {
   by: 'tracing',
   at: 'call',
   does: 'changes',
-  text: 'the context of the trace goes with it, in `_meta` and over HTTP as headers',
+  text: 'propagates the trace context in `_meta`, and over HTTP in headers',
   facts: { headers: ['traceparent', 'tracestate'] },
 }
 
-/** Sends spans of what passes to an OpenTelemetry collector. Nobody waits for it, and what is too much is dropped. */
-export const tracing: Plugin<Options> = {
+/** Exports spans to an OpenTelemetry collector. Requests never wait for it; spans over the limit are dropped. */
+export const tracing: Plugin<TracingOptions> = {
   name: 'tracing',
   claims: { section: 'tracing', records: true },
   health: HEALTH,
-  check,
+  check: checkTracing,
   setup(api) {
     const { hooks, slot } = api
     const settings = readSettings(api)
     const counts = slot.gateway(() => new SpanCounts())
-    const exporter = exporterOf(api, settings, counts)
-    const sampler = samplerOf(settings.sampler, settings.ratio)
+    const exporter = createExporter(api, settings, counts)
+    const sampler = createSampler(settings.sampler, settings.ratio)
     const spans = new Spans(api, sampler, exporter)
 
-    // Only the application around a gateway knows the context of a request that comes from within.
-    if (hasHostApi()) hooks.request.tap({ stage: 'trace' }, exchange => spans.begin(exchange))
-    // Innermost, so that each try of a call is one.
-    hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => spans.wrap(next, upstream))
-    hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => spans.asked(ask, exchange))
-    hooks.recorded.tap(({ kind, name, outcome, exchange }) => {
-      if (kind === 'client_request' && exchange !== undefined) spans.replied(exchange, name, outcome)
+    // In-process requests: read the host's context while it is active.
+    if (hasHostApi()) hooks.request.tap({ stage: 'trace' }, exchange => spans.startTrace(exchange))
+    // Innermost, so that each attempt has its own span.
+    hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => spans.wrapDispatch(next, upstream))
+    hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => spans.startClientRequest(ask, exchange))
+    hooks.auditEvent.tap(({ kind, name, outcome, exchange }) => {
+      if (kind === 'client_request' && exchange !== undefined) spans.endClientRequest(exchange, name, outcome)
     })
-    hooks.settled.tap(exchange => spans.settled(exchange))
-    hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT]))
+    hooks.settled.tap(exchange => spans.endExchange(exchange))
+    hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT_STEP]))
     hooks.health.tap(findings => {
       const { failure: why } = exporter
       const to = new URL(settings.url).origin
-      return why === undefined ? undefined : [...findings, found('tracing-unsent', { to, why })]
+      return why === undefined ? undefined : [...findings, tracingFinding('tracing-unsent', { to, why })]
     })
-    hooks.figures.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
-    hooks.close.tap(() => exporter.close(CLOSE_MS))
+    hooks.metrics.tap(figures => [...figures, ...counts.listFigures(exporter.waiting)])
+    hooks.close.tap(() => exporter.close(CLOSE_TIMEOUT_MS))
   },
 }
 
-/** Points at a URL that is none or of another protocol, and at a ratio that nothing takes. */
-function check(config: unknown, report: Report): void {
+/** Reports an invalid URL, a gRPC port, and an unused ratio. */
+function checkTracing(config: unknown, report: Report): void {
   const { endpoint, sampler, ratio } = readMap(config, 'tracing')
   if (typeof endpoint === 'string' && !isHttp(endpoint))
     report({
@@ -80,15 +79,15 @@ function check(config: unknown, report: Report): void {
   else if (typeof endpoint === 'string' && new URL(endpoint).port === GRPC_PORT)
     report({
       pointer: '/tracing/endpoint',
-      message: 'names the port where collectors take gRPC',
-      hint: 'OTLP over HTTP is at 4318 as a rule',
+      message: 'is the usual port for gRPC, which is not supported',
+      hint: 'OTLP over HTTP usually uses port 4318',
       severity: 'warning',
     })
   if (ratio === undefined || typeof sampler !== 'string' || sampler.endsWith('traceidratio')) return
   report({
     pointer: '/tracing/ratio',
     message: `sampler "${sampler}" has no ratio`,
-    hint: 'take parentbased_traceidratio, or leave the ratio out',
+    hint: 'use parentbased_traceidratio, or remove the ratio',
     severity: 'warning',
   })
 }
@@ -97,17 +96,17 @@ function isHttp(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }
 
-function readSettings({ options, config, programs }: PluginApi<Options>): Settings {
+function readSettings({ options, config, programs }: PluginApi<TracingOptions>): TracingSettings {
   try {
-    return settingsOf(options, programs.environment(VARIABLES, {}), config.server.name)
+    return parseTracingSettings(options, programs.createEnvironment(VARIABLES, {}), config.server.name)
   } catch (cause) {
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: getErrorMessage(cause), cause })
   }
 }
 
-function exporterOf(
-  { options, config, clock, log }: PluginApi<Options>,
-  settings: Settings,
+function createExporter(
+  { options, config, clock, log }: PluginApi<TracingOptions>,
+  settings: TracingSettings,
   counts: SpanCounts,
 ): Exporter {
   const { queue, batch, every } = options
@@ -119,7 +118,7 @@ function exporterOf(
     'process.pid': String(process.pid),
     ...settings.resource,
   }
-  const around = envelope(resource, { name: 'tapgate', version })
+  const around = createEnvelope(resource, { name: 'tapgate', version })
   return new Exporter({ ...settings, queue, batch, everyMs: parseDuration(every), ...around }, counts, {
     clock,
     log,

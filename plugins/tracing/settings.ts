@@ -2,10 +2,10 @@ import type { Config } from '../../src/plugin.ts'
 import { parseDuration, decodePercent } from '../../src/plugin.ts'
 import type { TraceContext } from './context.ts'
 
-type Options = NonNullable<Config['tracing']>
+type TracingOptions = NonNullable<Config['tracing']>
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Variables that say what the section leaves open, by the names that OpenTelemetry gave them. */
+/** OpenTelemetry variables, used for missing settings. */
 export const VARIABLES = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -20,10 +20,9 @@ export const VARIABLES = [
   'OTEL_TRACES_SAMPLER_ARG',
 ] as const
 
-type Compression = NonNullable<Options['compression']>
+type Compression = NonNullable<TracingOptions['compression']>
 
-/** Settings of one generation. */
-export interface Settings {
+export interface TracingSettings {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
@@ -37,48 +36,48 @@ const PATH = '/v1/traces'
 const DEFAULT_ENDPOINT = 'http://localhost:4318'
 const TIMEOUT_MS = 10_000
 
-/** Reads the section, and the variables for what it does not say. @throws Error that says which text is no good */
-export function settingsOf(options: Options, variables: Variables, service: string): Settings {
+/** Resolves settings from the configuration, then from variables. @throws Error for an invalid value */
+export function parseTracingSettings(options: TracingOptions, variables: Variables, service: string): TracingSettings {
   return {
-    url: urlOf(options.endpoint, variables),
-    headers: headersOf(options.headers, variables),
-    timeoutMs: timeoutOf(options.timeout, variables.OTEL_EXPORTER_OTLP_TIMEOUT),
-    compression: compressionOf(options.compression, variables),
-    resource: resourceOf(options, variables, service),
-    ...samplerIn(options, variables),
+    url: resolveUrl(options.endpoint, variables),
+    headers: resolveHeaders(options.headers, variables),
+    timeoutMs: resolveTimeout(options.timeout, variables.OTEL_EXPORTER_OTLP_TIMEOUT),
+    compression: resolveCompression(options.compression, variables),
+    resource: resolveResource(options, variables, service),
+    ...resolveSampler(options, variables),
   }
 }
 
-/** The URL that spans are sent to: the variable for traces alone is taken as it is, all others get the path. */
-function urlOf(endpoint: string | undefined, variables: Variables): string {
+/** Resolves the traces URL: the variable for traces is used unchanged, others get the path. */
+function resolveUrl(endpoint: string | undefined, variables: Variables): string {
   const own = variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
-  if (endpoint === undefined && isGiven(own)) return checked(own, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+  if (endpoint === undefined && isGiven(own)) return checkUrl(own, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
   const general = variables.OTEL_EXPORTER_OTLP_ENDPOINT
   const base = endpoint ?? (isGiven(general) ? general : DEFAULT_ENDPOINT)
   const from = endpoint === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'tracing.endpoint'
-  const url = new URL(checked(base, from))
+  const url = new URL(checkUrl(base, from))
   if (!url.pathname.endsWith(PATH)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${PATH}`
   return url.href
 }
 
-function checked(text: string, from: string): string {
+function checkUrl(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href
   throw new Error(`${from} must be an http or https URL`)
 }
 
-function headersOf(given: Options['headers'], variables: Variables): Readonly<Record<string, string>> {
-  if (given !== undefined) return lowered(Object.entries(given))
+function resolveHeaders(given: TracingOptions['headers'], variables: Variables): Readonly<Record<string, string>> {
+  if (given !== undefined) return lowerCaseNames(Object.entries(given))
   const text = variables.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? variables.OTEL_EXPORTER_OTLP_HEADERS ?? ''
-  return lowered(pairsIn(text))
+  return lowerCaseNames(parsePairs(text))
 }
 
-function lowered(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+function lowerCaseNames(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
   return Object.fromEntries([...pairs].map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** `a=1,b=2`, percent-encoded, as baggage is written. */
-function pairsIn(text: string): (readonly [string, string])[] {
+/** Parses `a=1,b=2`, percent-encoded, as in baggage. */
+function parsePairs(text: string): (readonly [string, string])[] {
   return text.split(',').flatMap(pair => {
     const at = pair.indexOf('=')
     if (at < 1) return []
@@ -86,38 +85,38 @@ function pairsIn(text: string): (readonly [string, string])[] {
   })
 }
 
-function timeoutOf(given: Options['timeout'], variable: string | undefined): number {
+function resolveTimeout(given: TracingOptions['timeout'], variable: string | undefined): number {
   if (given !== undefined) return parseDuration(given)
   const ms = Number(variable)
   return isGiven(variable) && Number.isFinite(ms) && ms > 0 ? ms : TIMEOUT_MS
 }
 
-/** A name that nobody knows is none: the specification says to go on with the default. */
-function compressionOf(given: Compression | undefined, variables: Variables): Compression {
+/** Unknown names are ignored, as the specification requires. */
+function resolveCompression(given: Compression | undefined, variables: Variables): Compression {
   const named = variables.OTEL_EXPORTER_OTLP_TRACES_COMPRESSION ?? variables.OTEL_EXPORTER_OTLP_COMPRESSION
   return given ?? (named === 'gzip' ? 'gzip' : 'none')
 }
 
-function resourceOf(
-  { resource, service }: Options,
+function resolveResource(
+  { resource, service }: TracingOptions,
   variables: Variables,
   fallback: string,
 ): Readonly<Record<string, string>> {
-  const listed = Object.fromEntries(pairsIn(variables.OTEL_RESOURCE_ATTRIBUTES ?? ''))
+  const listed = Object.fromEntries(parsePairs(variables.OTEL_RESOURCE_ATTRIBUTES ?? ''))
   const named = isGiven(variables.OTEL_SERVICE_NAME) ? variables.OTEL_SERVICE_NAME : undefined
   const name = service ?? named ?? listed['service.name'] ?? fallback
   return { ...listed, ...resource, 'service.name': name }
 }
 
-/** A sampler that nobody knows is none: the specification says to go on with the default. */
-function samplerIn(
-  { sampler, ratio }: Options,
+/** Unknown names are ignored, as the specification requires. */
+function resolveSampler(
+  { sampler, ratio }: TracingOptions,
   variables: Variables,
 ): { readonly sampler: SamplerName; readonly ratio: number } {
   const named = SAMPLERS.find(name => name === variables.OTEL_TRACES_SAMPLER)
   const part = Number(variables.OTEL_TRACES_SAMPLER_ARG)
   const isPart = isGiven(variables.OTEL_TRACES_SAMPLER_ARG) && part >= 0 && part <= 1
-  // Whoever says a ratio wants one.
+  // A ratio implies a ratio sampler.
   const usual = ratio === undefined ? 'parentbased_always_on' : 'parentbased_traceidratio'
   return { sampler: sampler ?? named ?? usual, ratio: ratio ?? (isPart ? part : 1) }
 }
@@ -126,7 +125,7 @@ function isGiven(text: string | undefined): text is string {
   return text !== undefined && text !== ''
 }
 
-/** Names of samplers, as `OTEL_TRACES_SAMPLER` has them. */
+/** Sampler names in `OTEL_TRACES_SAMPLER`. */
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -138,23 +137,23 @@ const SAMPLERS = [
 
 type SamplerName = (typeof SAMPLERS)[number]
 
-/** Decides whether a trace is recorded; `parent` is the caller's context. */
+/** Decides if a trace is recorded; `parent` is the caller's context. */
 export type Sampler = (traceId: string, parent: TraceContext | undefined) => boolean
 
 const PARENT_BASED = 'parentbased_'
-/** Digits of a trace id that are compared: 52 bits fit a double. */
+/** Compared digits of a trace id: 52 bits fit a double. */
 const DIGITS = 13
 
-/** Makes the sampler of this name. The same trace has the same verdict wherever the same ratio is asked. */
-export function samplerOf(name: SamplerName, ratio: number): Sampler {
+/** Creates a sampler; the decision depends only on the trace id and ratio. */
+export function createSampler(name: SamplerName, ratio: number): Sampler {
   const isParentBased = name.startsWith(PARENT_BASED)
-  const root = rootOf(isParentBased ? name.slice(PARENT_BASED.length) : name, ratio)
+  const root = createRootSampler(isParentBased ? name.slice(PARENT_BASED.length) : name, ratio)
   return isParentBased
     ? (traceId, parent) => (parent === undefined ? root(traceId) : parent.isSampled)
     : traceId => root(traceId)
 }
 
-function rootOf(name: string, ratio: number): (traceId: string) => boolean {
+function createRootSampler(name: string, ratio: number): (traceId: string) => boolean {
   if (name === 'always_off' || (name === 'traceidratio' && ratio <= 0)) return () => false
   if (name === 'always_on' || ratio >= 1) return () => true
   const bound = ratio * 16 ** DIGITS

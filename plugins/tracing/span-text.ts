@@ -1,10 +1,10 @@
 import type { TraceContext } from './context.ts'
 
-/** Bits of `Span.flags` beside those of the trace: that the parent's place is known, and that it is elsewhere. */
+/** Bits of `Span.flags`: the remote state is known, and the parent is remote. */
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 
-/** A span that has ended. Texts of attributes are JSON already, as most are the same each time. */
+/** Finished span; most attribute texts are reused. */
 interface EndedSpan {
   readonly context: TraceContext
   readonly parent: TraceContext | undefined
@@ -16,14 +16,14 @@ interface EndedSpan {
   /** Milliseconds since 1970, with fractions. */
   readonly startedAt: number
   readonly endedAt: number
-  /** Attributes as JSON, divided by commas. */
+  /** Attributes as JSON, separated by commas. */
   readonly attributes: string
-  /** Words on the failure; undefined where all went well. */
+  /** Failure message; undefined for success. */
   readonly failure: string | undefined
 }
 
-/** A span as OTLP has it in JSON: ids as hex, 64 bits as a string (proto3 JSON mapping, OTLP 1.x). */
-export function spanText(span: EndedSpan): string {
+/** Formats a span as OTLP JSON: hex ids, 64-bit numbers as strings (proto3 JSON mapping, OTLP 1.x). */
+export function formatSpan(span: EndedSpan): string {
   const { context, parent, link, failure } = span
   const { traceId, spanId, isSampled, state } = context
   const remote = parent === undefined ? 0 : HAS_IS_REMOTE | (span.isParentRemote ? IS_REMOTE : 0)
@@ -32,9 +32,9 @@ export function spanText(span: EndedSpan): string {
     (state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`) +
     (parent === undefined ? '' : `,"parentSpanId":"${parent.spanId}"`) +
     `,"flags":${(isSampled ? 1 : 0) | remote},${span.head}` +
-    `,"startTimeUnixNano":"${nanos(span.startedAt)}","endTimeUnixNano":"${nanos(span.endedAt)}"` +
+    `,"startTimeUnixNano":"${formatNanoseconds(span.startedAt)}","endTimeUnixNano":"${formatNanoseconds(span.endedAt)}"` +
     `,"attributes":[${span.attributes}]` +
-    (link === undefined ? '' : `,"links":[${linkText(link)}]`) +
+    (link === undefined ? '' : `,"links":[${formatLink(link)}]`) +
     (failure === undefined
       ? ''
       : `,"status":{${failure === '' ? '' : `"message":${JSON.stringify(failure)},`}"code":2}`) +
@@ -42,7 +42,7 @@ export function spanText(span: EndedSpan): string {
   )
 }
 
-function linkText({ traceId, spanId, isSampled, state }: TraceContext): string {
+function formatLink({ traceId, spanId, isSampled, state }: TraceContext): string {
   const said = state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`
   return `{"traceId":"${traceId}","spanId":"${spanId}"${said},"flags":${(isSampled ? 1 : 0) | HAS_IS_REMOTE | IS_REMOTE}}`
 }
@@ -53,10 +53,10 @@ let second = 0
 let secondText = ''
 
 /**
- * Nanoseconds as text; the last three digits are not known. The seconds are written once for all spans of one: numbers
- * of that size cost as much to write as all else of a span.
+ * Formats nanoseconds, with microsecond precision. Caches the seconds, because formatting large numbers takes half of
+ * the time.
  */
-function nanos(ms: number): string {
+function formatNanoseconds(ms: number): string {
   const whole = Math.floor(ms / SECOND_MS)
   if (whole !== second) {
     second = whole
@@ -66,15 +66,13 @@ function nanos(ms: number): string {
   return `${secondText}${String(micros + SECOND_MICROS).slice(1)}000`
 }
 
-/** An attribute as JSON. */
-export function attribute(key: string, value: string | number): string {
-  const text =
-    typeof value === 'number' ? `{"intValue":"${value}"}` : `{"stringValue":${JSON.stringify(value)}}`
+export function formatAttribute(key: string, value: string | number): string {
+  const text = typeof value === 'number' ? `{"intValue":"${value}"}` : `{"stringValue":${JSON.stringify(value)}}`
   return `{"key":"${key}","value":${text}}`
 }
 
-/** Beginning and end of a request with spans: what is said of the gateway as a whole. */
-export function envelope(
+/** Start and end of a request, with the resource attributes. */
+export function createEnvelope(
   resource: Readonly<Record<string, string>>,
   scope: { readonly name: string; readonly version: string },
 ): { readonly before: string; readonly after: string } {

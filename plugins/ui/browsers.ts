@@ -2,108 +2,112 @@ import { randomBytes } from 'node:crypto'
 import type { HttpRequest, Principal } from '../../src/plugin.ts'
 import { BoundedMap, parseCookie, hashSecret } from '../../src/plugin.ts'
 
-/** A browser that has logged in. */
-export interface Browser {
-  /** Digest of its cookie. */
+/** Logged-in browser. */
+export interface BrowserSession {
+  /** Digest of the cookie. */
   readonly id: string
-  /** Digest of the key that the page sends with each request: other ports of this host get the cookie, and never that. */
+  /**
+   * Digest of the key that the page sends with each request; unlike the cookie, it is not shared with other ports.
+   */
   readonly key: string
-  /** The caller that it speaks for; undefined for the owner of the gateway. */
+  /** Authenticated caller; undefined for the owner. */
   readonly principal?: Principal
-  /** The credential that it logged in with, which is checked again and again. */
+  /** Login credential, verified repeatedly. */
   readonly credential?: string
-  /** Listener where it logged in. */
   readonly listener: string
   readonly until: number
-  /** The last check of its credential. */
+  /** Last verification of the credential. */
   checked?: { readonly principal: Principal; readonly at: number }
 }
 
-/** Secrets that a browser gets when it logs in. */
-export interface Login {
+/** Secrets issued at login. */
+export interface LoginSecrets {
   readonly cookie: string
   readonly key: string
 }
 
-/** Time in which a link must be opened. */
+/** Lifetime of a login link. */
 export const LINK_MS = 300_000
 const MAX_LINKS = 100
 const MAX_BROWSERS = { max: 1000, share: 20 }
 const SECRET_BYTES = 32
 
-/** Open links, each good for one browser, and the browsers that are logged in. Found by digests, so that no look-up takes a telling time. */
+/**
+ * Open login links, each valid for one browser, and logged-in browsers. Keyed by digest, so that lookups leak no
+ * timing.
+ */
 export class Browsers {
   readonly #now: () => number
-  /** Expiry by the digest of the token. */
+  /** Expiry by token digest. */
   readonly #links = new BoundedMap<string, number>({ max: MAX_LINKS })
-  readonly #browsers = new BoundedMap<string, Browser>(MAX_BROWSERS)
-  /** Cookies of one host go to all of its ports: each gateway has a name of its own. */
+  readonly #browsers = new BoundedMap<string, BrowserSession>(MAX_BROWSERS)
+  /** Cookies are shared by all ports of a host, so each gateway uses its own name. */
   readonly #cookieName = `tapgate-ui-${randomBytes(4).toString('hex')}`
 
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** A token that opens the page once, as its owner. */
-  link(): string {
-    const token = secret()
+  /** Creates a token that logs in once as the owner. */
+  createLink(): string {
+    const token = createSecret()
     this.#links.set(hashSecret(token), this.#now() + LINK_MS)
     return token
   }
 
-  /** Logs in a browser that brings a token; undefined if that is used, too old, or unknown. */
-  openByLink(token: string, listener: string, sessionMs: number): Login | undefined {
+  /** Logs in with a token; undefined if it is used, expired or unknown. */
+  openSessionByLink(token: string, listener: string, sessionMs: number): LoginSecrets | undefined {
     const id = hashSecret(token)
     const until = this.#links.get(id) ?? 0
     this.#links.delete(id)
-    return until > this.#now() ? this.open({ listener }, sessionMs, 'owner') : undefined
+    return until > this.#now() ? this.openSession({ listener }, sessionMs, 'owner') : undefined
   }
 
-  /** Logs in a browser, for a caller who has shown a credential. */
-  open(
-    caller: Pick<Browser, 'principal' | 'credential' | 'listener'>,
+  /** Logs in an authenticated caller. */
+  openSession(
+    caller: Pick<BrowserSession, 'principal' | 'credential' | 'listener'>,
     sessionMs: number,
     share: string,
-  ): Login {
-    const login = { cookie: secret(), key: secret() }
+  ): LoginSecrets {
+    const login = { cookie: createSecret(), key: createSecret() }
     const id = hashSecret(login.cookie)
     const until = this.#now() + sessionMs
     this.#browsers.set(id, { ...caller, id, key: hashSecret(login.key), until }, share)
     return login
   }
 
-  /** The browser of a request, if it brings its cookie and its key. A caller is known where it has shown its credential, an owner everywhere. */
-  find(request: Pick<HttpRequest, 'header' | 'listener'>): Browser | undefined {
-    const browser = this.#browsers.get(hashSecret(this.#cookieOf(request) ?? ''))
+  /** Finds the browser by cookie and key. A caller's login is valid on one listener, the owner's on all. */
+  findSession(request: Pick<HttpRequest, 'header' | 'listener'>): BrowserSession | undefined {
+    const browser = this.#browsers.get(hashSecret(this.#readCookie(request) ?? ''))
     const [key = ''] = request.header('x-tapgate-ui')
     if (browser === undefined || !this.isOpen(browser) || hashSecret(key) !== browser.key) return undefined
     return browser.principal === undefined || browser.listener === request.listener ? browser : undefined
   }
 
-  /** False once it has logged out, or its time is over. */
-  isOpen(browser: Browser): boolean {
+  /** False after logout or expiry. */
+  isOpen(browser: BrowserSession): boolean {
     return browser.until > this.#now() && this.#browsers.has(browser.id)
   }
 
-  close({ id }: Browser): void {
+  closeSession({ id }: BrowserSession): void {
     this.#browsers.delete(id)
   }
 
   hasCookie(request: Pick<HttpRequest, 'header'>): boolean {
-    return this.#cookieOf(request) !== undefined
+    return this.#readCookie(request) !== undefined
   }
 
-  /** The header that gives a browser its cookie. Without a path it goes where it came from, whatever a proxy puts before that. */
-  cookieFor({ cookie }: Pick<Login, 'cookie'>, sessionMs: number, isSecure: boolean): string {
+  /** Formats the Set-Cookie header. Without a path, the browser derives it from the URL, also behind a proxy. */
+  formatCookie({ cookie }: Pick<LoginSecrets, 'cookie'>, sessionMs: number, isSecure: boolean): string {
     const secure = isSecure ? '; Secure' : ''
     return `${this.#cookieName}=${cookie}; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(sessionMs / 1000)}${secure}`
   }
 
-  #cookieOf(request: Pick<HttpRequest, 'header'>): string | undefined {
+  #readCookie(request: Pick<HttpRequest, 'header'>): string | undefined {
     return parseCookie(request.header('cookie'), this.#cookieName)
   }
 }
 
-function secret(): string {
+function createSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
 }

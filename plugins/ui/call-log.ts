@@ -3,43 +3,46 @@ import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
 import type { CallDetail, CallRow, Calls, ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000
-/** Clients of one caller: names are theirs to choose. */
-const MAX_OF_CALLER = 100
+/** Per-caller limit, because clients choose their names. */
+const MAX_CLIENTS_PER_CALLER = 100
 const MAX_LENGTH = 100
 
-type Counted = { -readonly [K in keyof ClientRow]: ClientRow[K] }
+type MutableClientRow = { -readonly [K in keyof ClientRow]: ClientRow[K] }
 
-/** Clients that are here or have been: those of one caller that say the same of themselves are one. */
-export class Clients {
-  readonly #rows = new BoundedMap<string, Counted>({ max: MAX_CLIENTS, share: MAX_OF_CALLER })
-  /** By the slots of a session, which all forms of it share. */
-  readonly #bySession = new WeakMap<readonly unknown[], Counted>()
+/** Connected and past clients; equal clients of one caller share a row. */
+export class ClientLog {
+  readonly #rows = new BoundedMap<string, MutableClientRow>({
+    max: MAX_CLIENTS,
+    share: MAX_CLIENTS_PER_CALLER,
+  })
+  /** Key: the session's slots, shared by all its forms. */
+  readonly #bySession = new WeakMap<readonly unknown[], MutableClientRow>()
 
-  opened(session: Session): void {
-    const row = this.#rowOf(session)
+  sessionOpened(session: Session): void {
+    const row = this.#findOrAddRow(session)
     row.open++
     row.seenAt = Date.now()
     this.#bySession.set(session.slots, row)
   }
 
-  called({ slots }: Session): void {
+  recordCall({ slots }: Session): void {
     const row = this.#bySession.get(slots)
     if (row === undefined) return
     row.calls++
     row.seenAt = Date.now()
   }
 
-  closed({ slots }: Session): void {
+  sessionClosed({ slots }: Session): void {
     const row = this.#bySession.get(slots)
     if (row !== undefined && this.#bySession.delete(slots)) row.open--
   }
 
-  /** The latest first. */
+  /** Latest first. */
   list(): ClientRow[] {
     return [...this.#rows.values()].sort((a, b) => b.seenAt - a.seenAt).map(row => ({ ...row }))
   }
 
-  #rowOf({ client, principal, listener, profile = '' }: Session): Counted {
+  #findOrAddRow({ client, principal, listener, profile = '' }: Session): MutableClientRow {
     const { info, era, version: protocol } = client
     const [name, version] = [info.name.slice(0, MAX_LENGTH), info.version.slice(0, MAX_LENGTH)]
     const caller = principalKey(principal)
@@ -54,30 +57,30 @@ export class Clients {
   }
 }
 
-/** Conditions of a search; all that are given must fit. */
+/** Search filter; all given conditions must match. */
 export interface CallLogFilter {
-  /** Name of the tool; `*` stands for anything. */
+  /** Tool name; `*` is a wildcard. */
   readonly tool?: string | undefined
   readonly caller?: string | undefined
   readonly server?: string | undefined
-  /** An outcome; `failed` stands for all that are not well. */
+  /** Outcome; `failed` matches all failures. */
   readonly outcome?: string | undefined
-  /** Only calls before the one of this id. */
+  /** Only calls before this id. */
   readonly before?: number | undefined
-  /** Only calls after the one of this id. */
+  /** Only calls after this id. */
   readonly after?: number | undefined
   readonly limit: number
 }
 
-const FINE: ReadonlySet<string> = new Set(['ok', 'input_required', 'task'])
+const SUCCESS_OUTCOMES: ReadonlySet<string> = new Set(['ok', 'input_required', 'task'])
 
-export function isFailed(outcome: string): boolean {
-  return !FINE.has(outcome)
+export function isFailedOutcome(outcome: string): boolean {
+  return !SUCCESS_OUTCOMES.has(outcome)
 }
 
-/** The calls of late, each at the place of its id, so that the oldest is written over. */
+/** Ring buffer of recent calls, indexed by id. */
 export class CallLog {
-  #kept: (CallDetail | undefined)[] = []
+  #calls: (CallDetail | undefined)[] = []
   #max: number
   #next = 1
 
@@ -85,28 +88,28 @@ export class CallLog {
     this.#max = max
   }
 
-  /** Takes over another bound; what is kept stays, as far as it fits. */
+  /** Changes the capacity and keeps the newest calls. */
   resize(max: number): void {
     if (max === this.#max) return
-    const newest = this.#newest().slice(0, max)
+    const newest = this.#listNewest().slice(0, max)
     this.#max = max
-    this.#kept = []
-    for (const call of newest) this.#kept[call.id % max] = call
+    this.#calls = []
+    for (const call of newest) this.#calls[call.id % max] = call
   }
 
   add(call: Omit<CallDetail, 'id'>): CallDetail {
     const kept = { id: this.#next++, ...call }
-    this.#kept[kept.id % this.#max] = kept
+    this.#calls[kept.id % this.#max] = kept
     return kept
   }
 
   get(id: number): CallDetail | undefined {
-    const call = this.#kept[id % this.#max]
+    const call = this.#calls[id % this.#max]
     return call?.id === id ? call : undefined
   }
 
-  find({ limit, before, after = 0, ...wanted }: CallLogFilter): Calls {
-    const fits = fitting(wanted)
+  search({ limit, before, after = 0, ...wanted }: CallLogFilter): Calls {
+    const fits = compileFilter(wanted)
     const found: CallRow[] = []
     const newest = this.#next - 1
     const kept = Math.min(newest, this.#max)
@@ -115,17 +118,17 @@ export class CallLog {
       const call = this.get(id)
       if (call === undefined || !fits(call)) continue
       if (found.length === limit) return { calls: found, kept, newest, next: id + 1 }
-      found.push(rowOf(call))
+      found.push(toCallRow(call))
     }
     return { calls: found, kept, newest }
   }
 
-  #newest(): CallDetail[] {
-    return this.#kept.filter(call => call !== undefined).sort((a, b) => b.id - a.id)
+  #listNewest(): CallDetail[] {
+    return this.#calls.filter(call => call !== undefined).sort((a, b) => b.id - a.id)
   }
 }
 
-function fitting({
+function compileFilter({
   tool,
   caller,
   server,
@@ -136,11 +139,10 @@ function fitting({
     (isTool === undefined || isTool(call.name)) &&
     (caller === undefined || call.subject.includes(caller)) &&
     (server === undefined || call.upstream === server) &&
-    (outcome === undefined || (outcome === 'failed' ? isFailed(call.outcome) : call.outcome === outcome))
+    (outcome === undefined || (outcome === 'failed' ? isFailedOutcome(call.outcome) : call.outcome === outcome))
 }
 
-/** The part of a call that lists show. */
-export function rowOf(call: CallDetail): CallRow {
+export function toCallRow(call: CallDetail): CallRow {
   const { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut } = call
   return { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut }
 }

@@ -2,30 +2,30 @@ import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.t
 import { GatewayError } from '../../src/plugin.ts'
 
 /** Exit code if no listener serves the page. */
-const NO_PAGE = 1
+const EXIT_NO_PAGE = 1
 
 export const commands: PluginCommands = {
   ui: {
-    summary: 'Open the page of a running gateway.',
+    summary: 'Open the dashboard of a running gateway.',
     description:
-      'Prints a link that is good for one browser, within five minutes, and opens it where there is one. The page is served where the configuration has "ui: {}". Exit codes: 0 it is there, 1 no listener serves it.',
+      'Prints a login link, valid for one browser and five minutes, and opens it in the browser if there is one. Requires "ui: {}" in the configuration. Exit codes: 0 success, 1 no listener serves the dashboard.',
     examples: ['gateway ui', 'gateway ui --no-open', 'gateway ui --json'],
     gateway: 'running',
     flags: { 'no-open': { type: 'boolean', summary: 'Only print the link.' } },
-    run: open,
+    run: openPage,
   },
 }
 
-async function open(call: CommandCall): Promise<number> {
+async function openPage(call: CommandCall): Promise<number> {
   const link = await call.withGateway('running', ask => ask('ui.link').catch(explainMissing))
   call.print(link, () => [String(link.url ?? link.problem)])
-  if (typeof link.url !== 'string') return NO_PAGE
+  if (typeof link.url !== 'string') return EXIT_NO_PAGE
   if (call.flags['no-open'] !== true) call.openBrowser(link.url)
   return 0
 }
 
-/** A gateway without the page has no such verb. */
+/** Without the page, the control verb is unknown. */
 function explainMissing(error: unknown): JsonObject {
   if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
-  return { problem: 'this gateway has no page: add the line "ui: {}" to gateway.yaml' }
+  return { problem: 'the dashboard is not enabled: add "ui: {}" to gateway.yaml' }
 }

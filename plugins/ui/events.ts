@@ -1,37 +1,36 @@
 import type { Clock } from '../../src/plugin.ts'
-import type { Reader } from './admission.ts'
-import type { Hide } from './api.ts'
+import type { PageUser } from './page-access.ts'
+import type { HideSecrets } from './api.ts'
 import { safeJson } from './api.ts'
 import type { CallRow, Event } from './types.ts'
 
 const MAX_STREAMS = 64
-/** Streams of one caller. */
-const MAX_OF_CALLER = 16
-/** Events that wait for a slow reader. */
-const MAX_WAITING = 256
+/** Maximum streams per caller. */
+const MAX_STREAMS_PER_CALLER = 16
+/** Maximum queued events for a slow reader. */
+const MAX_QUEUED_EVENTS = 256
 const HEARTBEAT_MS = 15_000
-/** Time between two events about calls. */
-const CALLS_MS = 1000
+/** Interval between call events. */
+const CALL_EVENT_INTERVAL_MS = 1000
 
-/** Open streams of events. */
-export class Streams {
+export class PageStreams {
   readonly #clock: Clock
-  readonly #hide: Hide
-  readonly #open = new Set<EventStream>()
+  readonly #hide: HideSecrets
+  readonly #open = new Set<PageEventStream>()
   #newest: CallRow | undefined
   #count = 0
   #isThrottled = false
 
-  constructor(clock: Clock, hide: Hide) {
+  constructor(clock: Clock, hide: HideSecrets) {
     this.#clock = clock
     this.#hide = hide
   }
 
-  /** Opens a stream; undefined if there are too many. */
-  open(reader: Reader): EventStream | undefined {
+  /** Opens a stream; undefined if the limit is reached. */
+  openStream(reader: PageUser): PageEventStream | undefined {
     const own = [...this.#open].filter(({ share }) => share === reader.share)
-    if (this.#open.size >= MAX_STREAMS || own.length >= MAX_OF_CALLER) return undefined
-    const stream = new EventStream(reader, this.#clock, () => this.#open.delete(stream))
+    if (this.#open.size >= MAX_STREAMS || own.length >= MAX_STREAMS_PER_CALLER) return undefined
+    const stream = new PageEventStream(reader, this.#clock, () => this.#open.delete(stream))
     this.#open.add(stream)
     return stream
   }
@@ -42,7 +41,7 @@ export class Streams {
     for (const stream of this.#open) stream.add(text)
   }
 
-  /** Emits an event about a call; of many calls one a second, with their count. */
+  /** Emits a call event; at most one per second, with the call count. */
   emitCall(call: CallRow): void {
     if (this.#open.size === 0) return
     this.#newest = call
@@ -57,36 +56,36 @@ export class Streams {
     this.#count = 0
     this.#isThrottled = true
     this.emit({ type: 'call', call, count })
-    this.#clock.after(CALLS_MS, () => {
+    this.#clock.after(CALL_EVENT_INTERVAL_MS, () => {
       this.#isThrottled = false
       this.#emitCalls()
     })
   }
 
-  end(): void {
+  endAll(): void {
     for (const stream of [...this.#open]) stream.end()
   }
 }
 
-/** One stream. Events that a slow reader has no room for are counted and left out. */
-export class EventStream implements AsyncIterable<string> {
+/** One stream. Drops and counts events if the reader is slow. */
+export class PageEventStream implements AsyncIterable<string> {
   readonly share: string
-  readonly #closed: () => void
-  // A browser that loses the stream reconnects after two seconds.
+  readonly #onClose: () => void
+  // Browsers reconnect after two seconds.
   #waiting: string[] = ['retry: 2000\n\n']
-  #missed = 0
+  #droppedCount = 0
   #isOver = false
   #stopHeartbeat: () => void = () => undefined
   #wake: () => void = () => undefined
 
-  constructor(reader: Reader, clock: Clock, closed: () => void) {
+  constructor(reader: PageUser, clock: Clock, closed: () => void) {
     this.share = reader.share
-    this.#closed = closed
-    this.#beat(reader, clock)
+    this.#onClose = closed
+    this.#scheduleHeartbeat(reader, clock)
   }
 
   add(text: string): void {
-    if (this.#waiting.length >= MAX_WAITING) this.#missed++
+    if (this.#waiting.length >= MAX_QUEUED_EVENTS) this.#droppedCount++
     else this.#waiting.push(text)
     this.#wake()
   }
@@ -94,14 +93,14 @@ export class EventStream implements AsyncIterable<string> {
   end(): void {
     this.#isOver = true
     this.#stopHeartbeat()
-    this.#closed()
+    this.#onClose()
     this.#wake()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     try {
       while (!this.#isOver) {
-        const text = this.#take()
+        const text = this.#takeQueued()
         if (text !== '') yield text
         else await new Promise<void>(resolve => (this.#wake = resolve))
       }
@@ -110,16 +109,16 @@ export class EventStream implements AsyncIterable<string> {
     }
   }
 
-  #take(): string {
-    const missed: Event = { type: 'missed', count: this.#missed }
-    const text = this.#waiting.join('') + (this.#missed > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
+  #takeQueued(): string {
+    const missed: Event = { type: 'missed', count: this.#droppedCount }
+    const text = this.#waiting.join('') + (this.#droppedCount > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
     this.#waiting = []
-    this.#missed = 0
+    this.#droppedCount = 0
     return text
   }
 
-  /** Keeps proxies from closing the stream, and ends it once the reader may no longer read. */
-  #beat(reader: Reader, clock: Clock): void {
+  /** Keeps the stream alive, and ends it when the user loses access. */
+  #scheduleHeartbeat(reader: PageUser, clock: Clock): void {
     this.#stopHeartbeat = clock.after(HEARTBEAT_MS, () => {
       void reader
         .isAllowed()
@@ -128,7 +127,7 @@ export class EventStream implements AsyncIterable<string> {
           if (!isAllowed) return this.end()
           if (this.#isOver) return
           this.add(':\n\n')
-          this.#beat(reader, clock)
+          this.#scheduleHeartbeat(reader, clock)
         })
     })
   }

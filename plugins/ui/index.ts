@@ -1,16 +1,16 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
-import { check } from './listeners.ts'
+import { checkUiListeners } from './listeners.ts'
 
-type Options = NonNullable<Config['ui']>
+type UiOptions = NonNullable<Config['ui']>
 
-/** A page that shows what the gateway does, for people who keep it open, and the same for programs. */
-export const ui: Plugin<Options> = {
+/** Dashboard page, and an API with the same data. */
+export const ui: Plugin<UiOptions> = {
   name: 'ui',
   claims: { section: 'ui' },
-  check,
+  check: checkUiListeners,
   commands: () => import('./commands.ts'),
   async setup(api) {
-    const { setUp } = await import('./set-up.ts')
-    setUp(api)
+    const { setUpUi } = await import('./setup.ts')
+    setUpUi(api)
   },
 }

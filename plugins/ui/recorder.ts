@@ -1,21 +1,21 @@
 import type { Clock, Config, Exchange, JsonObject, PluginHooks } from '../../src/plugin.ts'
 import { describeArguments, compileGlobs, hasFailed, isObject, getOutcome } from '../../src/plugin.ts'
-import type { Hide } from './api.ts'
-import { ROWS } from './api.ts'
+import type { HideSecrets } from './api.ts'
+import { ROW_LIMITS } from './api.ts'
 import type { CallLogFilter } from './call-log.ts'
-import { CallLog, Clients, isFailed, rowOf } from './call-log.ts'
-import { Streams } from './events.ts'
+import { CallLog, ClientLog, isFailedOutcome, toCallRow } from './call-log.ts'
+import { PageStreams } from './events.ts'
 import type { CallDetail, Figures, Timing } from './types.ts'
 
-const EVERY_MS = 10_000
-/** An hour of them. */
-const KEPT = 360
-/** Upper ends of classes of durations: each is a third more than the one before, from a tenth of a millisecond to an hour. */
-const CLASSES = 60
-const FIRST_MS = 0.1
+const SPAN_MS = 10_000
+/** One hour. */
+const MAX_SPANS = 360
+/** Upper bounds of the latency classes: each is a third larger, from 0.1 ms to an hour. */
+const DURATION_CLASSES = 60
+const MIN_CLASS_MS = 0.1
 const GROWTH = 4 / 3
 
-interface Span {
+interface FigureSpan {
   readonly at: number
   calls: number
   failed: number
@@ -24,8 +24,8 @@ interface Span {
   readonly classes: Uint32Array
 }
 
-/** A call, as far as figures are made of it. */
-interface CountedCall {
+/** Call data for the figures. */
+interface CallSample {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly ms: number
@@ -34,90 +34,89 @@ interface CountedCall {
   readonly bytes: number
 }
 
-/** Counts what is called in the last hour, ten seconds at a time. */
+/** Call statistics of the last hour, in intervals of ten seconds. */
 export class FigureRing {
-  readonly #spans: Span[] = []
+  readonly #spans: FigureSpan[] = []
 
-  add({ at, ms, isFailed, isCached, bytes }: CountedCall): void {
-    const span = this.#spanAt(Math.floor(at / EVERY_MS) * EVERY_MS)
+  add({ at, ms, isFailed, isCached, bytes }: CallSample): void {
+    const span = this.#getSpan(Math.floor(at / SPAN_MS) * SPAN_MS)
     span.calls++
     span.bytes += bytes
     if (isFailed) span.failed++
     if (isCached) span.cached++
-    const place = classOf(ms)
+    const place = getDurationClass(ms)
     span.classes[place] = (span.classes[place] ?? 0) + 1
   }
 
-  /** Spans of the last hour in which anything was called. */
+  /** Returns the intervals with calls in the last hour. */
   read(now: number): Figures[] {
-    const since = now - KEPT * EVERY_MS
+    const since = now - MAX_SPANS * SPAN_MS
     return this.#spans
       .filter(({ at }) => at >= since)
       .map(({ classes, ...span }) => ({
         ...span,
-        p50: quantile(classes, span.calls / 2),
-        p95: quantile(classes, span.calls * 0.95),
+        p50: computeQuantile(classes, span.calls / 2),
+        p95: computeQuantile(classes, span.calls * 0.95),
       }))
   }
 
-  /** A clock that was set back changes nothing but where calls are counted. */
-  #spanAt(at: number): Span {
+  /** If the system clock moves back, calls count in the last interval. */
+  #getSpan(at: number): FigureSpan {
     const last = this.#spans.at(-1)
     if (last !== undefined && last.at >= at) return last
-    const span = { at, calls: 0, failed: 0, cached: 0, bytes: 0, classes: new Uint32Array(CLASSES) }
+    const span = { at, calls: 0, failed: 0, cached: 0, bytes: 0, classes: new Uint32Array(DURATION_CLASSES) }
     this.#spans.push(span)
-    if (this.#spans.length > KEPT) this.#spans.shift()
+    if (this.#spans.length > MAX_SPANS) this.#spans.shift()
     return span
   }
 }
 
-function classOf(ms: number): number {
-  const place = Math.ceil(Math.log(Math.max(ms, FIRST_MS) / FIRST_MS) / Math.log(GROWTH))
-  return Math.min(place, CLASSES - 1)
+function getDurationClass(ms: number): number {
+  const place = Math.ceil(Math.log(Math.max(ms, MIN_CLASS_MS) / MIN_CLASS_MS) / Math.log(GROWTH))
+  return Math.min(place, DURATION_CLASSES - 1)
 }
 
-/** Upper end of the class that the call of this rank is in. */
-function quantile(classes: Uint32Array, rank: number): number {
+/** Upper bound of the class with this rank. */
+function computeQuantile(classes: Uint32Array, rank: number): number {
   let sum = 0
   const place = classes.findIndex(count => (sum += count) >= rank)
-  return Math.round(FIRST_MS * GROWTH ** Math.max(place, 0) * 10) / 10
+  return Math.round(MIN_CLASS_MS * GROWTH ** Math.max(place, 0) * 10) / 10
 }
 
-type Options = NonNullable<Config['ui']>
+type UiOptions = NonNullable<Config['ui']>
 
-/** Requests that are recorded as calls. */
-const METHODS = ['tools/call', 'prompts/get', 'resources/read']
+const RECORDED_METHODS = ['tools/call', 'prompts/get', 'resources/read']
 
-/** Longer texts are cut: any peer may write them. */
+/** Longer texts are cut, because peers choose them. */
 const MAX_TEXT = 256
 const MAX_VALUES = 4096
 const MICROS = 1000
 
-/** Recent calls and clients of the whole gateway, and figures of them. It outlives a reload. */
+/** Recent calls, clients and figures of the gateway; survives a reload. */
 export class Recorder {
   readonly calls: CallLog
-  readonly clients = new Clients()
+  readonly clients = new ClientLog()
   readonly figures = new FigureRing()
-  readonly streams: Streams
+  readonly streams: PageStreams
 
-  constructor(clock: Clock, hide: Hide, maxCalls: number) {
+  constructor(clock: Clock, hide: HideSecrets, maxCalls: number) {
     this.calls = new CallLog(maxCalls)
-    this.streams = new Streams(clock, hide)
+    this.streams = new PageStreams(clock, hide)
   }
 
-  /** Records what is called from here on, and answers the verbs that show it. */
-  tap(hooks: PluginHooks, { values = [] }: Options, clock: Clock): void {
+  /** Records calls, and serves the control verbs for them. */
+  tap(hooks: PluginHooks, { values = [] }: UiOptions, clock: Clock): void {
     const { calls, clients } = this
     const keepsValues = compileGlobs(values)
-    hooks.session.tap(session => clients.opened(session))
-    hooks.sessionEnd.tap(session => clients.closed(session))
-    hooks.settled.tap({ methods: METHODS, timed: true }, exchange => {
-      clients.called(exchange.session)
-      this.#add(recordOf(exchange, clock, keepsValues(nameOf(exchange))))
+    hooks.session.tap(session => clients.sessionOpened(session))
+    hooks.sessionEnd.tap(session => clients.sessionClosed(session))
+    hooks.settled.tap({ methods: RECORDED_METHODS, timed: true }, exchange => {
+      clients.recordCall(exchange.session)
+      this.#recordCall(createRecord(exchange, clock, keepsValues(getTargetName(exchange))))
     })
     const verb = (name: string, run: (params: JsonObject) => JsonObject): void =>
-      hooks.control.for(`ui.${name}`).tap({ looks: true }, run)
-    verb('calls', params => ({ ...calls.find(parseWanted(params)) }))
+      hooks.control.for(`ui.${name}`).tap({ readOnly: true }, run)
+    verb('calls', params => ({ ...calls.search(parseCallFilter(params)) }))
     verb('call', ({ id }) => {
       const call = calls.get(Number(id))
       return call === undefined ? {} : { call }
@@ -126,15 +125,15 @@ export class Recorder {
     verb('clients', () => ({ clients: clients.list() }))
   }
 
-  #add(call: Omit<CallDetail, 'id'>): void {
+  #recordCall(call: Omit<CallDetail, 'id'>): void {
     const { at, ms, outcome, bytesIn, bytesOut, timing } = call
     const isCached = outcome === 'ok' && timing?.tries === 0
-    this.figures.add({ at, ms, isFailed: isFailed(outcome), isCached, bytes: bytesIn + bytesOut })
-    this.streams.emitCall(rowOf(this.calls.add(call)))
+    this.figures.add({ at, ms, isFailed: isFailedOutcome(outcome), isCached, bytes: bytesIn + bytesOut })
+    this.streams.emitCall(toCallRow(this.calls.add(call)))
   }
 }
 
-function parseWanted(params: JsonObject): CallLogFilter {
+function parseCallFilter(params: JsonObject): CallLogFilter {
   const text = (name: string): string | undefined => {
     const value = params[name]
     return typeof value === 'string' && value !== '' ? value : undefined
@@ -146,71 +145,71 @@ function parseWanted(params: JsonObject): CallLogFilter {
   return {
     ...{ tool: text('tool'), caller: text('caller'), server: text('server'), outcome: text('outcome') },
     ...{ before: number('before'), after: number('after') },
-    limit: Math.min(Math.max(number('limit') ?? ROWS.usual, ROWS.min), ROWS.max),
+    limit: Math.min(Math.max(number('limit') ?? ROW_LIMITS.usual, ROW_LIMITS.min), ROW_LIMITS.max),
   }
 }
 
-function recordOf(exchange: Exchange, clock: Clock, isKept: boolean): Omit<CallDetail, 'id'> {
+function createRecord(exchange: Exchange, clock: Clock, isKept: boolean): Omit<CallDetail, 'id'> {
   const { method, principal, session, route, bytes, decidedBy } = exchange
   const args = isKept ? exchange.params?.arguments : undefined
   return {
     at: Date.now(),
-    ...timesOf(exchange, clock),
+    ...computeTiming(exchange, clock),
     method,
-    name: cut(nameOf(exchange)),
+    name: truncate(getTargetName(exchange)),
     upstream: route?.to === 'one' ? route.upstream : '',
-    subject: cut(principal.subject),
+    subject: truncate(principal.subject),
     issuer: principal.issuer,
-    client: cut(session.client.info.name),
+    client: truncate(session.client.info.name),
     era: session.client.era,
     via: exchange.via,
     profile: session.profile ?? '',
     outcome: getOutcome(exchange),
     by: decidedBy ?? '',
     bytesIn: bytes,
-    ...answerOf(exchange, isKept),
+    ...summarizeAnswer(exchange, isKept),
     shape: describeArguments(exchange.params) ?? '',
-    ...(isObject(args) ? { arguments: cut(JSON.stringify(args), MAX_VALUES) } : {}),
+    ...(isObject(args) ? { arguments: truncate(JSON.stringify(args), MAX_VALUES) } : {}),
   }
 }
 
-/** The name of a tool or prompt, or a URI without its credentials. */
-function nameOf({ params }: Exchange): string {
+/** Tool or prompt name, or a URI without credentials. */
+function getTargetName({ params }: Exchange): string {
   const { name, uri } = params ?? {}
   if (typeof name === 'string') return name
   if (typeof uri !== 'string') return ''
   return uri.replace(/[?#].*$/s, '').replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1')
 }
 
-function answerOf(
+function summarizeAnswer(
   { answer }: Exchange,
   isKept: boolean,
 ): Pick<CallDetail, 'code' | 'bytesOut' | 'result' | 'error'> {
   if (answer === undefined) return { code: 0, bytesOut: 0 }
   if ('error' in answer)
-    return { code: answer.error.code, bytesOut: 0, error: cut(answer.error.message, MAX_VALUES) }
+    return { code: answer.error.code, bytesOut: 0, error: truncate(answer.error.message, MAX_VALUES) }
   const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
   const bytes = payload.bytes()
   const size = { code: 0, bytesOut: bytes.length }
-  if (isKept) return { ...size, result: cut(bytes.subarray(0, MAX_VALUES + 4).toString(), MAX_VALUES) }
-  return 'result' in answer && hasFailed(payload) ? { ...size, error: 'the tool said that it failed' } : size
+  if (isKept) return { ...size, result: truncate(bytes.subarray(0, MAX_VALUES + 4).toString(), MAX_VALUES) }
+  return 'result' in answer && hasFailed(payload) ? { ...size, error: 'tool error' } : size
 }
 
-/** The duration of a call, so that the parts are the whole. A call that has not left for a server has no parts. */
-function timesOf({ times, startedAt }: Exchange, clock: Clock): Pick<CallDetail, 'ms' | 'timing'> {
-  if (times === undefined) return { ms: round(clock.now() - startedAt) }
+/** Call duration and its phases, which add up. A call that was not dispatched has no phases. */
+function computeTiming({ times, startedAt }: Exchange, clock: Clock): Pick<CallDetail, 'ms' | 'timing'> {
+  if (times === undefined) return { ms: roundMs(clock.now() - startedAt) }
   const { tries, isDispatched, upstream: server, ...phases } = times
   const parts = Object.entries({ ...phases, server })
-  const ms = round(parts.reduce((total, [, part]) => total + part, 0))
+  const ms = roundMs(parts.reduce((total, [, part]) => total + part, 0))
   if (!isDispatched) return { ms }
-  const rounded = Object.fromEntries(parts.map(([name, part]) => [name, round(part)]))
+  const rounded = Object.fromEntries(parts.map(([name, part]) => [name, roundMs(part)]))
   return { ms, timing: { ...(rounded as Omit<Timing, 'tries'>), tries } }
 }
 
-function round(ms: number): number {
+function roundMs(ms: number): number {
   return Math.round(ms * MICROS) / MICROS
 }
 
-function cut(text: string, max = MAX_TEXT): string {
+function truncate(text: string, max = MAX_TEXT): string {
   return text.length > max ? `${text.slice(0, max)}…` : text
 }

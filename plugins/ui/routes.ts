@@ -1,43 +1,43 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
-import type { Question, Routes } from './api.ts'
-import { ApiError, EventReply, missing, ROWS } from './api.ts'
-import type { RoutesDeps } from './overview.ts'
-import { overviewRoutes } from './overview.ts'
-import { toolRoutes } from './tools.ts'
-import type { ConfigValue, ConfigValues, Part } from './types.ts'
+import type { ApiRequest, ApiRoutes } from './api.ts'
+import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
+import type { ApiRoutesDeps } from './overview.ts'
+import { createOverviewRoutes } from './overview.ts'
+import { createToolRoutes } from './tools.ts'
+import type { ConfigValue, ConfigValues, PagePart } from './types.ts'
 
 const MAX_ENTRIES = 500
 const TASK_ROWS = { min: 1, max: 200, usual: 100 }
 
-/** All that the API answers, besides logging in and out. */
-export function apiRoutes(deps: RoutesDeps): Routes {
-  const byPart: Partial<Record<Part, (deps: RoutesDeps) => Routes>> = {
-    approvals: approvalRoutes,
-    logins: loginRoutes,
-    cache: cacheRoutes,
-    agents: agentRoutes,
+/** All API routes except login and logout. */
+export function createApiRoutes(deps: ApiRoutesDeps): ApiRoutes {
+  const byPart: Partial<Record<PagePart, (deps: ApiRoutesDeps) => ApiRoutes>> = {
+    approvals: createApprovalRoutes,
+    logins: createLoginRoutes,
+    cache: createCacheRoutes,
+    agents: createAgentRoutes,
   }
   const optional = deps.parts.map(part => byPart[part]?.(deps) ?? {})
   return {
-    ...overviewRoutes(deps),
-    ...recordRoutes(deps),
-    ...toolRoutes(deps),
-    ...taskRoutes(deps),
-    ...configRoutes(deps),
-    ...deps.trials.routes(),
-    ...(Object.assign({}, ...optional) as Routes),
+    ...createOverviewRoutes(deps),
+    ...createRecordRoutes(deps),
+    ...createToolRoutes(deps),
+    ...createTaskRoutes(deps),
+    ...createConfigRoutes(deps),
+    ...deps.trials.createRoutes(),
+    ...(Object.assign({}, ...optional) as ApiRoutes),
   }
 }
 
-function recordRoutes({ recorder: { calls, clients, streams } }: RoutesDeps): Routes {
+function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET calls': {
       run({ text, count }) {
         const before = text('before') === undefined ? undefined : count('before')
         const [tool, caller, server] = [text('tool'), text('caller'), text('server')]
-        const limit = count('limit', ROWS)
-        return calls.find({
+        const limit = count('limit', ROW_LIMITS)
+        return calls.search({
           tool,
           caller,
           server,
@@ -48,77 +48,78 @@ function recordRoutes({ recorder: { calls, clients, streams } }: RoutesDeps): Ro
         })
       },
     },
-    'GET call': { run: ({ count }) => calls.get(count('id')) ?? missing('this call is no longer kept') },
+    'GET call': {
+      run: ({ count }) => calls.get(count('id')) ?? throwNotFound('call not found: it is no longer in memory'),
+    },
     'GET clients': {
       run({ count }) {
         const all = clients.list()
-        return { clients: all.slice(0, count('limit', ROWS)), total: all.length }
+        return { clients: all.slice(0, count('limit', ROW_LIMITS)), total: all.length }
       },
     },
     'GET events': {
-      run({ reader, http }) {
-        const stream = streams.open(reader)
-        if (stream === undefined) throw new ApiError(429, 'too many pages are open')
-        http.onGone(() => stream.end())
-        return new EventReply(stream)
+      run({ user, http }) {
+        const stream = streams.openStream(user)
+        if (stream === undefined) throw new ApiError(429, 'too many open pages')
+        http.onDisconnect(() => stream.end())
+        return new EventStreamReply(stream)
       },
     },
   }
 }
 
-function approvalRoutes({ control }: RoutesDeps): Routes {
+function createApprovalRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET approvals': { run: () => control('approvals.list') },
     'POST approval': {
-      acts: true,
+      changesState: true,
       body: { id: 'string', decision: ['approve', 'deny'] },
       run: ({ body }) => control(`approvals.${String(body.decision)}`, { id: body.id }),
     },
   }
 }
 
-function loginRoutes({ control }: RoutesDeps): Routes {
+function createLoginRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET logins': { run: () => control('login.list') },
     'POST forget-login': {
-      acts: true,
+      changesState: true,
       body: { upstream: 'string', account: 'string' },
       run: ({ body }) => control('login.logout', body),
     },
   }
 }
 
-function cacheRoutes({ control }: RoutesDeps): Routes {
+function createCacheRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET cache': {
-      run: ({ text }) =>
-        control('cache.ls', { upstream: text('server'), name: text('name'), limit: MAX_ENTRIES }),
+      run: ({ text }) => control('cache.ls', { upstream: text('server'), name: text('name'), limit: MAX_ENTRIES }),
     },
     'POST purge': {
-      acts: true,
+      changesState: true,
       body: { upstream: 'string?', name: 'string?', all: 'boolean?' },
       run: ({ body }) => control('cache.purge', body),
     },
   }
 }
 
-/** Agents, and what is said in the tasks of all callers: that is for readers who may act. */
-function agentRoutes({ control }: RoutesDeps): Routes {
+/** Agents and task content of all callers; only for users who may act. */
+function createAgentRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET agents': { run: () => control('agents.list') },
     'GET task': {
-      acts: true,
+      changesState: true,
       run: ({ text, count }) => control('agents.status', { task: text('id') ?? '', since: count('since') }),
     },
     'GET output': {
-      acts: true,
+      changesState: true,
       run({ text, count }) {
         const what = text('what') ?? 'text'
         return control('agents.output', { task: text('id') ?? '', what, offset: count('offset') })
       },
     },
     'POST reply': {
-      acts: true,
+      changesState: true,
       body: {
         task: 'string',
         question: 'string',
@@ -130,35 +131,33 @@ function agentRoutes({ control }: RoutesDeps): Routes {
   }
 }
 
-/** Calls of tools that continue as tasks, and tasks of agents, without what was said in them. */
-function taskRoutes({ control, parts }: RoutesDeps): Routes {
+/** Running tool calls and agent tasks, without their content. */
+function createTaskRoutes({ control, parts }: ApiRoutesDeps): ApiRoutes {
   const hasAgents = parts.includes('agents')
   return {
     'GET tasks': {
       async run({ text, count }) {
         const limit = count('limit', TASK_ROWS)
         const calls = await control('tasks.list', { limit })
-        const agents = hasAgents
-          ? await control('agents.tasks', { after: text('after'), limit })
-          : { tasks: [] }
+        const agents = hasAgents ? await control('agents.tasks', { after: text('after'), limit }) : { tasks: [] }
         return { calls: calls.tasks, tasks: agents.tasks }
       },
     },
     'POST cancel': {
-      acts: true,
+      changesState: true,
       body: { task: 'string' },
       async run({ body }) {
         const { found, cancelled } = await control('tasks.cancel', body)
         if (found !== 0) return { cancelled: cancelled !== 0 }
-        return hasAgents ? control('agents.cancel', body) : missing('this task is no longer kept')
+        return hasAgents ? control('agents.cancel', body) : throwNotFound('task not found')
       },
     },
   }
 }
 
-/** The configuration; no route writes it. */
-function configRoutes({ control }: RoutesDeps): Routes {
-  // Costly for a large one, and the same for as long as this generation is in force.
+/** Read-only configuration. */
+function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
+  // Cached, because it is costly and constant within a generation.
   let described: Promise<JsonObject> | undefined
   let isPlanning = false
   return {
@@ -166,17 +165,17 @@ function configRoutes({ control }: RoutesDeps): Routes {
       async run(question) {
         described ??= control('config')
         described.catch(() => (described = undefined))
-        return configPage(await described, question)
+        return selectConfigValues(await described, question)
       },
     },
-    'POST reload': { acts: true, run: () => control('reload') },
+    'POST reload': { changesState: true, run: () => control('reload') },
     'POST plan': {
-      acts: true,
+      changesState: true,
       isForOwner: true,
       body: { yaml: 'string' },
       async run({ body }) {
-        // A plan builds a whole gateway.
-        if (isPlanning) throw new ApiError(429, 'another plan is being made')
+        // A plan builds a complete gateway, so run one at a time.
+        if (isPlanning) throw new ApiError(429, 'another plan is running')
         isPlanning = true
         return control('plan', { yaml: body.yaml }).finally(() => (isPlanning = false))
       },
@@ -184,7 +183,7 @@ function configRoutes({ control }: RoutesDeps): Routes {
   }
 }
 
-function configPage({ file, origins }: JsonObject, { text, count }: Question): ConfigValues {
+function selectConfigValues({ file, origins }: JsonObject, { text, count }: ApiRequest): ConfigValues {
   const search = (text('search') ?? '').toLowerCase()
   const all = (Array.isArray(origins) ? origins.filter(isObject) : []) as unknown as ConfigValue[]
   const found = all.filter(
@@ -195,7 +194,7 @@ function configPage({ file, origins }: JsonObject, { text, count }: Question): C
   const offset = count('offset')
   return {
     ...(typeof file === 'string' ? { file } : {}),
-    values: found.slice(offset, offset + count('limit', ROWS)),
+    values: found.slice(offset, offset + count('limit', ROW_LIMITS)),
     total: found.length,
   }
 }

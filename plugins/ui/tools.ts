@@ -1,44 +1,42 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
-import type { Question, Routes } from './api.ts'
-import { missing, ROWS } from './api.ts'
-import type { RoutesDeps } from './overview.ts'
-import type { Shown, ToolDetail, ToolRow, Tools } from './types.ts'
+import type { ApiRequest, ApiRoutes } from './api.ts'
+import { throwNotFound, ROW_LIMITS } from './api.ts'
+import type { ApiRoutesDeps } from './overview.ts'
+import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TITLE = 160
 
-/** Routes that show tools, and explain a call of one. */
-export function toolRoutes({ control }: RoutesDeps): Routes {
-  /** Estimates by the definition of a tool. */
+/** Routes for tools and explanations. */
+export function createToolRoutes({ control }: ApiRoutesDeps): ApiRoutes {
+  /** Token estimates by definition. */
   const estimates = new WeakMap<object, number>()
-  const tokensOf = (value: object): number => {
+  const estimateToolTokens = (value: object): number => {
     const tokens = estimates.get(value) ?? estimateTokens(JSON.stringify(value))
     estimates.set(value, tokens)
     return tokens
   }
-  const listed = async (): Promise<ToolDetail[]> => {
+  const listTools = async (): Promise<ToolDetail[]> => {
     const { entries } = await control('catalogue.list', { kind: 'tools' })
     return (entries as Omit<ToolDetail, 'title' | 'tokens'>[]).map(entry => {
-      return { ...entry, title: titleOf(entry.value), tokens: tokensOf(entry.value) }
+      return { ...entry, title: getTitle(entry.value), tokens: estimateToolTokens(entry.value) }
     })
   }
   return {
-    'GET tools': { run: async question => pageOf(await listed(), question) },
+    'GET tools': { run: async question => createToolPage(await listTools(), question) },
     'GET tool': {
       async run({ text }) {
         const [name, server] = [text('name'), text('server')]
-        const tools = await listed()
-        const found = tools.find(
-          one => one.name === name && (server === undefined || one.upstream === server),
-        )
-        return found ?? missing('no server has listed such a tool')
+        const tools = await listTools()
+        const found = tools.find(one => one.name === name && (server === undefined || one.upstream === server))
+        return found ?? throwNotFound('tool not found')
       },
     },
     'POST refresh': {
-      acts: true,
+      changesState: true,
       async run() {
         await control('inspect')
-        return { tools: (await listed()).length }
+        return { tools: (await listTools()).length }
       },
     },
     'POST explain': {
@@ -47,23 +45,25 @@ export function toolRoutes({ control }: RoutesDeps): Routes {
     },
     'POST shown': {
       body: { tool: 'string', server: 'string', client: 'string' },
-      run: ({ body }) => shownTo(control, body),
+      run: ({ body }) => describeToolForClient(control, body),
     },
   }
 }
 
-/** Asks for the list that a client is shown, and for what was changed in the tool. */
-async function shownTo(control: RoutesDeps['control'], { tool, server, client }: JsonObject): Promise<Shown> {
-  const isMeant = (row: JsonObject): boolean => row.name === tool && row.upstream === server
+/** Describes how a client sees a tool, and which changes were made for it. */
+async function describeToolForClient(
+  control: ApiRoutesDeps['control'],
+  { tool, server, client }: JsonObject,
+): Promise<ToolVisibility> {
+  const isRequestedTool = (row: JsonObject): boolean => row.name === tool && row.upstream === server
   const { tools } = await control('listing', { client })
-  const row = filterObjects(tools).find(isMeant)
-  const { changes } = await control('fit.report', { client }).catch(withoutFit)
+  const row = filterObjects(tools).find(isRequestedTool)
+  const { changes } = await control('fit.report', { client }).catch(ignoreMissingFit)
   const { entries } = await control('catalogue.list', { kind: 'tools' })
-  const { original } = filterObjects(entries).find(isMeant) ?? {}
+  const { original } = filterObjects(entries).find(isRequestedTool) ?? {}
   const { notes = [], unfit } =
-    filterObjects(changes).find(
-      ({ upstream, name }) => upstream === server && (name === tool || name === original),
-    ) ?? {}
+    filterObjects(changes).find(({ upstream, name }) => upstream === server && (name === tool || name === original)) ??
+    {}
   return {
     client: String(client),
     isShown: row !== undefined,
@@ -73,18 +73,18 @@ async function shownTo(control: RoutesDeps['control'], { tool, server, client }:
   }
 }
 
-function withoutFit(error: unknown): JsonObject {
+function ignoreMissingFit(error: unknown): JsonObject {
   if (error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN') return {}
   throw error
 }
 
-function titleOf({ title, description, annotations }: JsonObject): string {
+function getTitle({ title, description, annotations }: JsonObject): string {
   const annotated = isObject(annotations) ? annotations.title : undefined
   const text = [title, annotated, description].find(one => typeof one === 'string' && one !== '')
   return typeof text === 'string' ? text.slice(0, MAX_TITLE) : ''
 }
 
-function pageOf(all: readonly ToolDetail[], { text, count }: Question): Tools {
+function createToolPage(all: readonly ToolDetail[], { text, count }: ApiRequest): Tools {
   const words = (text('search') ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const server = text('server')
   const found = all.filter(tool => {
@@ -94,18 +94,18 @@ function pageOf(all: readonly ToolDetail[], { text, count }: Question): Tools {
   })
   const offset = count('offset')
   return {
-    tools: found.slice(offset, offset + count('limit', ROWS)).map(rowOf),
+    tools: found.slice(offset, offset + count('limit', ROW_LIMITS)).map(toToolRow),
     total: found.length,
     tokens: found.reduce((sum, { tokens }) => sum + tokens, 0),
-    servers: serversOf(all),
+    servers: summarizeServers(all),
   }
 }
 
-function rowOf({ name, upstream, title, tokens, isShown }: ToolDetail): ToolRow {
+function toToolRow({ name, upstream, title, tokens, isShown }: ToolDetail): ToolRow {
   return { name, upstream, title, tokens, isShown }
 }
 
-function serversOf(all: readonly ToolDetail[]): Tools['servers'] {
+function summarizeServers(all: readonly ToolDetail[]): Tools['servers'] {
   const byName = Map.groupBy(all, ({ upstream }) => upstream)
   return [...byName].map(([name, tools]) => {
     return { name, tools: tools.length, tokens: tools.reduce((sum, { tokens }) => sum + tokens, 0) }

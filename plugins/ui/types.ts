@@ -1,31 +1,30 @@
-/** Answers of the API, as far as the page reads them. No other imports: the page is built for browsers. */
+/** API types for the page. No imports, because the page is built for browsers. */
 
-/** Any JSON object. */
 export type Json = Readonly<Record<string, unknown>>
 
 /** Answer of `GET session`. */
-export interface Me {
+export interface SessionInfo {
   readonly subject: string
   readonly issuer: string
   readonly acts: boolean
-  /** True for who has opened a link of `gateway ui`. */
+  /** True after login by a `gateway ui` link. */
   readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
-  /** Name of this replica; absent if there is only one. */
+  /** Replica name, in a cluster. */
   readonly replica?: string
-  readonly parts: readonly Part[]
+  readonly parts: readonly PagePart[]
 }
 
-/** Optional parts of a gateway: a page without its part is not shown. */
-export type Part = 'approvals' | 'logins' | 'cache' | 'agents'
+/** Optional gateway features with a page of their own. */
+export type PagePart = 'approvals' | 'logins' | 'cache' | 'agents'
 
-/** Answer of `POST session`. The key goes into the header `x-tapgate-ui` of every request. */
-export interface Opened {
+/** Answer of `POST session`. The key is sent in the header `x-tapgate-ui`. */
+export interface LoginReply {
   readonly key: string
 }
 
-/** A finding about the health of the gateway or one server. */
-export interface Finding {
+/** Health finding about the gateway or one server. */
+export interface HealthFinding {
   readonly level: string
   readonly code: string
   readonly summary: string
@@ -47,20 +46,20 @@ export interface ServerRow {
   readonly cacheMisses?: number
   readonly lastError?: string
   readonly lastErrorAt?: number
-  readonly findings?: readonly Finding[]
+  readonly findings?: readonly HealthFinding[]
 }
 
-/** Figures of ten seconds. */
+/** Statistics of a ten-second interval. */
 export interface Figures {
-  /** The beginning. All times are in milliseconds since 1970. */
+  /** Start, in milliseconds since 1970 like all times. */
   readonly at: number
   readonly calls: number
   readonly failed: number
-  /** Successful calls for which the server was not asked. */
+  /** Successful calls answered without the server. */
   readonly cached: number
   readonly p50: number
   readonly p95: number
-  /** Bytes of messages, in and out. */
+  /** Message bytes, in and out. */
   readonly bytes: number
 }
 
@@ -69,15 +68,15 @@ export interface Overview {
   readonly gateway: { readonly pid: number; readonly startedAt?: number; readonly rss: number }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly servers: readonly ServerRow[]
-  /** The worst level of all findings. */
+  /** Worst level of all findings. */
   readonly level: string
-  /** Findings about no server. */
-  readonly findings: readonly Finding[]
-  /** Of the last hour, the oldest first, without those in which nothing was called. */
+  /** Findings about the gateway. */
+  readonly findings: readonly HealthFinding[]
+  /** Last hour, oldest first, without intervals that have no calls. */
   readonly figures: readonly Figures[]
 }
 
-/** Milliseconds of a call by phase, and how often its server was tried. */
+/** Phase durations in milliseconds, and number of attempts. */
 export interface Timing {
   readonly before: number
   readonly policy: number
@@ -90,7 +89,7 @@ export interface Timing {
   readonly tries: number
 }
 
-/** A call in a list. */
+/** Call in a list. */
 export interface CallRow {
   readonly id: number
   readonly at: number
@@ -106,31 +105,31 @@ export interface CallRow {
   readonly bytesOut: number
 }
 
-/** A call with all that was recorded. */
+/** Call with all recorded data. */
 export interface CallDetail extends CallRow {
   readonly issuer: string
   readonly era: string
   readonly via: string
   readonly profile: string
-  /** The plugin that refused or answered it. */
+  /** Plugin that refused or answered it. */
   readonly by: string
   readonly timing?: Timing
-  /** Names and types of the arguments, as JSON. */
+  /** Argument names and types, as JSON. */
   readonly shape: string
-  /** Arguments and result as JSON; absent unless `ui.values` names the tool. */
+  /** Arguments and result as JSON; absent unless `ui.values` matches the tool. */
   readonly arguments?: string
   readonly result?: string
   readonly error?: string
 }
 
-/** A page of calls, the newest first. */
+/** Page of calls, newest first. */
 export interface Calls {
   readonly calls: readonly CallRow[]
-  /** Recorded calls, whether they match or not. */
+  /** Number of recorded calls, with or without a match. */
   readonly kept: number
-  /** Id of the newest recorded call, whether it matches or not: `after` of the next request. */
+  /** Id of the newest recorded call: `after` for the next request. */
   readonly newest: number
-  /** `before` of the next page; absent at the end. */
+  /** `before` for the next page; absent at the end. */
   readonly next?: number
 }
 
@@ -138,16 +137,16 @@ export interface ToolRow {
   readonly name: string
   readonly upstream: string
   readonly title: string
-  /** Estimate of what its definition costs a model. */
+  /** Estimated tokens of the definition. */
   readonly tokens: number
   readonly isShown: boolean
 }
 
-/** A page of tools. */
+/** Page of tools. */
 export interface Tools {
   readonly tools: readonly ToolRow[]
   readonly total: number
-  /** Tokens of all that match. */
+  /** Tokens of all matching tools. */
   readonly tokens: number
   readonly servers: readonly { readonly name: string; readonly tools: number; readonly tokens: number }[]
 }
@@ -158,28 +157,28 @@ export interface ToolDetail extends ToolRow {
   readonly value: Json
 }
 
-/** A tool as one client is shown it. */
-export interface Shown {
+/** Tool as one client sees it. */
+export interface ToolVisibility {
   readonly client: string
-  /** True if it is in the client's list. */
+  /** True if the client's list contains it. */
   readonly isShown: boolean
-  /** Its name in that list. */
+  /** Name in that list. */
   readonly name: string
-  /** Changes that were made for the client, in words. */
+  /** Descriptions of the changes made for the client. */
   readonly notes: readonly string[]
-  /** Why it is not shown. */
+  /** Reason for hiding it. */
   readonly why?: string
 }
 
 export interface ConfigValue {
-  /** A JSON pointer. */
+  /** JSON pointer. */
   readonly pointer: string
   readonly value: unknown
   /** File and line, a flag, or "default". */
   readonly origin: string
 }
 
-/** A page of values of the configuration. */
+/** Page of configuration values. */
 export interface ConfigValues {
   readonly file?: string
   readonly values: readonly ConfigValue[]
@@ -200,11 +199,11 @@ export interface ClientRow {
   readonly seenAt: number
 }
 
-/** An event of the stream at `GET events`. */
+/** Event of `GET events`. */
 export type Event =
-  /** So many calls have settled since the event before, this one last. */
+  /** Calls settled since the last event; `call` is the last one. */
   | { readonly type: 'call'; readonly call: CallRow; readonly count: number }
   | { readonly type: 'server'; readonly name: string; readonly state: string; readonly problem?: string }
   | { readonly type: 'changed'; readonly what: 'approvals' | 'configuration' }
-  /** Events that were left out, as they were not read. */
+  /** Events dropped because the reader was slow. */
   | { readonly type: 'missed'; readonly count: number }

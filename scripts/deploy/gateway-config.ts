@@ -4,7 +4,6 @@ import type { Values } from './values.ts'
 
 const SECRETS = '/etc/gateway/secrets'
 
-/** The gateway.yaml of a pod. */
 export function gatewayConfig(values: Values, writer: Writer): string {
   const { cluster, config } = values
   const lines = [
@@ -27,7 +26,7 @@ function ofAll({ host, publicUrl, shutdown }: Values, { hosts, property }: Write
         host,
         port: 8080,
         ...property('.Values.publicUrl', publicUrl !== '', 'publicUrl', publicUrl),
-        // Prometheus asks pods by their addresses.
+        // Prometheus scrapes pods by IP address.
         allowedHosts: ['${env:POD_IP}', ...hosts],
       },
     },
@@ -37,7 +36,7 @@ function ofAll({ host, publicUrl, shutdown }: Values, { hosts, property }: Write
   }
 }
 
-/** In brackets the address of a pod may be one of either version of IP. */
+/** Brackets allow for IPv6 pod addresses. */
 function ofReplicas({ cluster }: Values, { name }: Writer): object {
   return {
     redis: cluster.redis === '' ? `redis://${name}-redis:6379` : cluster.redis,

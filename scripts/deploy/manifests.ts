@@ -1,23 +1,23 @@
 import { gatewayConfig } from './gateway-config.ts'
 import type { Values } from './values.ts'
 
-/** What writes manifests: with values that are known, or as a template. */
+/** Renders values as literals or template expressions. */
 export interface Writer {
-  /** Name of what clients reach, and of the pods. */
+  /** Name of the service and pods. */
   readonly name: string
-  /** Host names by which clients in the cluster speak of it. */
+  /** Host names within the cluster. */
   readonly hosts: readonly string[]
   sum(...seconds: number[]): number
   text(value: number): string
-  /** Of the pods, such as a digest of what they are configured with. */
+  /** Pod annotations, such as a configuration digest. */
   readonly annotations?: Readonly<Record<string, string>>
-  /** A property, where an expression of the template holds. */
+  /** A property that is present if the expression holds. */
   property(expression: string, holds: boolean, name: string, value: unknown): object
-  /** Items of a list, where an expression of the template holds. */
+  /** List items that are present if the expression holds. */
   items<T>(expression: string, holds: boolean, items: readonly T[]): readonly T[]
 }
 
-/** Expressions of the chart that say whether a manifest is wanted. */
+/** Chart conditions for optional manifests. */
 export const WHEN = {
   cluster: '.Values.cluster.enabled',
   redis: 'and .Values.cluster.enabled .Values.redis.enabled',
@@ -31,7 +31,7 @@ export const WHEN = {
 export interface Manifest {
   readonly file: string
   readonly object: object
-  /** Absent where it is always wanted. */
+  /** Absent if always included. */
   readonly when?: string
 }
 
@@ -42,7 +42,7 @@ const UID = 10_001
 const SECRETS = '/etc/gateway/secrets'
 const STATE = '/var/lib/gateway'
 
-/** All manifests of a gateway on Kubernetes, whatever writes them. */
+/** All Kubernetes manifests of a gateway. */
 export function manifests(values: Values, writer: Writer): Manifest[] {
   const { name } = writer
   return [
@@ -61,7 +61,7 @@ export function manifests(values: Values, writer: Writer): Manifest[] {
   ]
 }
 
-/** Labels by which everything finds the pods of the gateway, or of its Redis. */
+/** Selector labels for the gateway or its Redis. */
 function labels(name: string, component = 'gateway'): Record<string, string> {
   return {
     'app.kubernetes.io/name': 'tapgate',
@@ -70,11 +70,7 @@ function labels(name: string, component = 'gateway'): Record<string, string> {
   }
 }
 
-function metadata(
-  name: string,
-  owner = name,
-  component?: string,
-): { name: string; labels: Record<string, string> } {
+function metadata(name: string, owner = name, component?: string): { name: string; labels: Record<string, string> } {
   return { name, labels: labels(owner, component) }
 }
 
@@ -112,7 +108,7 @@ function deployment(values: Values, { name, annotations, property, sum }: Writer
         spec: {
           serviceAccountName: name,
           automountServiceAccountToken: false,
-          // shutdown.delay, shutdown.grace, and what ends after them.
+          // shutdown.delay, shutdown.grace and a margin.
           terminationGracePeriodSeconds: sum(shutdown.delaySeconds, shutdown.graceSeconds, 5),
           securityContext: {
             runAsNonRoot: true,
@@ -155,7 +151,7 @@ function container({ image, resources, heapMegabytes }: Values): object {
       { name: 'http', containerPort: PORT },
       { name: 'replicas', containerPort: HANDED },
     ],
-    // The event loop answers; neither servers nor Redis have a say.
+    // Checks only the event loop, not servers or Redis.
     startupProbe: probe('/livez', { periodSeconds: 2, failureThreshold: 60 }),
     livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 }),
     readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 1 }),
@@ -175,7 +171,7 @@ const CLOSED = {
   capabilities: { drop: ['ALL'] },
 }
 
-/** Probes name a host that is always served: by themselves they send the address of the pod. */
+/** Probes set an allowed Host; by default it is the pod address. */
 function probe(path: string, timing: object): object {
   return { httpGet: { path, port: 'http', httpHeaders: [{ name: 'Host', value: 'localhost' }] }, ...timing }
 }
@@ -193,7 +189,7 @@ function clients(name: string): object {
   return policy(metadata(name), labels(name), [{ ports: [{ protocol: 'TCP', port: PORT }] }])
 }
 
-/** Whole requests of clients come to that port, so that only replicas may connect. */
+/** Replicas forward client requests to this port, so only they may connect. */
 function betweenPods(name: string): object {
   const from = [{ podSelector: { matchLabels: labels(name) } }]
   return policy(metadata(`${name}-replicas`, name), labels(name), [
@@ -243,7 +239,7 @@ function autoscaler({ autoscaling }: Values, { name, items, text }: Writer): obj
         },
         ...items('.Values.autoscaling.callsInFlight', callsInFlight > 0, [waiting]),
       ],
-      // Each pod that goes moves its sessions.
+      // Scale slowly, as sessions move with each removed pod.
       behavior: {
         scaleDown: {
           stabilizationWindowSeconds: 300,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/protocol/json/json.ts'
 
-/** One value that an operator may set: a JSON Schema with a description and a default. */
+/** JSON Schema of a value, with description and default. */
 interface ValueSchema {
   readonly description?: string
   readonly type?: string | readonly string[]
@@ -9,7 +9,7 @@ interface ValueSchema {
   readonly [keyword: string]: unknown
 }
 
-/** Values of the chart, as manifests read them. */
+/** Chart values as used by manifests. */
 export interface Values {
   readonly image: { readonly repository: string; readonly tag: string; readonly pullPolicy: string }
   readonly replicas: number
@@ -61,77 +61,77 @@ const flag = (description: string, value: boolean): ValueSchema => ({
   default: value,
 })
 
-/** Values that have others below them. */
+/** Nested values. */
 function groups(version: string): Record<string, ValueSchema> {
-  const image = object('The image, as the Dockerfile builds it.', {
-    repository: text('Where it is.', 'tapgate', { minLength: 1 }),
+  const image = object('Container image.', {
+    repository: text('Image repository.', 'tapgate', { minLength: 1 }),
     tag: text('Its tag.', version, { minLength: 1 }),
-    pullPolicy: text('When it is pulled.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
+    pullPolicy: text('Image pull policy.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
   })
-  const shutdown = object('How a pod stops. The cluster waits for both, and five seconds more.', {
-    delaySeconds: count('Time for load balancers to see that it is not ready: shutdown.delay.', 10),
-    graceSeconds: count('Time for calls under way: shutdown.grace.', 30),
+  const shutdown = object('Pod shutdown. The termination grace period is the sum of both and 5 seconds.', {
+    delaySeconds: count('Seconds for load balancers to notice the failing readiness probe: shutdown.delay.', 10),
+    graceSeconds: count('Seconds for open calls: shutdown.grace.', 30),
   })
-  const cluster = object('Pods that are replicas of one gateway.', {
-    enabled: flag('Whether they are. Needed for more than one pod.', false),
-    redis: text('URL of Redis; empty for the one of this chart. A password belongs into the secret: ${file:/etc/gateway/secrets/redis-url}.', ''), // prettier-ignore
+  const cluster = object('Several pods as replicas of one gateway.', {
+    enabled: flag('Enables the cluster. Required for more than one pod.', false),
+    redis: text('Redis URL; empty for the bundled Redis. Put a password into the secret: ${file:/etc/gateway/secrets/redis-url}.', ''), // prettier-ignore
     keyId: text('Name of the key in the file cluster-key of the secret.', 'a', {
       pattern: '^[A-Za-z0-9]{1,16}$',
     }),
   })
-  const autoscaling = object('More pods for more calls.', {
-    enabled: flag('Whether a HorizontalPodAutoscaler decides how many there are.', false),
+  const autoscaling = object('Autoscaling.', {
+    enabled: flag('Creates a HorizontalPodAutoscaler.', false),
     minReplicas: count('Fewest pods.', 2, 1),
     maxReplicas: count('Most pods.', 8, 1),
-    cpu: count('Percent of the requested processor time that a pod should use.', 70, 1),
-    callsInFlight: count('Calls that a pod should have under way; 0 leaves it out. Needs an adapter that serves tapgate_calls_in_flight as a metric of pods.', 32), // prettier-ignore
+    cpu: count('Target CPU utilization, in percent of the request.', 70, 1),
+    callsInFlight: count('Target open calls per pod; 0 disables it. Needs an adapter that serves tapgate_calls_in_flight as a pod metric.', 32), // prettier-ignore
   })
-  const redis = object('A Redis beside it that keeps nothing on disk.', {
-    enabled: flag('Whether it is started, where cluster.enabled is true.', true),
+  const redis = object('Bundled Redis without persistence.', {
+    enabled: flag('Starts it, if cluster.enabled is true.', true),
     image: text('Its image.', 'redis:7.4-alpine', { minLength: 1 }),
   })
-  const networkPolicy = object('Who may connect to what.', {
-    enabled: flag('Whether only other pods of the gateway reach port 7900, and only they Redis.', true),
+  const networkPolicy = object('Network policies.', {
+    enabled: flag('Allows port 7900 only between gateway pods, and Redis only from them.', true),
   })
-  const serviceMonitor = object('For the Prometheus operator.', {
-    enabled: flag('Whether it is told of /metrics.', false),
-    interval: text('Time between two looks.', '30s', { pattern: '^\\d+(s|m)$' }),
-    secretKey: text('Key of the secret under which an API key for /metrics is.', 'metrics-key', {
+  const serviceMonitor = object('ServiceMonitor for the Prometheus operator.', {
+    enabled: flag('Creates a ServiceMonitor for /metrics.', false),
+    interval: text('Scrape interval.', '30s', { pattern: '^\\d+(s|m)$' }),
+    secretKey: text('Secret key that holds an API key for /metrics.', 'metrics-key', {
       minLength: 1,
     }),
   })
   return { image, shutdown, cluster, redis, autoscaling, networkPolicy, serviceMonitor }
 }
 
-/** Schema of the chart's values, with the default of each. */
+/** Schema of the chart's values. */
 export function valuesSchema(version: string): ValueSchema {
   const { image = {}, ...rest } = groups(version)
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    ...object('Values of the chart tapgate.', {
+    ...object('Values of the tapgate chart.', {
       image,
-      replicas: count('Pods, where no autoscaler decides.', 1, 0),
-      host: text('Address at which a pod listens; "::" where pods have IPv6 only.', '0.0.0.0', {
+      replicas: count('Number of pods, without autoscaling.', 1, 0),
+      host: text('Listen address of a pod; "::" for IPv6-only clusters.', '0.0.0.0', {
         minLength: 1,
       }),
-      publicUrl: text('URL by which clients reach the gateway, such as https://mcp.example.com. Empty where they use the name of the service.', ''), // prettier-ignore
+      publicUrl: text('URL at which clients reach the gateway, such as https://mcp.example.com; empty for the service name.', ''), // prettier-ignore
       secretName: text('Secret with the files keys.txt and, for a cluster, cluster-key.', 'gateway', {
         minLength: 1,
       }),
-      heapMegabytes: count('Most memory for objects: three quarters of the limit.', 384, 64),
+      heapMegabytes: count('V8 heap limit in MB; three quarters of the memory limit.', 384, 64),
       resources: {
-        description: 'Resources of a pod. Request and limit of memory should be the same.',
+        description: 'Pod resources. Memory request and limit should be equal.',
         type: 'object',
         default: { requests: { cpu: '500m', memory: '512Mi' }, limits: { memory: '512Mi' } },
       },
       ...rest,
       config: {
-        description: 'More of gateway.yaml, such as upstreams.',
+        description: 'Additional gateway.yaml content, such as upstreams.',
         type: 'object',
         default: { upstreams: {} },
       },
     }),
-    // One alone can be without a cluster: others would not know its sessions.
+    // Without a cluster only one replica is possible, as sessions are local.
     if: { properties: { cluster: { properties: { enabled: { const: false } } } } },
     then: {
       properties: {
@@ -142,7 +142,6 @@ export function valuesSchema(version: string): ValueSchema {
   }
 }
 
-/** The default of every value. */
 export function defaultsOf(schema: ValueSchema): Values {
   return valueOf(schema) as Values
 }
@@ -152,23 +151,21 @@ function valueOf({ properties, default: value }: ValueSchema): unknown {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, valueOf(schema)]))
 }
 
-/** Paths of the values that have no others below them. */
+/** Paths of leaf values. */
 export function leavesOf({ properties = {} }: ValueSchema, above = ''): string[] {
   return Object.entries(properties).flatMap(([name, schema]) =>
     schema.properties === undefined ? [`${above}.${name}`] : leavesOf(schema, `${above}.${name}`),
   )
 }
 
-/** The defaults with each value's description above it, as values.yaml. */
+/** Formats defaults with descriptions as values.yaml. */
 export function commented(schema: ValueSchema, depth = 0): string {
   const indent = '  '.repeat(depth)
   return Object.entries(schema.properties ?? {})
     .map(([name, value]) => {
       const says = value.description === undefined ? '' : `${indent}# ${value.description}\n`
       const content =
-        value.properties === undefined
-          ? ` ${JSON.stringify(value.default)}\n`
-          : `\n${commented(value, depth + 1)}`
+        value.properties === undefined ? ` ${JSON.stringify(value.default)}\n` : `\n${commented(value, depth + 1)}`
       return `${says}${indent}${name}:${content}`
     })
     .join(depth === 0 ? '\n' : '')

@@ -1,28 +1,28 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import { Payload } from '../protocol/payload.ts'
 import { rpcError } from '../protocol/rpc-error.ts'
-import type { Answer, HttpSide } from './exchange.ts'
+import type { Answer, HttpErrorResponse } from './exchange.ts'
 
 /**
- * An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. With
- * `http` the response over HTTP has that status and those headers too, where it carries nothing else.
+ * Creates an answer that refuses the request. Use −32602 for caller mistakes; −32000…−32099 is reserved by the
+ * protocol. `http` sets the HTTP status and headers if the response carries nothing else.
  */
-export function refuse(code: number, message: string, data?: unknown, http?: HttpSide): Answer {
+export function refuse(code: number, message: string, data?: unknown, http?: HttpErrorResponse): Answer {
   const error = rpcError(code, message, data)
   return http === undefined ? { error } : { error, http }
 }
 
-/** An answer of the plugin's own making: the `result` of the method. */
+/** Creates an answer with the `result` of the method. */
 export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-/** The answer of an upstream of the plugin's own: a complete result, as a server of the modern era gives it. */
+/** Creates the answer of a plugin's own upstream: a complete result in modern form. */
 export function createUpstreamAnswer(result: JsonObject): Answer {
   return { result: Payload.of({ resultType: 'complete', ...result }, 'modern') }
 }
 
-/** The result of a tool that says what went wrong, where the model reads it. */
+/** Creates a tool result that reports an error to the model. */
 export function toolError(text: string): JsonObject {
   return { content: [{ type: 'text', text }], isError: true }
 }

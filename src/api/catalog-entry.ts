@@ -7,7 +7,7 @@ import { repairEntry } from '../protocol/list-entry.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
-/** One thing that clients can see: a tool, prompt, resource or resource template. */
+/** A tool, prompt, resource or resource template. */
 export interface CatalogEntry {
   readonly kind: Kind
   readonly upstream: string
@@ -15,49 +15,48 @@ export interface CatalogEntry {
   readonly original: string
   /** Name or URI for clients. A `catalog` tap renames by returning a copy. */
   readonly exposed: string
-  /** The entry as the upstream described it. Its name is replaced by `exposed` on the way out. */
+  /** The entry as the upstream described it; its name is replaced by `exposed` when it is sent. */
   readonly value: JsonObject
-  /** True if no list has it: somebody asked for it by its name, and `value` holds no more than that. */
+  /** True if a client requested an entry that no list has; `value` then holds the name only. */
   readonly isUnlisted?: true
   /**
-   * Error for whoever asks for it. It is in no list, but its name stays its own. A `catalog` tap withholds an entry by
-   * returning a copy with one; an entry that a tap leaves out is unknown instead.
+   * Error for clients that use the entry. A `catalog` tap withholds an entry by returning a copy with a refusal: the
+   * entry leaves all lists and keeps its name. An entry that a tap leaves out is unknown.
    */
   readonly refusal?: RpcError
-  /** Findings of plugins for those after them, such as `{ pin: 'same' }`. A `catalog` tap adds one by returning a copy. */
+  /** Notes for later taps, such as `{ pin: 'same' }`. A `catalog` tap adds one by returning a copy. */
   readonly marks?: Readonly<Record<string, string>>
 }
 
-/** Key by which an entry is looked up: a URI by its canonical form, whatever spelling its server lists. */
-export function lookupName({ kind, exposed }: CatalogEntry): string {
+/** Lookup key: canonical URI for resources, exposed name otherwise. */
+export function getLookupKey({ kind, exposed }: CatalogEntry): string {
   return kind === 'resources' ? canonicalizeUri(exposed) : exposed
 }
 
-/** True if clients mean this entry by a name, or by a URI in its canonical form. */
-export function isCalled(entry: CatalogEntry, name: string): boolean {
-  return entry.exposed === name || lookupName(entry) === name
+/** True if the name or canonical URI means this entry. */
+export function hasName(entry: CatalogEntry, name: string): boolean {
+  return entry.exposed === name || getLookupKey(entry) === name
 }
 
-/** One page of a server's list as strict clients can read it, with the names of all that they could not. */
+/** One page of a server's list, repaired for strict clients. */
 export interface ListPage {
   readonly entries: CatalogEntry[]
-  /** Entries that cannot be repaired, and why. */
+  /** Entries that cannot be repaired, with the reason. */
   readonly withheld: readonly string[]
-  /** Optional fields of a wrong type. */
+  /** Optional fields that had a wrong type. */
   readonly dropped: readonly string[]
-  /** Why there is no list in it at all. */
+  /** Reason if the result has no list. */
   readonly problem?: string
 }
 
-/** Reads the entries of one result, as this upstream's; an optional field that is wrong is left out, and an entry that has no name. */
+/** Reads the entries of one list result. Drops invalid optional fields, and entries without a name. */
 export function readListPage(payload: Payload, kind: Kind, upstream: string, prefix: string): ListPage {
   const { member, key, method } = LISTS[kind]
   const list = payload.value()[member]
   const entries: CatalogEntry[] = []
   const withheld: string[] = []
   const dropped: string[] = []
-  if (!Array.isArray(list))
-    return { entries, withheld, dropped, problem: `${method} has no list "${member}"` }
+  if (!Array.isArray(list)) return { entries, withheld, dropped, problem: `${method} has no list "${member}"` }
   for (const [index, value] of (list as unknown[]).entries()) {
     const repaired = repairEntry(kind, value)
     if ('problem' in repaired) {
@@ -72,16 +71,15 @@ export function readListPage(payload: Payload, kind: Kind, upstream: string, pre
   return { entries, withheld, dropped }
 }
 
-/** Most characters of a server's own words in a label. */
 const MAX_LABEL = 64
 
-/** Names an entry that has no name: by what it has in place of one, or by its number. */
+/** Labels an entry that has no valid name: by title or URI, else by position. */
 function formatLabel(value: unknown, index: number): string {
   const named = isObject(value) ? (value.name ?? value.title ?? value.uri) : value
   return typeof named === 'string' ? `"${named.slice(0, MAX_LABEL)}"` : `no. ${index + 1}`
 }
 
-/** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
+/** Creates an entry before any tap: tools and prompts get the upstream's prefix, URIs are kept. */
 export function createEntry(
   kind: Kind,
   upstream: string,
@@ -93,19 +91,19 @@ export function createEntry(
   return { kind, upstream, original, exposed, value }
 }
 
-/** An entry that no list has, for the taps to judge by its name. */
-export function unlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
+/** Creates an unlisted entry, for taps that decide by name. */
+export function createUnlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
   const { key } = LISTS[kind]
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
   return { ...createEntry(kind, upstream, original, prefix, value), isUnlisted: true }
 }
 
-/** Tells whether a name can be that of a tool which a plugin puts into a list: a real tool of that name makes it longer. */
+/** True if the name may be a plugin's tool; the tool gets a prefix if a server has a tool of that name. */
 export function isOwnName(name: unknown, names: readonly string[]): name is string {
   return typeof name === 'string' && names.some(tail => name.endsWith(tail))
 }
 
-/** Names of a plugin's own tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
+/** Assigns the names of a plugin's tools; all get a prefix if a server has one of the names. */
 export function assignOwnNames<T extends string>(
   names: Readonly<Record<T, string>>,
   entries: readonly CatalogEntry[],

@@ -1,57 +1,57 @@
 import type { Config } from '../config/config.gen.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 
-/** Commands by what is typed after `gateway`: `cache ls`. */
+/** Commands by the words after `gateway`, such as `cache ls`. */
 export type PluginCommands = Readonly<Record<string, PluginCommand>>
 
-/** A command of a plugin, as data: `--help` and completion read it, and only `run` does something. */
+/** A plugin's command. `--help` and completion read the data; only `run` has effects. */
 export interface PluginCommand {
   /** One sentence. */
   readonly summary: string
-  /** More, under the usage: exit codes, for example. */
+  /** Text below the usage, such as exit codes. */
   readonly description?: string
-  /** The line after `Usage:`, where the one that is made of the flags says too little. */
+  /** Replaces the generated `Usage:` line. */
   readonly usage?: string
   readonly examples?: readonly string[]
-  /** Words after the command, in order. */
+  /** Positional arguments, in order. */
   readonly args?: Readonly<Record<string, CommandArgument>>
-  /** Takes any number of words more: `call.rest`. */
+  /** True if further words are allowed (`call.rest`). */
   readonly takesRest?: boolean
   readonly flags?: Readonly<Record<string, CommandFlag>>
   /**
-   * The gateway that it is about, which decides on flags it gets by itself: `running` has `--config`, `--env` and
-   * `--socket`; `any`, the running one or else one of its own, `--set` too; `configuration` `--config`, `--env` and `--set`.
+   * Which gateway the command uses; adds flags. `running`: `--config`, `--env`, `--socket`. `any`: the running
+   * gateway or one for this command; also `--set`. `configuration`: `--config`, `--env`, `--set`.
    */
   readonly gateway?: 'running' | 'any' | 'configuration'
-  /** Does it, and gives the exit code; default 0. Import here what it needs. */
+  /** Runs the command; returns the exit code (default 0). Load dependencies here. */
   run(call: CommandCall): Promise<number | void>
 }
 
-/** A word that a command takes. */
+/** A positional argument. */
 export interface CommandArgument {
   readonly description: string
   readonly required?: boolean
   readonly options?: readonly string[]
 }
 
-/** A flag that a command takes. */
+/** A flag. */
 export interface CommandFlag {
   readonly summary: string
   /** Default `string`. */
   readonly type?: 'string' | 'boolean'
   /** One letter, for `-a`. */
   readonly char?: string
-  /** Placeholder for its value in the help, such as `<file>`; completion knows `<file>` and `<directory>`. */
+  /** Placeholder in the help, such as `<file>`; completion supports `<file>` and `<directory>`. */
   readonly value?: string
   readonly options?: readonly string[]
-  /** May be given again; its value is a list. */
+  /** True if the flag may be repeated; the value is a list. */
   readonly multiple?: boolean
   readonly required?: boolean
-  /** Flags that it does not go with. */
+  /** Flags that cannot be combined with it. */
   readonly exclusive?: readonly string[]
 }
 
-/** Words that were typed, and the means of a command to act on them. */
+/** The parsed command line and the services of a command. */
 export interface CommandCall {
   readonly args: Readonly<Record<string, string | undefined>>
   readonly rest: readonly string[]
@@ -60,59 +60,61 @@ export interface CommandCall {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly out: CommandOutput
   readonly err: CommandOutput
-  /** Prints the value where `--json` was given, and otherwise the lines. */
+  /** Prints the value with `--json`, else the lines. */
   print(value: unknown, lines: () => readonly string[]): void
-  /** Prints one of many that come one by one: with `--json` each is a line of its own (JSON Lines). */
+  /** Prints one item of a sequence; with `--json`, one JSON Lines record. */
   printNext(value: unknown, lines: () => readonly string[]): void
-  /** Rows as aligned lines. */
+  /** Formats rows as aligned lines. */
   table(rows: readonly (readonly string[])[], indent?: number): string[]
   /**
-   * A file of YAML or JSON as plain data; its path is relative to `cwd`.
-   * @throws GatewayError GW_USAGE where it cannot be read
+   * Reads a YAML or JSON file; the path is relative to `cwd`.
+   * @throws GatewayError GW_USAGE if it cannot be read
    */
   readData(file: string): Promise<unknown>
-  /** The configuration that the flags mean, valid, with the options of this plugin. */
+  /** Loads and validates the configuration that the flags select. */
   load(): Promise<CommandConfig>
   /**
-   * Asks a gateway by its verbs: `running` the one that runs; `one` whichever of several that run with the same configuration,
-   * for what each of them knows; the others that one too, or else one for as long as `use`
-   * takes: `alone` without its servers, `whole` with them, `unstarted` with all of its plugins and no server started.
+   * Calls control verbs of a gateway. `running`: the running gateway. `one`: any of several gateways with this
+   * configuration. The others use the running gateway, or start one until `use` settles: `alone` without servers,
+   * `whole` with servers, `unstarted` with plugins but no server started.
    */
   withGateway<T>(
     which: 'running' | 'one' | 'unstarted' | 'alone' | 'whole',
     use: (ask: AskGateway) => Promise<T>,
   ): Promise<T>
-  /** True where somebody sits at a terminal, whom `fillIn` can ask. */
+  /** True if the command runs at a terminal, so that `promptForm` works. */
   readonly canAsk: boolean
-  /** Asks somebody at the terminal to fill in a JSON Schema; undefined where they decline, or nobody is there. */
-  fillIn(schema: unknown, signal?: AbortSignal): Promise<JsonObject | undefined>
-  /** Opens a page in the browser of whoever sits here; false where there is none. Only http and https. */
+  /**
+   * Prompts at the terminal for the values of a JSON Schema; undefined if the user declines or there is no terminal.
+   */
+  promptForm(schema: unknown, signal?: AbortSignal): Promise<JsonObject | undefined>
+  /** Opens an http or https page in the browser; false if there is no browser. */
   openBrowser(url: string): boolean
-  /** Calls `stop` at the first Ctrl-C; the next one ends the process. Returns how to stop listening. */
+  /** Calls `stop` on the first Ctrl-C; the second one exits the process. Returns a function that stops listening. */
   onInterrupt(stop: () => void): () => void
 }
 
-/** One verb of a gateway, as the control socket has it. */
+/** Calls one control verb of a gateway. */
 export type AskGateway = (verb: string, params?: JsonObject) => Promise<JsonObject>
 
-/** A configuration, for a command. */
+/** Configuration of a command. */
 export interface CommandConfig {
   readonly config: Config
-  /** The options or the section of the plugin that has the command. */
+  /** The plugin's options or section. */
   readonly options: unknown
   /** Base of relative paths. */
   readonly directory: string
 }
 
-/** One of the two streams that people read. */
+/** Standard output or standard error. */
 export interface CommandOutput {
   /** Writes text and a line end. */
   line(text?: string): void
-  /** Colours text where colours are wanted: `paint('dim', 'agent')`. */
+  /** Colors text if colors are enabled: `paint('dim', 'agent')`. */
   paint(style: CommandStyle, text: string): string
-  /** Columns of the terminal; undefined where there is none. */
+  /** Columns of the terminal; undefined without a terminal. */
   readonly width: number | undefined
 }
 
-/** A style of text, as terminals have it. */
+/** Terminal text style. */
 export type CommandStyle = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'

@@ -1,40 +1,37 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { Call, Exchange } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-export type { Phase, PhaseTimes } from './exchange.ts'
+export type { CallPhase, PhaseTimes } from './exchange.ts'
 
-/** Places on the way of a call, in the order in which it passes them. */
-export const PLACES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
+/** Stages of a call, in order. */
+export const EXPLAIN_STAGES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
 
-/**
- * Effect of a step: the call passes · it is changed · it is answered here · it is refused · somebody is asked first · that
- * depends on what is not known now.
- */
+/** Effect of a step. `depends`: decided by facts not known in advance. */
 type Effect = 'passes' | 'changes' | 'answers' | 'refuses' | 'asks' | 'depends'
 
-/** One step on the way that a call would take, as the plugin says it that would do something there. */
+/** One step of an explained call, as the responsible plugin reports it. */
 export interface ExplainStep {
   /** The plugin, or `core`. */
   readonly by: string
-  readonly at: (typeof PLACES)[number]
+  readonly at: (typeof EXPLAIN_STAGES)[number]
   readonly does: Effect
   /** One line for people. */
   readonly text: string
-  /** The rule that says so: a name, or a place in the configuration as a JSON pointer. */
+  /** The deciding rule: a name, or a JSON pointer into the configuration. */
   readonly rule?: string
-  /** True if that passes by itself, as a limit that is reached does: no rule says so for good. */
+  /** True for a temporary state, such as a reached limit, rather than a rule. */
   readonly isPassing?: boolean
-  /** More, for programs. */
+  /** Additional data for programs. */
   readonly facts?: JsonObject
 }
 
-/** A call that nobody makes: somebody wants to know what would come of it. */
+/** A hypothetical call to be explained. */
 export interface ExplainedCall {
-  /** The request, never run. Its `params.arguments` are there only if they were given. */
+  /** The request, never run. `params.arguments` is set only if given. */
   readonly exchange: Exchange
   readonly hasArguments: boolean
-  /** The tool as its caller sees it; undefined if he does not. */
+  /** The tool as its caller sees it; undefined if hidden. */
   readonly entry: CatalogEntry | undefined
-  /** The request to the server, never sent; undefined where the call would reach none. */
+  /** The upstream call, never sent; undefined if the request would reach no server. */
   readonly call: Call | undefined
 }

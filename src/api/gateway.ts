@@ -23,30 +23,26 @@ export interface GatewayOptions {
   readonly directory?: string
   /** Plugins given as objects, set up after the configured ones, in this order. */
   readonly plugins?: readonly Plugin<never>[]
-  /** Default: structured lines on stderr, as `log` in the configuration says. */
+  /** Default: structured lines on stderr, by the `log` section. */
   readonly log?: Log
-  /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
+  /** Variables that children may inherit. Default: only those that the configuration names. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Time as all parts see it. Default: the system's monotonic clock. */
+  /** Default: the system's monotonic clock. */
   readonly clock?: Clock
-  /** Source of the configuration for a reload that names none. */
+  /** Loads the configuration for a reload without one. */
   readonly load?: () => Promise<LoadedConfig | JsonObject>
-  /**
-   * A directory where what is known of the servers outlives this process, unless the configuration names another one or
-   * says `state: false`. Default: nothing outlives it.
-   */
+  /** Directory for saved server descriptions, unless the configuration sets `state`. Default: nothing is saved. */
   readonly state?: string | undefined
-  /** True to begin without what an earlier run has left there. Default false. */
+  /** True to ignore the state of earlier runs. Default false. */
   readonly fresh?: boolean
   /**
-   * True for a gateway that a command has beside those that serve: it saves nothing, and of what they keep it has only what
-   * plugins share, such as logins. Default false.
+   * True for a gateway of a single command: it saves nothing, and shares only state such as logins. Default false.
    */
-  readonly beside?: boolean
+  readonly ephemeral?: boolean
 }
 
-/** Names that came, went, became others, or stayed as they were. */
-export interface Differences {
+/** Names added, removed, changed and kept. */
+export interface NameChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]
@@ -55,27 +51,27 @@ export interface Differences {
 
 /** Changes made by a reload. */
 export interface ConfigChanges {
-  /** Those that are kept have kept their processes and connections. */
-  readonly upstreams: Differences
-  /** Those that are kept have kept their address and whoever is connected. */
-  readonly listeners: Differences
-  /** The other top-level keys that differ. */
+  /** Kept upstreams keep their processes and connections. */
+  readonly upstreams: NameChanges
+  /** Kept listeners keep their address and connections. */
+  readonly listeners: NameChanges
+  /** Other changed top-level keys. */
   readonly settings: readonly string[]
 }
 
-/** Events of a gateway, for `on`. */
+/** Events for `Gateway.on`. */
 export interface GatewayEvents {
-  /** An upstream became another state. After `reloaded` their states may be others too: `upstreams` has them. */
+  /** An upstream changed its state. Read `upstreams` after `reloaded`, as states may differ. */
   readonly state: { readonly upstream: string; readonly state: UpstreamState; readonly problem?: string }
-  /** Another configuration is in force. */
+  /** A new configuration is active. */
   readonly reloaded: { readonly source: LoadedConfig; readonly changes: ConfigChanges }
-  /** A configuration was refused; the one before stays. */
+  /** A configuration was refused; the previous one stays active. */
   readonly refused: { readonly error: GatewayError }
-  /** A line that an upstream's process wrote beside the protocol. */
+  /** A line of an upstream's stderr. */
   readonly log: { readonly upstream: string; readonly line: LogLine }
 }
 
-/** One name that clients see, and who owns it. */
+/** An exposed name and its owner. */
 export interface CatalogRow {
   readonly kind: Kind
   readonly name: string
@@ -84,37 +80,37 @@ export interface CatalogRow {
   readonly description?: string
 }
 
-/** A name that clients do not see because another upstream owns it. */
+/** A name that is hidden because another upstream owns it. */
 export interface WithheldRow extends CatalogRow {
   readonly owner: string
 }
 
-/** All there is to know of a running gateway, as plain data without secrets. */
+/** Description of a running gateway, without secrets. */
 export interface Inspection {
-  /** `eras` says what modern clients get where that is not everything, and `label` the header that gives them more. */
+  /** `eras`: limits for modern clients. `label`: header that lifts them. */
   readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
-  /** Work of the process; of a gateway that runs. */
+  /** Load of the process, if the gateway runs. */
   readonly load?: Load
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
-  /** The plugins on each tapped hook, in the order they run. */
+  /** Plugins on each tapped hook, in run order. */
   readonly hooks: Readonly<
     Record<string, readonly { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]>
   >
   readonly catalog: readonly CatalogRow[]
   readonly withheld: readonly WithheldRow[]
-  /** Rules of the configuration for tools and prompts that no server lists, as far as their lists are known. */
+  /** Rules for tools and prompts that no server lists. */
   readonly unmatched: readonly Problem[]
 }
 
-/** A client inside the process: it takes the same way as any other. */
-export interface Connection {
+/** An in-process client; its requests take the full pipeline. */
+export interface ClientConnection {
   /**
    * Sends one request and resolves with its result.
    * @throws RpcFailure when the answer is an error.
    */
   request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>
-  /** The same, without parsing: the result as bytes. */
+  /** Like `request`, but returns the unparsed result. */
   raw(method: string, params?: JsonObject, options?: RequestOptions): Promise<Payload>
   close(): void
 }
@@ -124,24 +120,24 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Name and version that an in-process client gives. */
+/** Name and version of an in-process client. */
 export interface ConnectOptions {
   readonly client?: { readonly name: string; readonly version: string }
 }
 
-/** One configured server, to watch and steer. */
+/** Controls one configured server. */
 export interface UpstreamHandle {
   readonly name: string
   status(): UpstreamStatus
-  /** Latest output of its processes; undefined where there is no process of ours. */
+  /** Recent output of its processes; undefined without a local process. */
   readonly logs: UpstreamLogs | undefined
-  /** Resolves when the attempt has ended, well or badly. */
+  /** Resolves when the attempt has succeeded or failed. */
   start(): Promise<void>
   stop(): Promise<void>
   restart(): Promise<void>
 }
 
-/** Error with which a request through a `Connection` rejects when its answer is one. */
+/** Rejection of a `ClientConnection` request that was answered with an error. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly error: RpcError

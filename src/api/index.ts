@@ -1,4 +1,4 @@
-/** All types that the parts of the program agree on; each is in the file of its subject. */
+/** Types shared by all parts of the program. */
 export type { Config, ListenerConfig, UpstreamConfig } from '../config/config.gen.ts'
 export type { JsonObject } from '../protocol/json/json.ts'
 export type { RpcId } from '../protocol/jsonrpc.ts'

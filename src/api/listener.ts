@@ -4,86 +4,82 @@ import type { Config, ListenerConfig } from '../config/config.gen.ts'
 import type { ClientCertificate, Gate, Refusal } from './gate.ts'
 import type { Clock, Log } from './plugin.ts'
 
-/** An entrance for clients. */
+/** An address or pipe at which clients connect. */
 export interface Listener {
   readonly name: string
   readonly type: string
-  /** URL at which it can be reached, after `start`; undefined for a pipe. */
+  /** URL after `start`; undefined for a pipe. */
   readonly url: string | undefined
-  /** Bytes that are held for its clients now. */
-  readonly held?: number
-  /** Resolves when a listener that has only one client has lost it. */
+  /** Bytes buffered for its clients. */
+  readonly bufferedBytes?: number
+  /** Resolves when a single-client listener has lost its client. */
   readonly ended?: Promise<void>
   start(): Promise<void>
   /**
-   * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
-   * @throws GatewayError when the spec is not fit for it; nothing has changed then.
+   * Applies a new spec without closing connections; false if a new listener is needed.
+   * @throws GatewayError if the spec is invalid; nothing is changed then
    */
-  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
-  /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
+  reconfigure?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
+  /** Stops accepting, waits `graceMs` for open requests, then closes all connections. */
   stop(graceMs: number): Promise<void>
-  /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
-  recheck?(): void
+  /** Authenticates open conversations again, and ends the refused ones. */
+  recheckCallers?(): void
 }
 
-/** Dependencies of a listener: the gate that its requests go to, and what is around it. */
+/** Dependencies of a listener. */
 export interface ListenerContext {
   readonly name: string
-  /** Directory that relative paths of the configuration are relative to. */
+  /** Base of relative paths. */
   readonly directory: string
   readonly log: Log
   readonly clock: Clock
   readonly gate: Gate
-  /** True if a plugin finds out who its clients are. */
+  /** True if a plugin authenticates its clients. */
   readonly authenticates: boolean
-  /** The other processes that have clients of this one; absent where there are none. */
-  readonly neighbours?: PeerDirectory | undefined
+  /** Peer processes that serve the same clients; absent if there are none. */
+  readonly peers?: PeerDirectory | undefined
 }
 
-/** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
-export interface Sealing {
-  /** The first closes, all open. */
+/** Keys for sealed ids and cursors that all replicas can open. Read them each time, as they rotate. */
+export interface SealingKeys {
+  /** The first key seals; all keys open. */
   readonly keys: readonly Uint8Array[]
-  /** Name of this process in what it alone can use: `r` and sixteen hex digits. */
-  readonly place: string
+  /** Id of this replica: `r` and sixteen hex digits. */
+  readonly replicaId: string
 }
 
-/** Facts of a request that only the process knows that took it. */
+/** Facts about a forwarded request, known to the receiving replica only. */
 export interface ForwardedRequest {
   readonly listener: string
   readonly remoteAddress: string | undefined
   readonly certificate?: ClientCertificate | undefined
 }
 
-/** Another process, which has what a request is about. */
+/** Another replica that owns a request. */
 export interface Peer {
-  /** Address at which it takes requests of other processes. */
+  /** Address for forwarded requests. */
   readonly address: { readonly host: string; readonly port: number }
-  /** Certificates of the connection; absent for plain HTTP. */
+  /** Certificates; absent for plain HTTP. */
   readonly tls?: ConnectionOptions | undefined
-  /** Aborts when the process is known to be dead. */
-  readonly gone?: AbortSignal | undefined
-  /** Returns the text of a header that proves that a process of this gateway sends the request. */
-  voucher(request: IncomingMessage, handed: ForwardedRequest): string
+  /** Aborts when the replica is dead. */
+  readonly deathSignal?: AbortSignal | undefined
+  /** Returns the header value that proves that a replica of this gateway sends the request. */
+  signForwarded(request: IncomingMessage, handed: ForwardedRequest): string
 }
 
-/** Process that has what a request is about: this one, another one, or unknown for now. */
-export type Whereabouts = 'here' | Peer | Refusal
+/** Owner of a request: this process, a peer, or a refusal while unknown. */
+export type PeerLookup = 'here' | Peer | Refusal
 
-/** Answers a request that another process took and this one owns. */
-export type ServeHanded = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  handed: ForwardedRequest,
-) => void
+/** Answers a forwarded request that this process owns. */
+export type ServeForwarded = (request: IncomingMessage, response: ServerResponse, handed: ForwardedRequest) => void
 
-/** Processes that accept for the same clients. What one of them keeps has an id that names it. */
+/** Replicas that serve the same clients. Ids name the replica that owns their state. */
 export interface PeerDirectory {
-  readonly sealing: Sealing
-  /** Creates the id of a session that this process keeps. */
-  newId(): string
-  /** Lets other processes send requests to a listener. */
-  join(listener: string, serve: ServeHanded): void
-  /** Finds the process that a value names; `session` is the id that named it. `here` if it is dead or unknown. */
-  find(place: string, session?: string): Whereabouts | Promise<Whereabouts>
+  readonly sealing: SealingKeys
+  /** Creates a session id of this replica. */
+  createSessionId(): string
+  /** Registers a listener for forwarded requests. */
+  registerListener(listener: string, serve: ServeForwarded): void
+  /** Finds the replica by id; `session` is the session id that named it. `here` if it is dead or unknown. */
+  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup>
 }

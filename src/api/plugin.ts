@@ -1,24 +1,23 @@
 import type { Exchange } from './exchange.ts'
 
 /**
- * Something beside the exchanges that an audit keeps: a server asked the client for something, an agent was permitted
- * something, the owner steered the gateway, a server describes something in another way than was accepted, something was
- * taken out of a message, or a caller logged in to a server.
+ * An audit event that is no exchange: a client request, a permission of an agent, a control verb, a changed
+ * definition, a redaction, or a login.
  */
 export interface AuditEvent {
   readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction' | 'login'
-  /** The request: a method, an action, or a verb. */
+  /** A method, an action, or a verb. */
   readonly name: string
-  /** Outcome in a word, such as `accept`, `denied` or an error code. */
+  /** One word, such as `accept`, `denied` or an error code. */
   readonly outcome: string
-  /** In whose middle it happened. */
+  /** The exchange during which it happened. */
   readonly exchange?: Exchange | undefined
-  /** More that the line says. Secrets are hidden, and long texts cut. */
+  /** Additional fields. Secrets are hidden, long texts cut. */
   readonly fields?: Readonly<Record<string, string | number>>
 }
 
-/** Figures of one kind, as Prometheus has them. */
-export interface Figure {
+/** A Prometheus metric. */
+export interface Metric {
   /** Begins with `tapgate_`; without `_total`. */
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -31,34 +30,34 @@ export interface Figure {
 }
 
 /**
- * Handles that a plugin gives out for what it keeps in this process. Where there are several, a request that brings one as its
- * argument `handle`, or at the end of its URI, is handed to the process that made it.
+ * Sealed handles for data in this process. A request with one as its argument `handle`, or at the end of its URI, is
+ * routed to the replica that created it.
  */
 export interface Handles {
-  /** A handle for a key, for one owner and so many milliseconds: nobody can guess one, or read it. */
+  /** Creates an unguessable handle for a key and an owner, valid for `forMs` milliseconds. */
   seal(key: string, owner: string, forMs: number): string
-  /** The key; undefined for what is no handle of this plugin, somebody else's, or too old. */
+  /** Returns the key; undefined if the handle is invalid, expired, or another owner's. */
   open(handle: string, owner: string): string | undefined
 }
 
-/** Work of one process, and its measures against too much of it. */
+/** Load of one process, and its protection against overload. */
 export interface Load {
-  /** Bytes held for clients at all listeners: of request bodies, and of answers that are not read. */
+  /** Bytes buffered at all listeners: request bodies and unread answers. */
   readonly held: number
-  /** Bytes of memory. */
+  /** Resident memory, in bytes. */
   readonly rss: number
-  /** Parts of one: of the heap limit, and of the memory that is there. */
+  /** Used fractions, 0 to 1: of the heap limit, and of the available memory. */
   readonly heap?: number
   readonly memory?: number
-  /** Milliseconds that the event loop was late at the last look. */
+  /** Event loop delay at the last measurement, in milliseconds. */
   readonly lagMs?: number
-  /** Measure in force: connections end with their answer (`close`), or new requests are refused (`refuse`). */
+  /** Active measure: connections close after their answer (`close`), or new requests are refused (`refuse`). */
   readonly shedding?: 'none' | 'close' | 'refuse'
-  /** Requests that were refused because of that. */
+  /** Requests refused by overload protection. */
   readonly refused?: number
 }
 
-/** Structured log to stderr; the protocol owns stdout. */
+/** Structured log to stderr. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void
   info(message: string, fields?: Record<string, unknown>): void
@@ -67,30 +66,31 @@ export interface Log {
   child(fields: Record<string, unknown>): Log
 }
 
-/** Time as an argument, so that tests need no mocks. */
+/** Clock, replaceable in tests. */
 export interface Clock {
   /**
-   * Milliseconds on a monotonic clock with an origin of its own: for differences, not for dates. It does not jump when the
-   * system clock is set; `Date.now()` says what time it is.
+   * Monotonic milliseconds with an arbitrary origin, for differences only. Unaffected by changes of the system clock.
    */
   now(): number
-  /** Runs `callback` once after `ms`; returns the way to take it back. The timer never keeps the process alive. */
+  /**
+   * Runs `callback` once after `ms`; returns a function that cancels it. The timer does not keep the process alive.
+   */
   after(ms: number, callback: () => void): () => void
 }
 
-/** Facts about a program that calls, by the name that it gives itself: nothing that it could gain by another name. */
-export interface ClientFacts {
-  /** Milliseconds that it waits for the answer of a call. */
-  readonly patienceMs?: number
-  /** Most tokens of a result that it takes whole. */
-  readonly largestResult?: number
+/** Limits of a client program, by its unverified name. */
+export interface ClientLimits {
+  /** Client-side timeout of a call, in milliseconds. */
+  readonly timeoutMs?: number
+  /** Maximum result size, in tokens. */
+  readonly maxResultTokens?: number
 }
 
-/** A request to a URL that may have been named by somebody else. */
+/** Options of a request to a URL that may be untrusted. */
 export interface FetchOptions {
   /**
-   * URL in the configuration that led to this one, such as the server's: what is private itself may name what is private.
-   * A URL that stands in the configuration is named by itself.
+   * Configured URL that led to this one, such as the server's: a private host may name private hosts. A URL from the
+   * configuration is its own.
    */
   readonly namedBy: string | URL
   /** Default: GET. */
@@ -98,19 +98,20 @@ export interface FetchOptions {
   readonly headers?: Headers | Readonly<Record<string, string>> | undefined
   readonly body?: string | URLSearchParams | Uint8Array | undefined
   readonly signal?: AbortSignal | undefined
-  /** Largest reply, in bytes; default 64 KiB. */
+  /** Maximum reply size in bytes; default 64 KiB. */
   readonly maxBytes?: number | undefined
-  /** Milliseconds for all of it, redirects included; default 10 seconds. */
-  readonly withinMs?: number | undefined
-  /** Authority that is trusted beside those of the system, as PEM. */
+  /** Timeout in milliseconds, redirects included; default 10 seconds. */
+  readonly timeoutMs?: number | undefined
+  /** Additional certificate authority, as PEM. */
   readonly ca?: string | undefined
 }
 
 /**
- * Asks one URL, and resolves with the whole reply whatever its status is.
+ * Requests one URL, and resolves with the whole reply, whatever its status is.
  *
- * Only public addresses are connected to, by https, unless `namedBy` is private itself or `network.private` has the host. What
- * counts is the address of the connection. GET follows redirects within the origin, three at most.
- * @throws GatewayError GW_FETCH_REFUSED when it may not be asked, GW_FETCH_FAILED when there is no whole reply
+ * Only public addresses are allowed, by https, unless `namedBy` is private or `network.private` lists the host. The
+ * address of the
+ * connection is checked. GET follows up to three redirects within the origin.
+ * @throws GatewayError GW_FETCH_REFUSED if the URL is not allowed, GW_FETCH_FAILED if there is no whole reply
  */
 export type Fetch = (url: string | URL, options: FetchOptions) => Promise<Response>

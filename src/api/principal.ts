@@ -1,7 +1,7 @@
 import { compileGlobs } from '../util/globs.ts'
 import type { Config, Principal, Session } from './index.ts'
 
-/** Principal of a caller without a name: on a local pipe, or at a listener that asks for no credentials. */
+/** Caller on a local pipe, or at a listener without authentication. */
 export const ANONYMOUS: Principal = Object.freeze({
   issuer: '',
   client: '',
@@ -9,54 +9,51 @@ export const ANONYMOUS: Principal = Object.freeze({
   scopes: Object.freeze([]),
 })
 
-/** Principal of a caller over HTTP of whom nothing is known yet. Not `ANONYMOUS`, which is the owner's own pipe. */
+/** Unidentified caller over HTTP. `ANONYMOUS` is the owner's local pipe. */
 export const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
 
-/** Written once for each principal: every exchange asks several times. */
-const keys = new WeakMap<Principal, string>()
+/** Cached, as every exchange reads the key several times. */
+const principalKeys = new WeakMap<Principal, string>()
 
-/** The principal as part of a key. Encoded as JSON, so that no delimiter can be forged. */
+/** The principal as a key. JSON, so that delimiters cannot be forged. */
 export function principalKey(principal: Principal): string {
-  let key = keys.get(principal)
+  let key = principalKeys.get(principal)
   if (key === undefined) {
     key = JSON.stringify([principal.issuer, principal.client, principal.subject])
-    keys.set(principal, key)
+    principalKeys.set(principal, key)
   }
   return key
 }
 
-/** Key of the owner of tasks: a delegate has its own. */
+/** Key of a task owner: a delegate has its own. */
 export function actorKey(principal: Principal): string {
   const key = principalKey(principal)
   return principal.delegate === undefined ? key : JSON.stringify([key, principal.delegate])
 }
 
-/** Written once for each principal, like its key. */
-const authorizations = new WeakMap<Principal, string>()
+/** Cached like the key. */
+const authorizationKeys = new WeakMap<Principal, string>()
 
-/** The principal with what it may do: whoever holds another token of the same caller may see other things. */
+/** Key of a principal and its permissions: tokens of one caller may have different scopes. */
 export function authorizationKey(principal: Principal): string {
-  let key = authorizations.get(principal)
+  let key = authorizationKeys.get(principal)
   if (key === undefined) {
     const { issuer, client, subject, scopes, groups } = principal
     const held = [[...new Set(scopes)].sort(), ...(groups === undefined ? [] : [[...new Set(groups)].sort()])]
     key = JSON.stringify([issuer, client, subject, ...held])
-    authorizations.set(principal, key)
+    authorizationKeys.set(principal, key)
   }
   return key
 }
 
-/**
- * Key that keeps a conversation apart from all others: its label inside its principal, or the session's id if it has
- * none. The same label of another principal is another conversation.
- */
+/** Key of a conversation: principal and label, or the session id without a label. */
 export function conversationKey({ id, principal, label }: Session): string {
   return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
 }
 
 /**
- * Key of a session's share of a bounded resource: that of its principal. Callers whom nobody asked who they are share by session, but
- * for modern ones: there each request may be a session.
+ * Key for quotas: the principal. Anonymous callers are counted by session, except modern ones, as each request may be
+ * a session.
  */
 export function callerKey(session: Session): string {
   const key = principalKey(session.principal)
@@ -66,47 +63,47 @@ export function callerKey(session: Session): string {
   return own
 }
 
-/** Keys of sessions whose callers nobody knows: each call asks for its own several times. */
+/** Cached keys of anonymous sessions. */
 const sessionKeys = new WeakMap<Session, string>()
 
-/** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
+/** Key of a view: permissions and profile. Sessions with one key see the same lists. */
 export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'profile'>): string {
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
 }
 
-/** Issuers that `auth` names: of tokens, and of certificates. */
+/** Issuers of tokens and certificates in `auth`. */
 function listIssuers(auth: Config['auth']): string[] {
   return [...(auth?.jwt ?? []), ...(auth?.certificates ?? [])].map(({ issuer }) => issuer)
 }
 
-/** The token that each principal came with. It goes with the principal, and lies nowhere else. */
-const tokens = new WeakMap<Principal, string>()
+/** Tokens by principal, held only as long as the principal. */
+const tokensByPrincipal = new WeakMap<Principal, string>()
 
-/** Keeps the verified token of a caller for whoever exchanges it for another one. It must never be sent to a server that it was not made for. */
+/** Stores a caller's verified token for token exchange. Never send it to a server that it was not issued for. */
 export function storeToken(principal: Principal, token: string): void {
-  tokens.set(principal, token)
+  tokensByPrincipal.set(principal, token)
 }
 
-/** The token that a caller came with; undefined where it came with a key, or with nothing. */
+/** Returns the caller's token; undefined if it used an API key, or none. */
 export function getToken(principal: Principal): string | undefined {
-  return tokens.get(principal)
+  return tokensByPrincipal.get(principal)
 }
 
-/** Issuer of callers that an API key identifies. */
+/** Issuer of API keys. */
 const KEYS_ISSUER = 'api-key'
-/** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */
+/** Issuers of unidentified callers, on a pipe and over HTTP. */
 const UNIDENTIFIED: readonly string[] = ['', 'http']
 
-/** Tells by what a caller is known: an API key, a token, or nothing. */
+/** Returns how a caller was identified: API key, token, or not at all. */
 export function getCredentialType({ issuer }: Principal): 'key' | 'token' | 'nobody' {
   if (UNIDENTIFIED.includes(issuer)) return 'nobody'
   return issuer === KEYS_ISSUER ? 'key' : 'token'
 }
 
 /**
- * A test for callers by `<subject>` or `<issuer> <subject>`, both as they were verified; subjects are globs. The same subject of
- * two issuers is two callers, so a subject alone means a key; without any keys, one of the only issuer; and without `auth`,
- * whoever a plugin lets in. `*` alone is everybody.
+ * Compiles a test for callers by `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone means an
+ * API key; without keys, the only issuer; without `auth`, any caller that a plugin identifies. `*` alone is every
+ * caller.
  */
 export function compileCallers(
   patterns: string | readonly string[],
@@ -115,23 +112,17 @@ export function compileCallers(
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
   const known = [KEYS_ISSUER, ...listIssuers(auth)]
-  const split = list.map(pattern => qualified(pattern, known))
-  const isPlain = compileGlobs(
-    split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])),
-  )
+  const split = list.map(pattern => parseCallerPattern(pattern, known))
+  const isPlain = compileGlobs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
   const byIssuer = new Map(
-    known.map(issuer => [
-      issuer,
-      compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : []))),
-    ]),
+    known.map(issuer => [issuer, compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
   )
-  const isUsual = usualIssuer(auth)
-  return ({ issuer, subject }) =>
-    byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
+  const isUsual = createDefaultIssuerTest(auth)
+  return ({ issuer, subject }) => byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
 }
 
-/** Splits a pattern. One that begins with no issuer that is known is a subject, blanks and all. */
-function qualified(
+/** Splits a pattern. Without a known issuer it is a subject, spaces included. */
+function parseCallerPattern(
   pattern: string,
   known: readonly string[],
 ): { issuer: string | undefined; subject: string } {
@@ -139,8 +130,8 @@ function qualified(
   return { issuer, subject: issuer === undefined ? pattern : pattern.slice(issuer.length + 1).trimStart() }
 }
 
-/** Finds the issuers whose subjects stand alone. */
-function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
+/** Returns a test for issuers whose subjects need no issuer in a pattern. */
+function createDefaultIssuerTest(auth: Config['auth']): (issuer: string) => boolean {
   if (auth === undefined) return () => true
   const { keys = [], keysFile } = auth
   const issuers = new Set(listIssuers(auth))

@@ -1,118 +1,120 @@
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 
-/** One line that a server wrote beside the protocol; without what its configuration keeps secret, control characters escaped. */
+/** One stderr line of a server; secrets hidden, control characters escaped. */
 export interface LogLine {
-  /** Time at which it came, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly at: number
   readonly stream: 'stderr'
-  /** The process that wrote it. */
   readonly pid?: number
   readonly text: string
 }
 
-/** Output of a server beside the protocol. */
+/** Stderr of a server. */
 export interface UpstreamLogs {
   /** The last 64 KiB, oldest first, over all its processes. */
   recent(): readonly LogLine[]
-  /** Hears each line from now on; returns the way to take it back. A hearer that throws hears no more. */
+  /** Calls `hear` for each new line; returns a function that unsubscribes. A callback that throws is removed. */
   follow(hear: (line: LogLine) => void): () => void
 }
 
-/** The right to run one process, from before it starts. Each may be said more than once. */
+/** Permit to run one process. Each method may be called repeatedly. */
 export interface ProcessPermit {
-  /** Tells that the process is up, or never will be: the next may start. */
-  started(): void
-  /** Tells that the process is being ended: others that want its place may wait for that. */
-  leaving(): void
-  /** Tells that the process has ended. */
-  ended(): void
+  /** The process is up, or failed to start: the next one may start. */
+  markStarted(): void
+  /** The process is stopping: waiting requests may wait for its slot. */
+  markStopping(): void
+  /** The process has ended. */
+  markStopped(): void
 }
 
-/** Processes that can be ended to make room for others. */
-export interface YieldingProcesses {
-  /** Since when one of them has had nothing to do, by the clock; undefined while there is none. */
+/** Processes that can be stopped to free capacity. */
+export interface EvictableProcesses {
+  /** When the longest idle one became idle, by the clock; undefined if none is idle. */
   readonly idleSince: number | undefined
-  /** Ends that one. */
-  yield(): void
+  /** Stops that one. */
+  evict(): void
 }
 
-/** A place in the queue of those who want to start a process. */
-export interface ProcessTurn {
-  /** Rejects when there is no room, and none can be made. */
+/** A queued request for a process permit. */
+export interface QueuedProcess {
+  /** Rejects if the limit is reached and nothing can be evicted. */
   readonly permit: Promise<ProcessPermit>
-  /** Waits no longer: `permit` rejects, unless it was given already. */
-  leave(): void
+  /** Cancels the request: `permit` rejects unless it was granted. */
+  cancel(): void
 }
 
-/** Limit on the processes that the upstreams of a gateway start at a time, and have. */
-export interface ProcessRoom {
-  enter(): ProcessTurn
-  /** Names what may be ended when there is no room; returns the way to take it back. */
-  offer(from: YieldingProcesses): () => void
+/** Limits the processes that upstreams start concurrently and run. */
+export interface ProcessLimiter {
+  requestPermit(): QueuedProcess
+  /** Registers processes that may be evicted at the limit; returns a function that unregisters them. */
+  registerEvictable(from: EvictableProcesses): () => void
 }
 
-/** A program that a plugin wants to run: lines in, lines out. */
+/** A program for a plugin: lines in, lines out. */
 export interface ProgramSpec {
-  /** Name of its owner, in logs and in its mark. */
+  /** Owner, for logs and the process mark. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** All of its environment. */
+  /** The complete environment. */
   readonly env: Readonly<Record<string, string>>
   /** As for a `stdio` upstream. */
   readonly ceilings?: CeilingsConfig | undefined
   readonly sandbox?: SandboxConfig | 'bwrap' | undefined
-  /** Real paths of what it may write in its sandbox, whatever that says. */
+  /** Real paths that it may write in its sandbox. */
   readonly writable?: readonly string[]
-  /** Most bytes of one line of its stdout; a longer one ends it. */
+  /** Maximum bytes of a stdout line; a longer one stops the program. */
   readonly maxLine: number
   onLine(line: Buffer): void
-  /** Gets all that it writes as it comes, instead of `onLine` and the log; the stdin of such a program is at its end. */
+  /** Receives raw output instead of `onLine` and the log; stdin is closed then. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Told once, when it can no longer be talked to, and how it exited where it has. Its last words are for the owner alone. */
+  /**
+   * Called once when the program can no longer be reached, with its exit if it exited. The last output is for the
+   * owner only.
+   */
   onEnd(why: string, exit?: ProgramExit, lastWords?: string): void
 }
 
-/** Exit of a program: one of both is there. */
+/** Exit code or signal. */
 export interface ProgramExit {
   readonly code: number | null
   readonly signal: string | null
 }
 
-/** A program that runs as a child of the gateway. Nothing is left of it when it is stopped, or the gateway dies. */
+/** A child program. All its processes end when it is stopped or the gateway dies. */
 export interface Program {
   readonly pid: number | undefined
-  /** Latest output on its stderr, without what its environment keeps secret. */
+  /** Recent stderr, with secrets of its environment hidden. */
   readonly logs: UpstreamLogs
-  /** Queues one line for its stdin; false when too much waits there already. */
+  /** Queues one line for stdin; false if the queue is full. */
   send(line: string): boolean
-  /** The same for what must get through if at all possible. */
+  /** Like `send`, with reserve capacity for replies. */
   reply(line: string): void
-  /** End of stdin, SIGTERM and SIGKILL to its group. */
+  /** Closes stdin, then sends SIGTERM and SIGKILL to the process group. */
   stop(): Promise<void>
 }
 
-/** Runs programs for plugins, within the bounds on all processes of the gateway. */
+/** Runs programs for plugins, within the gateway's process limits. */
 export interface Programs {
-  /** Resolves when it runs. @throws Error that says why it does not, and GatewayError when there is no room */
+  /** Resolves when it runs. @throws Error if it does not run, GatewayError if the process limit is reached */
   launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program>
   /**
-   * Runs a program of the owner for what it prints, such as a secret: without a shell, with the gateway's own environment, for five
-   * seconds and 64 KiB. @throws Error that says why there is nothing
+   * Captures the output of the owner's program, such as a secret: no shell, the gateway's environment, limits of five
+   * seconds and 64 KiB. @throws Error if it fails
    */
-  output(argv: readonly string[], cwd: string): Promise<string>
-  /** The environment of a program: what it may inherit of the gateway's own – never what makes it load code –, and what is set. */
-  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
-  /** Ends what gateways that died have left behind for this directory of the configuration. */
-  endOrphans(): Promise<void>
+  captureOutput(argv: readonly string[], cwd: string): Promise<string>
+  /** Creates an environment: `set`, and inherited variables except those that make programs load code. */
+  createEnvironment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
+  /** Kills processes that dead gateways left for this configuration directory. */
+  killOrphans(): Promise<void>
 }
 
-/** Facts for making a sandbox, beside its configuration. */
-export interface Sandboxing {
-  /** The HOME of an upstream in its sandbox, for all its callers; absent where nothing outlives the gateway. */
+/** Dependencies of a sandbox besides its configuration. */
+export interface SandboxContext {
+  /** HOME of an upstream in its sandbox, shared by all callers; absent without a state directory. */
   readonly home?: string | undefined
-  /** Paths of the gateway's own, shown in no sandbox. */
-  places(): readonly PrivatePlace[]
+  /** Private paths of the gateway, hidden in every sandbox. */
+  listPrivatePaths(): readonly PrivatePath[]
 }

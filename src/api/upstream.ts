@@ -3,29 +3,29 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { Ask, AskReply, Call, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
 import type { Clock, Log } from './plugin.ts'
-import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
+import type { ProcessLimiter, SandboxContext, UpstreamLogs } from './process.ts'
 
-/** Connections of this process that were found to have lists of their own, of whichever upstream. */
+/** Number of connections of this process with lists of their own. */
 let count = 0
 
-/** Notes one more; no two of them have one number. */
-export function noteOwnLists(): number {
+/** Counts one more; returns its unique number. */
+export function countOwnLists(): number {
   return ++count
 }
 
-/** False while there has been none: then nobody need look for any, of which each call would have to ask every upstream. */
-export function mayBeOwnLists(): boolean {
+/** False while no connection has lists of its own, so that calls can skip the lookup. */
+export function hasOwnLists(): boolean {
   return count > 0
 }
 
 /**
- * `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `needs_auth` until somebody logs
- * in · `failed` waiting for its next try · `stopped` for good.
+ * `idle` not started, or stopped while unused; the next call starts it · `starting` · `ready` · `needs_auth` until a
+ * login · `failed` until the next retry · `stopped` by the owner.
  */
 export type UpstreamState = 'idle' | 'starting' | 'ready' | 'needs_auth' | 'failed' | 'stopped'
 
-/** A server's description of itself in its handshake, in neutral form. */
-export interface ServerSide {
+/** A server's self-description from its handshake, in neutral form. */
+export interface ServerDescription {
   readonly era: Era
   readonly version: string
   readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
@@ -33,48 +33,48 @@ export interface ServerSide {
   readonly instructions: string | undefined
 }
 
-/** State of an upstream at this moment. Times are milliseconds since 1970. */
+/** Runtime state of an upstream. Times are milliseconds since 1970. */
 export interface UpstreamRuntime {
-  /** Its live processes or connections; more than one where it has a pool, replicas, or isolation. */
+  /** Live processes or connections; several with a pool, replicas or isolation. */
   readonly instances: readonly {
     readonly pid?: number
-    /** The era that it is spoken to in, where that is not the upstream's. */
+    /** Era of this connection, if it differs from the upstream's. */
     readonly era?: Era
     readonly startedAt: number
     readonly inFlight: number
   }[]
-  /** Count of restarts since the gateway began. */
+  /** Restarts since the gateway started. */
   readonly restarts: number
-  /** Calls under way, over all instances. */
+  /** Running calls over all instances. */
   readonly inFlight: number
-  /** The last failure, as one line for people; kept after recovery. */
+  /** Last failure, as one line; kept after recovery. */
   readonly lastError?: string
   readonly lastErrorAt?: number
 }
 
-/** A configured server, as people see it. */
+/** Status of a configured server, for people and programs. */
 export interface UpstreamStatus {
   readonly name: string
   readonly type: string
   readonly state: UpstreamState
-  /** True if the description of the server was saved by an earlier run; it has not been spoken to in this one. */
+  /** True if the server description was saved by an earlier run, and the server was not contacted since. */
   readonly remembered?: true
   readonly problem?: string
   readonly pid?: number
   readonly era?: string
   readonly version?: string
   readonly server?: { readonly name: string; readonly version: string }
-  /** Counts of messages that could be given to nobody, by kind; absent when there were none. */
+  /** Undeliverable messages by kind; absent if none. */
   readonly dropped?: Readonly<Record<string, number>>
-  /** Problem of an upstream that works all the same: over 1,000 lines or 1 MiB within 10 s that are no messages. */
+  /** Problem of an upstream that still works: over 1,000 lines or 1 MiB within 10 s that are no messages. */
   readonly degraded?: string
-  /** Its processes or connections and its load; absent where they are not known. */
+  /** Processes, connections and load; absent if unknown. */
   readonly runtime?: UpstreamRuntime
-  /** Count of the things of each kind that it offers, once listed. */
+  /** Number of entries by kind, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
-  /** Why a list of it is left out or not the newest, by kind; absent when all are as they should be. */
+  /** Reason by kind if a list is missing or stale; absent if all are current. */
   readonly lists?: Readonly<Partial<Record<Kind, string>>>
-  /** Additions of plugins by the `status` hook, each under a key of its own. */
+  /** Additions of `status` taps, each under a key of its own. */
   readonly [added: string]: unknown
 }
 
@@ -83,141 +83,146 @@ export interface Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
   readonly state: UpstreamState
-  /** Why it is not ready, as one line for people: callers read it too. */
+  /** Reason that it is not ready, as one line that callers may read. */
   readonly problem: string | undefined
-  /** The server's own words on that, for logs and the owner alone: they may hold secrets. */
+  /** The server's own message, for logs and the owner only: it may contain secrets. */
   readonly problemDetail?: string | undefined
-  readonly server: ServerSide | undefined
-  /** Process id of a local server, for inspect. */
+  readonly server: ServerDescription | undefined
+  /** Process id of a local server. */
   readonly pid: number | undefined
-  /** Counts of messages that could be given to nobody, by kind. */
+  /** Undeliverable messages by kind. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
-  /** Problem of an upstream that works all the same, as one line for people. */
+  /** Problem of an upstream that still works, as one line. */
   readonly degraded?: string | undefined
-  /** Output on its stderr; absent where there is none. */
+  /** Its stderr; absent if it has none. */
   readonly logs?: UpstreamLogs | undefined
-  /** Its processes or connections and its load, as far as they are known. */
+  /** Processes, connections and load, as far as known. */
   readonly runtime?: UpstreamRuntime | undefined
-  /** Memory that outlives this process; absent where nothing does. */
+  /** State that is saved across runs; absent without a state directory. */
   readonly memory?: UpstreamMemory | undefined
-  /** True if `server` was saved by an earlier run and nobody has asked since. */
+  /** True if `server` was saved by an earlier run and not confirmed since. */
   readonly isRemembered?: boolean
-  /** True if it is part of every profile, as all that it offers is each caller's own. */
-  readonly isForAll?: boolean
-  /** True if files that it was made with, such as certificates, hold something else now: a reload makes it anew. */
+  /** True if it belongs to every profile, as its entries are per caller. */
+  readonly isInAllProfiles?: boolean
+  /** True if files it was created from, such as certificates, have changed: a reload recreates it. */
   readonly isOutdated?: boolean
   dispatch: Dispatch
   /**
-   * Key of the connection whose lists a session is shown; undefined for those that all are shown. Sessions of one key are
-   * shown the same. A process that one session has to itself may list something else once its tools were used: it says so by
-   * a notification `isOfOwnLists` before the first key.
+   * Key of the connection whose lists the session sees; undefined for the shared lists. Sessions with one key see the
+   * same lists. A process of one session may change its lists once tools were used: it sends a notification with
+   * `isForOwnLists` before the first key.
    */
   getListKey?(session: Session): string | undefined
-  /** A client's conversation is over: what was kept for it may go. */
-  sessionEnded?(session: Session): void
-  /** These clients have other roots now, or there are other clients: who was told of roots may have to ask again. */
-  rootsChanged?(changed: readonly Session[]): void
-  /** Resolves when the first attempt has ended, well or badly; never rejects. */
+  /** A session ended: its state can be released. */
+  onSessionEnd?(session: Session): void
+  /** These clients changed their roots, or clients connected or disconnected: request roots again. */
+  onRootsChange?(changed: readonly Session[]): void
+  /** Resolves when the first attempt has succeeded or failed; never rejects. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Reply of a client on its roots, outside any call. */
+/** A client's roots, requested outside any call. */
 export interface ListedRoots {
-  readonly of: Session
+  readonly session: Session
   readonly reply: AskReply
 }
 
-/** The roots of clients for one upstream, outside any call. `isOn` says which sessions use a connection; absent where all may. */
-export interface RootsOfClients {
-  /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
+/**
+ * Roots of clients for one upstream, outside any call. `isOn` selects the sessions that use a connection; absent:
+ * all.
+ */
+export interface ClientRootsProvider {
+  /** Requests the roots of a connection's only client; undefined if there is none, or more than one. */
   list(ask: Ask, isOn?: (session: Session) => boolean): Promise<ListedRoots | undefined>
-  /** True if the client of a call is that one, so that it does not matter which of its calls asks. */
+  /** True if the session is the connection's only client. */
   isOnly(session: Session, isOn?: (session: Session) => boolean): boolean
-  /** The client that would be asked. */
-  clientOf(isOn?: (session: Session) => boolean): Promise<Session | undefined>
+  /** Finds the client whose roots would be requested. */
+  findClient(isOn?: (session: Session) => boolean): Promise<Session | undefined>
 }
 
-/** Means of the core for an upstream. */
+/** Dependencies of an upstream. */
 export interface UpstreamContext {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
-  /** Directory that relative paths of the config are relative to. */
+  /** Base of relative paths. */
   readonly directory: string
   readonly gateway: { readonly name: string; readonly version: string }
-  /** Variables of the gateway's own environment that a child may inherit by allow-list. */
+  /** The gateway's environment, of which children inherit an allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Shared by all upstreams that are processes; absent where nothing bounds them. */
-  readonly room?: ProcessRoom
-  /** Memory from runs before, and for later ones; absent where nothing outlives this process. */
+  /** Process limit of all local upstreams; absent if unlimited. */
+  readonly processLimiter?: ProcessLimiter
+  /** State saved across runs; absent without a state directory. */
   readonly memory?: UpstreamMemory | undefined
-  /** Takes every secret out of a text, before it is cut or kept. */
+  /** Hides every secret in a text. Call it before cutting the text. */
   hide(text: string): string
-  /** Facts for making a sandbox around its processes. */
-  readonly sandboxing?: Sandboxing
-  /** A notification that belongs to no request. `isMeant` says who hears of a changed resource; everybody who wants it when absent. */
-  notify(notification: Notification, isMeant?: (session: Session) => boolean): void
-  /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
-  ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
-  /** Roots of clients for servers that ask outside any call; absent where nobody can be asked. */
-  readonly roots?: RootsOfClients
-  stateChanged(state: UpstreamState, problem?: string): void
-  /** Says before each process of it why none may be started; undefined where one may. */
-  readonly refusesStart?: () => string | undefined
+  /** Dependencies of a sandbox for its processes. */
+  readonly sandboxContext?: SandboxContext
   /**
-   * Opens HTTP to the place that it is reached at, for a server that speaks no MCP: the gateway's own client, with proxies,
-   * certificates, and the credentials of the authorizer. Absent where nothing is reached over a network.
+   * Sends a notification of no request. `isMeant` selects sessions for a changed resource; absent: all subscribers.
    */
-  readonly http?: ((reach: UpstreamReach) => Promise<UpstreamHttp>) | undefined
-  /** Puts credentials on its HTTP requests; absent where only the configuration says what they carry. */
+  notify(notification: Notification, isMeant?: (session: Session) => boolean): void
+  /** Handles a legacy server's request; `exchange` is its call, if known. */
+  ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
+  /** Client roots for requests outside any call; absent if no client can be asked. */
+  readonly roots?: ClientRootsProvider
+  reportState(state: UpstreamState, problem?: string): void
+  /** Called before each process start: returns a reason to refuse it, or undefined. */
+  readonly getStartRefusal?: () => string | undefined
+  /**
+   * Opens HTTP to a server without MCP: with the gateway's proxies, certificates and the authorizer's credentials.
+   * Absent without a network.
+   */
+  readonly http?: ((reach: UpstreamEndpoint) => Promise<UpstreamHttp>) | undefined
+  /** Adds credentials to HTTP requests; absent if the configuration has all of them. */
   readonly authorizer?: Authorizer | undefined
-  /** The account whose connections these are, where the authorizer keeps accounts apart. */
+  /** Account of the connections, if the authorizer separates accounts. */
   readonly account?: string | undefined
-  /** The caller of that account who called last. */
+  /** The account's caller with the latest call. */
   readonly caller?: (() => Principal) | undefined
 }
 
 /**
- * Memory of one upstream from one run of the gateway to the next: plain JSON, each part under the name of its
- * keeper. What is kept here may be shown to every caller, so nothing goes in that was meant for some of them.
+ * State of one upstream that is saved across runs: plain JSON by part. Every caller may see it, so store nothing that
+ * is specific to a caller.
  */
 export interface UpstreamMemory {
-  /** Reads the value that was kept last; undefined when there is none, or when the upstream is configured in another way now. */
+  /** Reads a saved value; undefined if there is none, or the upstream's configuration has changed. */
   read(part: string): unknown
-  /** Keeps a value in the place of the one before. It is on the disk soon, or at the end. Never throws. */
+  /** Replaces a value. It is written to disk soon, or on shutdown. Never throws. */
   write(part: string, value: unknown): void
-  /** Drops all parts. */
+  /** Deletes all parts. */
   forget(): void
 }
 
-/** Methods of HTTP that are sent toward servers. */
+/** HTTP methods for requests to servers. */
 export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The place that a server is reached at over HTTP, and the way there, in the words of the configuration. */
-export interface UpstreamReach {
-  /** Only its origin counts. */
+/** HTTP endpoint of a server and its connection settings, as configured. */
+export interface UpstreamEndpoint {
+  /** Only the origin is used. */
   readonly url: string
   readonly proxy?: string | false | undefined
   readonly tls?: TlsConfig | undefined
   readonly http2?: boolean | undefined
 }
 
-/** One request to a server that speaks HTTP and no MCP. */
+/** One request to an HTTP server without MCP. */
 export interface UpstreamHttpRequest {
   readonly method: HttpMethod
-  /** Path and parameters, written for a URL. */
+  /** Path and query, encoded. */
   readonly path: string
-  /** Lower case names; `host`, `connection` and `content-length` are the client's own. */
+  /** Lower case names; `host`, `connection` and `content-length` are set by the client. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Most bytes of a reply that is no error. */
+  /** Maximum bytes of a successful reply. */
   readonly maxBytes: number
-  /** The call that it carries: its headers go along, and it is given up with it. */
+  /** The call that it serves: it adds its headers, and cancels the request with itself. */
   readonly call: Call
 }
 
-/** A reply, whatever its status is. Of one that is an error no more than 64 KiB are kept. */
+/** A reply with any status. At most 64 KiB of an error reply are read. */
 export interface UpstreamHttpReply {
   readonly status: number
   readonly contentType: string | undefined
@@ -225,54 +230,57 @@ export interface UpstreamHttpReply {
   readonly body: Buffer
 }
 
-/** HTTP to one origin. Redirects are not followed, and nothing is sent twice but what an authorizer sends again. */
+/** HTTP client for one origin. Redirects are not followed; only an authorizer can resend a request. */
 export interface UpstreamHttp {
-  /** @throws GatewayError where there is no whole reply */
+  /** @throws GatewayError if there is no whole reply */
   request(request: UpstreamHttpRequest): Promise<UpstreamHttpReply>
-  /** Takes no more requests; resolves when the last one has ended. */
+  /** Refuses new requests; resolves when the running ones have ended. */
   close(): Promise<void>
 }
 
-/** One HTTP request toward an upstream, as whoever puts credentials on it sees it. */
+/** One HTTP request to an upstream, as its authorizer sees it. */
 export interface OutgoingRequest {
   readonly upstream: string
   readonly method: HttpMethod
-  /** The account of its connection, as `accountOf` said; undefined where all callers share connections. */
+  /** Account of the connection, from `getAccount`; undefined if callers share connections. */
   readonly account: string | undefined
-  /** The call that it carries; undefined for what the gateway asks by itself, such as a handshake. */
+  /** The call; undefined for the gateway's own requests, such as a handshake. */
   readonly exchange: Exchange | undefined
-  /** The caller; for a handshake of an account the one who called last. Undefined where no caller is meant. */
+  /** The caller; for an account's handshake, its latest caller. Undefined if there is none. */
   readonly principal: Principal | undefined
 }
 
 /** A server's 401 or 403. */
 export interface UpstreamRefusal {
   readonly status: 401 | 403
-  /** The whole of `WWW-Authenticate`. */
+  /** The whole `WWW-Authenticate` header. */
   readonly challenge: string | undefined
-  /** The credentials that it refused. */
+  /** The refused credentials. */
   readonly sent: CredentialHeaders
-  /** 1 for the first refusal of this request, and one more for each time that it was sent again. */
+  /** 1 for the first refusal of this request, then counts the resends. */
   readonly attempt: number
 }
 
-/** Headers that carry credentials, lower case names. */
+/** Credential headers, lower case names. */
 export type CredentialHeaders = Readonly<Record<string, string>>
 
 /**
- * Puts credentials on the HTTP requests of one upstream: POST, GET and DELETE of Streamable HTTP and of HTTP+SSE, and the
- * handshake of a WebSocket. An error of a plugin's own table that it throws is the caller's answer.
+ * Adds credentials to the HTTP requests of one upstream: Streamable HTTP, HTTP+SSE, and WebSocket handshakes. A
+ * thrown error of the plugin's own table is the caller's answer.
  */
 export interface Authorizer {
-  /** The headers of a request; they win over those that are configured. */
+  /** Credential headers of a request; they override configured ones. */
   headers(request: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>
-  /** Parameters of the URL of all requests of an account, which win over those that are configured. */
+  /** URL parameters for all requests of an account; they override configured ones. */
   query?(account: string | undefined): Readonly<Record<string, string>>
-  /** The server refused them. Others: the request is sent once more, three times at most. Undefined: the refusal stands. */
+  /**
+   * Called when the server refused the credentials. Returns new ones to resend the request, three times at most, or
+   * undefined to accept the refusal.
+   */
   refused(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined>
   /**
-   * The account of a caller at this upstream. With it, callers of different accounts share no connection, no session and no
-   * notification; without it, all share them. A throw refuses the call.
+   * Returns the caller's account at this upstream. Different accounts share no connection, session or notification;
+   * without this method all callers share them. A throw refuses the call.
    */
-  accountOf?(principal: Principal): string
+  getAccount?(principal: Principal): string
 }

@@ -6,12 +6,25 @@ import type { Interfaces } from '@oclif/core'
 import type { ArgInput, FlagInput, Options } from '@oclif/core/interfaces'
 import type { Host, Terminal } from './output/terminal.ts'
 
-/** Options of oclif that lead each command to the process it runs in. */
-export type HostedOptions = Options & { readonly host: Host; readonly terminal: Terminal }
+/** oclif options with the host process of the command. */
+export type HostedOptions = Options & {
+  readonly host: Host
+  readonly terminal: Terminal
+  /** Commands of external plugins, as typed. */
+  readonly external: readonly string[]
+}
 
-/** Prints help for a command, a topic or everything. */
+/** Prints help for a command or topic, an overview without one, or the full list for `all`. */
 export async function showHelp(argv: string[], config: Interfaces.Config): Promise<number> {
-  await new TerminalHelp(config, config.pjson.oclif.helpOptions).showHelp(argv)
+  const words = argv.filter(word => !word.startsWith('-'))
+  const { terminal, external } = (config as unknown as { readonly options: HostedOptions }).options
+  if (words.length === 0) {
+    const { formatOverview } = await import('./overview.ts')
+    for (const line of await formatOverview(config, external, terminal)) terminal.out.line(line)
+    return 0
+  }
+  const subject = words[0] === 'all' ? [] : argv
+  await new TerminalHelp(config, config.pjson.oclif.helpOptions).showHelp(subject)
   return 0
 }
 
@@ -22,22 +35,21 @@ class TerminalHelp extends Help {
   }
 }
 
-/** One run of a command. */
 interface CommandRun<F, A> {
   readonly args: A
   readonly flags: F & { json?: boolean }
-  /** All words that are no flags. */
+  /** Positional arguments. */
   readonly words: readonly string[]
-  /** Words behind `--`, for commands that take another command. */
-  readonly behind: readonly string[]
+  /** Arguments after `--`, for commands that take another command. */
+  readonly passthrough: readonly string[]
   readonly terminal: Terminal
   readonly host: Host
   readonly config: Interfaces.Config
-  /** Prints a value with --json, and else its lines. */
+  /** Prints a value with --json, else its lines. */
   print(value: unknown, lines: () => readonly string[]): void
 }
 
-/** A command as data: what help shows of it, and what it does. */
+/** Declarative definition of a command. */
 export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
   readonly summary: string
   readonly description?: string | readonly string[] | undefined
@@ -45,20 +57,20 @@ export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
   readonly examples?: readonly string[] | undefined
   readonly args?: ArgInput<A>
   readonly flags: FlagInput<F>
-  /** True if any number of words may follow the arguments. */
+  /** True if more arguments may follow. */
   readonly takesRest?: boolean | undefined
-  /** True if words behind `--` are none of its own: the parser would sort and merge them. */
+  /** True if arguments after `--` are passed through unparsed; the parser would sort and merge them. */
   readonly takesCommand?: boolean
   /** Returns the exit code, 0 by default. */
   run(run: CommandRun<F, A>): Promise<number | void>
 }
 
-// As oclif itself has it: the types of flags are inferred.
+// The same type as in oclif, so that flag types are inferred.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type FlagOutput = Record<string, any>
 
-/** A command for oclif. Errors go to `main` as they are. */
-export function command<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command.Class {
+/** Creates an oclif command. Errors are passed to `main` unchanged. */
+export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command.Class {
   const { summary, description, usage, examples = [], args, flags, takesRest, takesCommand, run } = spec
   return class extends Command {
     static override summary = summary
@@ -72,8 +84,7 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
     async run(): Promise<number | void> {
       const { host, terminal } = this.config.options as HostedOptions
       const end = takesCommand === true ? this.argv.indexOf('--') : -1
-      const [before, behind] =
-        end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
+      const [before, passthrough] = end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
       const parsed = await this.parse<F, FlagOutput, A>(
         {
           flags,
@@ -87,7 +98,7 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
         args: parsed.args,
         flags: parsed.flags,
         words: parsed.argv.map(String),
-        ...{ behind, terminal, host, config: this.config },
+        ...{ passthrough, terminal, host, config: this.config },
         print(value, lines) {
           if ((parsed.flags as { json?: boolean }).json === true) out.json(value)
           else for (const line of lines()) out.line(line)
@@ -101,76 +112,72 @@ export function command<F extends FlagOutput, A extends FlagOutput>(spec: Comman
   }
 }
 
-/** A flag without a value. */
-export function toggle(options: Parameters<typeof boolean<boolean>>[0]) {
+export function booleanFlag(options: Parameters<typeof boolean<boolean>>[0]) {
   return boolean(options)
 }
 
-/** A word that a command needs. */
-export function word(description: string) {
+export function requiredArgument(description: string) {
   return argument({ required: true, description, ignoreStdin: true })
 }
 
-/** A word that may be left out. */
-export function optionalWord(description: string) {
+export function optionalArgument(description: string) {
   return argument({ description, ignoreStdin: true })
 }
 
 const helpGroup = 'GLOBAL'
 
-/** Refuses an empty value, which a variable that is not set leaves behind. */
-async function filled(value: string): Promise<string> {
+/** Rejects an empty value, the result of an unset variable. */
+async function rejectEmpty(value: string): Promise<string> {
   if (value !== '') return value
   const { CLIError } = await import('@oclif/core/errors')
-  throw new CLIError('It has an empty value: give it another one, or leave it out')
+  throw new CLIError('It has an empty value: give another one, or omit it')
 }
 
-/** `--json`, for every command. */
-export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, errors included.' }) }
+export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, including errors.' }) }
 
-/** Flags that choose a configuration, for every command that reads one. */
+/** Flags that select a configuration. */
 export const CONFIG_FLAGS = {
   config: string({
     char: 'c',
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<file>',
-    summary: 'Configuration file. Default: the nearest gateway.yaml upwards.',
+    summary: 'Configuration file. Default: the nearest gateway.yaml, searching upwards.',
   }),
   env: string({
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<name>',
-    summary: 'Environment: gateway.<name>.yaml goes on top. Default: GATEWAY_ENV.',
+    summary: 'Environment: merges gateway.<name>.yaml over the configuration. Default: GATEWAY_ENV.',
   }),
   set: string({
     helpGroup,
     helpValue: '<key=value>',
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Set one value on top of the files: --set listeners.main.port=9000.',
+    summary: 'Override one value: --set listeners.main.port=9000.',
   }),
   ...JSON_FLAG,
 }
 
-/** Flags that choose a running gateway, for every command that steers one. */
+/** Flags that select a running gateway. */
 export const CONTROL_FLAGS = {
   config: CONFIG_FLAGS.config,
   env: CONFIG_FLAGS.env,
   socket: string({
-    parse: filled,
+    parse: rejectEmpty,
     helpGroup,
     helpValue: '<file>',
-    summary: 'Control socket of the gateway. Default: that of the one which runs with the configuration.',
+    summary: 'Control socket of the gateway. Default: the running gateway of the configuration.',
   }),
   ...JSON_FLAG,
 }
 
-/** Flags that choose a gateway, for every command that asks one as a client does. */
-export const ASK_FLAGS = {
+/** Flags that select a running or temporary gateway. */
+export const QUERY_FLAGS = {
   fresh: boolean({
     summary:
-      'Start a gateway for this command though one runs, as --set does too; it writes to no audit and counts on no limit.',
+      'Start a separate gateway for this command, as --set does; it writes no audit records and uses no rate limits.',
   }),
   ...CONFIG_FLAGS,
   socket: CONTROL_FLAGS.socket,

@@ -1,24 +1,24 @@
 import type { Command } from '@oclif/core/command'
 import { builtins } from '../gateway/builtins.ts'
-import { ASKING } from './commands/asking.ts'
-import { BACKGROUND } from './commands/background.ts'
+import { QUERY_COMMANDS } from './commands/query.ts'
+import { BACKGROUND_COMMANDS } from './commands/background.ts'
 import { CLIENT_COMMANDS } from './commands/clients.ts'
-import { OTHERS } from './commands/others.ts'
-import { SERVERS } from './commands/servers.ts'
-import { SERVICE } from './commands/service.ts'
-import { SERVING } from './commands/serving.ts'
-import { STEER } from './commands/steer.ts'
+import { MISC_COMMANDS } from './commands/misc.ts'
+import { SERVER_COMMANDS } from './commands/servers.ts'
+import { SERVICE_COMMANDS } from './commands/service.ts'
+import { SERVE_COMMANDS } from './commands/serve.ts'
+import { CONTROL_COMMANDS } from './commands/control.ts'
 import { loadPluginCommands } from './plugin-commands.ts'
 
-/** Every command of ours by its id. They are thin; what they do is imported when they run. */
+/** All built-in commands by id. Implementations are imported when a command runs. */
 export const COMMANDS: Readonly<Record<string, Command.Class>> = {
-  ...SERVING,
-  ...ASKING,
-  ...BACKGROUND,
-  ...SERVERS,
-  ...SERVICE,
+  ...SERVE_COMMANDS,
+  ...QUERY_COMMANDS,
+  ...BACKGROUND_COMMANDS,
+  ...SERVER_COMMANDS,
+  ...SERVICE_COMMANDS,
   ...CLIENT_COMMANDS,
-  ...STEER,
+  ...CONTROL_COMMANDS,
   ...(await loadPluginCommands(builtins)),
-  ...OTHERS,
+  ...MISC_COMMANDS,
 }

@@ -1,95 +1,90 @@
 import type { Command } from '@oclif/core/command'
 import type { Terminal } from './output/terminal.ts'
 
-type Commands = Readonly<Record<string, Command.Class>>
+type CommandMap = Readonly<Record<string, Command.Class>>
 
-/** The hidden command that the scripts of all shells ask: `gateway __complete -- <words>`. */
-export const COMPLETE = '__complete'
+/** Hidden command that the shell scripts call: `gateway __complete -- <words>`. */
+export const COMPLETE_COMMAND = '__complete'
 
-/** Scripts by shell. Files are completed by the shell if nothing else is known. */
+/** Completion scripts by shell. Without candidates the shell completes file names. */
 export const COMPLETION_SCRIPTS = {
   bash: `_gateway() {
   local IFS=$'\\n'
-  COMPREPLY=($(gateway ${COMPLETE} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  COMPREPLY=($(gateway ${COMPLETE_COMMAND} -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
 }
 complete -o default -F _gateway gateway`,
   zsh: `#compdef gateway
 _gateway() {
   local -a found
-  found=(\${(f)"$(gateway ${COMPLETE} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  found=(\${(f)"$(gateway ${COMPLETE_COMMAND} -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
   if (( $#found )); then compadd -a found; else _files; fi
 }
 compdef _gateway gateway`,
   fish: `function __gateway_complete
   set -l words (commandline -opc)
-  gateway ${COMPLETE} -- $words[2..] (commandline -ct | string collect --allow-empty) 2>/dev/null
+  gateway ${COMPLETE_COMMAND} -- $words[2..] (commandline -ct | string collect --allow-empty) 2>/dev/null
 end
 complete -c gateway -a '(__gateway_complete)'`,
   powershell: `Register-ArgumentCompleter -Native -CommandName gateway -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
   $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
-  & gateway ${COMPLETE} -- @before "$wordToComplete" | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }
+  & gateway ${COMPLETE_COMMAND} -- @before "$wordToComplete" | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }
 }`,
 } as const
 
-/** Prints what the last of the words after the program's name may become, one candidate a line. */
-export async function complete(
+/** Prints completions of the last word, one per line. */
+export async function printCompletions(
   words: readonly string[],
-  commands: Commands,
+  commands: CommandMap,
   terminal: Terminal,
 ): Promise<number> {
   const last = words.at(-1) ?? ''
-  const found = await candidates(words.slice(0, -1), last, commands, terminal)
+  const found = await listCandidates(words.slice(0, -1), last, commands, terminal)
   for (const word of new Set(found)) if (word.startsWith(last)) terminal.out.line(word)
   return 0
 }
 
-async function candidates(
+async function listCandidates(
   before: readonly string[],
   last: string,
-  commands: Commands,
+  commands: CommandMap,
   terminal: Terminal,
 ): Promise<readonly string[]> {
   if (before.includes('--')) return []
   const names = Object.keys(commands).map(id => id.split(':'))
   const name = names.find(parts => parts.every((part, i) => part === before[i]))
   const command = commands[name?.join(':') ?? '']
-  if (before.length === 0) return [...nextWords(names, before), '--help', '--version']
-  if (command === undefined) return nextWords(names, before)
-  const values = flagValues(command, before.at(-1) ?? '')
+  if (before.length === 0) return [...listNextWords(names, before), '--help', '--version']
+  if (command === undefined) return listNextWords(names, before)
+  const values = listFlagValues(command, before.at(-1) ?? '')
   if (values !== undefined) return values
-  if (last.startsWith('-')) return flagNames(command)
-  return before[0] === 'help' ? nextWords(names, before.slice(1)) : firstArguments(command, terminal)
+  if (last.startsWith('-')) return listFlagNames(command)
+  return before[0] === 'help' ? listNextWords(names, before.slice(1)) : listArguments(command, terminal)
 }
 
-/** What a flag may be, as far as that is known; undefined if no flag is to be followed by a value. */
-function flagValues({ flags }: Command.Class, previous: string): readonly string[] | undefined {
+/** Lists flag values; undefined if the previous word is not a flag with a value. */
+function listFlagValues({ flags }: Command.Class, previous: string): readonly string[] | undefined {
   for (const [name, flag] of Object.entries(flags))
     if (flag.type === 'option' && [`--${name}`, `-${flag.char}`].includes(previous)) return flag.options ?? []
   return undefined
 }
 
-function flagNames({ flags }: Command.Class): string[] {
+function listFlagNames({ flags }: Command.Class): string[] {
   const shown = Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
   return [...shown.map(([name]) => `--${name}`), '--help']
 }
 
-function firstArguments(
-  command: Command.Class,
-  terminal: Terminal,
-): readonly string[] | Promise<readonly string[]> {
+function listArguments(command: Command.Class, terminal: Terminal): readonly string[] | Promise<readonly string[]> {
   const [first] = Object.entries(command.args)
-  return first?.[0] === 'upstream' ? runningUpstreams(terminal) : (first?.[1].options ?? flagNames(command))
+  return first?.[0] === 'upstream' ? listRunningUpstreams(terminal) : (first?.[1].options ?? listFlagNames(command))
 }
 
-function nextWords(names: readonly string[][], before: readonly string[]): string[] {
-  return names.flatMap(parts =>
-    before.every((word, i) => word === parts[i]) ? (parts[before.length] ?? []) : [],
-  )
+function listNextWords(names: readonly string[][], before: readonly string[]): string[] {
+  return names.flatMap(parts => (before.every((word, i) => word === parts[i]) ? (parts[before.length] ?? []) : []))
 }
 
-async function runningUpstreams(terminal: Terminal): Promise<string[]> {
-  const { ps } = await import('./remote/ps.ts')
-  const state = await ps({}, terminal).catch(() => undefined)
+async function listRunningUpstreams(terminal: Terminal): Promise<string[]> {
+  const { requestPs } = await import('./remote/ps.ts')
+  const state = await requestPs({}, terminal).catch(() => undefined)
   return state?.upstreams.map(({ name }) => name) ?? []
 }

@@ -4,35 +4,34 @@ import type { LoadedConfig } from '../config/index.ts'
 import { withConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
-const DIGITS = 16
+const HASH_DIGITS = 16
 
-/** Directory that keeps what is known of the servers of a configuration file; undefined where there is no file, or no home. */
-export function stateDirectory(
+/** Returns the state directory of a configuration file, or undefined without a file or home directory. */
+export function getStateDirectory(
   { file }: Pick<LoadedConfig, 'file'>,
   { environment }: Pick<Terminal, 'environment'>,
 ): string | undefined {
   const base = getStateBase(environment)
   if (file === undefined || base === undefined) return undefined
-  return join(base, 'tapgate', createHash('sha256').update(file).digest('hex').slice(0, DIGITS))
+  return join(base, 'tapgate', createHash('sha256').update(file).digest('hex').slice(0, HASH_DIGITS))
 }
 
-/** As the XDG base directory specification has it: a relative path is no path. */
+/** The XDG base directory specification ignores relative paths. */
 function getStateBase({ XDG_STATE_HOME, LOCALAPPDATA, HOME }: Terminal['environment']): string | undefined {
   if (XDG_STATE_HOME !== undefined && isAbsolute(XDG_STATE_HOME)) return XDG_STATE_HOME
   if (LOCALAPPDATA !== undefined && isAbsolute(LOCALAPPDATA)) return LOCALAPPDATA
   return HOME !== undefined && isAbsolute(HOME) ? join(HOME, '.local', 'state') : undefined
 }
 
-/** The flags that say which configuration is meant. */
 export interface SourceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
-  /** Further settings, by the types of the listeners that there are. */
+  /** Creates more settings from the listener types. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
 }
 
-/** Reads the configuration the flags ask for. Its commands run only for who needs their secrets. */
+/** Loads the configuration. `commands` decides whether its `${exec:…}` commands run. */
 export async function loadSource(
   flags: SourceFlags,
   { cwd, environment }: Terminal,
@@ -43,19 +42,15 @@ export async function loadSource(
   return loadConfig({ file, env, set, setFor, cwd, environment, commands })
 }
 
-/** The same with its listeners replaced. */
-export function withListeners(
-  source: LoadedConfig,
-  listeners: LoadedConfig['config']['listeners'],
-): LoadedConfig {
+export function replaceListeners(source: LoadedConfig, listeners: LoadedConfig['config']['listeners']): LoadedConfig {
   return withConfig(source, { ...source.config, listeners })
 }
 
 /**
- * The configuration file that a command means, without reading it: the one that is named, or the nearest gateway.yaml.
+ * Returns the path of `--config` or the nearest gateway.yaml, without reading it.
  * @throws GatewayError GW_CONFIG_NOT_FOUND, GW_CONFIG_UNTRUSTED
  */
-export async function configFile(
+export async function findConfigFile(
   { config }: { readonly config?: string | undefined },
   { cwd, environment }: Pick<Terminal, 'cwd' | 'environment'>,
 ): Promise<string> {

@@ -5,8 +5,8 @@ import { run } from './run.ts'
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /**
- * Trusts the authorities in a file beside those that Node trusts, for every connection of this process. Programs on OpenSSL read
- * `SSL_CERT_FILE`, and Node does so only with --use-openssl-ca. One that cannot be read trusts nobody.
+ * Adds the certificate authorities of `SSL_CERT_FILE`, as OpenSSL programs do; Node reads it only with
+ * --use-openssl-ca. An unreadable file adds none.
  */
 function trustAuthorities(file: string, warn: (text: string) => void): void {
   try {
@@ -15,26 +15,26 @@ function trustAuthorities(file: string, warn: (text: string) => void): void {
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), ...own])
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    warn(`warning: SSL_CERT_FILE names ${file}, which cannot be used (${code ?? message})`)
+    warn(`warning: cannot use SSL_CERT_FILE ${file} (${code ?? message})`)
   }
 }
 
-/** The command line as a process of its own; `argv` is what follows the program's name. Ends the process when all is written. */
+/** Runs the command line and exits the process after output is flushed; `argv` excludes the program name. */
 export async function main(argv: string[]): Promise<void> {
   trustOwnAuthorities()
   process.exitCode = await run(argv, process)
-  await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+  await Promise.all([flushStream(process.stdout), flushStream(process.stderr)])
   process.exit()
 }
 
 function trustOwnAuthorities(): void {
   const { SSL_CERT_FILE: authorities, NODE_EXTRA_CA_CERTS: known } = process.env
-  // Node trusts the second by itself, and reads it only when it opens a secure connection.
+  // Node reads NODE_EXTRA_CA_CERTS itself, on the first secure connection.
   if (authorities === undefined || authorities === '' || authorities === known) return
   trustAuthorities(authorities, text => void process.stderr.write(`${text}\n`))
 }
 
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
+function flushStream(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise(resolve => {
     if (stream.destroyed || stream.writableEnded) resolve()
     else stream.write('', () => resolve())

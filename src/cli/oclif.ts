@@ -3,13 +3,13 @@ import { Config } from '@oclif/core/config'
 import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
 import { COMMANDS } from './commands.ts'
-import { COMPLETE, complete } from './completion.ts'
-import { foreignCommands } from './plugin-commands.ts'
+import { COMPLETE_COMMAND, printCompletions } from './completion.ts'
+import { loadExternalCommands } from './plugin-commands.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { HostedOptions } from './command.ts'
 import { showHelp } from './command.ts'
 
-/** Our own package.json and its directory. */
+/** package.json and its directory. */
 export interface OwnManifest {
   readonly root: string
   readonly manifest: Interfaces.PJSON
@@ -22,11 +22,16 @@ export async function runWithOclif(
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
-  const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
-  if (argv[0] === COMPLETE) return complete(argv.slice(2), commands, terminal)
+  const added = await loadExternalCommands(argv, COMMANDS, terminal)
+  const commands = { ...COMMANDS, ...added }
+  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
   const plugin = createOclifPlugin(commands, own)
   const plugins = new Map([[plugin.name, plugin]])
-  const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }
+  const external = Object.keys(added).map(id => id.replaceAll(':', ' '))
+  const options: HostedOptions = {
+    ...{ root: own.root, pjson: own.manifest, plugins },
+    ...{ host, terminal, external },
+  }
   const config = await Config.load(options)
   const [id = '', ...args] = normalizeArgv(config, [...argv])
   const command = config.findCommand(id)
@@ -42,7 +47,7 @@ function wantsHelp(argv: readonly string[], config: Interfaces.Config): boolean 
   return argv.length === 0 || argv.slice(0, end === -1 ? undefined : end).some(word => flags.includes(word))
 }
 
-/** Commands as the only plugin of oclif, which otherwise imports them from a file, once for the whole process. */
+/** Registers the commands as the only oclif plugin, instead of importing them from a file. */
 function createOclifPlugin(
   commands: Readonly<Record<string, Command.Class>>,
   { root, manifest }: OwnManifest,
@@ -71,12 +76,12 @@ function createOclifPlugin(
 function createLoadable(id: string, command: Command.Class): Command.Loadable {
   command.id = id
   const { summary, description, usage, examples, strict, hidden, aliases, hiddenAliases } = command
-  const named = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
+  const addNames = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
     Object.fromEntries(Object.entries(all).map(([name, one]) => [name, { ...one, name }]))
   return {
     ...{ id, summary, description, usage, examples, strict, hidden, aliases, hiddenAliases },
-    args: named(command.args),
-    flags: named(command.flags),
+    args: addNames(command.args),
+    flags: addNames(command.flags),
     hasDynamicHelp: false,
     pluginType: 'core',
     load: () => Promise.resolve(command),

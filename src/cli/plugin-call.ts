@@ -1,29 +1,29 @@
 import { dirname, join, resolve } from 'node:path'
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
-import { readText } from '../config/source/read.ts'
+import { readText } from '../config/source/read-text.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { readValue } from '../util/plain-data.ts'
 import type { SourceFlags } from './load-source.ts'
-import { loadSource, stateDirectory } from './load-source.ts'
+import { loadSource, getStateDirectory } from './load-source.ts'
 import { promptForSchema } from './output/prompt.ts'
 import { openBrowser } from './output/browser.ts'
-import { table, uncut } from './output/table.ts'
+import { formatTable, withoutWidth } from './output/table.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { ControlFlags } from './remote/connect.ts'
-import { inRunning, withControl } from './remote/connect.ts'
-import { withGateway, withUnstarted } from './local/ask-gateway.ts'
+import { withRunningGateway, withControl } from './remote/connect.ts'
+import { withGateway, withUnstartedGateway } from './local/gateway-handle.ts'
 
-/** Flags that a command of a plugin may have from us. */
+/** Gateway flags of a plugin command. */
 export interface CallFlags extends ControlFlags, SourceFlags {
   readonly json?: boolean | undefined
 }
 
 /** Exit code after a second Ctrl-C. */
-const INTERRUPTED = 130
+const INTERRUPTED_EXIT_CODE = 130
 
-/** Call that a command of a plugin works with; `options` is the path of keys to the plugin's options. */
+/** Creates the call object of a plugin command; `options` is the key path of the plugin's options. */
 export function createCommandCall(
   given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,
@@ -32,36 +32,35 @@ export function createCommandCall(
   host: Host,
 ): CommandCall {
   const { cwd, environment, out, err } = terminal
-  const say = (value: unknown, lines: () => readonly string[], indent?: number): void => {
+  const printValue = (value: unknown, lines: () => readonly string[], indent?: number): void => {
     if (flags.json === true) out.line(JSON.stringify(value, undefined, indent))
     else for (const line of lines()) out.line(line)
   }
   return {
     ...given,
     ...{ cwd, environment, out, err },
-    print: (value, lines) => say(value, lines, 2),
-    printNext: (value, lines) => say(value, lines),
-    table: (rows, indent) => table(rows, uncut(out), indent),
+    print: (value, lines) => printValue(value, lines, 2),
+    printNext: (value, lines) => printValue(value, lines),
+    table: (rows, indent) => formatTable(rows, withoutWidth(out), indent),
     readData: file => readData(resolve(cwd, file)),
     async load() {
       const { config, directory } = await loadSource(flags, terminal)
       return { config, directory, options: readValue(config, ...options) }
     },
-    withGateway: (which, use) => asked(which, use, flags, terminal),
+    withGateway: (which, use) => withSelectedGateway(which, use, flags, terminal),
     canAsk: host.stdin.isTTY,
-    fillIn: async (schema, signal) => (host.stdin.isTTY ? promptForSchema(schema, host, signal) : undefined),
-    openBrowser: url => openBrowser(url, findPager(terminal), environment),
+    promptForm: async (schema, signal) => (host.stdin.isTTY ? promptForSchema(schema, host, signal) : undefined),
+    openBrowser: url => openBrowser(url, getPageDirectory(terminal), environment),
     onInterrupt: stop => onInterrupt(stop, host),
   }
 }
 
-/** Directory of the pages that lead a browser on, beside the state of all configurations. */
-function findPager(terminal: Terminal): string | undefined {
-  const state = stateDirectory({ file: 'any' }, terminal)
+/** Directory of redirect pages, shared by all configurations. */
+function getPageDirectory(terminal: Terminal): string | undefined {
+  const state = getStateDirectory({ file: 'any' }, terminal)
   return state === undefined ? undefined : join(dirname(state), 'pages')
 }
 
-/** Larger files are not written by hand. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 async function readData(file: string): Promise<unknown> {
@@ -75,7 +74,7 @@ async function readData(file: string): Promise<unknown> {
   }
 }
 
-async function asked<T>(
+async function withSelectedGateway<T>(
   which: 'running' | 'one' | 'unstarted' | 'alone' | 'whole',
   use: (ask: AskGateway) => Promise<T>,
   flags: CallFlags,
@@ -83,26 +82,26 @@ async function asked<T>(
 ): Promise<T> {
   if (which === 'running' || which === 'one')
     return withControl(flags, terminal, client => use((verb, params) => client.request(verb, params)), which)
-  const running = await inRunning(flags, terminal, client =>
+  const running = await withRunningGateway(flags, terminal, client =>
     use((verb, params) => client.request(verb, params)),
   )
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  const ask = (gateway: Pick<Gateway, 'control'>): Promise<T> =>
+  const useGateway = (gateway: Pick<Gateway, 'control'>): Promise<T> =>
     use((verb, params) => gateway.control(verb, params))
-  if (which === 'unstarted') return withUnstarted(source, terminal, ask)
-  return withGateway(which === 'whole' ? source : alone(source), terminal, ask)
+  if (which === 'unstarted') return withUnstartedGateway(source, terminal, useGateway)
+  return withGateway(which === 'whole' ? source : dropUpstreams(source), terminal, useGateway)
 }
 
-/** Leaves the servers out: none is started to ask something of a plugin. */
-function alone(source: LoadedConfig): LoadedConfig {
+/** Removes the upstreams, since a plugin query needs none. */
+function dropUpstreams(source: LoadedConfig): LoadedConfig {
   return { ...source, config: { ...source.config, upstreams: {}, routes: [] } }
 }
 
 function onInterrupt(stop: () => void, host: Host): () => void {
   let isWanted = false
   const listener = (): void => {
-    if (isWanted) host.exit(INTERRUPTED)
+    if (isWanted) host.exit(INTERRUPTED_EXIT_CODE)
     isWanted = true
     stop()
   }

@@ -5,19 +5,17 @@ import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import type { NamedPlugin } from '../config/index.ts'
 import { locateProblem } from '../config/problem.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
-import { declaredCommands } from '../plugin-host/manifest.ts'
-import { loadConfigured } from '../plugin-host/resolve.ts'
+import { listDeclaredCommands } from '../plugin-host/manifest.ts'
+import { importPlugins } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
-import { command, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
+import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
 import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** The commands of our own plugins, by their ids. */
-export async function loadPluginCommands(
-  plugins: readonly Plugin<never>[],
-): Promise<Record<string, Command.Class>> {
+/** Loads the commands of built-in plugins by id. */
+export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {
       const found = (await commands?.())?.commands ?? {}
@@ -30,15 +28,13 @@ export async function loadPluginCommands(
   return Object.fromEntries(all.flat()) as Record<string, Command.Class>
 }
 
-/** A command of a plugin, for oclif; `options` is the path of keys to the plugin's options. */
+/** Creates an oclif command; `options` is the key path of the plugin's options. */
 export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command.Class {
-  const args = Object.entries(spec.args ?? {}).map(
-    ([name, { description, required = false, options: choices }]) => [
-      name,
-      argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
-    ],
-  )
-  return command({
+  const args = Object.entries(spec.args ?? {}).map(([name, { description, required = false, options: choices }]) => [
+    name,
+    argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
+  ])
+  return createCommand({
     ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
     takesRest: spec.takesRest,
     args: Object.fromEntries(args) as Command.Class['args'],
@@ -50,20 +46,20 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
       try {
         return (await spec.run(createCommandCall(given, flags, options, terminal, host))) ?? 0
       } catch (error) {
-        throw absent(error, options)
+        throw convertUnknownVerb(error, options)
       }
     },
   })
 }
 
-/** An error, or the one that says that the gateway which was asked has not what the command is about. */
-function absent(error: unknown, options: readonly string[]): unknown {
+/** Converts an unknown verb to an error that names the missing configuration keys. */
+function convertUnknownVerb(error: unknown, options: readonly string[]): unknown {
   return error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN'
     ? gatewayError('GW_NOT_CONFIGURED', { keys: options.join('.') })
     : error
 }
 
-/** Flags that come along with the gateway that a command is about. */
+/** Flags by the kind of gateway that a command uses. */
 const GATEWAY_FLAGS = {
   none: JSON_FLAG,
   running: CONTROL_FLAGS,
@@ -98,51 +94,51 @@ function createFlag({
   return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
 }
 
-type Commands = Readonly<Record<string, Command.Class>>
+type CommandMap = Readonly<Record<string, Command.Class>>
 
 /**
- * The commands of plugins from elsewhere, as the configuration in reach names them. Names and summaries are read from their
- * packages; code of a plugin runs only where the command line names one of its commands. What cannot be read has none.
+ * Loads commands of external plugins of the configuration. Names and summaries come from package.json; plugin code is
+ * loaded only for the command that is called. An unreadable configuration has none.
  */
-export async function foreignCommands(
+export async function loadExternalCommands(
   argv: readonly string[],
-  own: Commands,
+  own: CommandMap,
   terminal: Terminal,
-): Promise<Commands> {
+): Promise<CommandMap> {
   const typed = argv.filter(word => !word.startsWith('-'))
-  if (!isConcerned(typed[0], own)) return {}
-  const flags = sourceFlags(argv)
+  if (!mayNameExternalCommand(typed[0], own)) return {}
+  const flags = parseSourceFlags(argv)
   const found: Record<string, Command.Class> = {}
-  for (const plugin of await pluginsInReach(flags, terminal))
-    for (const [name, summary] of declaredCommands(plugin.use, plugin.directory)) {
+  for (const plugin of await listConfiguredPlugins(flags, terminal))
+    for (const [name, summary] of listDeclaredCommands(plugin.use, plugin.directory)) {
       const id = name.replaceAll(' ', ':')
       if (id in own || id in found) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
-      // A command that cannot be loaded has its summary alone as help, and running it says why.
-      const loaded = isNamed(name, typed) ? await load().catch(() => undefined) : undefined
-      found[id] = loaded ?? placeholder(summary, load)
+      // If loading fails, help shows only the summary, and running the command reports the error.
+      const loaded = isCommandTyped(name, typed) ? await load().catch(() => undefined) : undefined
+      found[id] = loaded ?? createPlaceholder(summary, load)
     }
   return found
 }
 
-/** True where commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
-function isConcerned(first: string | undefined, own: Commands): boolean {
+/** True if external commands may be called or listed. Other calls skip the search. */
+function mayNameExternalCommand(first: string | undefined, own: CommandMap): boolean {
   if (first === undefined || first === 'help' || first === 'completion') return true
   return !Object.keys(own).some(id => id.split(':')[0] === first)
 }
 
-function isNamed(name: string, typed: readonly string[]): boolean {
+function isCommandTyped(name: string, typed: readonly string[]): boolean {
   const words = typed[0] === 'help' ? typed.slice(1) : typed
   return name.split(' ').every((word, i) => word === words[i])
 }
 
-async function pluginsInReach(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
-  const { namedPlugins } = await import('../config/index.ts')
-  return namedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
+async function listConfiguredPlugins(flags: SourceFlags, { cwd, environment }: Terminal): Promise<NamedPlugin[]> {
+  const { listNamedPlugins } = await import('../config/index.ts')
+  return listNamedPlugins({ file: flags.config, env: flags.env, cwd, environment }).catch(() => [])
 }
 
-/** The flags that say which configuration is meant, before anything is known of the command. */
-function sourceFlags(argv: readonly string[]): SourceFlags {
+/** Parses configuration flags before the command is known. */
+function parseSourceFlags(argv: readonly string[]): SourceFlags {
   const findFlagValue = (...names: readonly string[]): string | undefined => {
     const at = argv.findIndex(word => names.includes(word))
     const joined = argv.find(word => names.some(name => word.startsWith(`${name}=`)))
@@ -161,15 +157,15 @@ async function loadCommand(
   const { [plugin]: spec } = source.config.plugins
   const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
   const locate = (finding: Finding) => locateProblem(source, finding)
-  const [chosen] = await loadConfigured(config, source.directory, locate)
+  const [chosen] = await importPlugins(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
   if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
-  const why = `its package.json names the command "${name}", which it does not have`
+  const why = `its package.json declares the command "${name}", which it does not have`
   throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
 }
 
-/** Stands for a command that has not been loaded. */
-function placeholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
+/** Lazily loads an external command. */
+function createPlaceholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
   return class extends Command {
     static override summary = summary
     static override strict = false

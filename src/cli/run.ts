@@ -4,35 +4,34 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Host, Terminal } from './output/terminal.ts'
 import type { OwnManifest } from './oclif.ts'
-import type { KnownCommand } from './output/report.ts'
+import type { KnownCommand } from './output/report-error.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
 /**
- * Runs one command line to its end and returns its exit code; `argv` is what follows the program's name. It writes to the
- * streams of `host` and changes nothing of the process it runs in, which may be a test.
+ * Runs one command line and returns its exit code; `argv` excludes the program name. Uses only the streams of `host`,
+ * so tests can run it in process.
  */
 export async function run(argv: readonly string[], host: Host): Promise<number> {
   if (VERSION_FLAGS.includes(argv[0])) return printVersion(host)
   const { createTerminal } = await import('./output/terminal.ts')
   const terminal = createTerminal(host)
   try {
-    return await runLoaded(argv, host, terminal)
+    return await runCommandLine(argv, host, terminal)
   } catch (error) {
-    const { report } = await import('./output/report.ts')
-    return report(error, argv, terminal, knownCommands)
+    const { reportError } = await import('./output/report-error.ts')
+    return reportError(error, argv, terminal, listCommands)
   }
 }
 
-// Nothing else is loaded for this.
+// Loads nothing else.
 function printVersion({ stdout, platform }: Host): number {
   const { name, version } = readManifest().manifest
   stdout.write(`${name}/${version} ${platform}-${process.arch} node-${process.version}\n`)
   return 0
 }
 
-/** As people type them: `agents list`. */
-async function knownCommands(): Promise<KnownCommand[]> {
+async function listCommands(): Promise<KnownCommand[]> {
   const { COMMANDS } = await import('./commands.ts')
   return Object.entries(COMMANDS).map(([id, { flags }]) => ({
     name: id.replaceAll(':', ' '),
@@ -40,14 +39,14 @@ async function knownCommands(): Promise<KnownCommand[]> {
   }))
 }
 
-async function runLoaded(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
-  nameUser(process.env)
+async function runCommandLine(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
+  setUserDefaults(process.env)
   const { runWithOclif } = await import('./oclif.ts')
   return runWithOclif(argv, readManifest(), host, terminal)
 }
 
-/** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
-function nameUser(environment: NodeJS.ProcessEnv): void {
+/** Sets shell and home for a user without an /etc/passwd entry, as in containers; oclif requires them. */
+function setUserDefaults(environment: NodeJS.ProcessEnv): void {
   try {
     userInfo()
   } catch {

@@ -1,35 +1,34 @@
 import { basename, extname } from 'node:path'
 
-/** Programs that run what an argument names. */
+/** Programs that run a package or script argument. */
 const RUNNERS = new Set('npx uvx node bunx pnpx bun deno python python3 pnpm yarn npm uv'.split(' '))
-/** Their arguments in front of that. */
-const VERBS = new Set(['run', 'exec', 'dlx', 'x', 'tool'])
-/** Names of files and folders that say nothing of what is in them. */
-const NAMELESS = new Set(['index', 'main', 'server', 'cli', 'dist', 'build', 'src', 'bin', 'lib', ''])
+const RUNNER_SUBCOMMANDS = new Set(['run', 'exec', 'dlx', 'x', 'tool'])
+/** Uninformative file and directory names. */
+const GENERIC_NAMES = new Set(['index', 'main', 'server', 'cli', 'dist', 'build', 'src', 'bin', 'lib', ''])
 
 /**
- * Names a server by the command that starts it, as in a key of `upstreams`: `npx -y @scope/server-memory@1.0` is called
- * `server-memory`, and so is `node server-memory/dist/index.js`.
+ * Derives an upstream name from a command: `server-memory` for `npx -y @scope/server-memory@1.0` or `node
+ * server-memory/dist/index.js`.
  */
-export function nameOfCommand([program = '', ...args]: readonly string[]): string {
+export function deriveCommandName([program = '', ...args]: readonly string[]): string {
   const isRunner = RUNNERS.has(basename(program, extname(program)))
-  const word = isRunner ? args.find(arg => !arg.startsWith('-') && !VERBS.has(arg)) : program
+  const word = isRunner ? args.find(arg => !arg.startsWith('-') && !RUNNER_SUBCOMMANDS.has(arg)) : program
   const steps = (word ?? program)
     .replace(/(?<=.)@[^/\\]*$/, '')
     .split(/[/\\]/)
     .map(step => toKey(step.replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')))
     .reverse()
-  return steps.find(step => !NAMELESS.has(step)) ?? steps.find(step => step !== '') ?? 'server'
+  return steps.find(step => !GENERIC_NAMES.has(step)) ?? steps.find(step => step !== '') ?? 'server'
 }
 
-/** The name of a package, an image or a registry entry as a key of `upstreams`, without what all of them have in common. */
-export function shortName(text: string): string {
+/** Derives an upstream name from a package, image or registry name, without common prefixes and suffixes. */
+export function derivePackageName(text: string): string {
   const name = toKey((text.split('/').at(-1) ?? text).replace(/[@:].*$/s, ''))
   return name.replace(/^(mcp-server|server|mcp)-(?=[a-z])|-(mcp-server|mcp|server)$/g, '') || 'server'
 }
 
-/** A name of a client's as a key of `upstreams`: lower case, digits and hyphens. */
-export function upstreamName(given: string): string {
+/** Converts a client's server name to an upstream name: lower case, digits and hyphens. */
+export function toUpstreamName(given: string): string {
   return toKey(given.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')) || 'server'
 }
 
@@ -42,8 +41,8 @@ function toKey(text: string): string {
     .replace(/-+$/, '')
 }
 
-/** The name, with a number if it is taken. */
-export function freeName(name: string, taken: Readonly<Record<string, unknown>>): string {
+/** Appends a number if the name is taken. */
+export function findFreeName(name: string, taken: Readonly<Record<string, unknown>>): string {
   for (let number = 2, candidate = name; ; number++) {
     if (!Object.hasOwn(taken, candidate)) return candidate
     candidate = `${name}-${number}`

@@ -1,33 +1,33 @@
-import type { LoadedConfig } from './finish.ts'
-import type { LoadOptions, NamedPlugin } from './load.ts'
+import type { LoadedConfig } from './finish-config.ts'
+import type { LoadOptions, NamedPlugin } from './load-config.ts'
 
 export type * from './config.gen.ts'
-export type { Feature } from './check.ts'
+export type { Feature } from './check-config.ts'
 export type { DescribedConfig, DescribedValue } from './origins.ts'
-export type { LoadedConfig } from './finish.ts'
-export type { LoadOptions, NamedPlugin } from './load.ts'
+export type { LoadedConfig } from './finish-config.ts'
+export type { LoadOptions, NamedPlugin } from './load-config.ts'
 export type { RunCommand, SecretCommand } from './source/commands.ts'
-export type { Origin } from './source/tree.ts'
+export type { ValueOrigin } from './source/tree.ts'
 export type { Problem } from './problem.ts'
 export { findConfig } from './source/find.ts'
 export { describeConfig, describeOrigins, withConfig } from './origins.ts'
 export { formatProblem } from './problem.ts'
-export { parseConfig } from './load.ts'
-export { listPrivatePlaces } from './private.ts'
+export { parseConfig } from './load-config.ts'
+export { listPrivatePlaces } from './private-places.ts'
 export { redact } from './secrets.ts'
 export { listTlsFiles } from './checks/tls.ts'
 
-/** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
+/** Finds, parses, merges and validates a configuration; throws all problems together. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
-  // The YAML parser is the slowest part to load, and a configuration that comes as a value needs none.
-  const load = await import('./load.ts')
+  // Loaded lazily: the YAML parser is slow to load, and not needed for values.
+  const load = await import('./load-config.ts')
   return load.loadConfig(options)
 }
 
-/** Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run. */
-export async function namedPlugins(
+/** Reads only the names of plugins, without validation or commands. */
+export async function listNamedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
 ): Promise<NamedPlugin[]> {
-  const load = await import('./load.ts')
-  return load.namedPlugins(options)
+  const load = await import('./load-config.ts')
+  return load.listNamedPlugins(options)
 }

@@ -4,7 +4,7 @@ import { isPlain } from '../util/plain-data.ts'
 import { suggestName } from '../util/suggest.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
-/** Error of the generated validator, with the part of the schema that the value broke. */
+/** Validator error with the violated schema part. */
 export interface SchemaError {
   readonly keyword: string
   readonly instancePath: string
@@ -14,41 +14,43 @@ export interface SchemaError {
   readonly schema?: unknown
   readonly parentSchema?: Readonly<Record<string, unknown>>
   readonly data?: unknown
-  /** In the words of the validator, for keywords that have none of ours. */
+  /** The validator's message, used if there is none here. */
   readonly message?: string
 }
 
-/** Message and hint by keyword of the schema; a keyword that only repeats what another one says has none. */
-const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
+/** Message and hint by schema keyword; redundant keywords return undefined. */
+const MESSAGES: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
   type: error => ({
-    message: `expected ${wanted(error)}${found(error)}`,
-    hint: quoting(error),
+    message: `expected ${describeExpected(error)}${describeFound(error)}`,
+    hint: suggestQuotes(error),
   }),
   enum: error => ({
-    message: `expected one of ${list(error.schema)}${found(error)}`,
-    hint: meant(error.data, error.schema),
+    message: `expected one of ${formatList(error.schema)}${describeFound(error)}`,
+    hint: suggestValue(error.data, error.schema),
   }),
-  const: error => ({ message: `expected ${says(error) ?? JSON.stringify(error.schema)}${found(error)}` }),
-  required: missing,
-  additionalProperties: unknownKey,
-  pattern: wrongForm,
-  minimum: error => ({ message: `must be ${String(error.params.limit)} or more${found(error)}` }),
-  maximum: error => ({ message: `must be ${String(error.params.limit)} or less${found(error)}` }),
+  const: error => ({
+    message: `expected ${getSchemaText(error) ?? JSON.stringify(error.schema)}${describeFound(error)}`,
+  }),
+  required: explainMissing,
+  additionalProperties: explainUnknownKey,
+  pattern: explainPattern,
+  minimum: error => ({ message: `must be ${String(error.params.limit)} or more${describeFound(error)}` }),
+  maximum: error => ({ message: `must be ${String(error.params.limit)} or less${describeFound(error)}` }),
   minLength: ({ params, message }) => ({ message: params.limit === 1 ? 'must not be empty' : message }),
   minItems: ({ params, message }) => ({
     message: params.limit === 1 ? 'must not be an empty list' : message,
   }),
-  discriminator: wrongTag,
-  oneOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
-  anyOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
+  discriminator: explainType,
+  oneOf: error => ({ message: getSchemaText(error) ?? 'is not valid here', on: 'key' }),
+  anyOf: error => ({ message: getSchemaText(error) ?? 'is not valid here', on: 'key' }),
   propertyNames: () => undefined,
   if: () => undefined,
 }
 
-/** A schema error in words; undefined when another one says it already. */
-export function explain(error: SchemaError): Finding | undefined {
+/** Formats a schema error; undefined if another error covers it. */
+export function explainSchemaError(error: SchemaError): Finding | undefined {
   if (/\/(one|any)Of\/\d+\/required$/.test(error.schemaPath)) return undefined
-  const tell = Object.hasOwn(TELL, error.keyword) ? TELL[error.keyword] : undefined
+  const tell = Object.hasOwn(MESSAGES, error.keyword) ? MESSAGES[error.keyword] : undefined
   const told = tell === undefined ? { message: error.message } : tell(error)
   if (told === undefined) return undefined
   return {
@@ -58,7 +60,7 @@ export function explain(error: SchemaError): Finding | undefined {
   }
 }
 
-function missing(error: SchemaError): Partial<Finding> | undefined {
+function explainMissing(error: SchemaError): Partial<Finding> | undefined {
   const key = String(error.params.missingProperty)
   if (isPlain(error.parentSchema?.discriminator)) return undefined
   const { description } = getSchemaProperty(error, key)
@@ -69,20 +71,20 @@ function missing(error: SchemaError): Partial<Finding> | undefined {
   }
 }
 
-/** Under these, clients keep their servers. */
+/** Keys under which MCP clients configure servers. */
 const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers', 'context_servers'])
 const CLIENT_HINT =
-  'these are the settings of a client: save them as a file of their own and run "gateway import <file>"'
+  'this is the configuration of an MCP client: save it to its own file and run "gateway import <file>"'
 
-/** Characters that look like a blank, or like nothing, and are none to YAML. */
+/** Characters that look like spaces but are not whitespace in YAML. */
 const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
 
-function plainBlanks(found: string): string {
+function explainBlank(found: string): string {
   const code = found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-  return `it holds U+${code}, which only looks like a blank: write a plain one, or none`
+  return `contains U+${code}, which looks like a space: replace or remove it`
 }
 
-/** Keys by the words that other parts of the configuration, and other programs, have for them. */
+/** Suggestions for keys that other sections or programs name differently. */
 const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['filters', 'tools'],
   ['filter', 'tools'],
@@ -90,41 +92,37 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['environment', 'env'],
 ])
 
-function meantKey(key: string, known: readonly string[]): string | undefined {
+function suggestKey(key: string, known: readonly string[]): string | undefined {
   const word = OTHER_WORDS.get(key)
   return word !== undefined && known.includes(word) ? `did you mean "${word}"?` : suggestName(key, known)
 }
 
-function unknownKey(error: SchemaError): Partial<Finding> {
+function explainUnknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
   const blank = LIKE_BLANKS.exec(key)?.[0]
   return {
     pointer: appendPointer(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: CLIENT_KEYS.has(key)
-      ? CLIENT_HINT
-      : blank === undefined
-        ? meantKey(key, known)
-        : plainBlanks(blank),
+    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : blank === undefined ? suggestKey(key, known) : explainBlank(blank),
     on: 'key',
   }
 }
 
-function wrongForm(error: SchemaError): Partial<Finding> {
-  const form = says(error) ?? `text like ${String(error.params.pattern)}`
-  if (error.propertyName === undefined) return { message: `expected ${form}${found(error)}` }
+function explainPattern(error: SchemaError): Partial<Finding> {
+  const form = getSchemaText(error) ?? `text matching ${String(error.params.pattern)}`
+  if (error.propertyName === undefined) return { message: `expected ${form}${describeFound(error)}` }
   const pointer = appendPointer(error.instancePath, error.propertyName)
   return { pointer, message: `expected ${form}, found "${error.propertyName}"`, on: 'key' }
 }
 
-/** The schema's own words for what it wants. */
-function says(error: SchemaError): string | undefined {
+/** Custom description of valid values, from the schema. */
+function getSchemaText(error: SchemaError): string | undefined {
   const words = error.parentSchema?.['x-says']
   return typeof words === 'string' ? words : undefined
 }
 
-function wrongTag(error: SchemaError): Partial<Finding> {
+function explainType(error: SchemaError): Partial<Finding> {
   const types = listTypes(error.instancePath)
   if (error.params.error === 'tag' && error.params.tagValue === undefined) {
     return { message: 'missing key "type"', hint: `one of ${types.join(', ')}`, on: 'key' }
@@ -147,31 +145,30 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-/** The values that there are, or else the type: where there are several, as of durations, the schema's words for them. */
-function wanted(error: SchemaError): string {
+/** Describes valid values: an enum, the schema's text, or the type. */
+function describeExpected(error: SchemaError): string {
   const { type } = error.params
   const values = error.parentSchema?.enum
-  if (Array.isArray(values)) return `one of ${list(values)}`
-  return (Array.isArray(type) ? says(error) : undefined) ?? typeNames(type)
+  if (Array.isArray(values)) return `one of ${formatList(values)}`
+  return (Array.isArray(type) ? getSchemaText(error) : undefined) ?? formatTypes(type)
 }
 
-function typeNames(type: unknown): string {
+function formatTypes(type: unknown): string {
   const types: unknown[] = Array.isArray(type) ? type : String(type).split(',')
   return types.map(name => TYPE_NAMES[String(name)] ?? String(name)).join(' or ')
 }
 
-function quoting({ params, data, parentSchema }: SchemaError): string | undefined {
-  if (isSecretSchema(parentSchema))
-    return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
+function suggestQuotes({ params, data, parentSchema }: SchemaError): string | undefined {
+  if (isSecretSchema(parentSchema)) return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
   if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
     return `put it in quotes: "${String(data)}"`
   if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data))
-    return `leave the quotes out: ${data}`
+    return `remove the quotes: ${data}`
   return undefined
 }
 
-/** `, found 12`, unless the value is a secret. */
-function found({ data, parentSchema }: SchemaError): string {
+/** `, found 12`; empty for secrets. */
+function describeFound({ data, parentSchema }: SchemaError): string {
   if (isSecretSchema(parentSchema)) return ''
   if (Array.isArray(data)) return ', found a list'
   if (isPlain(data)) return ', found a map'
@@ -179,11 +176,11 @@ function found({ data, parentSchema }: SchemaError): string {
   return `, found ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
 
-function list(values: unknown): string {
+function formatList(values: unknown): string {
   return Array.isArray(values) ? values.map(String).join(', ') : String(values)
 }
 
-function meant(word: unknown, candidates: unknown): string | undefined {
+function suggestValue(word: unknown, candidates: unknown): string | undefined {
   if (typeof word !== 'string' || !Array.isArray(candidates)) return undefined
   const hint = suggestName(word, candidates.map(String))
   return hint?.startsWith('did') ? hint : undefined
@@ -200,29 +197,29 @@ function firstSentence(text: string): string {
   return sentence.charAt(0).toLowerCase() + sentence.slice(1)
 }
 
-/** True if the value at a pointer is never shown. */
+/** True if values at a pointer are secret. */
 export function isSecretPath(pointer: string): boolean {
-  return fitsOne(pointer, SECRET_PATHS)
+  return matchesAny(pointer, SECRET_PATHS)
 }
 
-/** A text as the number or boolean that its key takes, where it looks like one. */
+/** Converts text to the number or boolean that its key expects. */
 export function coerce(text: string, pointer: string): string | number | boolean {
-  if (/^-?\d{1,15}$/.test(text) && fitsOne(pointer, NUMBER_PATHS)) return Number(text)
-  if (/^(true|false)$/.test(text) && fitsOne(pointer, BOOLEAN_PATHS)) return text === 'true'
+  if (/^-?\d{1,15}$/.test(text) && matchesAny(pointer, NUMBER_PATHS)) return Number(text)
+  if (/^(true|false)$/.test(text) && matchesAny(pointer, BOOLEAN_PATHS)) return text === 'true'
   return text
 }
 
-/** Values that `type` may have at a pointer. */
+/** Valid values of `type` at a pointer. */
 function listTypes(pointer: string): readonly string[] {
   return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
 }
 
-function fitsOne(pointer: string, patterns: ReadonlySet<string>): boolean {
+function matchesAny(pointer: string, patterns: ReadonlySet<string>): boolean {
   for (const pattern of patterns) if (pointerFits(pointer, pattern)) return true
   return false
 }
 
-/** True if a schema marks its values as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+/** True if the schema marks a secret: `x-secret`, `writeOnly` or format `password`. */
 export function isSecretSchema(schema: Readonly<Record<string, unknown>> | undefined): boolean {
   return schema?.['x-secret'] === true || schema?.writeOnly === true || schema?.format === 'password'
 }

@@ -1,13 +1,13 @@
 import { isAbsolute, relative } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
 import { appendPointer } from '../util/finding.ts'
-import type { LoadedConfig } from './finish.ts'
+import type { LoadedConfig } from './finish-config.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './secrets.ts'
 import { Secrets } from '../util/secrets.ts'
-import type { Origin } from './source/tree.ts'
+import type { ValueOrigin } from './source/tree.ts'
 
-/** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
+/** Replaces the configuration; origins remain lazy, as they are expensive. */
 export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
   const { file, files, directory, secrets, keys, sections, warnings } = source
   return {
@@ -18,27 +18,26 @@ export function withConfig(source: LoadedConfig, config: LoadedConfig['config'])
   }
 }
 
-/** One value of the effective configuration and where it came from. */
+/** A value with its origin. */
 export interface DescribedValue {
   readonly pointer: string
-  /** Secrets are shown as `***`. */
+  /** `***` for secrets. */
   readonly value: unknown
   /** `gateway.yaml:3:9`, `--set`, `default` or `value`. */
   readonly origin: string
 }
 
-/** A configuration as people and programs may see it. */
+/** A redacted configuration for people and programs. */
 export interface DescribedConfig {
   readonly file: string | undefined
   readonly files: readonly string[]
-  /** The effective configuration without its secrets. */
+  /** Effective configuration, redacted. */
   readonly config: unknown
-  /** Each value of it with its origin. */
   readonly origins: readonly DescribedValue[]
   readonly warnings: readonly Problem[]
 }
 
-/** A configuration with the origin of each value and what is doubtful in it, without its secrets. */
+/** Describes a configuration with origins and warnings, redacted. */
 export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConfig {
   const { file, files, config, secrets, warnings } = loaded
   return {
@@ -48,7 +47,7 @@ export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConf
   }
 }
 
-/** Every value of a configuration with its origin, in order; for people and `--json`. */
+/** Lists every value with its origin, in order. */
 export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedValue[] {
   const described: DescribedValue[] = []
   const { hide } = new Secrets(loaded.secrets)
@@ -56,13 +55,13 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
     const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
     for (const [key, child] of inner) visit(child, appendPointer(pointer, key))
     if (inner.length === 0)
-      described.push({ pointer, value, origin: hide(originText(loaded.origins.get(pointer), cwd)) })
+      described.push({ pointer, value, origin: hide(formatOrigin(loaded.origins.get(pointer), cwd)) })
   }
   visit(redact(loaded.config, loaded.secrets), '')
   return described
 }
 
-function originText(origin: Origin | undefined, cwd: string): string {
+function formatOrigin(origin: ValueOrigin | undefined, cwd: string): string {
   if (origin?.from === 'set') return '--set'
   if (origin?.from !== 'file') return origin?.from ?? 'default'
   const place = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file

@@ -4,57 +4,56 @@ import type { GatewayError } from '../errors/errors.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Finding } from '../util/finding.ts'
 import { pointerParent } from '../util/finding.ts'
-import type { Origin } from './source/tree.ts'
+import type { ValueOrigin } from './source/tree.ts'
 
 const MAX_SHOWN = 100
 
-/** Something wrong, or doubtful, in the configuration. Its JSON form is itself. */
+/** A configuration error or warning, also used as JSON. */
 export interface Problem {
-  /** Absolute path of the file, or `--set`; undefined for a configuration that came as a value. */
+  /** Absolute path, or `--set`; undefined if created from a value. */
   readonly file: string | undefined
   readonly line: number | undefined
   readonly col: number | undefined
-  /** JSON pointer into the configuration; empty for the whole of it. */
+  /** JSON pointer; empty for the whole configuration. */
   readonly pointer: string
   readonly message: string
   readonly hint?: string
   readonly severity: 'error' | 'warning'
 }
 
-/** Positions of the keys and values of a configuration, by JSON pointer. */
+/** Positions of keys and values, by JSON pointer. */
 export interface ConfigPositions {
-  readonly keys: ReadonlyMap<string, Origin>
-  readonly origins: ReadonlyMap<string, Origin>
-  /** Plugins whose options stand at the top, as a section. */
+  readonly keys: ReadonlyMap<string, ValueOrigin>
+  readonly origins: ReadonlyMap<string, ValueOrigin>
+  /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>
 }
 
-/** Takes problems as they are found. */
 export type ReportProblem = (problem: Problem) => void
 
-/** Gives a finding its place. */
-export function createProblem(origin: Origin | undefined, finding: Finding): Problem {
+/** Adds a location to a finding. */
+export function createProblem(origin: ValueOrigin | undefined, finding: Finding): Problem {
   const { pointer, message, hint, severity = 'error' } = finding
   return { ...getLocation(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
 }
 
-/** Gives a finding the nearest place that somebody wrote down. */
+/** Locates a finding at the nearest written position. */
 export function locateProblem({ keys, origins, sections }: ConfigPositions, finding: Finding): Problem {
   const { pointer, on } = finding
   for (let at = pointer; ; at = pointerParent(at)) {
     const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
     if (at === '' || (origin !== undefined && origin.from !== 'default'))
-      return createProblem(origin, { ...finding, pointer: asWritten(pointer, sections) })
+      return createProblem(origin, { ...finding, pointer: toWrittenPointer(pointer, sections) })
   }
 }
 
-/** The pointer as somebody wrote it: `/budget/perDay` for `/plugins/budget/options/perDay`. */
-function asWritten(pointer: string, sections: ReadonlySet<string>): string {
+/** Maps `/plugins/budget/options/perDay` to the written `/budget/perDay`. */
+function toWrittenPointer(pointer: string, sections: ReadonlySet<string>): string {
   const [, name = '', rest = ''] = /^\/plugins\/([^/]+)\/options(\/.*)?$/.exec(pointer) ?? []
   return sections.has(name) ? `/${name}${rest}` : pointer
 }
 
-/** `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
+/** Formats as `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
 export function formatProblem(problem: Problem, cwd: string): string {
   const { file, line, col, pointer, message, hint } = problem
   const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
@@ -63,14 +62,14 @@ export function formatProblem(problem: Problem, cwd: string): string {
   return [...place, ...(pointer === '' ? [] : [pointer]), text].join(' ')
 }
 
-/** The error that carries every problem at once, in the order of the files. */
+/** Creates GW_CONFIG_INVALID with all problems in file order. */
 export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const errors = problems.filter(problem => problem.severity === 'error')
   const warnings = problems.length - errors.length
   const count = [plural(errors.length, 'problem'), ...(warnings > 0 ? [plural(warnings, 'warning')] : [])]
   return gatewayError('GW_CONFIG_INVALID', {
     count: count.join(' and '),
-    problems: limitProblems(inOrder(problems)),
+    problems: limitProblems(sortProblems(problems)),
   })
 }
 
@@ -80,22 +79,19 @@ function limitProblems(problems: readonly Problem[]): readonly Problem[] {
   return [...problems.slice(0, MAX_SHOWN), createProblem(undefined, { pointer: '', message })]
 }
 
-/** True if any of them is more than a warning. */
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(problem => problem.severity === 'error')
 }
 
-/** File by file, from top to bottom, each only once. */
-export function inOrder(problems: readonly Problem[]): Problem[] {
+/** Sorts by file and position, without duplicates. */
+export function sortProblems(problems: readonly Problem[]): Problem[] {
   const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
   const files = [...new Set(once.map(problem => problem.file))]
   const rank = (problem: Problem) => files.indexOf(problem.file)
-  return once.sort(
-    (a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0),
-  )
+  return once.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
 }
 
-function getLocation(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
+function getLocation(origin: ValueOrigin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
   if (origin?.from === 'file') return { file: origin.file, line: origin.line, col: origin.col }
   return { file: origin?.from === 'set' ? '--set' : undefined, line: undefined, col: undefined }
 }

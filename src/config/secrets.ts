@@ -1,23 +1,23 @@
 import { appendPointer } from '../util/finding.ts'
 import { isPlain, setOwn } from '../util/plain-data.ts'
 import { decodePercent } from '../util/plain-text.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import { HIDDEN, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
 import { isSecretPath } from './messages.ts'
 
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i
 const SCHEME = /^(?:Bearer|Basic|Token|Digest|ApiKey)\s+(\S.*)$/i
 const FLAG = /^--?([\w-]+)(?:=(.*))?$/s
-/** A plugin's schema is not known yet, so the name of an option has to say it. */
+/** Plugin schemas are not loaded yet, so secrets are detected by option name. */
 const PLUGIN_OPTION = /^\/plugins\/[^/]*\/options\//
-/** A header of any name is a credential when it is this long. */
-const LONG_HEADER = 8
-/** Headers that say what is spoken, and by whom. */
+/** Headers from this length count as credentials. */
+const MIN_HEADER_LENGTH = 8
+/** Content negotiation headers, never credentials. */
 const PLAIN_HEADER = /^(?:accept(?:-.*)?|content-.*|user-agent|origin|referer)$/i
-/** A segment of a path that is this long and has digits is a key more often than a name. */
+/** Long path segments with digits are likely keys. */
 const KEY_SEGMENT = /^(?=.*\d)(?=.*[a-z])[\w~-]{20,}$/i
 
-/** Every secret that stands in a configuration as it is: in headers, variables, URLs and arguments. */
+/** Collects literal secrets from headers, variables, URLs and arguments. */
 export function collectSecrets(config: unknown): string[] {
   const found = new Set<string>()
   collect(config, { pointer: '', name: '', isSecret: false }, value => void found.add(value))
@@ -28,15 +28,14 @@ type SecretCallback = (value: string) => void
 
 interface ConfigValue {
   readonly pointer: string
-  /** The nearest name above it. */
+  /** Nearest enclosing key. */
   readonly name: string
-  /** True if the value is never shown. */
   readonly isSecret: boolean
 }
 
 function collect(value: unknown, place: ConfigValue, found: SecretCallback): void {
-  if (typeof value === 'string') return ofText(value, place, found)
-  if (Array.isArray(value)) ofArguments(value, found)
+  if (typeof value === 'string') return collectFromText(value, place, found)
+  if (Array.isArray(value)) collectFromArguments(value, found)
   else if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
     const pointer = appendPointer(place.pointer, key)
@@ -45,32 +44,32 @@ function collect(value: unknown, place: ConfigValue, found: SecretCallback): voi
   }
 }
 
-function ofText(text: string, { pointer, name, isSecret }: ConfigValue, found: SecretCallback): void {
-  if (URL_START.test(text)) ofUrl(text, found)
+function collectFromText(text: string, { pointer, name, isSecret }: ConfigValue, found: SecretCallback): void {
+  if (URL_START.test(text)) collectFromUrl(text, found)
   if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) found(text)
   if (!isSecret) return
-  if (pointer.includes('/headers/')) ofHeader(name, text, found)
+  if (pointer.includes('/headers/')) collectFromHeader(name, text, found)
   else if (isWorthHiding(name, text)) found(text)
 }
 
-function ofHeader(name: string, text: string, found: SecretCallback): void {
+function collectFromHeader(name: string, text: string, found: SecretCallback): void {
   if (PLAIN_HEADER.test(name)) return
   const credential = SCHEME.exec(text)?.[1] ?? text
-  if (isSecretName(name) || credential.length >= LONG_HEADER) found(credential)
-  if (/^basic\s/i.test(text)) ofBasic(credential, found)
+  if (isSecretName(name) || credential.length >= MIN_HEADER_LENGTH) found(credential)
+  if (/^basic\s/i.test(text)) collectFromBasic(credential, found)
 }
 
-function ofBasic(credential: string, found: SecretCallback): void {
+function collectFromBasic(credential: string, found: SecretCallback): void {
   const pair = Buffer.from(credential, 'base64').toString('utf8')
   found(pair)
   found(pair.slice(pair.indexOf(':') + 1))
 }
 
-function ofUrl(text: string, found: SecretCallback): void {
+function collectFromUrl(text: string, found: SecretCallback): void {
   const url = URL.parse(text)
   if (url === null) return
   const { username, password } = url
-  // A lone user name is a token.
+  // A user name without a password is a token.
   const secret = password === '' ? username : password
   for (const form of [secret, decodePercent(secret)]) if (isWorthHiding('password', form)) found(form)
   if (password !== '') found(`${decodePercent(username)}:${decodePercent(password)}`)
@@ -78,8 +77,8 @@ function ofUrl(text: string, found: SecretCallback): void {
   for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
 }
 
-/** `--api-key=…`, and `--api-key …`. */
-function ofArguments(items: readonly unknown[], found: SecretCallback): void {
+/** Handles `--api-key=…` and `--api-key …`. */
+function collectFromArguments(items: readonly unknown[], found: SecretCallback): void {
   items.forEach((item, i) => {
     if (typeof item !== 'string') return
     const [, flag = '', value = items[i + 1]] = FLAG.exec(item) ?? []
@@ -87,18 +86,18 @@ function ofArguments(items: readonly unknown[], found: SecretCallback): void {
   })
 }
 
-/** The same data with every secret replaced by `***`. */
+/** Replaces every secret with `***`. */
 export function redact(config: unknown, secrets: readonly string[]): unknown {
-  return redacted(config, '', new Secrets(secrets).hide)
+  return redactValue(config, '', new Secrets(secrets).hide)
 }
 
-function redacted(value: unknown, pointer: string, hide: Hide): unknown {
+function redactValue(value: unknown, pointer: string, hide: HideSecrets): unknown {
   if (isSecretPath(pointer)) return HIDDEN
   if (typeof value === 'string') return hide(value)
-  if (Array.isArray(value)) return value.map((item, i) => redacted(item, appendPointer(pointer, i), hide))
+  if (Array.isArray(value)) return value.map((item, i) => redactValue(item, appendPointer(pointer, i), hide))
   if (!isPlain(value)) return value
   const shown: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value))
-    setOwn(shown, hide(key), redacted(inner, appendPointer(pointer, key), hide))
+    setOwn(shown, hide(key), redactValue(inner, appendPointer(pointer, key), hide))
   return shown
 }

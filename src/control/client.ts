@@ -6,33 +6,32 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import type { About } from './protocol.ts'
-import { ABOUT, MAX_ANSWER, PREFIX, STREAM, readError } from './protocol.ts'
-import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
+import { ABOUT, MAX_ANSWER, PREFIX, STREAM, parseError } from './protocol.ts'
+import { guardDirectory, isOwnSocket, createSocketError } from '../transport/unix-sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Time for a gateway to say what it is. */
+/** Timeout for the `about` request. */
 const HELLO_MS = 5000
-const NO_PROTOCOL = 'it does not speak the control protocol'
+const NO_PROTOCOL = 'not a control socket'
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 /**
- * Connects to the control socket of a running gateway.
- * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers
+ * Connects to a gateway's control socket.
+ * @throws GatewayError GW_CONTROL if the socket is untrusted or does not answer
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!getPlatform().hasPipes) {
     guardDirectory(socket, false)
-    if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
+    if (!isOwnSocket(socket)) throw createSocketError(socket, 'socket not found')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
-  const about = await exchange(socket, ABOUT, {}, { signal })
+  const about = await sendRequest(socket, ABOUT, {}, { signal })
   return new ControlClient(socket, about as unknown as About)
 }
 
-/** A running gateway, as its owner steers it. Each request has a connection of its own. */
+/** Client for a running gateway; one connection per request. */
 export class ControlClient {
   readonly socket: string
-  /** Name, version and process of the gateway, as it gave them. */
   readonly about: About
 
   constructor(socket: string, about: About) {
@@ -40,13 +39,13 @@ export class ControlClient {
     this.about = about
   }
 
-  /** Runs one verb. One that lasts gives its lines to `onNotification`, and rejects when `signal` aborts. */
+  /** Runs a verb. Streaming verbs pass lines to `onNotification` and reject when `signal` aborts. */
   request(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return exchange(this.socket, verb, params, options)
+    return sendRequest(this.socket, verb, params, options)
   }
 }
 
-function exchange(
+function sendRequest(
   socket: string,
   verb: string,
   params: JsonObject,
@@ -63,7 +62,7 @@ function exchange(
     signal,
   }
   return new Promise((resolve, reject) => {
-    const fail = (cause: Error): void => reject(failure(socket, cause, signal))
+    const fail = (cause: Error): void => reject(toControlError(socket, cause, signal))
     const sent = httpRequest(target)
     sent.on('error', fail)
     sent.on('response', response => {
@@ -80,12 +79,12 @@ async function readAnswer(response: IncomingMessage, socket: string): Promise<Js
   let length = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > MAX_ANSWER) throw unusable(socket, 'an answer is too long')
+    if (length > MAX_ANSWER) throw createSocketError(socket, 'answer too large')
     chunks.push(chunk)
   }
-  const value = parse(Buffer.concat(chunks), socket)
+  const value = parseObject(Buffer.concat(chunks), socket)
   if (response.statusCode === 200) return value
-  throw readError(value.error, socket)
+  throw parseError(value.error, socket)
 }
 
 /** Resolves at the end of the stream. */
@@ -97,40 +96,36 @@ async function readStream(
   const lines = new LineSplitter({
     maxLine: MAX_ANSWER,
     onLine: line => {
-      const params = parse(line, socket)
-      if (params.error !== undefined) throw readError(params.error, socket)
+      const params = parseObject(line, socket)
+      if (params.error !== undefined) throw parseError(params.error, socket)
       onNotification?.({ method: 'log', params })
     },
     onTooLong: () => {
-      throw unusable(socket, 'a line is too long')
+      throw createSocketError(socket, 'line too long')
     },
   })
   for await (const chunk of response as AsyncIterable<Buffer>) lines.push(chunk)
   return {}
 }
 
-function parse(text: Buffer, socket: string): JsonObject {
+function parseObject(text: Buffer, socket: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text.toString('utf8'))
     if (isObject(value)) return value
   } catch {
-    // The same as any other text that is no object.
+    // Handled like text that is not an object.
   }
-  throw unusable(socket, NO_PROTOCOL)
+  throw createSocketError(socket, NO_PROTOCOL)
 }
 
-function failure(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
+function toControlError(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
   if (cause instanceof GatewayError) return cause
-  if (signal?.aborted === true) return isLate(signal) ? unusable(socket, 'it does not answer') : cause
+  if (signal?.aborted === true) return isTimeout(signal) ? createSocketError(socket, 'timed out') : cause
   const code = 'code' in cause ? String(cause.code) : ''
-  if (code.startsWith('HPE_')) return unusable(socket, NO_PROTOCOL, cause)
-  return unusable(
-    socket,
-    GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause),
-    cause,
-  )
+  if (code.startsWith('HPE_')) return createSocketError(socket, NO_PROTOCOL, cause)
+  return createSocketError(socket, GONE.has(code) ? 'the gateway closed the connection' : getErrorMessage(cause), cause)
 }
 
-function isLate({ reason }: AbortSignal): boolean {
+function isTimeout({ reason }: AbortSignal): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }

@@ -9,60 +9,60 @@ import { LineSplitter } from '../transport/line-splitter.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
-/** Time for the last answers after the client has gone. */
-const FAREWELL_MS = 2000
-/** Failed connections in a row, after which the relay gives up. */
+/** Drain time after the client disconnects. */
+const DRAIN_MS = 2000
+/** Consecutive failures before giving up. */
 const MAX_FAILURES = 5
-/** Pause after the second of them; each later pause is twice as long. */
+/** Delay before the second retry; doubles afterwards. */
 const PAUSE_MS = 100
 const RECONNECT_MS = 4000
-const LOST = 'the gateway went away during the call, which may have run; look before you repeat it'
-const RESTARTING = 'the gateway restarts; the call has not run: try again'
+const LOST = 'gateway exited during the call, which may have run; check before you repeat it'
+const RESTARTING = 'gateway is restarting and the call has not run: try again'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-/** The beginning of a reply as a gateway writes it: its result need not be parsed. */
+/** Matches a reply's id without parsing its result. */
 const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,15}),"(?:result|error)":/
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
 interface RelayOptions {
   readonly input: Readable
   readonly output: Writable
-  /** Introduction that the gateway gets before the first message. */
+  /** Sent ahead of the first message. */
   readonly hello: JsonObject
-  /** Connects to a gateway, which is started if none runs. Rejects if that fails; it is tried again then. */
+  /** Connects to a gateway, starting one if necessary. Retried if it rejects. */
   connect(): Promise<Socket>
-  /** Gets what the gateway says of itself at each connection. */
-  attached(about: JsonObject): void
-  /** Time that requests wait for a gateway that restarts, before they fail. Default 4 s. */
+  /** Called with the gateway's info after each connect. */
+  onAttached(about: JsonObject): void
+  /** Time that requests wait for a restarting gateway; default: 4 s. */
   readonly reconnectMs?: number
-  /** Reports why no gateway is to be had any more. */
-  gaveUp?(why: string): void
+  /** Called when no gateway can be reached. */
+  onGiveUp?(why: string): void
 }
 
-/** The `initialize` of a legacy client, which each further gateway gets too. */
+/** The client's `initialize`, repeated to each new gateway. */
 interface Initialize {
   readonly id: RpcId
   readonly line: Buffer
 }
 
 /**
- * Carries one client's messages to a gateway and back, line by line. If the gateway goes away, open calls fail with one
- * error, and the relay connects to the next gateway, initializes again and announces changed lists.
+ * Relays one client's lines to a gateway. If the gateway exits, open calls fail, and the relay reconnects,
+ * initializes again and announces changed lists.
  */
 export class Relay {
   readonly #options: RelayOptions
-  /** Ids of the requests that wait for a reply. */
+  /** Ids of pending requests. */
   readonly #open = new Map<string, RpcId>()
   #initialize: Initialize | undefined
   #isInitialized = false
-  /** True while the reply to a repeated `initialize` is on its way: the client has had one. */
+  /** True until the repeated `initialize` is answered; the client must not see that reply. */
   #isRepeating = false
   #socket: Socket | undefined
-  /** True once the gateway on this socket has said something. */
+  /** True after the first line from this gateway. */
   #isGreeted = false
-  /** True while requests fail, as the next gateway takes too long. */
+  /** True while requests fail because reconnecting takes too long. */
   #isRefusing = false
   #refuseLater: NodeJS.Timeout | undefined
-  /** Lines of the client that wait for the greeting: those of one chunk, after which no more is read. */
+  /** Client lines buffered until the greeting. Reading is paused after one chunk. */
   readonly #held: Buffer[] = []
   #hasEnded = false
   #failures = 0
@@ -72,64 +72,61 @@ export class Relay {
     this.#options = options
   }
 
-  /** Resolves with an exit code when the client has gone, or no gateway is to be had. */
+  /** Resolves with an exit code when the client disconnects or no gateway can be reached. */
   async run(): Promise<number> {
     const { input, output } = this.#options
     const done = new Promise<number>(resolve => (this.#done = resolve))
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
-      onLine: line => this.#fromClient(line),
-      onTooLong: () => this.#refuse(null, 'the message is too long'),
+      onLine: line => this.#handleClientLine(line),
+      onTooLong: () => this.#refuse(null, 'message too long'),
     })
     input.pause()
     input.on('data', (chunk: Buffer) => lines.push(chunk))
     input.on('end', () => {
       lines.end()
-      this.#leave()
+      this.#handleClientEnd()
     })
-    input.on('error', () => this.#leave())
-    output.on('error', () => this.#leave())
+    input.on('error', () => this.#handleClientEnd())
+    output.on('error', () => this.#handleClientEnd())
     output.on('drain', () => this.#socket?.resume())
     await this.#attach()
     return done
   }
 
-  #leave(): void {
+  #handleClientEnd(): void {
     this.#hasEnded = true
     const socket = this.#socket
     if (socket === undefined) return this.#done(0)
     if (this.#held.length === 0) socket.end()
-    setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
+    setTimeout(() => socket.destroy(), DRAIN_MS).unref()
   }
 
   async #attach(): Promise<void> {
     const { hello, connect, input } = this.#options
     try {
       const socket = await connect()
-      this.#follow(socket)
+      this.#watch(socket)
       socket.write(`${JSON.stringify({ attach: hello })}\n`)
       if (this.#held.length === 0) input.resume()
     } catch (error) {
-      this.#failed(error instanceof Error ? error.message : String(error))
+      this.#retry(error instanceof Error ? error.message : String(error))
     }
   }
 
-  /**
-   * The gateway has said something: only now it gets the client's messages. One that is dying still accepts connections, and
-   * nobody could tell what it did with a message.
-   */
-  #greeted(socket: Socket): void {
+  /** Sends client messages only after the greeting: a dying gateway still accepts connections and could lose them. */
+  #handleGreeting(socket: Socket): void {
     this.#isGreeted = true
     this.#isRefusing = false
     clearTimeout(this.#refuseLater)
-    this.#repeat(socket)
-    for (const line of this.#held.splice(0)) this.#fromClient(line)
-    if (this.#hasEnded) this.#leave()
+    this.#reinitialize(socket)
+    for (const line of this.#held.splice(0)) this.#handleClientLine(line)
+    if (this.#hasEnded) this.#handleClientEnd()
     else this.#options.input.resume()
   }
 
-  /** Tries again, later each time: a gateway that accepts nobody must not be asked without a pause. */
-  #failed(why: string): void {
+  /** Retries with backoff. */
+  #retry(why: string): void {
     if (++this.#failures > MAX_FAILURES) return this.#giveUp(why)
     if (this.#failures === 1) return void this.#attach()
     setTimeout(
@@ -142,15 +139,15 @@ export class Relay {
 
   #giveUp(why: string): void {
     clearTimeout(this.#refuseLater)
-    this.#options.gaveUp?.(why)
-    for (const line of this.#held.splice(0)) this.#note(line)
+    this.#options.onGiveUp?.(why)
+    for (const line of this.#held.splice(0)) this.#track(line)
     for (const id of this.#open.values()) this.#refuse(id, why)
     this.#options.input.pause()
     this.#done(1)
   }
 
-  #follow(socket: Socket): void {
-    const { input, attached } = this.#options
+  #watch(socket: Socket): void {
+    const { input, onAttached } = this.#options
     let isFirst = true
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
@@ -159,9 +156,9 @@ export class Relay {
         const about = isGreeting ? parseAbout(line) : undefined
         isFirst = false
         this.#failures = 0
-        if (about === undefined) this.#fromGateway(line)
-        else attached(about)
-        if (isGreeting && this.#socket === socket) this.#greeted(socket)
+        if (about === undefined) this.#handleGatewayLine(line)
+        else onAttached(about)
+        if (isGreeting && this.#socket === socket) this.#handleGreeting(socket)
       },
       onTooLong: () => undefined,
     })
@@ -174,13 +171,13 @@ export class Relay {
       this.#socket = undefined
       lines.end()
       if (this.#hasEnded) return this.#done(0)
-      if (this.#isGreeted) this.#lost()
-      else this.#failed('the gateway closes each connection at once')
+      if (this.#isGreeted) this.#handleLoss()
+      else this.#retry('gateway closes connections immediately')
     })
   }
 
-  /** Fails all open calls, as nobody knows whether they ran, and connects to the next gateway. */
-  #lost(): void {
+  /** Fails open calls, which may or may not have run, and reconnects. */
+  #handleLoss(): void {
     this.#isGreeted = false
     this.#isRepeating = false
     this.#options.input.pause()
@@ -196,15 +193,15 @@ export class Relay {
     void this.#attach()
   }
 
-  /** The next gateway takes too long: until it is there, requests fail at once. */
+  /** Reconnecting takes too long: fail requests immediately until connected. */
   #refuseHeld(): void {
     this.#isRefusing = true
-    for (const line of this.#held.splice(0)) this.#fromClient(line)
+    for (const line of this.#held.splice(0)) this.#handleClientLine(line)
     this.#options.input.resume()
   }
 
-  /** Initializes the client's session again. */
-  #repeat(socket: Socket): void {
+  /** Repeats the client's `initialize`. */
+  #reinitialize(socket: Socket): void {
     if (this.#initialize === undefined) return
     const { id, line } = this.#initialize
     this.#isRepeating = !this.#open.has(getIdKey(id))
@@ -212,9 +209,9 @@ export class Relay {
     if (this.#isInitialized) socket.write(`${INITIALIZED}\n`)
   }
 
-  #fromClient(line: Buffer): void {
+  #handleClientLine(line: Buffer): void {
     if (this.#isGreeted) {
-      this.#note(line)
+      this.#track(line)
       if (this.#write(line)) return
     } else if (this.#isRefusing) {
       for (const { id, method } of parseMessages(line))
@@ -234,44 +231,44 @@ export class Relay {
     return isTaken
   }
 
-  #note(line: Buffer): void {
+  #track(line: Buffer): void {
     for (const { id, method } of parseMessages(line)) {
       if (method === 'notifications/initialized') this.#isInitialized = true
       if (id === undefined || method === undefined) continue
       this.#open.set(getIdKey(id), id)
-      // Copied, as it would keep the whole chunk that it came in.
+      // Copied, to not retain the whole chunk.
       if (method === 'initialize' && !isBatch(line)) this.#initialize = { id, line: Buffer.from(line) }
     }
   }
 
-  #fromGateway(line: Buffer): void {
-    for (const id of repliedIds(line)) {
+  #handleGatewayLine(line: Buffer): void {
+    for (const id of parseReplyIds(line)) {
       const isOpen = this.#open.delete(getIdKey(id))
       if (!isOpen && this.#isRepeating && getIdKey(id) === getIdKey(this.#initialize?.id ?? ''))
-        return this.#initializedAgain(line)
+        return this.#announceLists(line)
     }
-    this.#say(line)
+    this.#writeToClient(line)
   }
 
-  /** Announces that each list may be another one at this gateway. */
-  #initializedAgain(line: Buffer): void {
+  /** Announces changes of all lists. */
+  #announceLists(line: Buffer): void {
     this.#isRepeating = false
     const capabilities = parseCapabilities(line)
     for (const list of LISTS) {
       const offered = capabilities[list]
       if (isObject(offered) && offered.listChanged === true)
-        this.#say(`{"jsonrpc":"2.0","method":"notifications/${list}/list_changed"}`)
+        this.#writeToClient(`{"jsonrpc":"2.0","method":"notifications/${list}/list_changed"}`)
     }
   }
 
-  #say(line: Buffer | string): void {
+  #writeToClient(line: Buffer | string): void {
     const { output } = this.#options
     output.write(line)
     if (!output.write(NEWLINE)) this.#socket?.pause()
   }
 
   #refuse(id: RpcId | null, why: string): void {
-    this.#say(encodeError(id, rpcError(RPC.internal, why)))
+    this.#writeToClient(encodeError(id, rpcError(RPC.internal, why)))
   }
 }
 
@@ -279,14 +276,13 @@ function getIdKey(id: RpcId): string {
   return encodeId(id)
 }
 
-/** Facts of a message that a relay needs; it is the gateway that judges it. */
-interface Facts {
+interface MessageSummary {
   readonly id?: RpcId
   readonly method?: string
 }
 
-/** The messages of a line, which may be a batch; none of what is no JSON. */
-function parseMessages(line: Buffer): Facts[] {
+/** Parses a line, which may be a batch; empty for invalid JSON. */
+function parseMessages(line: Buffer): MessageSummary[] {
   const value = parseJson(line)
   return (Array.isArray(value) ? value : [value]).filter(isObject).map(({ id, method }) => ({
     ...(isId(id) ? { id } : {}),
@@ -298,7 +294,7 @@ function isId(value: unknown): value is RpcId {
   return ['string', 'number', 'bigint'].includes(typeof value)
 }
 
-/** JSON whose ids keep all of their digits. */
+/** Parses JSON with exact integer ids. */
 function parseJson(line: Buffer): unknown {
   const text = line.toString('utf8')
   const withId = (key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
@@ -318,7 +314,7 @@ function parseAbout(line: Buffer): JsonObject | undefined {
 }
 
 /** Ids of the requests that a line answers. */
-function repliedIds(line: Buffer): RpcId[] {
+function parseReplyIds(line: Buffer): RpcId[] {
   const id = REPLY.exec(line.toString('utf8', 0, 400))?.[1]
   if (id !== undefined) return [JSON.parse(id) as RpcId]
   return parseMessages(line).flatMap(message =>

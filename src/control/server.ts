@@ -5,50 +5,50 @@ import type { Log, Notification } from '../api/index.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
-import type { ControlHost } from './protocol.ts'
-import { ABOUT, MAX_REQUEST, PREFIX, STREAM, getErrorStatus, wireError } from './protocol.ts'
+import type { ControlDeps } from './protocol.ts'
+import { ABOUT, MAX_REQUEST, PREFIX, STREAM, getErrorStatus, serializeError } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
-import { sweep } from './sockets.ts'
+import { removeStaleSockets } from './sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Connections at once; the next one is closed. */
+/** Connection limit; further ones are closed. */
 const MAX_CONNECTIONS = 64
-/** Requests under way at once; the next one is refused. */
+/** Request limit; further ones are refused. */
 const MAX_RUNNING = 256
-/** Lines of a stream are left out while this many bytes wait for its reader. */
+/** Stream lines are dropped above this many unread bytes. */
 const MAX_WAITING = 1024 * 1024
 const ARRIVAL_MS = 5000
-/** Time for what is under way when the gateway ends. */
-const FAREWELL_MS = 500
+/** Drain time at close. */
+const DRAIN_MS = 500
 
-/** An open control socket. */
 export interface Control {
   readonly socket: string
-  /** Ends every request and removes the socket. */
+  /** Aborts all requests and removes the socket. */
   close(): Promise<void>
 }
 
 /**
- * Opens a control socket that only this user can connect to: HTTP, where `POST /v1/<verb>` runs a verb. One that a dead gateway left
- * is replaced. With `isPrivate` its directory must be closed to others, as ours is.
+ * Opens a control socket for this user: HTTP, where `POST /v1/<verb>` runs a verb. Replaces a stale socket.
+ * `isPrivate`
+ * requires that other users cannot access the directory.
  * @throws GatewayError GW_CONTROL
  */
-export async function openControl(socket: string, host: ControlHost, isPrivate: boolean): Promise<Control> {
-  if (!getPlatform().hasPipes) await prepare(socket, isPrivate)
+export async function openControl(socket: string, host: ControlDeps, isPrivate: boolean): Promise<Control> {
+  if (!getPlatform().hasPipes) await prepareSocket(socket, isPrivate)
   const running = new Set<AbortController>()
   const server = createControlServer(host, running)
   await listenPrivately(server, socket)
   server.unref()
-  server.on('error', error => host.log.error('the control socket failed', { cause: getErrorMessage(error) }))
-  return { socket, close: () => close(server, running) }
+  server.on('error', error => host.log.error('control socket failed', { cause: getErrorMessage(error) }))
+  return { socket, close: () => closeServer(server, running) }
 }
 
-async function prepare(socket: string, isPrivate: boolean): Promise<void> {
+async function prepareSocket(socket: string, isPrivate: boolean): Promise<void> {
   await claimSocket(socket, isPrivate)
-  if (isPrivate) await sweep(socket)
+  if (isPrivate) await removeStaleSockets(socket)
 }
 
-function createControlServer(host: ControlHost, running: Set<AbortController>): Server {
+function createControlServer(host: ControlDeps, running: Set<AbortController>): Server {
   const { arrivalMs = ARRIVAL_MS } = host
   const limits = {
     headersTimeout: arrivalMs,
@@ -57,44 +57,44 @@ function createControlServer(host: ControlHost, running: Set<AbortController>): 
   }
   const server = createServer(limits, (request, response) => {
     if (running.size >= MAX_RUNNING)
-      return fail(request, response, new LineWriter(response), gatewayError('GW_OVERLOADED'), host.log)
+      return sendFailure(request, response, new JsonLinesWriter(response), gatewayError('GW_OVERLOADED'), host.log)
     const abort = new AbortController()
     running.add(abort)
     response.once('close', () => abort.abort())
-    void answer(request, response, host, abort.signal).finally(() => running.delete(abort))
+    void handleRequest(request, response, host, abort.signal).finally(() => running.delete(abort))
   })
   server.maxConnections = MAX_CONNECTIONS
-  server.on('clientError', answerGarbage)
+  server.on('clientError', rejectMalformed)
   return server
 }
 
-async function close(server: Server, running: ReadonlySet<AbortController>): Promise<void> {
+async function closeServer(server: Server, running: ReadonlySet<AbortController>): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   for (const abort of running) abort.abort()
-  const late = setTimeout(() => server.closeAllConnections(), FAREWELL_MS)
-  const idle = setInterval(() => server.closeIdleConnections(), FAREWELL_MS / 10)
+  const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_MS / 10)
   await closed
   clearTimeout(late)
   clearInterval(idle)
 }
 
-async function answer(
+async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  host: ControlHost,
+  host: ControlDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const lines = new LineWriter(response)
+  const lines = new JsonLinesWriter(response)
   try {
     const verb = readVerb(request)
     const params = await readBody(request, verb)
-    if (verb === ABOUT) return send(response, 200, host.about)
+    if (verb === ABOUT) return sendJson(response, 200, host.about)
     const onNotification = ({ params = {} }: Notification): void => lines.write(params)
     const result = await host.control(verb, params, { signal, onNotification })
     if (lines.isOpen) lines.end()
-    else send(response, 200, result)
+    else sendJson(response, 200, result)
   } catch (thrown) {
-    fail(request, response, lines, thrown, host.log)
+    sendFailure(request, response, lines, thrown, host.log)
   }
 }
 
@@ -103,11 +103,11 @@ function readVerb({ url = '', method, headers }: IncomingMessage): string {
   if (!url.startsWith(PREFIX) || verb === '')
     throw gatewayError('GW_VERB_UNKNOWN', {
       verb: url,
-      known: `paths are ${PREFIX}<verb>, such as ${PREFIX}ps`,
+      known: `use ${PREFIX}<verb>, such as ${PREFIX}ps`,
     })
-  if (method !== 'POST') throw wrong(verb, 'its method is POST')
-  // A web page that reached the socket through some relay would say where it comes from.
-  if (headers.origin !== undefined) throw wrong(verb, 'browsers are not served')
+  if (method !== 'POST') throw createParamsError(verb, 'method must be POST')
+  // Browsers send Origin, even through a relay.
+  if (headers.origin !== undefined) throw createParamsError(verb, 'browsers are not allowed')
   return verb
 }
 
@@ -124,41 +124,41 @@ async function readBody(request: IncomingMessage, verb: string): Promise<JsonObj
     const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
     if (isObject(body)) return body
   } catch {
-    // The same as any other text that is no object.
+    // Handled like text that is not an object.
   }
-  throw wrong(verb, 'the body must be a JSON object')
+  throw createParamsError(verb, 'body must be a JSON object')
 }
 
-function wrong(verb: string, why: string): GatewayError {
+function createParamsError(verb: string, why: string): GatewayError {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
 }
 
-function fail(
+function sendFailure(
   request: IncomingMessage,
   response: ServerResponse,
-  lines: LineWriter,
+  lines: JsonLinesWriter,
   thrown: unknown,
   log: Log,
 ): void {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (error.code === 'GW_INTERNAL' && !request.destroyed)
-    log.error('a control request failed', { path: request.url, code: error.code, cause: thrown })
-  const body = { error: wireError(error) }
+    log.error('control request failed', { path: request.url, code: error.code, cause: thrown })
+  const body = { error: serializeError(error) }
   if (lines.isOpen) return lines.end(body)
-  // A body that is still on its way is not waited for.
+  // Do not wait for an incomplete body.
   if (!request.complete) response.setHeader('connection', 'close')
-  send(response, getErrorStatus(error), body)
+  sendJson(response, getErrorStatus(error), body)
   request.resume()
 }
 
-function send(response: ServerResponse, status: number, value: object): void {
+function sendJson(response: ServerResponse, status: number, value: object): void {
   if (response.destroyed) return
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
   response.end(`${JSON.stringify(value)}\n`)
 }
 
-/** Writes a stream of JSON lines. A slow reader misses lines, and is sent how many. */
-class LineWriter {
+/** Writes JSON lines. Slow readers miss lines and receive their count. */
+class JsonLinesWriter {
   isOpen = false
   readonly #response: ServerResponse
   #missed = 0
@@ -174,7 +174,6 @@ class LineWriter {
     else this.#send(line)
   }
 
-  /** Ends the stream, with a last line where there is one. */
   end(last?: object): void {
     if (last !== undefined || this.#missed > 0) this.#send(last)
     this.#response.end()
@@ -187,12 +186,11 @@ class LineWriter {
   }
 }
 
-function answerGarbage(error: Error & { code?: string }, connection: Duplex): void {
+function rejectMalformed(error: Error & { code?: string }, connection: Duplex): void {
   const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
-  if (connection.writable)
-    connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-  // A peer that goes on sending is not waited for.
+  if (connection.writable) connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
+  // Do not wait for a peer that is still sending.
   connection.end()
   connection.resume()
-  setTimeout(() => connection.destroy(), FAREWELL_MS).unref()
+  setTimeout(() => connection.destroy(), DRAIN_MS).unref()
 }

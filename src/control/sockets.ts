@@ -7,53 +7,53 @@ import { tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import {
-  answers,
+  isListening,
   guardDirectory,
-  isOurs,
+  isOwnUid,
   isOwnSocket,
-  removeStale,
-  unusable,
+  removeStaleSocket,
+  createSocketError,
 } from '../transport/unix-sockets.ts'
-import { addressFolder, localAddress, getPlatform } from '../util/platform.ts'
+import { getSocketFolder, getSocketAddress, getPlatform } from '../util/platform.ts'
 
-// The commands reach sockets through this file.
-export { answers, removeStale }
+// Used by CLI commands.
+export { isListening, removeStaleSocket }
 
-/** Decides where the control socket of a gateway is. */
-export interface ControlSocket {
-  /** The configuration file, and the environment it was loaded for. */
+/** Identifies a configuration, and so its sockets. */
+export interface ControlSocketKey {
+  /** Configuration file and environment. */
   readonly file: string | undefined
   readonly env: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Most bytes of a socket's address on every system. */
+/** Longest socket path that all systems support, in bytes. */
 const MAX_BYTES = 100
-/** Errors of a socket that nobody listens on, or whose gateway has just died. */
+/** Errors that mean the gateway is gone. */
 const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'])
-/** Sockets looked at when others have been left behind. */
+/** Stale sockets checked at most. */
 const MAX_SWEPT = 256
 
 /**
- * The path of a new gateway's own socket: each process has one, so that none takes another's.
- * @throws GatewayError GW_CONTROL when there is no directory short enough.
+ * Control socket path of a gateway process.
+ * @throws GatewayError GW_CONTROL if no directory has a short enough path
  */
-export function ownSocket(place: ControlSocket, pid: number): string {
+export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
-  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}.${pid}`, platform)
+  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
-/** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
-export function attachSocket(place: ControlSocket): string {
+/** Path of the MCP socket for local programs, one per configuration. */
+export function getAttachSocketPath(place: ControlSocketKey): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
-  return localAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}-mcp`, platform)
+  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
 }
 
 /**
- * Connects to the socket of a gateway; undefined when nobody listens there.
- * @throws GatewayError GW_CONTROL when the socket is not ours
+ * Connects to a gateway's socket; undefined if it is not listening.
+ * @throws GatewayError GW_CONTROL if the socket is untrusted
  */
 export async function connectSocket(path: string): Promise<Socket | undefined> {
   if (!getPlatform().hasPipes && existsSync(dirname(path))) {
@@ -64,7 +64,7 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
     const socket = connect(path)
     const fail = (error: NodeJS.ErrnoException): void => {
       if (GONE.has(error.code ?? '')) resolve(undefined)
-      else reject(unusable(path, getErrorMessage(error), error))
+      else reject(createSocketError(path, getErrorMessage(error), error))
     }
     socket.once('error', fail)
     socket.once('connect', () => {
@@ -74,23 +74,20 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
   })
 }
 
-/** The sockets of the gateways that run with this configuration now. */
-export function livingSockets(place: ControlSocket): Promise<string[]> {
-  const name = getPlatform().hasPipes ? pipeName(place) : hashSocketName(place)
+/** Sockets of running gateways with this configuration. */
+export function findLivingSockets(place: ControlSocketKey): Promise<string[]> {
+  const name = getPlatform().hasPipes ? formatPipeName(place) : hashSocketName(place)
   return listLivingSockets(`${name}.`, place.environment)
 }
 
-/** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
-export function allLivingSockets(environment: ControlSocket['environment']): Promise<string[]> {
+/** Sockets of all running gateways of this user, except those with a configured path. */
+export function findAllLivingSockets(environment: ControlSocketKey['environment']): Promise<string[]> {
   return listLivingSockets(getPlatform().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
-async function listLivingSockets(
-  start: string,
-  environment: ControlSocket['environment'],
-): Promise<string[]> {
+async function listLivingSockets(start: string, environment: ControlSocketKey['environment']): Promise<string[]> {
   const { hasPipes } = getPlatform()
-  const folder = addressFolder(() => getSocketDirectory(environment), getPlatform())
+  const folder = getSocketFolder(() => getSocketDirectory(environment), getPlatform())
   const names = await readdir(folder).catch(() => [])
   const paths = names
     .filter(name => name.startsWith(start) && (hasPipes || name.endsWith('.sock')))
@@ -99,21 +96,21 @@ async function listLivingSockets(
   if (first === undefined) return []
   if (hasPipes) return paths
   guardDirectory(first, true)
-  const living = await Promise.all(paths.map(path => answers(path)))
+  const living = await Promise.all(paths.map(path => isListening(path)))
   return paths.filter((_, index) => living[index])
 }
 
-/** Removes what dead gateways left beside this socket. */
-export async function sweep(socket: string): Promise<void> {
+/** Removes stale sockets in the same directory. */
+export async function removeStaleSockets(socket: string): Promise<void> {
   const directory = socket.slice(0, socket.lastIndexOf('/'))
   const names = await readdir(directory).catch(() => [])
   const left = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
-  await Promise.all(left.map(name => removeStale(join(directory, name)).catch(() => false)))
+  await Promise.all(left.map(name => removeStaleSocket(join(directory, name)).catch(() => false)))
 }
 
-/** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
-function getSocketDirectory(environment: ControlSocket['environment']): string {
-  // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
+/** XDG_RUNTIME_DIR is private; shared directories get a subdirectory per user. */
+function getSocketDirectory(environment: ControlSocketKey['environment']): string {
+  // Clients such as Codex do not pass the variable on; this is its usual value.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
   const places = [
@@ -122,16 +119,15 @@ function getSocketDirectory(environment: ControlSocket['environment']): string {
     `/tmp/tapgate-${user}`,
   ]
   const short = places.find(place => Buffer.byteLength(place) + 1 + MAX_NAME_LENGTH < MAX_BYTES)
-  if (short === undefined)
-    throw gatewayError('GW_CONTROL', { socket: places[0], why: 'its path would be too long' })
+  if (short === undefined) throw gatewayError('GW_CONTROL', { socket: places[0], why: 'path too long' })
   return short
 }
 
-/** After a change of user it may still be the one of the user before. */
+/** After `su` it may belong to the previous user. */
 function isOwnDirectory(path: string): boolean {
   try {
     const found = statSync(path)
-    return isAbsolute(path) && found.isDirectory() && isOurs(found.uid)
+    return isAbsolute(path) && found.isDirectory() && isOwnUid(found.uid)
   } catch {
     return false
   }
@@ -141,17 +137,17 @@ const KEY_LENGTH = 16
 
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
-/** A configuration file as one short word, with the environment that is laid over it. */
-function hashSocketName({ file, env = '' }: ControlSocket): string {
-  const text = JSON.stringify([file === undefined ? null : realPath(file), env])
+/** Hash of configuration file and environment. */
+function hashSocketName({ file, env = '' }: ControlSocketKey): string {
+  const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
-function pipeName(place: ControlSocket): string {
+function formatPipeName(place: ControlSocketKey): string {
   return `tapgate-${userInfo().username}-${hashSocketName(place)}`
 }
 
-function realPath(file: string): string {
+function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {

@@ -1,92 +1,86 @@
 import type { Session } from '../api/index.ts'
-import { passedExtensions } from '../protocol/era/capabilities.ts'
+import { filterExtensions } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
-import { unlistedEntry } from '../api/catalog-entry.ts'
+import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { UpstreamInstructions } from '../api/catalog-view.ts'
 import { KINDS } from '../protocol/methods.ts'
-import { within } from '../util/clock.ts'
+import { settlesWithin } from '../util/clock.ts'
 
-/** Milliseconds that a greeting waits for lists that say what its client may see. */
-const WAIT_MS = 2000
+/** Maximum wait in milliseconds for the lists that decide which upstreams a client may see. */
+const MAX_LISTS_MS = 2000
 
-/** Milliseconds that a greeting waits for other upstreams, once one has been spoken to. */
-const OTHERS_MS = 1000
+/** Additional wait in milliseconds for the remaining upstreams after first contact with one. */
+const MAX_OTHERS_MS = 1000
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
-/** Merges the capabilities of all upstreams. One that was never reached counts for every list, as it may come back. */
-export function mergedCapabilities(graph: Graph): JsonObject {
+/** Merges all upstreams' capabilities. An unreached upstream counts for every list, as it may recover. */
+export function mergeCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
-    const own = node.upstream.server?.capabilities ?? unknownCapabilities(node)
+    const own = node.upstream.server?.capabilities ?? assumeCapabilities(node)
     for (const key of LISTED)
       if (own[key] !== undefined) merged[key] = { ...(merged[key] as object), listChanged: true }
     if (isObject(own.resources) && own.resources.subscribe === true)
       merged.resources = { listChanged: true, subscribe: true }
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
-    addExtensions(merged, passedExtensions(own, graph.upstreams.size === 1))
+    addExtensions(merged, filterExtensions(own, graph.upstreams.size === 1))
     Object.assign(merged, mergeExperimental(own, graph.upstreams.size === 1))
   }
   return merged
 }
 
 /**
- * Tells whether any upstream may have a capability, without merging what all of them have, as every exchange asks. One
- * that was never reached may have any.
+ * Checks one capability without merging all of them, as every exchange needs it. An unreached upstream may have any.
  */
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
   for (const { upstream } of upstreams.values()) {
     const { server, state } = upstream
-    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined)
-      return true
+    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined) return true
   }
   return false
 }
 
-/** The first declared upstream says how an extension is set. */
+/** The first declared upstream decides an extension's settings. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
-  if (extensions !== undefined)
-    merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
+  if (extensions !== undefined) merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
 }
 
-/** Returns experimental capabilities of the only upstream: with several, there is no telling where a call should go. */
+/** Passes experimental capabilities through only for a single upstream: with several, the target is unknown. */
 function mergeExperimental({ experimental }: JsonObject, isOnly: boolean): JsonObject {
   return isOnly && isObject(experimental) ? { experimental } : {}
 }
 
-function unknownCapabilities(node: UpstreamNode): JsonObject {
+function assumeCapabilities(node: UpstreamNode): JsonObject {
   return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
 }
 
-/**
- * Waits until every upstream has been spoken to once, but no longer than its grace. As soon as one was, the others have a
- * second: clients wait less for a greeting than for a list.
- */
-export async function known({ upstreams, grace, clock }: Graph): Promise<void> {
+/** Waits for first contact with every upstream, within its grace period; one second more once any has answered. */
+export async function waitForFirstContact({ upstreams, grace, clock }: Graph): Promise<void> {
   const all = [...upstreams.values()].map(({ upstream }) => upstream)
   const waiting = all.filter(({ server, state }) => server === undefined && state === 'starting')
   if (waiting.length === 0) return
   const greeted = Promise.withResolvers<void>()
   if (all.some(({ server }) => server !== undefined)) greeted.resolve()
   const waits = waiting.map(async upstream => {
-    await grace.wait(upstream)
+    await grace.waitForStart(upstream)
     if (upstream.server !== undefined) greeted.resolve()
   })
   const done = Promise.all(waits)
-  await Promise.race([done, greeted.promise.then(() => within(clock, OTHERS_MS, done))])
+  await Promise.race([done, greeted.promise.then(() => settlesWithin(clock, MAX_OTHERS_MS, done))])
 }
 
-/** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
-export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
+/** Merges the instructions visible to the session, each under its upstream's name if several are visible. */
+export async function mergeInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
   if (collectInstructions([...graph.upstreams.values()]).length === 0) return undefined
-  const visible = await visibleUpstreams(graph, session)
+  const visible = await listVisibleUpstreams(graph, session)
   const all = collectInstructions(visible)
   const { principal, profile } = session
-  const shown = graph.hooks.runner('instructions')?.(all, { principal, profile }) ?? all
+  const shown = graph.hooks.getRunner('instructions')?.(all, { principal, profile }) ?? all
   const texts = shown.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }
@@ -97,30 +91,29 @@ function collectInstructions(nodes: readonly UpstreamNode[]): UpstreamInstructio
   )
 }
 
-/** Caller that looks, and the profile that it looks through. */
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
-/** The upstreams of which a client may know: all where no rules hide any, else those of which it sees something. */
-export async function visibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
+/** Returns all upstreams without rules that hide entries, else those with a visible entry. */
+export async function listVisibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
   const nodes = [...graph.upstreams.values()]
   const doubtful = nodes.filter(node => !isVisible(session, node, graph))
   const lists = doubtful.flatMap(({ upstream }) =>
-    KINDS.map(kind => graph.catalog.part(upstream.name, kind, session)),
+    KINDS.map(kind => graph.catalog.getList(upstream.name, kind, session)),
   )
-  // One whose lists do not come in time is not spoken of.
-  if (lists.length > 0) await within(graph.clock, WAIT_MS, Promise.allSettled(lists))
+  // Upstreams with late lists are omitted.
+  if (lists.length > 0) await settlesWithin(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
   const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
   return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
 }
 
-/** Tells whether rules let a caller know of an upstream, as far as that can be said at once. */
+/** Checks from cached lists whether rules let a caller see an upstream. */
 export function isVisible(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
-  if (graph.hooks.runner('catalog') === undefined) return true
-  // Rules about all of an upstream pass what has no name, or do not.
-  const any = unlistedEntry('tools', node.upstream.name, '', node.prefix)
-  return graph.catalog.permits(any, viewer) !== undefined || isListed(viewer, node, graph)
+  if (graph.hooks.getRunner('catalog') === undefined) return true
+  // Rules for a whole upstream also match an entry without a name.
+  const any = createUnlistedEntry('tools', node.upstream.name, '', node.prefix)
+  return graph.catalog.applyCatalogTaps(any, viewer) !== undefined || isListed(viewer, node, graph)
 }
 
 function isListed(viewer: Viewer, { upstream }: UpstreamNode, graph: Graph): boolean {
-  return KINDS.some(kind => graph.catalog.shows(kind, viewer, upstream.name))
+  return KINDS.some(kind => graph.catalog.hasVisibleEntries(kind, viewer, upstream.name))
 }

@@ -1,66 +1,62 @@
 import { randomUUID } from 'node:crypto'
-import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
+import type { Log, Answer, Ask, AskReply, ClientDescription, Exchange } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { adaptRequest, toModernAsk } from '../protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../protocol/era/capabilities.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { isPage } from '../protocol/uri.ts'
+import { isWebUrl } from '../protocol/uri.ts'
 
-/** Parts of the gateway that answering in a client's place needs. */
-interface AnswersAsks {
+interface HookReplyDeps {
   readonly hooks: Hooks
   readonly log: Log
 }
 
-/** Replies in the client's place: by a hook, or as no client should be asked that; undefined when the client itself is to be asked. */
-export async function hookReply(
-  graph: AnswersAsks,
-  exchange: Exchange,
-  ask: Ask,
-): Promise<AskReply | undefined> {
-  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isPage(ask.params.url)) {
-    graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
-    return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
+/** Replies by a hook, or refuses a disallowed request; undefined if it must be sent to the client. */
+export async function getHookReply(graph: HookReplyDeps, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
+  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isWebUrl(ask.params.url)) {
+    graph.log.warn('a server requested a URL elicitation with an invalid URL', {
+      session: exchange.session.id,
+    })
+    return { error: rpcError(RPC.invalidParams, 'the elicitation URL must be http or https') }
   }
-  const answer = await graph.hooks.runner('clientRequest', ask.method)?.(ask, exchange)
+  const answer = await graph.hooks.getRunner('clientRequest', ask.method)?.(ask, exchange)
   if (answer === undefined || answer === null) return undefined
   if ('error' in answer) return { error: answer.error }
   return 'result' in answer ? { result: answer.result.value() } : undefined
 }
 
-/** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
+/** Returns the missing client capability; undefined if the client can be asked. */
 export function findMissingForClient(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
-  return findMissingCapabilities(neutralCapabilities(exchange.session.client), method, params)
+  return findMissingCapabilities(normalizeCapabilities(exchange.session.client), method, params)
 }
 
-export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
+export function findMissingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
   return rpcError(RPC.missingCapability, `The client does not support ${ask.method}`, {
     requiredCapabilities,
   })
 }
 
-/** Gives an audit what a server asked a client for, and what came of it. */
+/** Records a client request and its outcome for the audit. */
 export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, outcome: string): void {
-  hooks.runner('recorded')?.({ kind: 'client_request', name: method, outcome, exchange })
+  hooks.getRunner('auditEvent')?.({ kind: 'client_request', name: method, outcome, exchange })
 }
 
-/** Sums up the reply to an ask in one word. */
-export function outcomeOfReply(reply: AskReply): string {
+export function summarizeReply(reply: AskReply): string {
   if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
   const { action } = reply.result
   return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
 }
 
-/** Reply to an ask that no hook answers and no client can be asked for. */
-export function cannotAsk({ method }: Ask): AskReply {
-  return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
+/** Reply if no hook answers and no client can be reached. */
+export function createCannotAskReply({ method }: Ask): AskReply {
+  return { error: rpcError(RPC.methodNotFound, `the client does not accept ${method}`) }
 }
 
-/** The asks in a server's wish, by key. */
+/** Parses a server's input requests by key. */
 export function parseInputRequests(requests: unknown): (readonly [string, Ask])[] {
   if (!isObject(requests)) return []
   return Object.entries(requests).flatMap(([key, value]) =>
@@ -70,34 +66,33 @@ export function parseInputRequests(requests: unknown): (readonly [string, Ask])[
   )
 }
 
-/** A visit to a page has an id in the legacy era. */
-export function legacyForm(ask: Ask): Ask {
+/** Converts a URL elicitation to the legacy form, which has an id. */
+export function toLegacyRequest(ask: Ask): Ask {
   if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
   return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
 }
 
-/** Answer to a request that its client has cancelled. */
-export function cancelledAnswer(): Answer {
+export function createCancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
 /**
- * Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no.
- * `requests` are the asks as the hooks leave them: the same object where they change nothing.
+ * Collects hook replies to input requests by key, or the error of the first refusal. `requests` are the input
+ * requests after the hooks: the same object if they change nothing.
  */
-export async function hookReplies(
+export async function collectHookReplies(
   requests: unknown,
   exchange: Exchange,
-  graph: AnswersAsks,
+  graph: HookReplyDeps,
 ): Promise<{ readonly given: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   let left = requests
   for (const [key, ask] of parseInputRequests(requests)) {
     const { params } = ask
-    const reply = await hookReply(graph, exchange, ask)
+    const reply = await getHookReply(graph, exchange, ask)
     if (ask.params !== params) left = withParams(left, key, ask.params)
     if (reply === undefined) continue
-    recordAsk(graph.hooks, exchange, ask, outcomeOfReply(reply))
+    recordAsk(graph.hooks, exchange, ask, summarizeReply(reply))
     if ('error' in reply) return { denied: reply.error }
     given[key] = reply.result
   }
@@ -110,10 +105,10 @@ function withParams(requests: unknown, key: string, params: JsonObject | undefin
 }
 
 /**
- * Selects the asks of a wish that are left for the client, or the error if it cannot be asked: one that it has not
- * declared must not reach it (2026-07-28, multi round-trip requests).
+ * Selects the input requests for the client, or returns an error: a client must not receive a request type that it
+ * has not declared (2026-07-28, multi round-trip requests).
  */
-export function getRemainingTime(
+export function selectClientRequests(
   exchange: Exchange,
   requests: unknown,
   given: JsonObject,
@@ -121,26 +116,24 @@ export function getRemainingTime(
   const all = isObject(requests) ? requests : {}
   const asks = parseInputRequests(requests)
   if (asks.length < Object.keys(all).length)
-    return { error: rpcError(RPC.internal, 'the server asks for what nobody can read') }
+    return { error: rpcError(RPC.internal, 'the server sent invalid input requests') }
   const open = asks.filter(([key]) => !Object.hasOwn(given, key))
   for (const [, ask] of open) {
     const lacks = findMissingForClient(exchange, ask)
-    if (lacks !== undefined) return { error: missingCapability(ask, lacks) }
+    if (lacks !== undefined) return { error: findMissingCapability(ask, lacks) }
   }
   return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
-/** Asks by key, as `inputRequests` of this client has them. */
-export function createServerRequest(
+/** Serializes input requests by key, in the form that this client reads. */
+export function createInputRequests(
   asks: Iterable<readonly [string, { readonly ask: Ask }]>,
-  client: ClientSide,
+  client: ClientDescription,
 ): JsonObject {
-  return Object.fromEntries(
-    [...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]),
-  )
+  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]))
 }
 
-/** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
-export function createReply(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
-  return { result: adaptRequest(ask, client).read(result) }
+/** Converts the client's `inputResponses` entry for one input request to the form that the server reads. */
+export function parseInputResponse(ask: Ask, result: JsonObject, client: ClientDescription): AskReply {
+  return { result: adaptRequest(ask, client).convertResult(result) }
 }

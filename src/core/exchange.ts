@@ -6,11 +6,11 @@ import type {
   AskReply,
   AskWatcher,
   Call,
-  CarriedCall,
-  CarriedRequest,
+  WrappedCall,
+  WrappedRequest,
   Credentials,
   Exchange,
-  Inbound,
+  IncomingRequest,
   Notification,
   Principal,
   Route,
@@ -23,11 +23,11 @@ import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/jso
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
-/** Methods whose `arguments` many clients write as null if there are none, which few servers take. */
+/** Many clients send null for absent `arguments`, which few servers accept. */
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 
-/** Parameters of a client's request in which null means absent: an empty cursor is none, and `arguments: null` is `{}`. */
-function withoutNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
+/** Removes null parameters: a null cursor is absent, and `arguments: null` is `{}`. */
+function omitNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (params === undefined) return undefined
   if (method.endsWith('/list') && (params.cursor === null || params.cursor === '')) {
     const { cursor: _, ...others } = params
@@ -36,12 +36,15 @@ function withoutNulls(method: string, params: JsonObject | undefined): JsonObjec
   return params.arguments === null && WITH_ARGUMENTS.has(method) ? { ...params, arguments: {} } : params
 }
 
-/** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
-const MAX_KEPT = 64
-const MAX_KEPT_LENGTH = 64 * 1024
+/**
+ * Limits for notifications queued until a client retries: messages, and serialized length. The oldest is dropped
+ * first.
+ */
+const MAX_PENDING = 64
+const MAX_PENDING_LENGTH = 64 * 1024
 
-/** Notifications of a call, kept while its client thinks. */
-class KeptNotifications {
+/** Notifications of a call, queued until its client retries. */
+class PendingNotifications {
   readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
   #length = 0
 
@@ -49,7 +52,7 @@ class KeptNotifications {
     const { length } = JSON.stringify(notification.params ?? {})
     this.#notifications.push({ notification, length })
     this.#length += length
-    while (this.#notifications.length > MAX_KEPT || this.#length > MAX_KEPT_LENGTH)
+    while (this.#notifications.length > MAX_PENDING || this.#length > MAX_PENDING_LENGTH)
       this.#length -= this.#notifications.shift()?.length ?? this.#length
   }
 
@@ -59,13 +62,10 @@ class KeptNotifications {
 }
 
 /**
- * The notification of a call as the request hears it that took the call up again, with these parameters: progress goes on under its token.
- * Undefined if it does not want to hear it.
+ * Adapts a queued notification to the request that resumed the call: progress continues under its token. Undefined if
+ * the request wants none.
  */
-function filterNotification(
-  params: JsonObject | undefined,
-  notification: Notification,
-): Notification | undefined {
+function filterNotification(params: JsonObject | undefined, notification: Notification): Notification | undefined {
   if (notification.method !== 'notifications/progress') return notification
   const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
   return progressToken === undefined
@@ -75,34 +75,37 @@ function filterNotification(
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Reply to a server whose call ended while the reply waited for its turn. */
-const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was given up') }
+/** Reply to a server whose call ended while the reply waited for a permit. */
+const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was cancelled') }
 
-type Send = (ask: Ask) => Promise<AskReply>
-/** Takes an ask in the client's place; `onward` is the way to the client itself. */
-type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
+type SendRequest = (ask: Ask) => Promise<AskReply>
+/** Handles a request in the client's place; `onward` sends it to the client itself. */
+type AskHandler = (ask: Ask, onward: SendRequest) => Promise<AskReply>
 
-/** Way of what a call tells and asks once its client was answered. */
+/** Channel for notifications and client requests after the answer. */
 interface ClientChannel {
   emit(notification: Notification): void
   ask(ask: Ask): Promise<AskReply>
 }
 
-/** Carries what an exchange tells and asks its client through the hooks of its graph. */
+/** Carries an exchange's notifications and client requests through the hooks of its graph. */
 export interface Carrier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
-  ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
-  /** Called with what came of an ask, whatever way it took. */
+  ask(exchange: Exchange, ask: Ask, send: SendRequest | undefined): Promise<AskReply>
+  /** Called with each client request and its reply, hook replies included. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
-  /** Makes a call for an exchange, which ends with it. Absent where nothing can be called. */
-  callTool?(exchange: PipelineExchange, params: CarriedCall): Promise<Answer>
-  /** Absent where nobody is shown anything. */
+  /** Calls a tool within an exchange; cancelled with it. Absent if calls are not possible. */
+  callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
+  /** Lists the entries shown to the client. Absent without a client. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
-  /** Says why the configuration that runs by now would not make a call. Absent where there is no other. */
+  /**
+   * Returns why the current configuration would reject a delayed call; undefined if it would accept it. A reload may
+   * have removed its server, name or caller.
+   */
   outdated?(call: PipelineCall): Promise<string | undefined>
 }
 
-/** One request on its way. Every field is set here, so that all exchanges share one shape. */
+/** One request in progress. The constructor sets every field, so that all exchanges share one hidden class. */
 export class PipelineExchange implements Exchange {
   readonly id: number
   readonly session: Session
@@ -119,30 +122,30 @@ export class PipelineExchange implements Exchange {
   entry: CatalogEntry | undefined = undefined
   answer: Answer | undefined = undefined
   origin: PipelineExchange | undefined = undefined
-  readonly #inbound: Inbound
+  readonly #inbound: IncomingRequest
   readonly #carrier: Carrier
-  asking = 0
-  touched = false
-  /** Set where somebody reads how long it was in which phase. */
+  openAsks = 0
+  hasReachedClient = false
+  /** Set if a tap reads phase durations. */
   phases: PhaseClock | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
-  #asker: Asker | undefined = undefined
+  #asker: AskHandler | undefined = undefined
   #watcher: AskWatcher | undefined = undefined
   /** Only few exchanges have more than one. */
   #moreWatchers: Set<AskWatcher> | undefined = undefined
-  #heir: PipelineExchange | undefined = undefined
-  #kept: KeptNotifications | undefined = undefined
+  #successor: PipelineExchange | undefined = undefined
+  #pending: PendingNotifications | undefined = undefined
   #carried: JsonObject | undefined = undefined
   #onward: ClientChannel | undefined = undefined
 
-  constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
+  constructor(id: number, session: Session, inbound: IncomingRequest, carrier: Carrier, now: number) {
     this.id = id
     this.session = session
     this.principal = inbound.principal ?? session.principal
     this.method = inbound.method
-    this.params = withoutNulls(inbound.method, inbound.params)
+    this.params = omitNulls(inbound.method, inbound.params)
     this.headers = inbound.headers ?? NO_HEADERS
     this.via = inbound.via ?? 'in-process'
     this.bytes = inbound.bytes ?? 0
@@ -159,15 +162,15 @@ export class PipelineExchange implements Exchange {
     return this.#carried ?? this.#inbound.received ?? this.#inbound.params
   }
 
-  get isCarried(): boolean {
+  get isUnwrapped(): boolean {
     return this.#carried !== undefined
   }
 
-  /** The call or request that stood in its arguments takes its place, for all who come now. */
-  unwrap(carried: CarriedCall | CarriedRequest): void {
+  /** Replaces the request by the call or request in its arguments. */
+  unwrap(carried: WrappedCall | WrappedRequest): void {
     if ('method' in carried) {
       this.method = carried.method
-      this.params = { ...ownParams(this.params), ...carried.params }
+      this.params = { ...omitCallParams(this.params), ...carried.params }
     } else {
       const params = { ...this.params, name: carried.name, arguments: carried.arguments }
       copyNumberNotes(params, this.received)
@@ -176,13 +179,13 @@ export class PipelineExchange implements Exchange {
     this.#carried = this.params
   }
 
-  shown(kind: Kind): Promise<readonly CatalogEntry[]> {
+  listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]> {
     return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
   }
 
   callTool(name: string, args: JsonObject): Promise<Answer> {
     const answer = this.#carrier.callTool?.(this, { name, arguments: args })
-    return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'nothing can be called here') })
+    return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'tools cannot be called here') })
   }
 
   get remoteAddress(): string | undefined {
@@ -214,19 +217,19 @@ export class PipelineExchange implements Exchange {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return nothing
+      return noop
     }
     this.#listeners ??= new CancelListeners()
     return this.#listeners.add(listener)
   }
 
-  /** The client has given up, or gone. The first reason counts. */
+  /** Cancels on client request or disconnect. The first reason counts. */
   cancel(reason: string): void {
-    if (this.answer === undefined) this.giveUp(reason)
+    if (this.answer === undefined) this.abandon(reason)
   }
 
-  /** Ends a call that goes on, whether its client was answered or not. The first reason counts. */
-  giveUp(reason: string): void {
+  /** Cancels a call in progress, answered or not. The first reason counts. */
+  abandon(reason: string): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
     this.#controller?.abort(reason)
@@ -234,15 +237,13 @@ export class PipelineExchange implements Exchange {
   }
 
   emit(notification: Notification): void {
-    if (notification.method === 'notifications/progress')
-      for (const watcher of this.#watchers()) watcher.progressed?.()
-    if (this.#heir !== undefined) return this.#heir.#hear(notification)
-    if (this.#onward !== undefined)
-      return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
-    // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
-    if (this.answer !== undefined) return this.#kept?.add(notification)
+    if (notification.method === 'notifications/progress') for (const watcher of this.#watchers()) watcher.onProgress?.()
+    if (this.#successor !== undefined) return this.#successor.#emitForwarded(notification)
+    if (this.#onward !== undefined) return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
+    // Drop after the answer or without a listener, unless the client will retry.
+    if (this.answer !== undefined) return this.#pending?.add(notification)
     if (this.cancelled) return
-    this.touched = true
+    this.hasReachedClient = true
     this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
   }
 
@@ -251,9 +252,9 @@ export class PipelineExchange implements Exchange {
   }
 
   async ask(ask: Ask): Promise<AskReply> {
-    this.touched = true
-    if (this.asking++ === 0) for (const watcher of this.#watchers()) watcher.askingBegins()
-    const stay = this.phases?.enter('client')
+    this.hasReachedClient = true
+    if (this.openAsks++ === 0) for (const watcher of this.#watchers()) watcher.onAskStart()
+    const stay = this.phases?.startPhase('client')
     let reply: AskReply
     try {
       reply = await (this.#asker === undefined
@@ -261,17 +262,20 @@ export class PipelineExchange implements Exchange {
         : this.#asker(ask, own => this.#carrier.ask(this, own, this.#send)))
       this.#carrier.asked?.(this, ask, reply)
     } catch (error) {
-      await this.#answered(stay)
+      await this.#waitForTurn(stay)
       throw error
     }
-    return (await this.#answered(stay)) ? reply : GIVEN_UP
+    return (await this.#waitForTurn(stay)) ? reply : GIVEN_UP
   }
 
-  /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
-  async #answered(stay: ActivePhase | undefined): Promise<boolean> {
-    if (stay !== undefined) this.phases?.leave(stay)
-    if (--this.asking > 0) return true
-    const goingOn = this.#watchers().map(async watcher => watcher.askingEnds())
+  /**
+   * Waits for a permit before a reply resumes the call, as the permit was released during the client request. False
+   * if the call has ended.
+   */
+  async #waitForTurn(stay: ActivePhase | undefined): Promise<boolean> {
+    if (stay !== undefined) this.phases?.endPhase(stay)
+    if (--this.openAsks > 0) return true
+    const goingOn = this.#watchers().map(async watcher => watcher.onAskEnd())
     return (await Promise.all(goingOn)).every(goesOn => goesOn !== false)
   }
 
@@ -289,50 +293,49 @@ export class PipelineExchange implements Exchange {
     else this.#moreWatchers?.delete(watcher)
   }
 
-  get #send(): Send | undefined {
+  get #send(): SendRequest | undefined {
     const onward = this.#onward
     return onward === undefined ? this.#inbound.ask : ask => onward.ask(ask)
   }
 
-  /** The client is answered and the call goes on: what it tells and asks from now on goes this way. */
-  goOn(onward: ClientChannel): void {
+  /** Continues after the answer: notifications and client requests use this channel. */
+  continueInBackground(onward: ClientChannel): void {
     this.#onward = onward
   }
 
-  /** Asks go to `asker` from now on, which may end this exchange with them instead of holding it open. */
-  askThrough(asker: Asker): void {
+  /** Redirects client requests to `asker`, which may end this exchange instead of holding it open. */
+  redirectRequests(asker: AskHandler): void {
     this.#asker = asker
   }
 
-  /** The answer is no end: the client will take the same call up again, and what comes meanwhile waits for that. */
-  expectHeir(): void {
-    this.#kept = new KeptNotifications()
+  /** Queues notifications after the answer, until the client retries the call. */
+  expectRetry(): void {
+    this.#pending = new PendingNotifications()
   }
 
-  /** The client took the same call up again: what still comes for this exchange belongs to that one. */
+  /** Forwards later messages to the exchange that resumed the call. */
   continueAs(heir: PipelineExchange): void {
-    this.#heir = heir
-    for (const notification of this.#kept?.take() ?? []) heir.#hear(notification)
+    this.#successor = heir
+    for (const notification of this.#pending?.take() ?? []) heir.#emitForwarded(notification)
   }
 
-  #hear(notification: Notification): void {
+  #emitForwarded(notification: Notification): void {
     const heard = filterNotification(this.params, notification)
     if (heard !== undefined) this.emit(heard)
   }
 }
 
-/** Parameters that say nothing of what is called: they are those of any request. */
-function ownParams(params: JsonObject = {}): JsonObject {
+/** Removes the parameters specific to a call. */
+function omitCallParams(params: JsonObject = {}): JsonObject {
   const { name: _name, arguments: _arguments, task: _task, ...own } = params
   return own
 }
 
-/** Tells whether a request came as an HTTP request of its own: only there do arguments travel in headers. */
+/** True if a request has its own HTTP request: only there do arguments travel in headers. */
 export function isModernHttp({ via, session }: Exchange): boolean {
   return via === 'http' && session.client.era === 'modern'
 }
 
-/** One request to one upstream. */
 export class PipelineCall implements Call {
   readonly upstream: string
   readonly method: string
@@ -340,7 +343,7 @@ export class PipelineCall implements Call {
   readonly exchange: PipelineExchange
   params: JsonObject | undefined
   mayBeTask = false
-  ownList: string | undefined = undefined
+  listKey: string | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
 
@@ -351,7 +354,7 @@ export class PipelineCall implements Call {
     this.exchange = exchange
   }
 
-  /** Tells whether the call was given up, alone or with its exchange. */
+  /** True if the call or its exchange was cancelled. */
   get isGivenUp(): boolean {
     return this.#reason !== undefined || this.exchange.cancelled
   }
@@ -359,7 +362,7 @@ export class PipelineCall implements Call {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return nothing
+      return noop
     }
     const forget = this.exchange.onCancel(listener)
     this.#listeners ??= new CancelListeners()
@@ -379,38 +382,37 @@ export class PipelineCall implements Call {
     this.#listeners?.run(reason)
   }
 
-  outdated(): Promise<string | undefined> {
+  findOutdatedReason(): Promise<string | undefined> {
     return this.exchange.outdated(this)
   }
 }
 
-function nothing(): void {}
+function noop(): void {}
 
-type Listener = (reason: string) => void
+type CancelListener = (reason: string) => void
 
-/** A listener, and its neighbours in the order in which they came. */
-interface Link {
-  readonly run: Listener
-  before: Link | undefined
-  after: Link | undefined
+interface ListenerNode {
+  readonly run: CancelListener
+  before: ListenerNode | undefined
+  after: ListenerNode | undefined
   isIn: boolean
 }
 
-/** Listeners to one cancellation, in the order in which they came. Links instead of a table, as every call has one of them. */
+/** Cancellation listeners in registration order. A linked list instead of a set, as every call has one. */
 export class CancelListeners {
-  #first: Link | undefined
-  #last: Link | undefined
+  #first: ListenerNode | undefined
+  #last: ListenerNode | undefined
 
-  /** Adds a listener; returns the way to take it back. */
-  add(run: Listener): () => void {
-    const link: Link = { run, before: this.#last, after: undefined, isIn: true }
+  /** Adds a listener; returns a function that removes it. */
+  add(run: CancelListener): () => void {
+    const link: ListenerNode = { run, before: this.#last, after: undefined, isIn: true }
     if (this.#last === undefined) this.#first = link
     else this.#last.after = link
     this.#last = link
     return () => this.#delete(link)
   }
 
-  #delete(link: Link): void {
+  #delete(link: ListenerNode): void {
     if (!link.isIn) return
     link.isIn = false
     const { before, after } = link
@@ -420,9 +422,9 @@ export class CancelListeners {
     else after.before = before
   }
 
-  /** Runs all that are there now, each of them once, and leaves none. */
+  /** Runs each current listener once and removes all. */
   run(reason: string): void {
-    const all: Link[] = []
+    const all: ListenerNode[] = []
     for (let link = this.#first; link !== undefined; link = link.after) {
       link.isIn = false
       all.push(link)

@@ -1,7 +1,7 @@
 import type { Listings, View } from './catalog/view.ts'
-import type { LateList, Part, UnlistedMethods } from './catalog/part.ts'
+import type { LateList, UpstreamList, UnlistedMethods } from './catalog/upstream-list.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { Viewer } from '../api/profile-names.ts'
+import type { ProfileViewer } from '../api/profile-lookup.ts'
 import type {
   Answer,
   Call,
@@ -9,7 +9,7 @@ import type {
   Config,
   Dispatch,
   Exchange,
-  Inbound,
+  IncomingRequest,
   Log,
   Notification,
   Route,
@@ -21,68 +21,67 @@ import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Hide } from '../util/secrets.ts'
+import type { HideSecrets } from '../util/secrets.ts'
 import type { PipelineExchange } from './exchange.ts'
-import type { Grace } from './upstream.ts'
+import type { StartupGrace } from './reused-upstream.ts'
 import type { Seal } from './seal.ts'
-import type { HostedTask, ToolPlace } from './tasks/hosted-task.ts'
+import type { HostedTask, ToolLocation } from './tasks/hosted-task.ts'
 
-/** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
+/** An upstream in one generation, with the dispatch that its plugins wrapped. */
 export interface UpstreamNode {
   readonly upstream: Upstream
   readonly prefix: string
   readonly dispatch: Dispatch
 }
 
-/** Name and version by which the gateway introduces itself. */
+/** Name and version that the gateway reports to clients and servers. */
 export interface Identity {
   readonly name: string
   readonly version: string
   readonly [key: string]: unknown
 }
 
-/** Notifications that one `subscriptions/listen` asks for. */
+/** Notifications that one `subscriptions/listen` requests. */
 export interface ListenFilter {
   readonly methods: ReadonlySet<string>
   readonly uris: ReadonlySet<string>
   readonly taskIds: readonly string[]
 }
 
-/** A route, with the catalog entry that it was found by. */
+/** A route with its catalog entry, if it was found by one. */
 export type FoundRoute = Route & { readonly entry?: CatalogEntry | undefined }
 
-/** Route of an exchange, or the error that says why there is none. */
 export type RouteResult = FoundRoute | { readonly error: RpcError }
 
-/** Owner of a resource, and the URIs by which the owner and clients know it. */
+/** Owner of a resource, with the URIs that the owner and clients use. */
 export interface ResourceOwner {
   readonly upstream: string
   readonly original: string
-  /** URI by which clients know it. */
+  /** URI as exposed to clients. */
   readonly exposed: string
 }
 
-/** Place where a task is kept: at a server, under the server's own id, or at the gateway. */
-export type TaskPlace =
-  | (ToolPlace & {
+/** Location of a task: at a server, under the server's own id, or at the gateway. */
+export type TaskLocation =
+  | (ToolLocation & {
       readonly at: 'server'
       readonly era: Era
       readonly original: string
-      /** Name by which its client knows the tool. */
+      /** Tool name as exposed to the client. */
       readonly tool: string
     })
   | { readonly at: 'gateway'; readonly original: string }
 
 export interface TaskRecord {
   readonly taskId: string
-  readonly place: TaskPlace
+  readonly place: TaskLocation
   readonly session: Session
   readonly until: number
 }
 
-/** Request for a task that the gateway keeps: what is called, its lifetime, its poll interval, and how to cancel the work. */
-export interface HostedTaskRequest extends ToolPlace {
-  /** Name of the tool as its client says it. */
+/** Request for a hosted task: the tool, its lifetime, its poll interval, and a function that cancels the work. */
+export interface HostedTaskRequest extends ToolLocation {
+  /** Tool name as exposed to the client. */
   readonly tool: string
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
@@ -90,62 +89,60 @@ export interface HostedTaskRequest extends ToolPlace {
 }
 
 /** A changed list of an upstream. */
-export interface SeenChange {
-  /** False if nobody was given the list by this process. */
+export interface ListChange {
+  /** False if this process never returned the list to a reader. */
   readonly wasGiven: boolean
-  /** Tells if a viewer may see any of its entries, former ones included. */
-  isSeenBy(viewer: Viewer): boolean
+  /** True if a viewer may see any of its entries, former ones included. */
+  isSeenBy(viewer: ProfileViewer): boolean
 }
 
 /** The lists of all upstreams, as each caller sees them. */
 interface CatalogReader {
-  /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
-  current(kind: Kind, session: Session): View | undefined
+  /** Returns this caller's last view; undefined if it must be loaded first. */
+  getCachedView(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
-  /** Key of all who are shown the same lists, by the same connections. */
-  readerKey(session: Session): string
-  /** Lists an upstream again; undefined if the list is the one that readers were given. */
-  findChange(kind: Kind, upstream: string): Promise<SeenChange | undefined>
+  /** Returns a key shared by readers of the same lists over the same connections. */
+  getReaderKey(session: Session): string
+  /** Lists an upstream again; undefined if the list has not changed since readers received it. */
+  findChange(kind: Kind, upstream: string): Promise<ListChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
-  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
-  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
-  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined
-  part(name: string, kind: Kind, session: Session): Promise<Part | undefined>
-  permits(entry: CatalogEntry, viewer: Viewer): CatalogEntry | undefined
-  refuses(exchange: Exchange): RpcError | undefined
-  shows(kind: Kind, viewer: Viewer, upstream: string): boolean
+  findLastKnown(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
+  /** Returns the tool's parameters sent as headers; undefined if its annotations are invalid. */
+  getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined
+  getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined>
+  applyCatalogTaps(entry: CatalogEntry, viewer: ProfileViewer): CatalogEntry | undefined
+  findUnsupportedError(exchange: Exchange): RpcError | undefined
+  hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean
   isMissing(node: UpstreamNode, kind: Kind): boolean
   isDoubtful(kind: Kind): boolean
-  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
-  late(node: UpstreamNode): LateList | undefined
-  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
+  /** Returns a starting upstream's pending first list for this caller, if its grace period has time left. */
+  getLateList(node: UpstreamNode): LateList | undefined
+  getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
 }
 
-/** Finds the upstream of a request. */
 interface RouteFinder {
-  find(exchange: Exchange): RouteResult | Promise<RouteResult>
-  /** Puts the real name in the place of one that the client was shown. */
-  settleName(exchange: Exchange): Promise<void> | undefined
-  owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
-  permit(exchange: Exchange, route: Route): RouteResult
+  findRoute(exchange: Exchange): RouteResult | Promise<RouteResult>
+  /** Replaces a shown name by the real one. */
+  resolveShownName(exchange: Exchange): Promise<void> | undefined
+  findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
+  checkRoute(exchange: Exchange, route: Route): RouteResult
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined
 }
 
-/** Tells clients what changed, and keeps the subscriptions that need it. */
-interface Notifying {
+/** Notifies clients of changes, and manages subscriptions. */
+interface ClientNotifier {
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
   attach(sessions: ReadonlySet<Session>): void
-  forget(session: Session): void
-  /** All who can be told something unasked. */
-  audience(): Generator<Session>
-  /** Tells some of them, at once. */
-  tell(method: string, isMeant: (session: Session) => boolean): void
-  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
-  release(uri: string, by: object): ResourceOwner | undefined
-  listChanged(method: string, upstream: string): void
-  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void
+  forgetSession(session: Session): void
+  /** All sessions that can receive notifications. */
+  listAudience(): Generator<Session>
+  notifyAudience(method: string, isMeant: (session: Session) => boolean): void
+  addHolder(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
+  removeHolder(uri: string, by: object): ResourceOwner | undefined
+  announceListChange(method: string, upstream: string): void
+  notifyUpstream(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void
 }
 
 /** A call whose server waits for its client, between two requests of that client. */
@@ -158,55 +155,53 @@ interface ParkedCall {
 
 interface ParkedCalls {
   find(id: string): ParkedCall | undefined
-  /** False when too many wait already. */
+  /** False if the limit is reached. */
   add(call: ParkedCall): boolean
   remove(call: ParkedCall): void
 }
 
-/** Tasks of clients: those that the gateway hosts, and those that servers keep. */
-interface Tasks {
-  /** Graph that runs at this moment; a task outlives the configuration it began with. */
+/** Clients' tasks: hosted ones, and those kept by servers. */
+interface TaskRegistry {
+  /** The current graph; a task outlives the configuration that it began with. */
   readonly graph: Graph | undefined
-  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
-  hosted(id: string, session: Session): HostedTask | undefined
-  all(): readonly HostedCall[]
-  cancel(id: string, reason: string): boolean | undefined
-  note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
-  list(graph: Graph, session: Session): readonly TaskRecord[]
-  told(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
-  working(session: Session): () => void
-  afterwards(session: Session, end: () => void): void
+  createTask(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
+  findHosted(id: string, session: Session): HostedTask | undefined
+  listAll(): readonly HostedCall[]
+  cancelTask(id: string, reason: string): boolean | undefined
+  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void
+  listTasks(graph: Graph, session: Session): readonly TaskRecord[]
+  handleTaskStatus(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
+  beginWork(session: Session): () => void
+  runWhenIdle(session: Session, end: () => void): void
   sessionEnded(session: Session): void
 }
 
-/** One generation of the configuration at work, with its hooks, upstreams and catalog. */
+/** One running generation of the configuration, with its hooks, upstreams and catalog. */
 export interface Graph {
   readonly config: Config
   readonly hooks: Hooks
   readonly upstreams: ReadonlyMap<string, UpstreamNode>
   readonly catalog: CatalogReader
   readonly router: RouteFinder
-  readonly notifier: Notifying
+  readonly notifier: ClientNotifier
   readonly seal: Seal
   readonly parking: ParkedCalls
-  readonly tasks: Tasks
+  readonly tasks: TaskRegistry
   readonly log: Log
   readonly clock: Clock
-  readonly hide: Hide
-  readonly grace: Grace
+  readonly hide: HideSecrets
+  readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
-  /** Tells whether any plugin has rules about resources. */
+  /** True if any plugin has rules about resources. */
   readonly judgesUris: boolean
-  /** Tells whether any plugin may ask clients in the middle of a call, whatever server it is for. */
+  /** True if any plugin may send client requests during a call, for any server. */
   readonly holdsCalls: boolean
-  /** Exchanges that are not answered yet. */
+  /** Number of unanswered exchanges. */
   readonly running: number
-  /** Counts one more of them. */
   entered(): void
-  /** Counts one less. */
   left(): void
   nextId(): number
-  exchange(session: Session, inbound: Inbound): PipelineExchange
-  /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange
+  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
   identity(): Identity
 }

@@ -1,41 +1,44 @@
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
 import type { GatewayError } from '../errors/errors.ts'
 import { fillTemplate, getOwnerProblem, getErrorMessage } from '../errors/errors.ts'
-import type { Health, HealthFinding, Level } from '../errors/health.ts'
+import type { Health, HealthFinding, HealthLevel } from '../errors/health.ts'
 import { finding, summarizeFindings, LEVELS } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { toOneLine, sanitizeText } from '../util/plain-text.ts'
 import { redactValue } from '../util/secrets.ts'
 import type { Graph } from './graph-types.ts'
 
-/** Restarts from which on one is told of, while the last is not long ago. */
-const MANY_RESTARTS = 5
+/** Recent restarts from which a finding is reported. */
+const MIN_RESTARTS = 5
 const LONG_AGO_MS = 600_000
-/** Most findings, so that a plugin cannot fill a page. */
+/** Maximum findings, so that a plugin cannot fill a page. */
 const MAX_COUNT = 1000
 
-/** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
+/**
+ * Health of a running gateway: findings of the core, `standing` findings, and those that plugins add by the `health`
+ * hook.
+ */
 export function computeHealth(graph: Graph, standing: readonly HealthFinding[] = []): Health {
   const nodes = [...graph.upstreams.values()]
-  const own = nodes.flatMap(({ upstream }) => findingsAbout(upstream, graph))
+  const own = nodes.flatMap(({ upstream }) => describeUpstream(upstream, graph))
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
-  const all = withPlugins([...standing, ...empty, ...own], graph)
-  return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(plain))
+  const all = addPluginFindings([...standing, ...empty, ...own], graph)
+  return summarizeFindings(redactValue(all.slice(0, MAX_COUNT), graph.hide).map(removeControlCharacters))
 }
 
-/** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
-export function refusedFinding({ code, message, hint }: GatewayError): HealthFinding {
+/** Finding about a rejected configuration: `validate` reports errors in the files, the error's hint all others. */
+export function createRefusedFinding({ code, message, hint }: GatewayError): HealthFinding {
   const found = finding('config-refused', { why: message })
   if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return found
   return { ...found, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }
 
-/** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */
-function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
+/** A failing plugin becomes a finding itself, so that the other findings are still reported. */
+function addPluginFindings(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
   let findings = own
-  for (const { plugin, run } of hooks.each('health'))
+  for (const { plugin, run } of hooks.listTaps('health'))
     try {
-      findings = checked(run(findings) ?? findings)
+      findings = validateFindings(run(findings) ?? findings)
     } catch (error) {
       findings = [...findings, finding('plugin-health', { plugin, why: describeCause(error) })]
     }
@@ -47,56 +50,55 @@ function describeCause(error: unknown): string {
   return getErrorMessage(error instanceof Error && error.cause !== undefined ? error.cause : error)
 }
 
-function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
+function validateFindings(findings: readonly HealthFinding[]): readonly HealthFinding[] {
   const given: unknown = findings
   if (Array.isArray(given) && given.every(isFinding)) return findings
-  throw new Error('it gives something else than findings')
+  throw new Error('the health hook returned invalid findings')
 }
 
 function isFinding(one: unknown): boolean {
   if (!isObject(one)) return false
   const texts = [one.code, one.summary, one.fix, one.detail ?? '', one.upstream ?? '']
-  return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as Level)
+  return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as HealthLevel)
 }
 
-function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
+function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
   const { name, state, degraded } = upstream
-  const why = getOwnerProblem(upstream) ?? 'it does not say why'
-  const lists = Object.entries(catalog.troubles(name) ?? {})
+  const why = getOwnerProblem(upstream) ?? 'unknown reason'
+  const lists = Object.entries(catalog.getListProblems(name) ?? {})
   return [
-    ...(hasFailed(upstream) ? [fixable('upstream-failed', upstream, { why })] : []),
+    ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why })] : []),
     ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
-    ...(degraded === undefined ? [] : [fixable('upstream-degraded', upstream, { why: degraded })]),
+    ...(degraded === undefined ? [] : [createFixableFinding('upstream-degraded', upstream, { why: degraded })]),
     ...(lists.length === 0 || state !== 'ready'
       ? []
       : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
-    ...restarted(upstream),
+    ...createRestartFinding(upstream),
   ]
 }
 
-/** Reports whether its last start failed, also while the next one is under way. */
+/** True if the last start failed, also during the next one. */
 function hasFailed({ state, problem }: Upstream): boolean {
   return state === 'failed' || (state === 'starting' && problem !== undefined)
 }
 
-/** Advice for servers that are no process of ours, and so have no output here. */
+/** Advice for servers that are not child processes, and so have no output here. */
 const ELSEWHERE = {
-  'upstream-failed': 'See that it runs and can be reached; then: gateway restart {upstream}',
-  'upstream-degraded': 'The log of the gateway says more',
-  'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
+  'upstream-failed': 'Check that it runs and is reachable; then: gateway restart {upstream}',
+  'upstream-degraded': 'See the gateway log',
+  'upstream-restarts': 'See the gateway log; then: gateway restart {upstream}',
 } as const
 
-/** Advice for a process that does not run and wrote nothing, such as one that could not be started at all. */
+/** Advice for a process that is not running and wrote nothing, such as one that could not be started. */
 const SILENT =
-  'It wrote nothing: correct what is said here (gateway reload reads gateway.yaml anew); then: gateway restart {upstream}'
+  'It has no output: fix the problem above (run gateway reload after changes to gateway.yaml); then: gateway restart {upstream}'
 
-/** Answers of a server that is there, and wants to know who asks. */
 const REFUSED = /^HTTP 40[13]\b/
-const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
+const WANTS_LOGIN = 'It requires a login or another token: see docs/login.md; then: gateway reload'
 
-/** A finding with advice that can be followed for this server. */
-function fixable(
+/** Creates a finding with advice that applies to this server. */
+function createFixableFinding(
   code: keyof typeof ELSEWHERE,
   { name, logs }: Upstream,
   fields: Readonly<Record<string, string | number>>,
@@ -108,15 +110,15 @@ function fixable(
   return { ...found, fix: fillTemplate(isSilent ? SILENT : elsewhere, { upstream: name }) }
 }
 
-function restarted(upstream: Upstream): HealthFinding[] {
+function createRestartFinding(upstream: Upstream): HealthFinding[] {
   const { state, runtime } = upstream
   const { restarts = 0, lastError, lastErrorAt = 0 } = runtime ?? {}
-  if (state === 'failed' || restarts < MANY_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
-  return [fixable('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' })]
+  if (state === 'failed' || restarts < MIN_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
+  return [createFixableFinding('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' })]
 }
 
-/** Texts of servers may hold control characters. */
-function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
+/** Servers' texts may hold control characters. */
+function removeControlCharacters({ summary, detail, ...others }: HealthFinding): HealthFinding {
   return {
     ...others,
     summary: toOneLine(summary),
@@ -124,14 +126,14 @@ function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
   }
 }
 
-/** One upstream as people see it. */
+/** Returns an upstream's status for display. */
 export function getUpstreamStatus(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
-  const lists = catalog.troubles(upstream.name)
-  const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
-  return redactValue(hooks.runner('status')?.(status, upstream) ?? status, hide)
+  const lists = catalog.getListProblems(upstream.name)
+  const status = lists === undefined ? createStatus(upstream) : { ...createStatus(upstream), lists }
+  return redactValue(hooks.getRunner('status')?.(status, upstream) ?? status, hide)
 }
 
-function ownStatus(upstream: Upstream): UpstreamStatus {
+function createStatus(upstream: Upstream): UpstreamStatus {
   const { name, spec, state, pid, server, dropped, degraded, runtime } = upstream
   const problem = getOwnerProblem(upstream)
   return {

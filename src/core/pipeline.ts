@@ -1,4 +1,4 @@
-import type { Answer, CarriedRequest, Exchange } from '../api/index.ts'
+import type { Answer, WrappedRequest, Exchange } from '../api/index.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
 import { LOG_LEVELS } from '../protocol/era/modern.ts'
@@ -6,62 +6,64 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { META, MODERN_VERSIONS } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts'
-import { detached } from './catalog/fetch-lists.ts'
-import { converse } from './client-requests/bridge.ts'
+import { waitForFirstContact, mergeCapabilities, mergeInstructions } from './capabilities.ts'
+import { createDetachedExchange } from './catalog/fetch-lists.ts'
+import { dispatchWithInput } from './client-requests/bridge.ts'
 import type { PipelineExchange } from './exchange.ts'
 import { PipelineCall } from './exchange.ts'
 import { findRoute } from './router.ts'
 import type { RouteResult, FoundRoute, Graph } from './graph-types.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
-import { settleTarget } from './target.ts'
-import { callInPatience } from './tasks/slow-calls.ts'
-import { askTask, listTasks } from './tasks/task-methods.ts'
-import { announceTasks } from './tasks/task-ids.ts'
-import { withoutSecrets } from './without-secrets.ts'
+import { normalizeTarget } from './request-target.ts'
+import { callWithPatience } from './tasks/slow-calls.ts'
+import { handleTaskRequest, listOwnTasks } from './tasks/task-methods.ts'
+import { addTaskCapabilities } from './tasks/task-ids.ts'
+import { hideAnswerSecrets } from './hide-secrets.ts'
 
 type OwnMethod = (exchange: PipelineExchange, graph: Graph) => Answer | Promise<Answer>
 
 /** Methods that the gateway answers itself, whichever upstreams it has. */
 const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
   ['initialize', initialize],
-  ['ping', () => result({})],
+  ['ping', () => createResult({})],
   ['server/discover', discover],
   ['logging/setLevel', setLevel],
   ['subscriptions/listen', listen],
   ['resources/subscribe', subscribe],
   ['resources/unsubscribe', unsubscribe],
-  ['tasks/get', askTask],
-  ['tasks/update', askTask],
-  ['tasks/cancel', askTask],
-  ['tasks/result', askTask],
-  ['tasks/list', listTasks],
+  ['tasks/get', handleTaskRequest],
+  ['tasks/update', handleTaskRequest],
+  ['tasks/cancel', handleTaskRequest],
+  ['tasks/result', handleTaskRequest],
+  ['tasks/list', listOwnTasks],
 ])
 
 async function initialize(exchange: Exchange, graph: Graph): Promise<Answer> {
-  await known(graph)
-  return result({
+  await waitForFirstContact(graph)
+  return createResult({
     protocolVersion: exchange.session.client.version,
-    capabilities: announceTasks(mergedCapabilities(graph), exchange.session.client, graph),
+    capabilities: addTaskCapabilities(mergeCapabilities(graph), exchange.session.client, graph),
     serverInfo: graph.identity(),
-    instructions: await mergedInstructions(graph, exchange.session),
+    instructions: await mergeInstructions(graph, exchange.session),
   })
 }
 
 async function discover({ session }: Exchange, graph: Graph): Promise<Answer> {
-  await known(graph)
-  return result({
+  await waitForFirstContact(graph)
+  return createResult({
     resultType: 'complete',
     supportedVersions: MODERN_VERSIONS,
-    capabilities: announceTasks(mergedCapabilities(graph), session.client, graph),
-    instructions: await mergedInstructions(graph, session),
+    capabilities: addTaskCapabilities(mergeCapabilities(graph), session.client, graph),
+    instructions: await mergeInstructions(graph, session),
     ttlMs: 0,
     cacheScope: 'private',
     _meta: { [META.serverInfo]: graph.identity() },
   })
 }
 
-/** The level is the session's; servers are told so that they send enough, and what is too quiet is dropped on the way. */
+/**
+ * Sets the session's log level. Servers receive it so that they log enough; the gateway drops messages below the level.
+ */
 function setLevel(exchange: Exchange, graph: Graph): Answer {
   const level = exchange.params?.level
   if (typeof level !== 'string' || !LOG_LEVELS.includes(level)) {
@@ -72,59 +74,59 @@ function setLevel(exchange: Exchange, graph: Graph): Answer {
   exchange.session.client.logLevel = level
   for (const { upstream, dispatch } of graph.upstreams.values()) {
     const { server, state } = upstream
-    // One that sleeps has nothing to say, and is told with the first call that wakes it.
+    // An idle server receives the level with its next call.
     if (server?.capabilities.logging === undefined || server.era === 'modern' || state === 'idle') continue
-    const own = detached(graph, exchange.session, 'logging/setLevel')
+    const own = createDetachedExchange(graph, exchange.session, 'logging/setLevel')
     void dispatch(new PipelineCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
   }
-  return result({})
+  return createResult({})
 }
 
-function result(value: JsonObject): Answer {
+function createResult(value: JsonObject): Answer {
   return { result: Payload.of(value) }
 }
 
 /**
- * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled.
- * Never rejects, and reaches `settled` exactly once whatever happens on the way.
+ * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled. Never rejects, and always
+ * reaches `settled` exactly once.
  */
-export async function travel(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
+export async function runPipeline(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   let answer: Answer
-  let carried: CarriedRequest | undefined
+  let carried: WrappedRequest | undefined
   graph.entered()
   try {
-    // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
+    // Skip the await if no plugin tapped the hook.
     const { unwrap } = hooks.getRunners(exchange.method)
-    if (unwrap !== undefined) carried = await unwrapped(exchange, unwrap)
+    if (unwrap !== undefined) carried = await unwrapCall(exchange, unwrap)
     const { request } = hooks.getRunners(exchange.method)
-    const naming = graph.router.settleName(exchange)
+    const naming = graph.router.resolveShownName(exchange)
     if (naming !== undefined) await naming
-    const decided = decide(exchange, request)
-    answer = (decided instanceof Promise ? await decided : decided) ?? (await forward(exchange, graph))
+    const decided = runDecidingHook(exchange, request)
+    answer = (decided instanceof Promise ? await decided : decided) ?? (await forwardRequest(exchange, graph))
   } catch (error) {
-    answer = failure(error, exchange, graph)
+    answer = toErrorAnswer(error, exchange, graph)
   }
   const { response, settled } = hooks.getRunners(exchange.method)
-  if (response !== undefined) answer = await responded(response, answer, exchange, graph)
+  if (response !== undefined) answer = await runResponseHooks(response, answer, exchange, graph)
   if ('error' in answer) {
     exchange.decidedBy ??= answer.refusedBy
-    answer = withoutSecrets(answer, graph)
+    answer = hideAnswerSecrets(answer, graph)
   }
   exchange.answer = answer
   settled?.(exchange)
   graph.left()
-  return answeredAsCall(carried, answer, exchange, graph)
+  return toToolAnswer(carried, answer, exchange, graph)
 }
 
-/** A call may carry a call that carries a request, and no more. */
+/** Maximum nesting: a call may carry a call that carries a request. */
 const MAX_CARRIED_CALLS = 2
 
-/** Puts what a call carries in its place; returns it where it is no call, as then its answer is to become that of one. */
-async function unwrapped(
-  exchange: PipelineExchange,
-  unwrap: HookTaps['unwrap'],
-): Promise<CarriedRequest | undefined> {
+/**
+ * Replaces a call by the call or request in its arguments; returns a carried request, whose answer must become a tool
+ * result.
+ */
+async function unwrapCall(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<WrappedRequest | undefined> {
   for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
     const carried = await unwrap(exchange)
     if (carried === undefined || exchange.method !== 'tools/call') return undefined
@@ -134,31 +136,31 @@ async function unwrapped(
   return undefined
 }
 
-/** The answer of a call that carried a request: its client reads that of a tool. */
-function answeredAsCall(
-  carried: CarriedRequest | undefined,
+/** Converts the answer of a carried request to a tool result. */
+function toToolAnswer(
+  carried: WrappedRequest | undefined,
   answer: Answer,
   exchange: PipelineExchange,
   graph: Graph,
 ): Answer {
   if (carried === undefined) return answer
   try {
-    return carried.answered(answer)
+    return carried.convertAnswer(answer)
   } catch (error) {
-    return failure(error, exchange, graph)
+    return toErrorAnswer(error, exchange, graph)
   }
 }
 
-/** Answer that ends the exchange before anybody is asked; undefined where it goes on. */
-function decide(
+/** Validates the target and runs the `request` hook; returns an early answer, or undefined to continue. */
+function runDecidingHook(
   exchange: PipelineExchange,
   request: HookTaps['request'] | undefined,
 ): ReturnType<HookTaps['request']> {
-  const problem = settleTarget(exchange)
+  const problem = normalizeTarget(exchange)
   return problem === undefined ? request?.(exchange) : { error: problem }
 }
 
-async function responded(
+async function runResponseHooks(
   response: HookTaps['response'],
   answer: Answer,
   exchange: PipelineExchange,
@@ -167,38 +169,39 @@ async function responded(
   try {
     const changed = response(answer, exchange)
     const made = changed instanceof Promise ? await changed : changed
-    return made === undefined ? answer : asWritten(made, answer)
+    return made === undefined ? answer : preserveNumbers(made, answer)
   } catch (error) {
-    return failure(error, exchange, graph)
+    return toErrorAnswer(error, exchange, graph)
   }
 }
 
-/** The answer that taps made of another, with numbers as their server wrote them. A plugin may have a copy of our classes of its own. */
-function asWritten(made: Answer, before: Answer): Answer {
+/**
+ * Restores the server's number formats in an answer that taps replaced. Leaves results of a plugin's own copy of `Payload` alone.
+ */
+function preserveNumbers(made: Answer, before: Answer): Answer {
   if (!('result' in made) || !('result' in before) || made.result === before.result) return made
   if (!(made.result instanceof Payload && before.result instanceof Payload)) return made
   const result = made.result.derive(before.result)
   return result === made.result ? made : { ...made, result }
 }
 
-function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
+function forwardRequest(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
   const found = findRoute(exchange, graph)
   return found instanceof Promise
-    ? found.then(route => follow(route, exchange, graph))
-    : follow(found, exchange, graph)
+    ? found.then(route => followRoute(route, exchange, graph))
+    : followRoute(found, exchange, graph)
 }
 
-function follow(route: RouteResult, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
+function followRoute(route: RouteResult, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   if ('error' in route) return route
   exchange.route = route
   exchange.entry = route.entry
-  return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)
+  return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : dispatchCall(exchange, route, graph)
 }
 
-/** Sends the exchange to the one upstream of its route. */
-function call(
+function dispatchCall(
   exchange: PipelineExchange,
   route: Extract<FoundRoute, { to: 'one' }>,
   graph: Graph,
@@ -215,21 +218,21 @@ function call(
   runners.call?.(outbound)
   const patience = runners.patience?.(undefined, outbound)
   return patience === undefined
-    ? converse(outbound, node.dispatch, graph)
-    : callInPatience({ call: outbound, dispatch: node.dispatch, graph, converse }, patience)
+    ? dispatchWithInput(outbound, node.dispatch, graph)
+    : callWithPatience({ call: outbound, dispatch: node.dispatch, graph, dispatchWithInput }, patience)
 }
 
-const LOGGED: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])
+const LOGGED_CODES: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])
 
-/** Tells whether the log must have an error: the fault is the gateway's, or that of a plugin. */
-export function isForOwner(thrown: unknown): thrown is GatewayError {
-  return thrown instanceof GatewayError && LOGGED.has(thrown.code)
+/** True if the error must be logged: the gateway or a plugin caused it. */
+export function isOwnerError(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && LOGGED_CODES.has(thrown.code)
 }
 
-/** Turns an exception into one JSON-RPC error, without our internals in its text. */
-function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Answer {
+/** Converts an exception to a JSON-RPC error without internals. */
+function toErrorAnswer(thrown: unknown, exchange: PipelineExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-  if (isForOwner(error)) {
+  if (isOwnerError(error)) {
     graph.log.error(error.message, {
       code: error.code,
       method: exchange.method,

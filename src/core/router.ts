@@ -1,37 +1,34 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import { isCalled, unlistedEntry } from '../api/catalog-entry.ts'
+import { hasName, createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { Call, Exchange, Route, Session } from '../api/index.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
-import { getParamHeaders, paramMismatch } from '../protocol/headers.ts'
+import { getParamHeaders, findParamMismatch } from '../protocol/headers.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { withNumbersAsText } from '../protocol/json/json.ts'
+import { stringifyNumbers } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { matchesWritten } from '../protocol/uri-patterns.ts'
-import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
-import { within } from '../util/clock.ts'
+import { matchesRawTemplate } from '../protocol/uri-patterns.ts'
+import { canonicalizePattern, parseCanonicalUri } from '../protocol/uri.ts'
+import { settlesWithin } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
-import type { LateList } from './catalog/part.ts'
+import type { LateList } from './catalog/upstream-list.ts'
 import { isModernHttp } from './exchange.ts'
 import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
-import type { Target } from './target.ts'
-import { getTarget } from './target.ts'
-import { isUp } from './upstream.ts'
+import type { RequestTarget } from './request-target.ts'
+import { getTarget } from './request-target.ts'
+import { isUp } from './reused-upstream.ts'
 
 /** Methods that name a tool or a prompt. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
 
-/** Finds the one upstream that an exchange is for, by the name or URI it carries. */
+/** Finds the upstream for an exchange by its name or URI. */
 export class Router {
   readonly #graph: Graph
   readonly #waitMs: number
-  /** Entry that was found for the name of a request before anybody judged it: a name is not looked for twice. */
-  readonly #sought = new WeakMap<
-    Exchange,
-    { readonly name: string; readonly entry: CatalogEntry | undefined }
-  >()
+  /** Entry found by name, so that it is looked up once per request. */
+  readonly #entriesByName = new WeakMap<Exchange, { readonly name: string; readonly entry: CatalogEntry | undefined }>()
 
   constructor(graph: Graph) {
     this.#graph = graph
@@ -39,47 +36,47 @@ export class Router {
   }
 
   /**
-   * Puts the real name in the place of one that a client was shown (`listing`), before anything judges the request. Real names
-   * come first. Servers are asked only by the first request of a caller who has no list yet.
+   * Replaces a shown name (`listing` taps) by the real one before any rule runs. Real names take precedence. Only a
+   * caller's first request loads the lists.
    */
-  settleName(exchange: Exchange): Promise<void> | undefined {
+  resolveShownName(exchange: Exchange): Promise<void> | undefined {
     const { catalog } = this.#graph
     if (!catalog.listings.isTapped || !NAMED.has(exchange.method)) return undefined
     const target = getTarget(exchange.method, exchange.params)
     if (target === undefined || target.kind === 'resources') return undefined
-    const view = catalog.current(target.kind, exchange.session)
-    if (view === undefined) return this.#seek(exchange, target)
-    if (view.find(target.name) !== undefined) return undefined
-    const real = this.#shownAs(target, exchange.session)
-    if (real !== undefined) exchange.params = target.renamed(real.exposed)
+    const view = catalog.getCachedView(target.kind, exchange.session)
+    if (view === undefined) return this.#findEntry(exchange, target)
+    if (view.findByName(target.name) !== undefined) return undefined
+    const real = this.#findShown(target, exchange.session)
+    if (real !== undefined) exchange.params = target.withName(real.exposed)
     return undefined
   }
 
-  async #seek(exchange: Exchange, target: Target): Promise<void> {
+  async #findEntry(exchange: Exchange, target: RequestTarget): Promise<void> {
     const { kind, name } = target
     const { session } = exchange
-    const entry = await this.#find(exchange, kind, name, () => this.#shownAs(target, session))
-    this.#sought.set(exchange, { name: entry?.exposed ?? name, entry })
-    if (entry !== undefined && entry.exposed !== name) exchange.params = target.renamed(entry.exposed)
-    // The next request of this caller finds a list.
-    if (this.#graph.catalog.current(kind, session) === undefined)
+    const entry = await this.#find(exchange, kind, name, () => this.#findShown(target, session))
+    this.#entriesByName.set(exchange, { name: entry?.exposed ?? name, entry })
+    if (entry !== undefined && entry.exposed !== name) exchange.params = target.withName(entry.exposed)
+    // This caller's next request will find a list.
+    if (this.#graph.catalog.getCachedView(kind, session) === undefined)
       void this.#graph.catalog.load(kind, session).catch(() => undefined)
   }
 
-  /** The thing that this client was shown under a name that is not its own. */
-  #shownAs({ kind, name }: Target, session: Session): CatalogEntry | undefined {
+  /** Finds the entry that this client knows by another name. */
+  #findShown({ kind, name }: RequestTarget, session: Session): CatalogEntry | undefined {
     const { catalog } = this.#graph
-    const view = catalog.current(kind, session)
-    return view && catalog.listings.shown(view, session).real.get(name)
+    const view = catalog.getCachedView(kind, session)
+    return view && catalog.listings.getListedView(view, session).real.get(name)
   }
 
-  /** The route by the catalog; at once where the name is known, else after asking the upstreams. */
-  find(exchange: Exchange): RouteResult | Promise<RouteResult> {
+  /** Routes by the catalog: synchronously for a known name, else after listing the upstreams. */
+  findRoute(exchange: Exchange): RouteResult | Promise<RouteResult> {
     const row = METHODS.get(exchange.method)
-    if (row === undefined) return this.#passThrough(exchange)
+    if (row === undefined) return this.#routeUnknownMethod(exchange)
     if (row.to === 'list') return { to: 'many', upstreams: [...this.#graph.upstreams.keys()] }
-    if (row.target === 'ref') return this.#byReference(exchange)
-    if (row.target === undefined || row.kind === undefined) return this.#passThrough(exchange)
+    if (row.target === 'ref') return this.#findByReference(exchange)
+    if (row.target === undefined || row.kind === undefined) return this.#routeUnknownMethod(exchange)
     const name = exchange.params?.[row.target]
     if (typeof name !== 'string')
       return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
@@ -88,73 +85,72 @@ export class Router {
   }
 
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
-  async owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
-    const known = this.#graph.catalog.current('resources', exchange.session)?.find(uri)
+  async findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
+    const known = this.#graph.catalog.getCachedView('resources', exchange.session)?.findByName(uri)
     const entry = known ?? (await this.#find(exchange, 'resources', uri))
     return entry?.refusal === undefined ? entry : undefined
   }
 
-  /** A route decided by a plugin, checked against what this caller may see. */
-  permit(exchange: Exchange, route: Route): RouteResult {
+  /** Checks a plugin's route against the entries that this caller may see. */
+  checkRoute(exchange: Exchange, route: Route): RouteResult {
     if (route.to === 'many') return route
-    const withheld = this.#withheld(exchange)
-    return withheld === undefined ? this.#permitOne(exchange, route) : { error: withheld }
+    const withheld = this.#findRefusal(exchange)
+    return withheld === undefined ? this.#checkSingleRoute(exchange, route) : { error: withheld }
   }
 
-  #permitOne(exchange: Exchange, route: Extract<Route, { to: 'one' }>): RouteResult {
+  #checkSingleRoute(exchange: Exchange, route: Extract<Route, { to: 'one' }>): RouteResult {
     const target = getTarget(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
-    const entry = this.#visible(target, node, exchange.session)
+    const entry = this.#findVisible(target, node, exchange.session)
     if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
-    if (entry !== undefined) return createRoute(entry, target.renamed)
-    // In the caller's own words, as for a name that nobody has.
-    return unknown(exchange, target.kind, getTarget(exchange.method, exchange.params)?.name ?? target.name)
+    if (entry !== undefined) return createRoute(entry, target.withName)
+    // Same error as for an unknown name, so that it does not reveal the entry.
+    return createUnknownError(exchange, target.kind, getTarget(exchange.method, exchange.params)?.name ?? target.name)
   }
 
-  /** Refusal of the thing that this caller names: no route leads past it. */
-  #withheld({ method, params, session }: Exchange): RpcError | undefined {
+  /** Returns the entry's refusal, which plugin routes cannot bypass. */
+  #findRefusal({ method, params, session }: Exchange): RpcError | undefined {
     const asked = getTarget(method, params)
-    return asked && this.#graph.catalog.current(asked.kind, session)?.find(asked.name)?.refusal
+    return asked && this.#graph.catalog.getCachedView(asked.kind, session)?.findByName(asked.name)?.refusal
   }
 
-  /** The entry of a thing that this caller may see, listed or not. */
-  #visible({ kind, name }: Target, node: UpstreamNode, session: Session): CatalogEntry | undefined {
-    // Entries in the view have passed the taps when the view was made.
-    const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
+  /** Finds an entry that this caller may see, listed or not. */
+  #findVisible({ kind, name }: RequestTarget, node: UpstreamNode, session: Session): CatalogEntry | undefined {
+    // The view already passed the taps.
+    const listed = this.#graph.catalog.getCachedView(kind, session)?.findByOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
-    if (kind === 'resources' && this.#isUnclear(name)) return undefined
-    const entry = unlistedEntry(kind, node.upstream.name, name, node.prefix)
-    return this.#graph.catalog.permits(entry, session)
+    if (kind === 'resources' && this.#isAmbiguousUri(name)) return undefined
+    const entry = createUnlistedEntry(kind, node.upstream.name, name, node.prefix)
+    return this.#graph.catalog.applyCatalogTaps(entry, session)
   }
 
-  /** Rules cannot judge a URI that has no canonical form: where there are some, only what a server lists so is found. */
-  #isUnclear(uri: string): boolean {
-    return this.#graph.judgesUris && canonicalUri(uri) === undefined
+  /** Rules cannot judge a URI without a canonical form: if any exist, only exactly listed URIs match. */
+  #isAmbiguousUri(uri: string): boolean {
+    return this.#graph.judgesUris && parseCanonicalUri(uri) === undefined
   }
 
-  /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
+  /** Copies a tool's annotated arguments to headers, and checks those that the client sent (`x-mcp-header`). */
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined {
-    const annotations = entry === undefined ? undefined : this.#graph.catalog.mirrors(entry)
-    return annotations === undefined || annotations.length === 0 ? undefined : this.#mirror(call, annotations)
+    const annotations = entry === undefined ? undefined : this.#graph.catalog.getHeaderParams(entry)
+    return annotations === undefined || annotations.length === 0 ? undefined : this.#mirrorHeaders(call, annotations)
   }
 
-  #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
+  #mirrorHeaders(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
     const { headers, received } = call.exchange
-    const args = withNumbersAsText(call.params, received)?.arguments
+    const args = stringifyNumbers(call.params, received)?.arguments
     const mismatch =
-      isModernHttp(call.exchange) && !call.exchange.isCarried
-        ? paramMismatch(annotations, headers, args)
+      isModernHttp(call.exchange) && !call.exchange.isUnwrapped
+        ? findParamMismatch(annotations, headers, args)
         : undefined
     if (mismatch === undefined) Object.assign(call.headers, getParamHeaders(annotations, args))
     return mismatch
   }
 
-  /** A method we do not know goes to the only upstream there is; with several, a route must say where. */
-  #passThrough(exchange: Exchange): RouteResult {
+  /** Routes an unknown method to the only upstream; with several, a plugin must route it. */
+  #routeUnknownMethod(exchange: Exchange): RouteResult {
     const [only, second] = this.#graph.upstreams.keys()
-    if (only !== undefined && second === undefined)
-      return { to: 'one', upstream: only, params: exchange.params }
+    if (only !== undefined && second === undefined) return { to: 'one', upstream: only, params: exchange.params }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
   }
 
@@ -164,7 +160,7 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): RouteResult | Promise<RouteResult> {
-    const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
+    const known = this.#graph.catalog.getCachedView(kind, exchange.session)?.findByName(name)
     if (known !== undefined) return createRoute(known, params)
     return this.#search(exchange, kind, name, params)
   }
@@ -175,15 +171,15 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): Promise<RouteResult> {
-    const sought = this.#sought.get(exchange)
+    const sought = this.#entriesByName.get(exchange)
     const found = sought?.name === name ? sought.entry : await this.#find(exchange, kind, name)
     if (found !== undefined) return createRoute(found, params)
-    const away = this.#awayOwner(kind, name, exchange.session)
+    const away = this.#findUnavailableOwner(kind, name, exchange.session)
     if (away !== undefined) return createRoute(away, params)
-    return unknown(exchange, kind, name)
+    return createUnknownError(exchange, kind, name)
   }
 
-  /** Finds the owner of a name: by the lists, waiting for those late for the first time, else by what they suggest. */
+  /** Finds a name's owner: in the lists, waiting for late first ones, else by guesses from prefixes and templates. */
   async #find(
     exchange: Exchange,
     kind: Kind,
@@ -192,102 +188,101 @@ export class Router {
   ): Promise<CatalogEntry | undefined> {
     const { session } = exchange
     const wanted = { kinds: getRelatedKinds(kind), exchange }
-    const found = await findInTime(
+    const found = await findWithRetries(
       this.#graph,
       wanted,
       async () =>
-        (await this.#byPrefix(kind, name, session)) ??
-        (await this.#listed(kind, name, session)) ??
+        (await this.#findByPrefix(kind, name, session)) ??
+        (await this.#findListed(kind, name, session)) ??
         otherwise?.(),
     )
-    return found ?? (kind === 'resources' ? this.#suggested(name, session) : undefined)
+    return found ?? (kind === 'resources' ? this.#suggestName(name, session) : undefined)
   }
 
-  /** Asks only the upstream whose prefix the name carries, so that a slow neighbour costs nothing. */
-  async #byPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
-    const node = this.#prefixed(kind, name)
+  /** Lists only the upstream whose prefix matches, so that slow upstreams do not delay the call. */
+  async #findByPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
+    const node = this.#listPrefixed(kind, name)
     if (node === undefined) return undefined
-    const listed = this.#graph.catalog.part(node.upstream.name, kind, session)
-    // Without rules that change names, a first list that is late tells nothing new.
-    if (!mayOwn(this.#graph, node, kind) && !(await within(this.#graph.clock, this.#waitMs, listed)))
-      return unlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
+    const listed = this.#graph.catalog.getList(node.upstream.name, kind, session)
+    // Without rules that change names, a late first list would not change the route.
+    if (!mayOwn(this.#graph, node, kind) && !(await settlesWithin(this.#graph.clock, this.#waitMs, listed)))
+      return createUnlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
     const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
-    const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
+    const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
     return permitted?.exposed === name ? permitted : undefined
   }
 
-  #prefixed(kind: Kind, name: string): UpstreamNode | undefined {
+  #listPrefixed(kind: Kind, name: string): UpstreamNode | undefined {
     if (kind !== 'tools' && kind !== 'prompts') return undefined
-    const nodes = [...this.#graph.upstreams.values()].filter(
-      ({ prefix }) => prefix !== '' && name.startsWith(prefix),
-    )
+    const nodes = [...this.#graph.upstreams.values()].filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
     return nodes.sort((a, b) => b.prefix.length - a.prefix.length)[0]
   }
 
-  async #listed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
+  async #findListed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
     const entry = await this.#graph.catalog.find(kind, session, name)
-    return entry ?? (kind === 'resources' ? this.#byTemplate(name, session) : undefined)
+    return entry ?? (kind === 'resources' ? this.#findByTemplate(name, session) : undefined)
   }
 
-  /** A name of an upstream that is down, or cannot list now, goes there, so that the caller learns why. */
-  #awayOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
-    const entry = this.#graph.catalog.former(kind, session, name) ?? this.#guessed(kind, name)
-    const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
-    return permitted !== undefined && isCalled(permitted, name) ? permitted : undefined
+  /** Routes to an upstream that is down or cannot list, so that the caller receives its error. */
+  #findUnavailableOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
+    const entry = this.#graph.catalog.findLastKnown(kind, session, name) ?? this.#findGuessed(kind, name)
+    const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
+    return permitted !== undefined && hasName(permitted, name) ? permitted : undefined
   }
 
-  #guessed(kind: Kind, name: string): CatalogEntry | undefined {
-    const node = this.#prefixed(kind, name)
+  #findGuessed(kind: Kind, name: string): CatalogEntry | undefined {
+    const node = this.#listPrefixed(kind, name)
     if (node === undefined) return undefined
     if (isUp(node.upstream) && !this.#graph.catalog.isMissing(node, kind)) return undefined
     const original = name.slice(node.prefix.length)
-    return unlistedEntry(kind, node.upstream.name, original, node.prefix)
+    return createUnlistedEntry(kind, node.upstream.name, original, node.prefix)
   }
 
-  /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
-  async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
-    if (this.#isUnclear(uri)) return undefined
+  /**
+   * Servers may serve unlisted URIs: match by template, else the only upstream, else the one that lists that origin.
+   */
+  async #findByTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
+    if (this.#isAmbiguousUri(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesWritten(original, uri)
+    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesRawTemplate(original, uri)
     const template = templates.entries.find(matchesEntry) ?? templates.refused.find(matchesEntry)
     if (template?.refusal !== undefined) return template
-    return this.#unlisted(uri, template?.upstream, session)
+    return this.#createUnlisted(uri, template?.upstream, session)
   }
 
-  #suggested(uri: string, session: Session): CatalogEntry | undefined {
-    if (this.#isUnclear(uri)) return undefined
-    return this.#unlisted(uri, this.#onlyWithResources() ?? this.#sameOrigin(uri, session), session)
+  #suggestName(uri: string, session: Session): CatalogEntry | undefined {
+    if (this.#isAmbiguousUri(uri)) return undefined
+    return this.#createUnlisted(uri, this.#findOnlyResourceUpstream() ?? this.#findBySameOrigin(uri, session), session)
   }
 
-  #unlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
+  #createUnlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
     const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
     if (node === undefined) return undefined
-    const entry = unlistedEntry('resources', node.upstream.name, uri, node.prefix)
-    return this.#graph.catalog.permits(entry, session)
+    const entry = createUnlistedEntry('resources', node.upstream.name, uri, node.prefix)
+    return this.#graph.catalog.applyCatalogTaps(entry, session)
   }
 
-  #onlyWithResources(): string | undefined {
+  #findOnlyResourceUpstream(): string | undefined {
     const names = [...this.#graph.upstreams.values()].filter(
       ({ upstream }) => upstream.server?.capabilities.resources !== undefined,
     )
     return names.length === 1 ? names[0]?.upstream.name : undefined
   }
 
-  #sameOrigin(uri: string, session: Session): string | undefined {
+  #findBySameOrigin(uri: string, session: Session): string | undefined {
     const origin = getUriOrigin(uri)
-    const entries = this.#graph.catalog.current('resources', session)?.entries ?? []
-    return entries.find(entry => getUriOrigin(canonicalPattern(entry.original)) === origin)?.upstream
+    const entries = this.#graph.catalog.getCachedView('resources', session)?.entries ?? []
+    return entries.find(entry => getUriOrigin(canonicalizePattern(entry.original)) === origin)?.upstream
   }
 
-  async #byReference(exchange: Exchange): Promise<RouteResult> {
+  async #findByReference(exchange: Exchange): Promise<RouteResult> {
     const target = getTarget(exchange.method, exchange.params)
-    if (target === undefined)
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
-    const { kind, name, renamed } = target
-    if (kind === 'prompts') return this.#owner(exchange, kind, name, renamed)
+    if (target === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" has no name or URI') }
+    const { kind, name, withName } = target
+    if (kind === 'prompts') return this.#owner(exchange, kind, name, withName)
     const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)
     if (template !== undefined) return createRoute(template, () => exchange.params ?? {})
-    return this.#owner(exchange, kind, name, renamed)
+    return this.#owner(exchange, kind, name, withName)
   }
 }
 
@@ -296,12 +291,12 @@ function createRoute(entry: CatalogEntry, params: (original: string) => JsonObje
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
 
-/** The lists in which a thing of this kind may show whose it is. */
+/** Returns the kinds whose lists may reveal an entry's owner. */
 function getRelatedKinds(kind: Kind): readonly Kind[] {
   return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
 }
 
-function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {
+function createUnknownError(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {
   if (kind === 'tools') return { error: rpcError(RPC.invalidParams, `Unknown tool: ${name}`) }
   if (kind === 'prompts') return { error: rpcError(RPC.invalidParams, `Unknown prompt: ${name}`) }
   const code = exchange.session.client.era === 'legacy' ? RPC.legacyNoResource : RPC.invalidParams
@@ -312,18 +307,15 @@ function getUriOrigin(uri: string): string {
   return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
 }
 
-/** Search for a thing of one of these kinds. */
+/** Search for an entry of one of these kinds. */
 interface EntrySearch {
   readonly kinds: readonly Kind[]
-  /** The request that looks for it; nobody waits for one that is cancelled. */
+  /** The request that needs the entry; the search stops if it is cancelled. */
   readonly exchange: Exchange
 }
 
-/**
- * Looks for a thing, and looks again whenever a server has started that was still starting, until their grace is over. If
- * none starts, that is one look.
- */
-async function findInTime<T>(
+/** Searches, and again after each upstream that finishes starting within its grace period. */
+async function findWithRetries<T>(
   graph: Graph,
   wanted: EntrySearch,
   look: () => Promise<T | undefined>,
@@ -332,51 +324,47 @@ async function findInTime<T>(
     const before = listReadyNodes(graph, wanted)
     const found = await look()
     if (found !== undefined || wanted.exchange.cancelled) return found
-    const late = lateLists(graph, wanted)
+    const late = listLateLists(graph, wanted)
     if (late.length > 0) await waitForNextList(late, graph, wanted.exchange)
-    // One that came up during the look may not have been asked by it.
+    // An upstream that became ready during the search may have been missed: search again.
     else if (listReadyNodes(graph, wanted).every(node => before.includes(node))) return undefined
   }
 }
 
-/** Upstreams that have been spoken to and may own such a thing. */
+/** Lists the contacted upstreams that may own such an entry. */
 function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
   return [...graph.upstreams.values()].filter(
     node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
   )
 }
 
-/** Waits for the first of them to arrive, unless their time is over before or the request is cancelled. */
-async function waitForNextList(
-  late: readonly LateList[],
-  { clock }: Graph,
-  exchange: Exchange,
-): Promise<void> {
+/** Waits for the first late list, until the grace period ends or the request is cancelled. */
+async function waitForNextList(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
   const leftMs = Math.max(...late.map(list => list.leftMs))
   let takeBack = (): void => undefined
   const cancelled = new Promise<void>(resolve => {
     takeBack = exchange.onCancel(() => resolve())
   })
-  await within(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
+  await settlesWithin(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
   takeBack()
 }
 
-function lateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
+function listLateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
   return [...graph.upstreams.values()]
     .filter(node => kinds.some(kind => mayOwn(graph, node, kind)))
-    .flatMap(node => graph.catalog.late(node) ?? [])
+    .flatMap(node => graph.catalog.getLateList(node) ?? [])
 }
 
-/** Without rules that change names, the prefix says whose a name is, and a call need not wait for a list. */
+/** True if a name's owner depends on lists: without rules that change names, the prefix decides. */
 function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
   const isNamed = kind === 'tools' || kind === 'prompts'
-  return !isNamed || prefix === '' || hooks.runner('catalog') !== undefined
+  return !isNamed || prefix === '' || hooks.getRunner('catalog') !== undefined
 }
 
-/** The route of an exchange by one configuration, or the error that says why there is none. */
+/** Routes an exchange by one configuration; returns an error without a match. */
 export function findRoute(exchange: Exchange, graph: Graph): RouteResult | Promise<RouteResult> {
-  const refused = graph.catalog.refuses(exchange)
+  const refused = graph.catalog.findUnsupportedError(exchange)
   if (refused !== undefined) return { error: refused }
   const decided = graph.hooks.getRunners(exchange.method).route?.(exchange)
-  return decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  return decided === undefined ? graph.router.findRoute(exchange) : graph.router.checkRoute(exchange, decided)
 }

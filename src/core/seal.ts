@@ -1,64 +1,63 @@
 import type { KeyObject } from 'node:crypto'
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
-import type { Handles, Sealing } from '../api/index.ts'
+import type { Handles, SealingKeys } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { readSealed, sealedPrefix } from '../protocol/placed-ids.ts'
-import { steadyTime } from '../util/clock.ts'
+import { splitReplicaPrefix, formatReplicaPrefix } from '../protocol/replica-ids.ts'
+import { getSteadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Nothing else begins like it. */
-const UNTIL = 'until '
+const EXPIRY_PREFIX = 'until '
 
 /**
- * Opaque values that we hand out and read back: AES-256-GCM, bound to what they were made for.
+ * Opaque values for clients to return: AES-256-GCM, bound to a purpose.
  *
  * ```ts
- * const cursor = seal.close({ offset: 100 }, 'tools/list|anonymous')
- * seal.open(cursor, 'tools/list|anonymous') // { offset: 100 }
+ * const cursor = seal.sealValue({ offset: 100 }, 'tools/list|anonymous')
+ * seal.openValue(cursor, 'tools/list|anonymous') // { offset: 100 }
  * ```
  */
 export class Seal {
   readonly #key: Buffer
   readonly #now: () => number
-  #shared: Sealing | undefined
+  #shared: SealingKeys | undefined
 
-  /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
-  constructor(key: Buffer = randomBytes(32), now: () => number = steadyTime) {
+  /** `now` is milliseconds since 1970: other processes with their own clocks may share the key. */
+  constructor(key: Buffer = randomBytes(32), now: () => number = getSteadyTime) {
     this.#key = key
     this.#now = now
   }
 
-  /** The same, for so many milliseconds. */
+  /** Seals with an expiry in milliseconds. */
   sealWithExpiry(ms: number, value: unknown, boundTo: string): string {
-    return this.close({ value, until: this.#now() + ms }, `${UNTIL}${boundTo}`)
+    return this.sealValue({ value, until: this.#now() + ms }, `${EXPIRY_PREFIX}${boundTo}`)
   }
 
-  /** Opens what `sealWithExpiry` closed; undefined once its time is over. */
-  openInTime(sealed: string, boundTo: string): unknown {
-    const opened = this.open(sealed, `${UNTIL}${boundTo}`) as { value: unknown; until: number } | undefined
+  /** Opens a value from `sealWithExpiry`; undefined once it has expired. */
+  openWithExpiry(sealed: string, boundTo: string): unknown {
+    const opened = this.openValue(sealed, `${EXPIRY_PREFIX}${boundTo}`) as { value: unknown; until: number } | undefined
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
   }
 
   /**
-   * From now on the processes of `sealing` open what any of them closes. What only one can do something with, a parked call
-   * or a hosted task, says which; that is no secret, and bound to what is sealed.
+   * Uses the keys shared by the processes of `sealing`. Values for one process, such as a parked call or a hosted
+   * task, carry its replica id: not secret, but authenticated.
    */
-  useSharedKeys(sealing: Sealing): void {
+  useSharedKeys(sealing: SealingKeys): void {
     this.#shared = sealing
   }
 
-  close(value: unknown, boundTo: string): string {
+  sealValue(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
-    const place = this.#shared?.place
-    if (place === undefined || !isKeptHere(value)) return encryptWithKey(key, value, boundTo)
-    return `${sealedPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
+    const place = this.#shared?.replicaId
+    if (place === undefined || !unwrapExpiring(value)) return encryptWithKey(key, value, boundTo)
+    return `${formatReplicaPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
   }
 
-  /** The value, or undefined for anything that this seal did not close for the same purpose. */
-  open(sealed: string, boundTo: string): unknown {
+  /** Opens a value; undefined unless it was sealed here for the same purpose. */
+  openValue(sealed: string, boundTo: string): unknown {
     if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
-    const kept = readSealed(sealed)
+    const kept = splitReplicaPrefix(sealed)
     const text = kept === undefined ? sealed : kept.rest
     const purpose = kept === undefined ? boundTo : `${kept.place} ${boundTo}`
     for (const key of [...this.#shared.keys, this.#key]) {
@@ -69,17 +68,17 @@ export class Seal {
   }
 }
 
-function isKeptHere(value: unknown): boolean {
+function unwrapExpiring(value: unknown): boolean {
   if (!isObject(value)) return false
-  // A value that is sealed for a time is wrapped in an object that says until when.
-  if (isObject(value.value)) return isKeptHere(value.value)
+  // A value with an expiry is wrapped in an object.
+  if (isObject(value.value)) return unwrapExpiring(value.value)
   if (value.at === 'gateway') return true
   return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
 }
 
 const objects = new WeakMap<Uint8Array, KeyObject>()
 
-/** A key as an object: what Node makes of bytes costs more than the cipher. */
+/** Converts a key once: Node's conversion from bytes costs more than the cipher. */
 function getKeyObject(key: Uint8Array): KeyObject {
   let known = objects.get(key)
   if (known === undefined) objects.set(key, (known = createSecretKey(key)))
@@ -108,13 +107,13 @@ function decryptWithKey(key: Uint8Array, sealed: string, boundTo: string): unkno
   }
 }
 
-/** Handles of one plugin. The seal says with each in which process it was made. */
+/** Creates one plugin's handles. Each carries the replica id of its process. */
 export function createHandles(seal: Seal, plugin: string): Handles {
   const bound = (owner: string): string => JSON.stringify(['handle', plugin, owner])
   return {
     seal: (key, owner, forMs) => seal.sealWithExpiry(forMs, { at: 'gateway', key }, bound(owner)),
     open: (handle, owner) => {
-      const opened = seal.openInTime(handle, bound(owner)) as { readonly key: string } | undefined
+      const opened = seal.openWithExpiry(handle, bound(owner)) as { readonly key: string } | undefined
       return opened?.key
     },
   }

@@ -2,8 +2,8 @@ import type {
   Ask,
   AskReply,
   Choices,
-  ClientSide,
-  Inbound,
+  ClientDescription,
+  IncomingRequest,
   Notification,
   Principal,
   Session,
@@ -12,13 +12,11 @@ import type {
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
 import { MODERN_VERSION } from '../protocol/methods.ts'
 
-/** Caller whom somebody looks for, and the profile that it looks through. */
 type Viewer = Pick<Session, 'principal' | 'profile'>
 
-/** Forms of one session that are kept; beyond them, they are made again. */
+/** Request-specific variants cached per session. */
 const MAX_FORMS = 64
 
-/** One client's conversation. */
 export class PipelineSession implements Session {
   readonly id: string
   readonly listener: string
@@ -28,12 +26,12 @@ export class PipelineSession implements Session {
   readonly directory: string | undefined
   readonly choices: Choices | undefined
   readonly slots: unknown[]
-  readonly client: ClientSide
+  readonly client: ClientDescription
   readonly notify: (notification: Notification) => boolean
   readonly ask: ((ask: Ask) => Promise<AskReply>) | undefined
-  /** The conversation itself; other forms of it are what single requests see. */
+  /** The base session; single requests see variants of it. */
   readonly root: PipelineSession
-  #forms: Map<string | ClientSide, PipelineSession> | undefined = undefined
+  #forms: Map<string | ClientDescription, PipelineSession> | undefined = undefined
 
   constructor(init: SessionInit, root?: PipelineSession) {
     this.id = init.id
@@ -50,27 +48,23 @@ export class PipelineSession implements Session {
     this.root = root ?? this
   }
 
-  /** The session as a request sees it that says something else of its client, its label or its scopes. */
-  withInbound({
-    client,
-    label,
-    principal,
-  }: Pick<Inbound, 'client' | 'label' | 'principal'>): PipelineSession {
-    const named = label === undefined || label === this.label ? this : this.#form(label, { label })
-    const form = client === undefined || client === this.client ? named : named.#form(client, { client })
-    return principal === undefined || isSame(principal, form.principal) ? form : form.#with({ principal })
+  /** Returns the variant for a request with its own client info, label or scopes. */
+  withInbound({ client, label, principal }: Pick<IncomingRequest, 'client' | 'label' | 'principal'>): PipelineSession {
+    const named = label === undefined || label === this.label ? this : this.#getForm(label, { label })
+    const form = client === undefined || client === this.client ? named : named.#getForm(client, { client })
+    return principal === undefined || isSame(principal, form.principal) ? form : form.#createForm({ principal })
   }
 
-  #form(key: string | ClientSide, differing: Partial<SessionInit>): PipelineSession {
+  #getForm(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {
     const known = this.#forms?.get(key)
     if (known !== undefined) return known
     if (this.#forms === undefined || this.#forms.size >= MAX_FORMS) this.#forms = new Map()
-    const form = this.#with(differing)
+    const form = this.#createForm(differing)
     this.#forms.set(key, form)
     return form
   }
 
-  #with(differing: Partial<SessionInit>): PipelineSession {
+  #createForm(differing: Partial<SessionInit>): PipelineSession {
     const { id, listener, principal, client, label, profile, directory, choices, notify, ask } = this
     const same: SessionInit = {
       ...{ id, listener, principal, client, label, profile, directory, choices },
@@ -84,18 +78,16 @@ function isSame(one: Principal, other: Principal): boolean {
   return one === other || authorizationKey(one) === authorizationKey(other)
 }
 
-/** A session as this request sees it. */
-export function createRequestSession(session: Session, inbound: Inbound): Session {
+export function createRequestSession(session: Session, inbound: IncomingRequest): Session {
   return session instanceof PipelineSession ? session.withInbound(inbound) : session
 }
 
-/** The conversation behind what one request sees of it. */
 export function getBaseSession(session: Session): Session {
   return session instanceof PipelineSession ? session.root : session
 }
 
-/** A session that nobody has, for those inside the gateway who want to see what everybody may see, or what this caller would. */
-export function onlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
+/** Creates a session without a client, to view lists anonymously or as a given caller. */
+export function createOnlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
   return new PipelineSession({
     id: 'inspect',
     listener: 'in-process',

@@ -3,53 +3,53 @@ import { ERRORS } from './table.ts'
 
 export { ERRORS, type ErrorEntry }
 
-/** A code of the gateway itself; plugins have theirs in tables of their own. */
+/** A code of the gateway itself; plugins have tables of their own. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** Errors by their code. */
 export type ErrorTable = Readonly<Record<string, ErrorEntry>>
 
-/** Every row that this process has heard of: ours, and those of the plugins that it has installed. */
-const known = new Map<string, ErrorEntry>(Object.entries(ERRORS))
+/** All known codes: the gateway's and those of installed plugins. */
+const errorEntries = new Map<string, ErrorEntry>(Object.entries(ERRORS))
 
-/** Adds the rows of a plugin, so that other processes and plugins can speak of its errors by their code. */
+/** Adds a plugin's codes. */
 export function addErrors(table: ErrorTable): void {
-  for (const [code, entry] of Object.entries(table)) known.set(code, entry)
+  for (const [code, entry] of Object.entries(table)) errorEntries.set(code, entry)
 }
 
-/** The row of a code; undefined for what is none of ours. */
-export function errorEntry(code: unknown): ErrorEntry | undefined {
-  return typeof code === 'string' ? known.get(code) : undefined
+/** Finds the entry of a code; undefined if unknown. */
+export function findErrorEntry(code: unknown): ErrorEntry | undefined {
+  return typeof code === 'string' ? errorEntries.get(code) : undefined
 }
 
-/** The HTTP status of an error of ours by its code; undefined for any other, and for errors that never reach HTTP. */
+/** HTTP status of a code; undefined if unknown or without a status. */
 export function getHttpStatus(code: unknown): number | undefined {
-  return errorEntry(code)?.http
+  return findErrorEntry(code)?.http
 }
 
-/** Why something failed or ended, in words for anybody. */
+/** Reason of a failure, for any reader. */
 export interface Reason {
   readonly why: string
-  /** Message of the server. It may hold secrets and other callers' arguments: it is for logs and the owner's terminal. */
+  /** The server's message, which may contain secrets: for logs and the owner's terminal only. */
   readonly detail?: string | undefined
-  /** An error that says it all, such as that of an authorizer: it is passed on as it is. */
+  /** A complete error, such as an authorizer's: passed on unchanged. */
   readonly error?: GatewayError | undefined
 }
 
-const SAID = '; it said last: '
+const SERVER_MESSAGE = '; it said last: '
 
-/** A reason as its owner reads it: with what the server said. */
+/** Formats a reason for the owner, including the server's message. */
 export function describeReason({ why, detail }: Reason): string {
-  return detail === undefined ? why : `${why}${SAID}${detail}`
+  return detail === undefined ? why : `${why}${SERVER_MESSAGE}${detail}`
 }
 
-/** Words of the server in a reason as its owner reads it; undefined where there are none. */
+/** Extracts the server's message from an owner's reason; undefined if there is none. */
 export function extractServerMessage(reason: string): string | undefined {
-  const at = reason.indexOf(SAID)
-  return at === -1 ? undefined : reason.slice(at + SAID.length)
+  const at = reason.indexOf(SERVER_MESSAGE)
+  return at === -1 ? undefined : reason.slice(at + SERVER_MESSAGE.length)
 }
 
-/** The problem of an upstream as its owner reads it. */
+/** Formats an upstream's problem for the owner. */
 export function getOwnerProblem(upstream: {
   readonly problem: string | undefined
   readonly problemDetail?: string | undefined
@@ -58,20 +58,20 @@ export function getOwnerProblem(upstream: {
   return problem === undefined ? undefined : describeReason({ why: problem, detail })
 }
 
-/** Everything the gateway throws on purpose. Its message is for anybody, its `detail` for the owner alone. */
+/** An expected error. Its message is for any reader, its `detail` for the owner only. */
 export class GatewayError extends Error {
   readonly code: string
   readonly fields: Readonly<Record<string, unknown>>
-  /** The row of its table. */
+  /** Its table entry. */
   readonly entry: ErrorEntry
   override readonly name = 'GatewayError'
-  /** Message of the server, for logs and the owner's terminal; never for callers, as it may hold secrets of others. */
+  /** The server's message, for logs and the owner's terminal; never for callers. */
   detail: string | undefined
 
   constructor(
     code: string,
     fields: Record<string, unknown> = {},
-    entry: ErrorEntry = errorEntry(code) ?? ERRORS.GW_INTERNAL,
+    entry: ErrorEntry = findErrorEntry(code) ?? ERRORS.GW_INTERNAL,
   ) {
     super(fillTemplate(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
     this.code = code
@@ -81,7 +81,7 @@ export class GatewayError extends Error {
     this.entry = entry
   }
 
-  /** Advice on what to do about it. */
+  /** Hint on how to fix it. */
   get hint(): string {
     return fillTemplate(this.entry.hint, this.fields)
   }
@@ -106,25 +106,23 @@ export function defineErrors<T extends ErrorTable>(
   return (code, fields) => new GatewayError(code, fields, table[code])
 }
 
-/** True where somebody must log in before an upstream can be used; not where one call alone wants more than the login allows. */
+/** True if the upstream needs a login; false if only one call needs more scopes. */
 export function needsAuth(thrown: unknown): boolean {
-  return (
-    thrown instanceof GatewayError && thrown.entry.state === 'needs_auth' && thrown.fields.ofCall !== true
-  )
+  return thrown instanceof GatewayError && thrown.entry.state === 'needs_auth' && thrown.fields.ofCall !== true
 }
 
-/** The text of anything thrown, for anybody. */
+/** Message of a thrown value, for any reader. */
 export function getErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
-/** The same for the owner alone: with what a server said. */
+/** Message of a thrown value for the owner, including the server's message. */
 export function getOwnerReason(thrown: unknown): string {
   const detail = thrown instanceof GatewayError ? thrown.detail : undefined
   return describeReason({ why: getErrorMessage(thrown), detail })
 }
 
-/** A text of a table, with its fields in place of the words in braces. */
+/** Fills the fields of a template. */
 export function fillTemplate(text: string, fields: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = fields[name]

@@ -1,51 +1,51 @@
 import { fillTemplate } from './errors.ts'
 
-/** Weight of a finding, and of the health of a whole: the worst of its findings. */
+/** Levels of findings; a health report has the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
-/** One of them. */
-export type Level = (typeof LEVELS)[number]
+/** Level of a finding or report. */
+export type HealthLevel = (typeof LEVELS)[number]
 
-/** One row of a table of findings: what it says, and what to do. Its code stays, as monitors and scripts read it. */
+/** One entry of a table of findings. Codes are stable, as monitors read them. */
 export interface HealthEntry {
-  readonly level: Exclude<Level, 'ok'>
+  readonly level: Exclude<HealthLevel, 'ok'>
   /** `{name}` is filled from the fields given. */
   readonly text: string
-  /** Command, or advice, that mends it. */
+  /** Command or advice that fixes it. */
   readonly fix: string
 }
 
-/** Rows by their codes: lower case, with hyphens. */
+/** Entries by code: lower case, with hyphens. */
 export type HealthTable = Readonly<Record<string, HealthEntry>>
 
-/** Something that its owner should know, or do. */
+/** A condition that the owner should know about. */
 export interface HealthFinding {
   readonly code: string
-  readonly level: Exclude<Level, 'ok'>
-  /** One line for the owner: it may hold what a server said. */
+  readonly level: Exclude<HealthLevel, 'ok'>
+  /** One line for the owner; it may quote a server. */
   readonly summary: string
-  /** More on why. */
+  /** Details of the cause. */
   readonly detail?: string
   readonly fix: string
-  /** The upstream that it is about: who may not know of that learns nothing of it. */
+  /** Its upstream: the finding is hidden from callers who may not see that. */
   readonly upstream?: string
 }
 
-/** Level of something, and the findings about it, the worst first. */
+/** Overall level, and findings, the worst first. */
 export interface Health {
-  readonly level: Level
+  readonly level: HealthLevel
   readonly findings: readonly HealthFinding[]
 }
 
-/** Findings of the gateway itself, of a running one and of `gateway doctor`; plugins have tables of their own, as `health`. */
+/** Findings of the gateway; plugins define their own as `health`. */
 export const HEALTH = {
   'upstream-failed': {
     level: 'error',
-    text: '{upstream} does not run: {why}',
+    text: '{upstream} is not running: {why}',
     fix: 'gateway logs {upstream} shows its output; then: gateway restart {upstream}',
   },
   'upstream-needs-login': {
     level: 'warning',
-    text: '{upstream} waits for a login',
+    text: '{upstream} needs a login',
     fix: 'Log in to it; then: gateway restart {upstream}',
   },
   'upstream-stopped': {
@@ -75,24 +75,24 @@ export const HEALTH = {
   },
   'config-refused': {
     level: 'error',
-    text: 'the configuration was changed and is refused; the one before runs on: {why}',
+    text: 'the changed configuration was refused, the previous one stays active: {why}',
     fix: 'gateway validate shows what is wrong; then: gateway reload',
   },
   'plugin-health': {
     level: 'warning',
-    text: 'plugin {plugin} cannot say how it does: {why}',
-    fix: 'Tell who wrote it',
+    text: 'plugin {plugin} failed to report its health: {why}',
+    fix: 'Report it to the author of the plugin',
   },
   stopping: { level: 'info', text: 'the gateway is stopping', fix: 'Wait, then: gateway up' },
   'certificate-ends': {
     level: 'warning',
-    text: 'the certificate of listener {listener} ends {when}',
-    fix: 'Put a new one in its place; then: gateway reload',
+    text: 'the certificate of listener {listener} expires {when}',
+    fix: 'Replace it; then: gateway reload',
   },
   'certificate-ended': {
     level: 'error',
-    text: 'the certificate of listener {listener} ended {when}',
-    fix: 'Put a new one in its place; then: gateway reload',
+    text: 'the certificate of listener {listener} expired {when}',
+    fix: 'Replace it; then: gateway reload',
   },
 } as const satisfies HealthTable
 
@@ -135,7 +135,7 @@ export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding
 
 const UNKNOWN: HealthEntry = { level: 'warning', text: '{detail}', fix: '' }
 
-/** A whole, from its findings: the worst first, and one of each. */
+/** Summarizes findings: sorted, without duplicates. */
 export function summarizeFindings(findings: readonly HealthFinding[]): Health {
   const unique = new Map<string, HealthFinding>()
   for (const one of findings) {

@@ -1,21 +1,21 @@
 import { RPC } from '../protocol/rpc-error.ts'
 
-/** One error: what it says, what to do, and what it is elsewhere. */
+/** One error: message, hint, and its codes in other protocols. */
 export interface ErrorEntry {
-  /** `{name}` is filled from the fields given. Says what and where. */
+  /** `{name}` is filled from the fields. States the problem and its location. */
   readonly text: string
-  /** Advice on what to do about it. */
+  /** Hint on how to fix it. */
   readonly hint: string
-  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start, 5 a server said no. */
+  /** Process exit code: 1 internal error, 2 usage, 3 configuration, 4 start failed, 5 refused by a server. */
   readonly exit?: number
-  /** HTTP status when it is the whole answer. */
+  /** HTTP status if it is the whole answer. */
   readonly http?: number
   /** JSON-RPC code when it answers a request. */
   readonly rpc?: number
-  /** State that it puts the upstream into whose requests it ends, where that is not `failed`. */
+  /** State of the upstream whose requests it ends; default `failed`. */
   readonly state?: 'needs_auth'
-  /** True where it says nothing of the server that a call was for. The next caller hears it as it is, and no breaker counts it. */
-  readonly isOurs?: true
+  /** True if the fault is not the server's: it is passed on unchanged, and circuit breakers ignore it. */
+  readonly isLocal?: true
 }
 
 /** Every error of the gateway itself; plugins have tables of their own. A test ties this table to docs/reference/errors.md. */
@@ -29,81 +29,81 @@ export const ERRORS = {
   },
   GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
   GW_INTERRUPTED: {
-    text: 'stopped at a question: nothing was done',
-    hint: 'Run the command again; its flags say what needs no question.',
+    text: 'interrupted at a prompt, nothing was changed',
+    hint: 'Run the command again; flags can answer its prompts.',
     exit: 1,
   },
   GW_TOOL_UNKNOWN: {
-    text: 'there is no tool "{tool}"{meant}',
-    hint: 'gateway tools lists what there is.',
+    text: 'no tool "{tool}"{meant}',
+    hint: 'gateway tools lists all tools.',
     exit: 2,
   },
   GW_IMPORT: {
     text: 'cannot import {file}: {why}',
-    hint: "Give it a client's settings with MCP servers in them, such as .mcp.json.",
+    hint: 'Name a client configuration with MCP servers, such as .mcp.json.',
     exit: 2,
   },
   GW_INIT: {
     text: 'cannot write {file}: {why}',
-    hint: 'Look at its directory, or name another file with --output.',
+    hint: 'Check its directory, or name another file with --output.',
     exit: 4,
   },
   GW_REGISTRY_UNKNOWN: {
-    text: 'nobody says which registry of servers is meant',
-    hint: 'Give --registry the URL of one, or a file that it was saved in; or write it into gateway.yaml as registry: { url: … }.',
+    text: 'no registry configured',
+    hint: 'Set --registry to a URL or a saved file, or set registry: { url: … } in gateway.yaml.',
     exit: 2,
   },
   GW_REGISTRY: {
-    text: 'the registry {registry} does not help: {why}',
-    hint: 'Look at its URL, or at the file that it was saved in.',
+    text: 'registry {registry} failed: {why}',
+    hint: 'Check its URL, or the saved file.',
     exit: 2,
   },
   GW_ADD_REFUSED: {
     text: '{server} cannot be added: {why}',
-    hint: 'What it wants can be written into gateway.yaml by hand, by who trusts it.',
+    hint: 'If you trust it, add it to gateway.yaml by hand.',
     exit: 2,
   },
   GW_ADD_TRIAL: {
     text: '{upstream} does not start, so it was not added: {why}',
-    hint: 'Give it what it misses: {help}. Or add it unseen with --no-start.',
+    hint: 'Provide what is missing: {help}. Or add it untested with --no-start.',
     exit: 4,
   },
   GW_FILE_EXISTS: {
-    text: '{file} exists already',
+    text: '{file} already exists',
     hint: 'Choose another name, or overwrite it with --force.',
     exit: 2,
   },
   GW_REFUSED: {
     text: 'refused: {why} (JSON-RPC error {code})',
-    hint: 'Where the arguments are wrong, gateway tools --json shows their schema; a rule of the configuration may refuse too.',
+    hint: 'gateway tools --json shows the schema of the arguments; a rule of the configuration may refuse the call, too.',
     exit: 5,
   },
   GW_FETCH_REFUSED: {
-    text: '{url} is not asked: {why}',
+    text: 'request to {url} refused: {why}',
     hint: 'Servers may name public https URLs only, unless they are private themselves. List a host of your own network in "network.private"; the log has its address.',
     rpc: RPC.internal,
   },
   GW_FETCH_FAILED: {
-    text: '{url} gave no reply: {why}',
-    hint: 'Look whether this machine reaches it, through HTTPS_PROXY where there is one.',
+    text: 'request to {url} failed: {why}',
+    hint: 'Check that this machine can reach it, through HTTPS_PROXY if it is set.',
     rpc: RPC.internal,
   },
   GW_UPSTREAM_UNKNOWN: {
-    text: 'there is no upstream "{upstream}"{meant}',
+    text: 'no upstream "{upstream}"{meant}',
     hint: 'gateway ps lists those of the running gateway.',
     exit: 2,
     rpc: RPC.invalidParams,
   },
   GW_PROFILE_UNKNOWN: {
-    text: 'there is no profile "{profile}"{meant}',
+    text: 'no profile "{profile}"{meant}',
     hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
     exit: 2,
     http: 404,
     rpc: RPC.invalidParams,
   },
   GW_VERB_UNKNOWN: {
-    text: 'there is no verb "{verb}"; known: {known}',
-    hint: 'Verbs that plugins add are there while the configuration installs the plugin.',
+    text: 'unknown verb "{verb}"; known: {known}',
+    hint: 'Plugin verbs exist only if the configuration installs the plugin.',
     exit: 2,
     rpc: RPC.methodNotFound,
   },
@@ -119,56 +119,56 @@ export const ERRORS = {
     rpc: RPC.invalidParams,
   },
   GW_CALLER_UNKNOWN: {
-    text: 'nobody is called "{caller}"{known}',
-    hint: 'Say key:<name>, token:<subject>, or anonymous.',
+    text: 'no caller named "{caller}"{known}',
+    hint: 'Use key:<name>, token:<subject>, or anonymous.',
     exit: 2,
     rpc: RPC.invalidParams,
   },
   GW_NO_SOURCE: {
-    text: 'this gateway does not know where its configuration comes from',
-    hint: 'Give createGateway a `load`, or give the configuration to reload.',
+    text: 'no configuration source for a reload',
+    hint: 'Pass `load` to createGateway, or pass the configuration to reload.',
     exit: 3,
     rpc: RPC.internal,
   },
   GW_NO_GATEWAY: {
-    text: 'no gateway runs with {config}',
-    hint: 'Start one with gateway serve, or in the background with gateway up; gateway ps --all shows those of other files, and --config names one; control.enabled must not be false.',
+    text: 'no gateway is running with {config}',
+    hint: 'Start one with gateway serve, or in the background with gateway up; gateway ps --all lists all gateways, --config selects one; control.enabled must not be false.',
     exit: 4,
   },
   GW_RUNS_ALREADY: {
-    text: 'the gateway of {config} runs already, and has the address',
-    hint: 'gateway status shows it, gateway reload has it take a changed file, gateway down stops it.',
+    text: 'a gateway with {config} is already running, and uses the address',
+    hint: 'gateway status shows it, gateway reload applies a changed file, gateway down stops it.',
     exit: 4,
   },
   GW_BACKGROUND: {
-    text: 'the gateway in the background did not start: {why}',
+    text: 'background gateway failed to start: {why}',
     hint: 'Its log is {log}; gateway serve -c {config} shows the same in the foreground.',
     exit: 4,
   },
   GW_MANY_GATEWAYS: {
-    text: '{count} gateways run with {config}:{sockets}',
+    text: '{count} gateways are running with {config}:{sockets}',
     hint: 'Choose one with --socket.',
     exit: 4,
   },
   GW_CONTROL: {
     text: 'control socket {socket} cannot be used: {why}',
-    hint: 'It must be a socket of yours, in a directory that nobody else can write to.',
+    hint: 'You must own the socket, and no other user may write to its directory.',
     exit: 4,
     rpc: RPC.internal,
   },
   GW_NO_LISTENER: {
-    text: 'there is nowhere for clients to connect: no listener is configured',
-    hint: 'Add one under listeners, serve one client on stdin and stdout with --stdio, or the clients of this machine with gateway up.',
+    text: 'no listener configured',
+    hint: 'Add one under listeners, use --stdio for one client on stdin and stdout, or gateway up for the clients of this machine.',
     exit: 3,
   },
   GW_CONFIG_NOT_FOUND: {
     text: 'no gateway.yaml found from {directory} upwards',
-    hint: 'Make one with gateway init, write one, or name it with --config.',
+    hint: 'Create one with gateway init, or name it with --config.',
     exit: 3,
   },
   GW_CONFIG_UNTRUSTED: {
-    text: '{file} is not used: {why}, and its servers, plugins and commands would run with your rights',
-    hint: 'Read it, then let only its owner write to it and to its directory (chmod o-w), and make it yours (chown), or mount it read-only.',
+    text: '{file} is not trusted: {why}, and its servers, plugins and commands would run with your rights',
+    hint: 'Review it, then make it and its directory writable by their owner only (chmod o-w) and yours (chown), or mount it read-only.',
     exit: 3,
   },
   GW_CONFIG_UNREADABLE: {
@@ -187,8 +187,8 @@ export const ERRORS = {
     exit: 3,
   },
   GW_PLUGIN_OPTIONS: {
-    text: 'plugin "{plugin}" refuses its options: {why}',
-    hint: 'Correct them where the place says; docs/reference/config.md has the sections, and a plugin of your own its schema.',
+    text: 'plugin "{plugin}" has invalid options: {why}',
+    hint: 'Correct the options; see docs/reference/config.md, or the schema of the plugin.',
     exit: 3,
   },
   GW_PLUGIN_SETUP: {
@@ -203,8 +203,8 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_PLUGIN_TIMEOUT: {
-    text: 'plugin "{plugin}" came to no end in hook "{hook}" within {ms} ms',
-    hint: 'A promise of the plugin did not settle, and what it was to decide is refused; "hooks.timeout" says how long it may take.',
+    text: 'plugin "{plugin}" timed out in hook "{hook}" after {ms} ms',
+    hint: 'A promise of the plugin did not settle, so the request was refused; "hooks.timeout" sets the timeout.',
     http: 500,
     rpc: RPC.internal,
   },
@@ -214,7 +214,7 @@ export const ERRORS = {
     exit: 4,
   },
   GW_HOOK_UNKNOWN: {
-    text: 'plugin "{plugin}" wants to run before or after "{other}", which is not installed',
+    text: 'plugin "{plugin}" must run before "{other}", which is not installed',
     hint: 'Name a plugin that is installed, or use a stage.',
     exit: 4,
   },
@@ -224,21 +224,21 @@ export const ERRORS = {
     exit: 4,
   },
   GW_SHARED_AWAY: {
-    text: 'what several processes of this gateway keep in common cannot be reached: {why}',
-    hint: 'Try again. With cluster, look at Redis; see: gateway replicas.',
+    text: 'shared store unavailable: {why}',
+    hint: 'Try again. With cluster, check Redis; see: gateway replicas.',
     http: 503,
     rpc: RPC.internal,
-    isOurs: true,
+    isLocal: true,
   },
   GW_TOO_LARGE: {
     text: '{what} is larger than {limit} bytes',
-    hint: 'Raise the limit in the configuration if it is meant.',
+    hint: 'Raise the limit in the configuration if the size is intended.',
     http: 413,
     rpc: RPC.internal,
   },
   GW_OVERLOADED: {
-    text: 'the gateway has no room for this now',
-    hint: 'Call again in a moment. limits of the listener and overload say where it begins.',
+    text: 'overloaded, retry later',
+    hint: 'Retry later. The limits of the listener and overload set the thresholds.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -251,14 +251,14 @@ export const ERRORS = {
   },
   GW_UPSTREAM_LOGIN: {
     text: 'upstream "{upstream}" needs a login: {why}',
-    hint: 'Log in, and call again: it is started by itself then. gateway logins shows who has logged in where.',
+    hint: 'Log in and retry; it starts automatically. gateway logins lists the logins.',
     exit: 4,
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_DOWN: {
     text: 'upstream "{upstream}" is not available: {why}',
-    hint: 'It is tried again by itself; gateway inspect shows its state.',
+    hint: 'It is retried automatically; gateway inspect shows its state.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -271,13 +271,13 @@ export const ERRORS = {
   },
   GW_UPSTREAM_CLOSED: {
     text: 'upstream "{upstream}" closed the connection: {why}',
-    hint: 'Nothing was retried; call again if it is safe to.',
+    hint: 'The call was not retried; repeat it if that is safe.',
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_PROTOCOL: {
-    text: 'upstream "{upstream}" broke the protocol: {why}',
-    hint: 'Its log, and ours at level debug, show the message.',
+    text: 'upstream "{upstream}" violated the protocol: {why}',
+    hint: 'Its log, and the log of the gateway at level debug, show the message.',
     http: 502,
     rpc: RPC.internal,
   },
@@ -288,26 +288,26 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_UPSTREAM_AUTH: {
-    text: 'upstream "{upstream}" refused our credentials: {why}',
+    text: 'upstream "{upstream}" refused the credentials: {why}',
     hint: 'Check upstreams.{upstream}.headers.',
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_FORBIDDEN: {
-    text: 'upstream "{upstream}" does not allow this: {why}',
-    hint: 'The log of the gateway and gateway ps have what it said.',
+    text: 'upstream "{upstream}" denied access: {why}',
+    hint: 'The gateway log and gateway ps show its message.',
     http: 502,
     rpc: RPC.internal,
   },
   GW_UPSTREAM_BUSY: {
-    text: 'upstream "{upstream}" has no room for this call: {why}',
-    hint: 'Call again after retryAfterMs; raise upstreams.{upstream}.limits if the server can take more.',
+    text: 'upstream "{upstream}" is overloaded: {why}',
+    hint: 'Retry after retryAfterMs; raise upstreams.{upstream}.limits if the server can handle more.',
     http: 503,
     rpc: RPC.internal,
-    isOurs: true,
+    isLocal: true,
   },
   GW_UNAUTHORIZED: {
-    text: 'who sends this is not known: {why}',
+    text: 'authentication required: {why}',
     hint: 'Send an API key or a token of the configured issuer, as Authorization: Bearer.',
     http: 401,
     rpc: RPC.invalidRequest,
@@ -315,7 +315,7 @@ export const ERRORS = {
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
   GW_STOPPING: {
     text: 'the gateway is stopping',
-    hint: 'Call again when it is back.',
+    hint: 'Retry when it is running again.',
     http: 503,
     rpc: RPC.internal,
   },

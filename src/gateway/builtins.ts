@@ -37,7 +37,7 @@ import { ERRORS } from '../errors/errors.ts'
 import type { HealthTable } from '../errors/health.ts'
 import { HEALTH } from '../errors/health.ts'
 
-/** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
+/** The built-in plugins in setup order. The first of two that wrap `dispatch` is the outer one. */
 export const builtins: readonly Plugin<never>[] = [
   listenHttp,
   listenStdio,
@@ -47,55 +47,55 @@ export const builtins: readonly Plugin<never>[] = [
   callSse,
   callWs,
   openApi,
-  // Early: what others have is handed on before anybody here looks at it.
+  // Early: handles requests of peer processes before local plugins see them.
   cluster,
   overload,
   oauth,
   callerKeys,
-  // Before all that looks at calls: what a call carries in its arguments is the call that they see.
+  // Before all plugins that inspect calls: unwraps calls from tool arguments.
   surface,
-  // First, so that whatever is refused was seen.
+  // Before all plugins that reject calls, so that rejected calls are recorded.
   audit,
   tracing,
   activity,
   metrics,
   ui,
-  // Ahead of what renames and hides: what it judges is what the servers said.
+  // Before renaming and hiding: compares the servers' own descriptions.
   pins,
   routing,
   toolFilter,
-  // After what renames, as its rules are about the names that clients see.
+  // After renaming: rules match the names that clients see.
   auth,
-  // After the filters, whose names it speaks of.
+  // After the filters, because it uses their names.
   profiles,
-  // After the profiles: of what a caller sees, its agents see a part.
+  // After the profiles: agents see a subset of the caller's view.
   agents,
   sessionHeaders,
   forwardHeaders,
   rest,
-  // Ahead of what redacts: answers take the way back, and what is kept of them is redacted already.
+  // Before redaction in call order: answers pass in reverse, so it stores redacted results.
   shape,
-  // After whatever names things, and outside all that answers in a server's place: who may not call is told so by nothing else.
+  // After renaming, and outside all plugins that answer for a server: only policies reject unauthorized calls.
   policy,
   approve,
-  // Inside of that, as policies are about arguments as they came; outside the cache, which keeps by what was sent.
+  // Inside policies, which match the original arguments; outside the cache, whose keys use the sent arguments.
   redact,
-  // Outside the cache: who is refused must not be refused in another's place.
+  // Outside the cache: a rejected call must not be rejected through another caller's entry.
   rateLimit,
-  // Outside the deadline, so that a hit needs no timer.
+  // Outside the deadline, so that a cache hit needs no timer.
   cache,
   resilience,
   fit,
 ]
 
-/** Every error of the gateway, of our plugins, and of the others given, by its code. */
-export function allErrors(others: readonly Plugin<never>[] = []): ErrorTable {
+/** Merges all error tables by code: the gateway's, its plugins' and the given ones. */
+export function mergeErrorTables(others: readonly Plugin<never>[] = []): ErrorTable {
   const tables = [...builtins, ...others].map(({ errors }) => errors ?? {})
   return Object.assign({}, ERRORS, ...tables) as ErrorTable
 }
 
-/** Every finding of the gateway, of our plugins, and of the others given, by its code. */
-export function allFindings(others: readonly Plugin<never>[] = []): HealthTable {
+/** Merges all findings by code: the gateway's, its plugins' and the given ones. */
+export function mergeFindingTables(others: readonly Plugin<never>[] = []): HealthTable {
   const tables = [...builtins, ...others].map(({ health }) => health ?? {})
   return Object.assign({}, HEALTH, ...tables) as HealthTable
 }

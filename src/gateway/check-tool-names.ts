@@ -3,7 +3,7 @@ import { checkLongNames, checkUnmatched } from '../config/checks/tool-names.ts'
 import type { Config } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
 import { locateProblem } from '../config/problem.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { KnownTools } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -15,37 +15,38 @@ import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 
 const KINDS = ['tools', 'prompts'] as const
-type Lists = Partial<Record<(typeof KINDS)[number], readonly JsonObject[]>>
+type ListsByKind = Partial<Record<(typeof KINDS)[number], readonly JsonObject[]>>
 
-/** Patterns of the configuration that match nothing of what is known by now, and names too long for clients; with `asks`, of servers that run. */
-export async function unmatchedPatterns(
+/**
+ * Finds configured patterns without a match among known entries, and names too long for clients; with `asks`, queries
+ * running servers.
+ */
+export async function findUnmatchedPatterns(
   { graph, loaded, plugins }: Generation,
-  asks: boolean,
+  fetchLists: boolean,
 ): Promise<readonly Problem[]> {
-  const lists = new Map<string, Lists>()
+  const lists = new Map<string, ListsByKind>()
   for (const [name, { upstream }] of graph.upstreams) {
-    if (asks && upstream.state === 'ready') lists.set(name, await listed(graph, name))
-    else if (upstream.memory !== undefined) lists.set(name, saved(upstream.memory))
+    if (fetchLists && upstream.state === 'ready') lists.set(name, await fetchUpstreamLists(graph, name))
+    else if (upstream.memory !== undefined) lists.set(name, readSavedLists(upstream.memory))
   }
   const problems: Problem[] = []
   const report = (finding: Finding): void => void problems.push(locateProblem(loaded, finding))
-  const known = new Map([...lists].map(([name, own]) => [name, listNames(own)]))
+  const known = new Map([...lists].map(([name, own]) => [name, listPatternNames(own)]))
   checkUnmatched(loaded.config, known, report)
   checkLongNames(loaded.config, known, report)
-  const tools = knownTools(loaded.config, lists)
+  const tools = listKnownTools(loaded.config, lists)
   for (const { plugin } of plugins) plugin.checkTools?.(loaded.config, tools, report)
   return problems
 }
 
-function listNames(lists: Lists): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
-  return Object.fromEntries(
-    Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]),
-  )
+function listPatternNames(lists: ListsByKind): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
+  return Object.fromEntries(Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]))
 }
 
-function knownTools(
+function listKnownTools(
   { upstreams }: Generation['loaded']['config'],
-  lists: ReadonlyMap<string, Lists>,
+  lists: ReadonlyMap<string, ListsByKind>,
 ): KnownTools {
   return new Map(
     [...lists].flatMap(([upstream, { tools }]) => {
@@ -64,20 +65,20 @@ function knownTools(
   )
 }
 
-async function listed({ catalog }: Generation['graph'], name: Upstream['name']): Promise<Lists> {
-  const session = onlooker(readOwnPackage())
-  const lists: Lists = {}
+async function fetchUpstreamLists({ catalog }: Generation['graph'], name: Upstream['name']): Promise<ListsByKind> {
+  const session = createOnlooker(readOwnPackage())
+  const lists: ListsByKind = {}
   for (const kind of KINDS) {
-    const part = await catalog.part(name, kind, session).catch(() => undefined)
+    const part = await catalog.getList(name, kind, session).catch(() => undefined)
     if (part !== undefined) lists[kind] = part.entries.map(({ value }) => value)
   }
   return lists
 }
 
-/** From what an earlier run has saved, without a word to the server. */
-function saved(memory: UpstreamMemory): Lists {
+/** Reads lists saved by an earlier run, without requests to the server. */
+function readSavedLists(memory: UpstreamMemory): ListsByKind {
   const kept = memory.read('lists')
-  const lists: Lists = {}
+  const lists: ListsByKind = {}
   for (const list of Array.isArray(kept) ? kept : []) {
     const { method, text } = isObject(list) ? list : {}
     const kind = KINDS.find(one => LISTS[one].method === method)
@@ -98,7 +99,7 @@ function parseEntries(text: string, member: string): JsonObject[] {
   }
 }
 
-/** Refuses the name of a profile that the configuration has not. @throws GatewayError GW_PROFILE_UNKNOWN */
+/** Rejects an unknown profile name. @throws GatewayError GW_PROFILE_UNKNOWN */
 export function checkProfile(profile: string, { profiles = {} }: Pick<Config, 'profiles'>): void {
   if (Object.hasOwn(profiles, profile)) return
   throw gatewayError('GW_PROFILE_UNKNOWN', { profile, meant: suggestHint(profile, Object.keys(profiles)) })

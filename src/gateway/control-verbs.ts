@@ -1,31 +1,36 @@
 import type { Load, AuditEvent, Listener } from '../api/index.ts'
-import type { Connection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
+import type { ClientConnection, GatewayEvents, RequestOptions, UpstreamHandle } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { checkProfile } from './check-tool-names.ts'
-import { present } from './plan.ts'
+import { snapshotRunning } from './plan.ts'
 import type { Generation } from './generation.ts'
-import { residentOfTrees } from '../util/process/resident.ts'
+import { measureTrees } from '../util/process/resident-memory.ts'
 import { suggestHint } from '../util/suggest.ts'
 import { readOwnPackage } from '../util/version.ts'
-import { cancelTask, fetchDefinitions, listKnownEntries, listTasks, shownList } from './verb-answers.ts'
-import { explain } from './explain.ts'
-import { askedConfig } from './inspect.ts'
+import {
+  cancelHostedTask,
+  fetchDefinitions,
+  listKnownEntries,
+  listHostedTasks,
+  listShownTools,
+} from './verb-answers.ts'
+import { explainCall } from './explain.ts'
+import { describeRequestedConfig } from './inspect.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100
 
-/** Options of a verb beside its parameters. */
+/** Verb options besides the parameters. */
 interface VerbOptions extends RequestOptions {
-  /** Aborts when the gateway ends. */
+  /** Aborts when the gateway closes. */
   readonly ending: AbortSignal
 }
 
-/** A running gateway, as far as verbs need it. */
-interface Steered {
+interface VerbDeps {
   readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]
@@ -35,42 +40,39 @@ interface Steered {
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
   reload(): Promise<object>
   inspect(): Promise<object>
-  connect(): Promise<Connection>
+  connect(): Promise<ClientConnection>
   plan(params: JsonObject): Promise<object>
 }
 
-type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Promise<object>
+type Verb = (gateway: VerbDeps, params: JsonObject, options: VerbOptions) => Promise<object>
 
-/** The gateway's own verbs; the `control` hook adds those of plugins. */
+/** The gateway's own verbs; plugins add more with the `control` hook. */
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
-  ['ps', status],
+  ['ps', getStatus],
   ['health', ({ health }) => Promise.resolve({ ...health })],
-  ['inspect', inspected],
+  ['inspect', describeGateway],
   ['plan', (gateway, params) => gateway.plan(params)],
-  ['plan.present', (gateway, params) => present(gateway.generation, params)],
-  ['explain', (gateway, params) => explain(gateway.generation.graph, withProfile(gateway, params))],
+  ['plan.present', (gateway, params) => snapshotRunning(gateway.generation, params)],
+  ['explain', (gateway, params) => explainCall(gateway.generation.graph, checkProfileParam(gateway, params))],
   [
     'config',
-    (gateway, { cwd }) => Promise.resolve(askedConfig({ config: true, cwd }, gateway.generation.loaded)),
+    (gateway, { cwd }) => Promise.resolve(describeRequestedConfig({ config: true, cwd }, gateway.generation.loaded)),
   ],
-  [
-    'catalogue.list',
-    (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params)),
-  ],
-  ['listing', (gateway, params) => shownList(gateway.generation.graph, withProfile(gateway, params))],
-  ['client.request', clientRequest],
+  ['catalogue.list', (gateway, params) => Promise.resolve(listKnownEntries(gateway.generation.graph, params))],
+  ['listing', (gateway, params) => listShownTools(gateway.generation.graph, checkProfileParam(gateway, params))],
+  ['client.request', sendClientRequest],
   ['reload', gateway => gateway.reload()],
-  ['tasks.list', (gateway, params) => Promise.resolve(listTasks(gateway.generation.graph, params))],
-  ['tasks.cancel', async (gateway, params) => cancelTask(gateway.generation.graph, params)],
-  ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
-  ['upstream.stop', (gateway, params) => stop(handle('upstream.stop', gateway, params))],
-  ['upstream.restart', (gateway, params) => restart(handle('upstream.restart', gateway, params))],
-  ['upstream.logs', logs],
-  ['upstream.definitions', definitions],
+  ['tasks.list', (gateway, params) => Promise.resolve(listHostedTasks(gateway.generation.graph, params))],
+  ['tasks.cancel', async (gateway, params) => cancelHostedTask(gateway.generation.graph, params)],
+  ['upstream.start', (gateway, params) => startUpstream(getUpstreamHandle('upstream.start', gateway, params))],
+  ['upstream.stop', (gateway, params) => stopUpstream(getUpstreamHandle('upstream.stop', gateway, params))],
+  ['upstream.restart', (gateway, params) => restartUpstream(getUpstreamHandle('upstream.restart', gateway, params))],
+  ['upstream.logs', getLogs],
+  ['upstream.definitions', getDefinitions],
 ])
 
-/** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
-const UNRECORDED: ReadonlySet<string> = new Set([
+/** Verbs without audit records: read-only polls, and requests recorded as calls. */
+const UNAUDITED_VERBS: ReadonlySet<string> = new Set([
   'ps',
   'health',
   'inspect',
@@ -86,38 +88,36 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'tasks.list',
 ])
 
-/** Runs one verb on a running gateway, and gives an audit what came of it. */
+/** Runs a verb on a running gateway and reports its outcome to the audit log. */
 export async function runVerb(
-  gateway: Steered,
+  gateway: VerbDeps,
   verb: string,
   params: JsonObject,
   options: VerbOptions,
 ): Promise<JsonObject> {
   let outcome = 'ok'
   try {
-    return await run(gateway, verb, params, options)
+    return await dispatchVerb(gateway, verb, params, options)
   } catch (error) {
     outcome = error instanceof GatewayError ? error.code : 'error'
     throw error
   } finally {
-    if (!onlyLooks(gateway, verb)) record(gateway, verb, params, outcome)
+    if (!isReadOnly(gateway, verb)) auditVerb(gateway, verb, params, outcome)
   }
 }
 
-function onlyLooks({ generation }: Steered, verb: string): boolean {
-  if (UNRECORDED.has(verb)) return true
-  return generation.graph.hooks
-    .taps('control')
-    .some(({ key, options }) => key === verb && options.looks === true)
+function isReadOnly({ generation }: VerbDeps, verb: string): boolean {
+  if (UNAUDITED_VERBS.has(verb)) return true
+  return generation.graph.hooks.taps('control').some(({ key, options }) => key === verb && options.readOnly === true)
 }
 
-function record(gateway: Steered, verb: string, { upstream }: JsonObject, outcome: string): void {
+function auditVerb(gateway: VerbDeps, verb: string, { upstream }: JsonObject, outcome: string): void {
   const fields: AuditEvent['fields'] = typeof upstream === 'string' ? { upstream } : {}
-  gateway.generation.graph.hooks.runner('recorded')?.({ kind: 'control', name: verb, outcome, fields })
+  gateway.generation.graph.hooks.getRunner('auditEvent')?.({ kind: 'control', name: verb, outcome, fields })
 }
 
-async function run(
-  gateway: Steered,
+async function dispatchVerb(
+  gateway: VerbDeps,
   verb: string,
   params: JsonObject,
   options: VerbOptions,
@@ -125,24 +125,24 @@ async function run(
   const own = VERBS.get(verb)
   if (own !== undefined) return (await own(gateway, params, options)) as JsonObject
   const { hooks } = gateway.generation.graph
-  const result = await hooks.runner('control', verb)?.(params)
+  const result = await hooks.getRunner('control', verb)?.(params)
   if (result !== undefined && result !== null) return result
   const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
   const known = [...new Set([...VERBS.keys(), ...added])].join(', ')
   throw gatewayError('GW_VERB_UNKNOWN', { verb, known })
 }
 
-async function inspected(gateway: Steered, params: JsonObject): Promise<object> {
-  return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
+async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<object> {
+  return { ...describeRequestedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
-/** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */
-async function clientRequest(gateway: Steered, params: JsonObject, { signal }: VerbOptions): Promise<object> {
+/** Sends an in-process client request through the standard pipeline, with limits and records. */
+async function sendClientRequest(gateway: VerbDeps, params: JsonObject, { signal }: VerbOptions): Promise<object> {
   const { method, params: sent = {} } = params
   if (typeof method !== 'string' || !isObject(sent))
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'client.request',
-      why: '"method" must be a text, "params" an object',
+      why: '"method" must be a string and "params" an object',
     })
   const connection = await gateway.connect()
   try {
@@ -155,14 +155,13 @@ async function clientRequest(gateway: Steered, params: JsonObject, { signal }: V
   }
 }
 
-/** All that people want to see at a glance. */
-async function status(gateway: Steered): Promise<object> {
+async function getStatus(gateway: VerbDeps): Promise<object> {
   const rows = [...gateway.upstreams.values()].map(one => one.status())
   const trees = rows.map(({ pid, runtime }) => {
     const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
     return [...new Set(pids.filter(one => one !== undefined))]
   })
-  const sizes = await residentOfTrees(trees.flat())
+  const sizes = await measureTrees(trees.flat())
   return {
     gateway: {
       ...readOwnPackage(),
@@ -181,9 +180,9 @@ async function status(gateway: Steered): Promise<object> {
   }
 }
 
-function handle(verb: string, gateway: Steered, { upstream }: JsonObject): UpstreamHandle {
+function getUpstreamHandle(verb: string, gateway: VerbDeps, { upstream }: JsonObject): UpstreamHandle {
   if (typeof upstream !== 'string')
-    throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of one' })
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of an upstream' })
   const found = gateway.upstreams.get(upstream)
   if (found !== undefined) return found
   throw gatewayError('GW_UPSTREAM_UNKNOWN', {
@@ -192,53 +191,52 @@ function handle(verb: string, gateway: Steered, { upstream }: JsonObject): Upstr
   })
 }
 
-/** The parameters, where the profile that they name is one of the configuration. */
-function withProfile({ generation }: Steered, params: JsonObject): JsonObject {
+/** Checks the profile name and returns the parameters. */
+function checkProfileParam({ generation }: VerbDeps, params: JsonObject): JsonObject {
   const { profile } = params
   if (typeof profile === 'string') checkProfile(profile, generation.loaded.config)
   return params
 }
 
-async function start(upstream: UpstreamHandle): Promise<object> {
+async function startUpstream(upstream: UpstreamHandle): Promise<object> {
   await upstream.start()
-  return started(upstream)
+  return toStartAnswer(upstream)
 }
 
-async function stop(upstream: UpstreamHandle): Promise<object> {
+async function stopUpstream(upstream: UpstreamHandle): Promise<object> {
   await upstream.stop()
   return { upstream: upstream.status() }
 }
 
-async function restart(upstream: UpstreamHandle): Promise<object> {
+async function restartUpstream(upstream: UpstreamHandle): Promise<object> {
   await upstream.restart()
-  return started(upstream)
+  return toStartAnswer(upstream)
 }
 
-function started(upstream: UpstreamHandle): object {
+function toStartAnswer(upstream: UpstreamHandle): object {
   const { name, state, problem } = upstream.status()
-  const why = problem ?? 'it does not say why'
+  const why = problem ?? 'no reason given'
   if (state === 'failed') throw gatewayError('GW_UPSTREAM_START', { upstream: name, why })
   if (state === 'needs_auth') throw gatewayError('GW_UPSTREAM_LOGIN', { upstream: name, why })
   return { upstream: upstream.status() }
 }
 
-async function definitions(gateway: Steered, params: JsonObject): Promise<object> {
-  const { name } = handle('upstream.definitions', gateway, params)
+async function getDefinitions(gateway: VerbDeps, params: JsonObject): Promise<object> {
+  const { name } = getUpstreamHandle('upstream.definitions', gateway, params)
   const { graph } = gateway.generation
   const node = graph.upstreams.get(name)
-  if (node === undefined)
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not there now' })
+  if (node === undefined) throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it was removed' })
   return fetchDefinitions(node, graph)
 }
 
-async function logs(gateway: Steered, params: JsonObject, options: VerbOptions): Promise<object> {
+async function getLogs(gateway: VerbDeps, params: JsonObject, options: VerbOptions): Promise<object> {
   const verb = 'upstream.logs'
-  const { name, logs } = handle(verb, gateway, params)
-  const lines = lineCount(params.lines)
+  const { name, logs } = getUpstreamHandle(verb, gateway, params)
+  const lines = parseLineCount(params.lines)
   if (lines === undefined)
     throw gatewayError('GW_VERB_PARAMS', { verb, why: `"lines" must be a number from 0 to ${MAX_LINES}` })
   if (logs === undefined)
-    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"${name}" has no process here, so there is no log` })
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"${name}" has no local process and no log` })
   const recent = lines === 0 ? [] : logs.recent().slice(-lines)
   if (params.follow !== true) return { lines: recent }
   for (const line of recent) options.onNotification?.({ method: 'log', params: { line } })
@@ -246,15 +244,13 @@ async function logs(gateway: Steered, params: JsonObject, options: VerbOptions):
   return { lines: [] }
 }
 
-function lineCount(asked: unknown): number | undefined {
+function parseLineCount(asked: unknown): number | undefined {
   if (asked === undefined) return LINES
-  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES
-    ? Number(asked)
-    : undefined
+  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES ? Number(asked) : undefined
 }
 
-/** Resolves when nobody wants to hear any more, or there is nothing more to hear. */
-function followLines(gateway: Steered, name: string, options: VerbOptions): Promise<void> {
+/** Resolves on abort, or when the logs end. */
+function followLines(gateway: VerbDeps, name: string, options: VerbOptions): Promise<void> {
   const { onNotification, signal, ending } = options
   const ends = [signal, ending].filter(one => one !== undefined)
   return new Promise(resolve => {

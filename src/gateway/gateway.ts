@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type {
   ConfigChanges,
-  Connection,
+  ClientConnection,
   ConnectOptions,
   GatewayEvents,
   GatewayOptions,
@@ -12,45 +12,46 @@ import type {
 } from '../api/gateway.ts'
 import type { Clock, Listener, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
-import { UnlistedMethods } from '../core/catalog/part.ts'
+import { UnlistedMethods } from '../core/catalog/upstream-list.ts'
 import type { ClientRoots } from '../core/client-requests/client-roots.ts'
 import { fetchRoots } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
-import { PipelineGate } from '../core/gate.ts'
-import type { RuntimeGraph } from '../core/graph.ts'
-import { refusedFinding } from '../core/health.ts'
-import { getLiveUpstream } from '../core/upstream.ts'
+import { PipelineGate } from '../core/listener-gate.ts'
+import type { RuntimeGraph } from '../core/generation-graph.ts'
+import { createRefusedFinding } from '../core/health.ts'
+import { getLiveUpstream } from '../core/reused-upstream.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
-import { OwnPrograms } from '../processes/plugin-programs.ts'
-import { BoundedRoom } from '../processes/process-quota.ts'
+import { PluginPrograms } from '../processes/plugin-programs.ts'
+import { ProcessQuota } from '../processes/process-quota.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { systemClock } from '../util/clock.ts'
-import { createLog, hidingLog } from '../util/log.ts'
+import { createLog, createRedactedLog } from '../util/log.ts'
 import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
-import { Events, LogFeed } from './events.ts'
+import { GatewayEventEmitter, UpstreamLogFeed } from './event-emitter.ts'
 import type { Generation, GatewayDeps } from './generation.ts'
 import { buildGeneration } from './generation.ts'
 import { createUpstreamHandle, inspect, measureLoad } from './inspect.ts'
-import { Listeners } from './listener-set.ts'
+import { ListenerSet } from './listener-set.ts'
 import { openSeal, openState } from './open-state.ts'
-import type { Life } from './reloader.ts'
-import { Generations, toLoadedConfig, startAll } from './reloader.ts'
+import type { GatewayLifecycle } from './reloader.ts'
+import { Generations, toLoadedConfig, startUpstreams } from './reloader.ts'
 
-/** Longer than any stop takes. */
 const KEEP_ALIVE_MS = 30_000
 
 /**
- * Builds a gateway from a loaded file, or from a plain object of the same shape. No socket and no process yet.
+ * Builds a gateway from a loaded file, or from a plain object of the same shape. Opens no socket and starts no
+ * process.
  *
  * ```ts
- * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args: ['.'] } } })
+ * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args:
+ * ['.'] } } })
  * await gateway.start()
  * const client = await gateway.connect()
  * console.error(await client.request('tools/list'))
@@ -58,14 +59,11 @@ const KEEP_ALIVE_MS = 30_000
  * ```
  * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
  */
-export function createGateway(
-  source: LoadedConfig | JsonObject,
-  options: GatewayOptions = {},
-): Promise<Gateway> {
+export function createGateway(source: LoadedConfig | JsonObject, options: GatewayOptions = {}): Promise<Gateway> {
   return makeGateway(source, options)
 }
 
-/** The same, with upstreams that something else makes ahead of plugins. */
+/** The same, with upstreams that replace those from plugins. */
 export async function makeGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions,
@@ -75,61 +73,67 @@ export async function makeGateway(
   const loaded = await toLoadedConfig(source, directory)
   const secrets = new Secrets()
   const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
-  const log = hidingLog(options.log ?? unheard, secrets.hide)
-  const live: Live = { events: new Events(log) }
-  const around = await surround(loaded, { ...options, log, secrets, upstream }, live)
-  const first = await buildGeneration(loaded, around)
+  const log = createRedactedLog(options.log ?? unheard, secrets.hide)
+  const live: LateDeps = { events: new GatewayEventEmitter(log) }
+  const deps = await createGatewayDeps(loaded, { ...options, log, secrets, upstream }, live)
+  const first = await buildGeneration(loaded, deps)
   const gate = new PipelineGate(first.graph, readOwnPackage())
   live.roots = gate.roots
-  const { clock } = around
-  const listeners = new Listeners({ gate, log, clock })
-  const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
-  const generations = new Generations(first, { around, directory, gate, listeners, life })
+  const { clock } = deps
+  const listeners = new ListenerSet({ gate, log, clock })
+  const lifecycle: GatewayLifecycle = { isStarted: false, isClosed: false, ending: new AbortController() }
+  const generations = new Generations(first, { deps, directory, gate, listeners, lifecycle })
   live.generations = generations
-  const { programs } = around
-  const parts = { around, programs, gate, listeners, life, generations, ...live, load: options.load }
+  const { programs } = deps
+  const parts = { deps, programs, gate, listeners, lifecycle, generations, ...live, load: options.load }
   const gateway = new Gateway(parts)
   live.gateway = gateway
   return gateway
 }
 
 /** State that exists once the first generation is built. */
-interface Live {
-  readonly events: Events
+interface LateDeps {
+  readonly events: GatewayEventEmitter
   generations?: Generations
   roots?: ClientRoots
-  /** Absent until all of it is built. */
+  /** Absent until the gateway is built. */
   gateway?: Gateway
 }
 
-async function surround(
+async function createGatewayDeps(
   loaded: LoadedConfig,
   options: GatewayOptions & Pick<GatewayDeps, 'log' | 'secrets' | 'upstream'>,
-  live: Live,
-): Promise<GatewayDeps & { readonly programs: OwnPrograms }> {
+  live: LateDeps,
+): Promise<GatewayDeps & { readonly programs: PluginPrograms }> {
   const { log, secrets, environment = {}, clock = systemClock } = options
-  const room = BoundedRoom.of(loaded.config)
-  const shared = { log, clock, environment, room }
+  const processLimits = ProcessQuota.fromConfig(loaded.config)
+  const shared = { log, clock, environment }
   const { memories, directory, privatePlaces } = await openState(loaded, options, { log, clock })
-  const state = { directory, isShared: options.beside === true }
-  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
+  const state = { directory, isShared: options.ephemeral === true }
+  const programs = new PluginPrograms({
+    ...shared,
+    room: processLimits,
+    hide: secrets.hide,
+    privatePlaces,
+    ...loaded,
+  })
   return {
-    ...{ ...shared, secrets, memories, state, programs, privatePlaces },
+    ...{ ...shared, processLimits, secrets, memories, state, programs, privatePlaces },
     slots: new SlotTable(),
     seal: await openSeal(memories, options, log),
     parking: new Parking(),
     tasks: new TaskStore(),
     unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
-    control: (verb, params) =>
+    runVerb: (verb, params) =>
       live.gateway?.control(verb, params) ??
-      Promise.reject(new Error('no verb can be run while plugins are set up')),
-    heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
+      Promise.reject(new Error('verbs are not available while plugins are set up')),
+    onPeerNotification: (name, notification) => live.generations?.handlePeerNotification(name, notification),
     upstream: options.upstream,
     upstreamSays: (name, notification, upstream, isMeant) =>
       live.generations?.says(name, notification, upstream, isMeant),
     upstreamChanged: (name, state, upstream) => {
-      if (live.generations?.changed(name, state, upstream) !== true) return
+      if (live.generations?.handleStateChange(name, state, upstream) !== true) return
       const { problem } = upstream ?? {}
       live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
     },
@@ -138,59 +142,59 @@ async function surround(
   }
 }
 
-interface GatewayParts {
-  readonly around: GatewayDeps
-  readonly programs: OwnPrograms
+interface GatewayMembers {
+  readonly deps: GatewayDeps
+  readonly programs: PluginPrograms
   readonly gate: PipelineGate
-  readonly listeners: Listeners
-  readonly life: Life
+  readonly listeners: ListenerSet
+  readonly lifecycle: GatewayLifecycle
   readonly generations: Generations
-  readonly events: Events
+  readonly events: GatewayEventEmitter
   readonly load: GatewayOptions['load']
 }
 
 /** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
 export class Gateway {
-  readonly #around: GatewayDeps
-  readonly #programs: OwnPrograms
+  readonly #deps: GatewayDeps
+  readonly #programs: PluginPrograms
   readonly #gate: PipelineGate
-  readonly #listeners: Listeners
-  readonly #life: Life
+  readonly #listeners: ListenerSet
+  readonly #lifecycle: GatewayLifecycle
   readonly #generations: Generations
-  readonly #events: Events
-  readonly #logs: LogFeed
+  readonly #events: GatewayEventEmitter
+  readonly #logs: UpstreamLogFeed
   readonly #load: GatewayOptions['load']
   #startedAt: number | undefined
 
-  constructor({ around, programs, gate, listeners, life, generations, events, load }: GatewayParts) {
-    this.#around = around
+  constructor({ deps, programs, gate, listeners, lifecycle, generations, events, load }: GatewayMembers) {
+    this.#deps = deps
     this.#programs = programs
     this.#gate = gate
     this.#listeners = listeners
-    this.#life = life
+    this.#lifecycle = lifecycle
     this.#generations = generations
     this.#events = events
-    this.#logs = new LogFeed((upstream, line) => events.emit('log', { upstream, line }))
+    this.#logs = new UpstreamLogFeed((upstream, line) => events.emit('log', { upstream, line }))
     this.#load = load
     this.#followLogs()
   }
 
-  /** The configuration that runs, with its graph. */
+  /** The running configuration with its graph. */
   get generation(): Generation {
     return this.#generations.current
   }
 
-  /** Listeners that are open. `url` is known after `start`. */
+  /** Open listeners. `url` is known after `start`. */
   get listeners(): readonly Listener[] {
     return this.#listeners.all
   }
 
-  /** When `start` was called, in milliseconds since 1970; undefined before. */
+  /** Time of `start` in milliseconds since 1970; undefined before. */
   get startedAt(): number | undefined {
     return this.#startedAt
   }
 
-  /** The configured servers by name, to watch, start, stop and restart each. */
+  /** The configured upstreams by name, to watch, start, stop and restart each. */
   get upstreams(): ReadonlyMap<string, UpstreamHandle> {
     const { graph } = this.generation
     const nodes = [...graph.upstreams.values()]
@@ -198,7 +202,7 @@ export class Gateway {
   }
 
   /**
-   * Hears what happens: `state`, `reloaded`, `refused`, `log`. Returns the way to take it back.
+   * Subscribes to `state`, `reloaded`, `refused` or `log` events. Returns the unsubscribe function.
    *
    * ```ts
    * const leave = gateway.on('state', ({ upstream, state, problem }) => console.error(upstream, state, problem))
@@ -207,7 +211,7 @@ export class Gateway {
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
     const leave = this.#events.on(event, listener)
     if (event !== 'log') return leave
-    const unfollow = this.#logs.hold()
+    const unfollow = this.#logs.follow()
     return () => {
       leave()
       unfollow()
@@ -216,34 +220,36 @@ export class Gateway {
 
   /**
    * Opens the listeners and begins to start the upstreams; `settled` waits for those.
-   * @throws GatewayError GW_LISTEN, or what a plugin's `ready` threw; the gateway is closed then.
+   * @throws GatewayError GW_LISTEN, or the error of a plugin's `ready` hook; the gateway is closed then.
    */
   async start(): Promise<void> {
-    this.#begin()
+    this.#startUpstreams()
     const { graph, loaded, neighbours } = this.generation
     try {
-      await this.#generations.makeReady(this.generation)
-      await this.#listeners.become({ loaded, hooks: graph.hooks, neighbours }, 0)
+      await this.#generations.runReadyHooks(this.generation)
+      await this.#listeners.applyPlan({ loaded, hooks: graph.hooks, neighbours }, 0)
     } catch (error) {
       await this.close()
       throw error
     }
   }
 
-  /** Resolves when every upstream has had its first attempt, well or badly. */
+  /** Resolves when the first attempt of every upstream has succeeded or failed. */
   async settled(): Promise<void> {
-    await startAll(this.generation)
+    await startUpstreams(this.generation)
   }
 
-  /** Starts the upstreams without opening a listener: for tools that only look. */
-  #begin(): void {
-    if (this.#life.isStarted) return
-    this.#life.isStarted = true
+  /** Starts the upstreams without opening a listener, for read-only tools. */
+  #startUpstreams(): void {
+    if (this.#lifecycle.isStarted) return
+    this.#lifecycle.isStarted = true
     this.#startedAt = Date.now()
-    void startAll(this.generation)
+    void startUpstreams(this.generation)
   }
 
-  /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
+  /**
+   * Resolves when the clients of all stdio listeners have disconnected; never if another kind of listener is open.
+   */
   get ended(): Promise<void> {
     const { added } = this.generation
     const own = this.#listeners.all.filter(({ name }) => !added.has(name))
@@ -252,146 +258,158 @@ export class Gateway {
   }
 
   /**
-   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish. Clients are told of lists
-   * that are others then, and of no more. Without a source, `load` of the options says what the configuration is.
-   * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
+   * Builds the next generation, starts new upstreams, swaps, and drains the old generation. Clients are notified only
+   * of lists that changed. Without a source, `load` of the options returns the configuration.
+   * @throws GatewayError if the configuration is invalid; the running generation stays unchanged then.
    */
   async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
     try {
-      const replaced = await this.#generations.replace(async () => source ?? (await this.#loaded()))
+      const replaced = await this.#generations.replace(async () => source ?? (await this.#loadConfig()))
       this.#followLogs()
-      this.#gate.takeBack('config-refused')
+      this.#gate.removeFinding('config-refused')
       this.#events.emit('reloaded', replaced)
       return replaced.changes
     } catch (thrown) {
       const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-      if (error.code !== 'GW_STOPPING') this.#refused(error)
+      if (error.code !== 'GW_STOPPING') this.#reportRefused(error)
       throw error
     }
   }
 
-  #refused(error: GatewayError): void {
-    this.#gate.note(refusedFinding(error))
+  #reportRefused(error: GatewayError): void {
+    this.#gate.addFinding(createRefusedFinding(error))
     this.#events.emit('refused', { error })
   }
 
-  async #loaded(): Promise<LoadedConfig | JsonObject> {
+  async #loadConfig(): Promise<LoadedConfig | JsonObject> {
     if (this.#load === undefined) throw gatewayError('GW_NO_SOURCE')
     return this.#load()
   }
 
   #followLogs(): void {
-    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) =>
-      getLiveUpstream(upstream),
-    )
-    this.#logs.over(upstreams)
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream))
+    this.#logs.setUpstreams(upstreams)
   }
 
-  /** Says to load balancers that it is not ready, and serves on for `shutdown.delay`; at once without HTTP listeners. `close` is to follow. */
+  /**
+   * Reports not ready to load balancers and serves for another `shutdown.delay`; returns immediately without HTTP
+   * listeners. Call `close` afterwards.
+   */
   async drain(): Promise<void> {
-    if (!this.#life.isClosed)
-      await drain(this.generation.graph, this.#gate, this.#listeners.all, this.#around)
+    if (!this.#lifecycle.isClosed)
+      await drainListeners(this.generation.graph, this.#gate, this.#listeners.all, this.#deps)
   }
 
-  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
+  /**
+   * Stops accepting requests, drains running ones within `shutdown.grace`, then stops every upstream and releases all
+   * resources.
+   */
   async close(): Promise<void> {
-    if (this.#life.isClosed) return
-    this.#life.isClosed = true
-    this.#life.ending.abort()
-    // The clock's timers do not keep the process alive, and it must live until everything has ended.
+    if (this.#lifecycle.isClosed) return
+    this.#lifecycle.isClosed = true
+    this.#lifecycle.ending.abort()
+    // The clock's timers are unreferenced; keep the process alive until everything is closed.
     const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
-      await this.#end()
+      await this.#shutDown()
     } finally {
       clearInterval(alive)
     }
   }
 
-  async #end(): Promise<void> {
-    await this.#generations.quiet()
+  async #shutDown(): Promise<void> {
+    await this.#generations.waitForReloads()
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
-    graph.hooks.runner('stopping')?.(grace)
+    graph.hooks.getRunner('stopping')?.(grace)
     await this.#listeners.stop(grace)
-    this.#gate.shut()
-    this.#around.parking.end()
-    this.#around.tasks.end()
-    graph.notifier.end()
+    this.#gate.stopAccepting()
+    this.#deps.parking.expireAll()
+    this.#deps.tasks.cancelAll()
+    graph.notifier.endListens()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
-    await this.#generations.drained()
-    await graph.hooks.runner('close')?.()
+    await this.#generations.waitForDrained()
+    await graph.hooks.getRunner('close')?.()
     await this.#programs.retire()
-    await this.#around.memories?.flush()
+    await this.#deps.memories?.flush()
   }
 
-  /** A client inside this process, which takes the same way as any other. */
-  async connect(options: ConnectOptions = {}): Promise<Connection> {
-    this.#begin()
+  /** Connects a client inside this process, over the standard pipeline. */
+  async connect(options: ConnectOptions = {}): Promise<ClientConnection> {
+    this.#startUpstreams()
     return connect(this.#gate, options)
   }
 
-  /** A transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
+  /** Returns a transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
   transport(): InProcessTransport {
-    this.#begin()
+    this.#startUpstreams()
     return new InProcessTransport({
       name: 'in-process',
       gate: this.#gate,
-      log: this.#around.log,
-      clock: this.#around.clock,
+      log: this.#deps.log,
+      clock: this.#deps.clock,
     })
   }
 
-  /** Load of this process. */
   get load(): Load {
     return measureLoad(this.generation.graph, this.#listeners.all)
   }
 
   /**
-   * Number of sessions that are open, of all that were opened, and of requests that are running. A modern HTTP request is a
-   * session of its own.
+   * Number of open sessions, of all sessions so far, and of running requests. A modern HTTP request is its own
+   * session.
    */
   get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
     return this.#gate.activity
   }
 
-  /** Findings that its owner should know or act on, the worst first. */
+  /** Findings for the owner, the most severe first. */
   get health(): Health {
     return this.#gate.health()
   }
 
-  /** Describes what runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
+  /**
+   * Describes the running gateway as plain data without secrets. Before `start` no upstream is queried, so the
+   * catalog is empty.
+   */
   async inspect(): Promise<Inspection> {
-    return inspect(this.generation, this.#listeners.all, this.#life.isStarted)
+    return inspect(this.generation, this.#listeners.all, this.#lifecycle.isStarted)
   }
 
   /**
-   * Runs one of the owner's verbs, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`,
-   * `upstream.stop`, `upstream.restart`, `upstream.logs`, and what plugins add by `control.for(verb)`. A verb that lasts,
-   * such as `upstream.logs` with `follow`, tells its news to `onNotification` until `signal` aborts or the gateway ends.
-   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
+   * Runs an owner verb, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`, `upstream.stop`,
+   * `upstream.restart`, `upstream.logs`, and verbs that plugins add with `control.for(verb)`. A streaming verb, such
+   * as
+   * `upstream.logs` with `follow`, sends notifications to `onNotification` until `signal` aborts or the gateway
+   * closes.
+   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or the verb's own error.
    */
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
+    return runVerb(this, verb, params, { ...options, ending: this.#lifecycle.ending.signal })
   }
 
-  /** Answers the verb `plan`. */
+  /** Handles the verb `plan`. */
   async plan(params: JsonObject): Promise<JsonObject> {
-    const { planText } = await import('./plan.ts')
+    const { planConfigText } = await import('./plan.ts')
     const { generation } = this
-    const { environment } = this.#around
-    return { ...(await planText({ generation, environment, beside: this.#beside.bind(this) }, params)) }
+    const { environment } = this.#deps
+    return {
+      ...(await planConfigText({ generation, environment, beside: this.#createPlanGateway.bind(this) }, params)),
+    }
   }
 
-  /** Another gateway, which saves nothing and says nothing. */
-  #beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
-    const { environment, state } = this.#around
+  #createPlanGateway(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Gateway> {
+    const { environment, state } = this.#deps
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })
-    return makeGateway(source, { beside: true, environment, log, state: state.directory }, upstream)
+    return makeGateway(source, { ephemeral: true, environment, log, state: state.directory }, upstream)
   }
 }
 
-/** Says to load balancers that a gateway is not ready, and serves on for `shutdown.delay`; at once where none can stand before it. */
-async function drain(
+/**
+ * Reports not ready to load balancers and serves for another `shutdown.delay`; returns immediately if no listener can
+ * have a load balancer.
+ */
+async function drainListeners(
   { config }: RuntimeGraph,
   gate: PipelineGate,
   listeners: readonly Listener[],
@@ -401,6 +419,6 @@ async function drain(
   const isReachable = listeners.some(({ type }) => type === 'http')
   if (delayMs === 0 || !isReachable || gate.isDraining) return
   gate.drain()
-  log.info('not ready any more, and serves on', { delayMs })
+  log.info('draining: not ready, still serving', { delayMs })
   await new Promise<void>(resolve => clock.after(delayMs, resolve))
 }

@@ -6,53 +6,53 @@ import type {
   Log,
   PeerDirectory,
   Notification,
-  ProcessRoom,
+  ProcessLimiter,
   Programs,
-  RootsOfClients,
+  ClientRootsProvider,
   Session,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
   UpstreamHttp,
   UpstreamMemory,
-  UpstreamReach,
+  UpstreamEndpoint,
   UpstreamState,
 } from '../api/index.ts'
-import type { Sandboxing } from '../api/process.ts'
+import type { SandboxContext } from '../api/process.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { listPrivatePlaces, withConfig } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
 import { locateProblem } from '../config/problem.ts'
 import { collectSecrets } from '../config/secrets.ts'
-import type { UnlistedMethods } from '../core/catalog/part.ts'
-import { cannotAsk } from '../core/client-request.ts'
+import type { UnlistedMethods } from '../core/catalog/upstream-list.ts'
+import { createCannotAskReply } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
-import { RuntimeGraph } from '../core/graph.ts'
+import { RuntimeGraph } from '../core/generation-graph.ts'
 import type { Seal } from '../core/seal.ts'
 import { createHandles } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
-import { KeptUpstream, getLiveUpstream } from '../core/upstream.ts'
+import { ReusedUpstream, getLiveUpstream } from '../core/reused-upstream.ts'
 import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { configured } from '../plugin-host/configure.ts'
-import { install } from '../plugin-host/install.ts'
-import { secretOptions } from '../plugin-host/options.ts'
-import type { Chosen } from '../plugin-host/resolve.ts'
-import { chooseBuiltins, loadConfigured, ordered } from '../plugin-host/resolve.ts'
+import { applyConfigureHooks } from '../plugin-host/configure.ts'
+import { installPlugins } from '../plugin-host/install.ts'
+import { listSecretOptions } from '../plugin-host/options.ts'
+import type { ChosenPlugin } from '../plugin-host/resolve.ts'
+import { chooseBuiltins, importPlugins, orderPlugins } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
-import type { Memories } from '../store/memories.ts'
+import type { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
 import type { Finding } from '../util/finding.ts'
-import type { PrivatePlaces } from '../util/private-place.ts'
+import type { PrivatePathSet } from '../util/private-path.ts'
 import type { Secrets } from '../util/secrets.ts'
-import { redactValue, hideInError } from '../util/secrets.ts'
+import { redactValue, redactThrown } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
 
-/** State that all generations of one gateway share. */
+/** State shared by all generations. */
 export interface GatewayDeps {
   readonly log: Log
-  /** Those of every configuration so far. */
+  /** Secrets from all configurations so far. */
   readonly secrets: Secrets
   readonly clock: Clock
   readonly slots: SlotTable
@@ -60,24 +60,24 @@ export interface GatewayDeps {
   readonly parking: Parking
   readonly tasks: TaskStore
   readonly unlisted: UnlistedMethods
-  /** Bounds on processes, which a reload may change. */
-  readonly room: ProcessRoom & { resize(max: number, starting: number): void }
+  /** Process limits, which a reload may change. */
+  readonly processLimits: ProcessLimiter & { resize(max: number, starting: number): void }
   readonly programs: Programs
-  /** Runs a verb of the owner on the gateway that this becomes a part of. */
-  readonly control: PluginApi['control']
-  /** Passes on what a plugin heard elsewhere from an upstream of the running generation. */
-  readonly heardElsewhere: PluginApi['upstreamSays']
-  /** Paths that no sandbox shows; every configuration adds what is its own. */
-  readonly privatePlaces: PrivatePlaces
-  /** State that outlives this process; absent where nothing does. */
-  readonly memories?: Memories | undefined
-  /** Directory of what plugins keep; shared with gateways that serve, in one that is beside them. */
+  /** Runs an owner verb on this generation's gateway. */
+  readonly runVerb: PluginApi['control']
+  /** Forwards a notification that a plugin received from a peer for an upstream of the running generation. */
+  readonly onPeerNotification: PluginApi['emitNotification']
+  /** Paths hidden from sandboxes; every configuration adds its own. */
+  readonly privatePlaces: PrivatePathSet
+  /** State that outlives this process; absent without a state directory. */
+  readonly memories?: UpstreamMemoryStore | undefined
+  /** Directory for plugin state; `isShared` if other gateway processes use it. */
   readonly state: { readonly directory: string | undefined; readonly isShared: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
-  /** Makes upstreams ahead of plugins, for a plan of what would be. */
+  /** Creates upstreams in place of plugins, for a plan. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
-  /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
+  /** Forwards notifications and state changes of an upstream to its generations, once it is created. */
   upstreamSays(
     name: string,
     notification: Notification,
@@ -85,26 +85,26 @@ export interface GatewayDeps {
     isMeant?: (session: Session) => boolean,
   ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
-  /** The hooks of the generation that an upstream runs in now; undefined before the first one does. */
+  /** Returns the hooks of an upstream's current generation; undefined before the first. */
   hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined
-  /** Asks clients for their roots outside calls, for an upstream that is known once it is made. */
-  rootsFor(upstream: () => Upstream | undefined): RootsOfClients
+  /** Requests client roots outside calls, for an upstream that is created later. */
+  rootsFor(upstream: () => Upstream | undefined): ClientRootsProvider
 }
 
-/** One loaded configuration with its graph. */
+/** A loaded configuration with its graph. */
 export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
-  readonly plugins: readonly Chosen[]
-  /** The other processes that are this gateway, too. */
+  readonly plugins: readonly ChosenPlugin[]
+  /** This gateway's other processes. */
   readonly neighbours: PeerDirectory | undefined
-  /** Listeners that plugins added: no clients of the owner's arrive there. */
+  /** Listeners that plugins added; they serve no clients of the owner. */
   readonly added: ReadonlySet<string>
-  /** Warnings of plugins from elsewhere about the configuration. */
+  /** Configuration warnings from external plugins. */
   readonly warnings: readonly Problem[]
 }
 
-/** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
+/** Builds plugins, hooks, upstreams and graph, without sockets or processes. Reuses unchanged upstreams. */
 export async function buildGeneration(
   written: LoadedConfig,
   around: GatewayDeps,
@@ -112,13 +112,13 @@ export async function buildGeneration(
 ): Promise<Generation> {
   around.secrets.add(written.secrets)
   try {
-    return await build(written, around, before)
+    return await buildParts(written, around, before)
   } catch (thrown) {
-    throw hideInError(thrown, around.secrets.hide)
+    throw redactThrown(thrown, around.secrets.hide)
   }
 }
 
-async function build(
+async function buildParts(
   written: LoadedConfig,
   around: GatewayDeps,
   before: Generation | undefined,
@@ -126,15 +126,14 @@ async function build(
   const { config, directory, files } = written
   for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(listPrivatePlaces(written))
-  const locate = (finding: Finding): Problem =>
-    redactValue(locateProblem(written, finding), around.secrets.hide)
+  const locate = (finding: Finding): Problem => redactValue(locateProblem(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
-  const plugins = ordered([
+  const plugins = orderPlugins([
     ...chooseBuiltins(builtins, config),
-    ...(await loadConfigured(config, directory, locate)),
+    ...(await importPlugins(config, directory, locate)),
     ...given,
   ])
-  around.secrets.add(plugins.flatMap(secretOptions))
+  around.secrets.add(plugins.flatMap(listSecretOptions))
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
   const { directory: place, isShared } = around.state
@@ -150,42 +149,42 @@ async function build(
     log,
     clock,
     slots,
-    fetch: lazyFetch(config, around),
+    fetch: createLazyFetch(config, around),
     programs,
     handles: (plugin: string) => createHandles(around.seal, plugin),
-    control: around.control,
-    upstreamSays: around.heardElsewhere,
+    control: around.runVerb,
+    upstreamSays: around.onPeerNotification,
     state,
     hide,
-    keepSecret: (value: string) => around.secrets.addPassing(value),
+    keepSecret: (value: string) => around.secrets.addTemporary(value),
     locate,
     warn,
   }
-  const hooks = await install(plugins, api)
+  const hooks = await installPlugins(plugins, api)
   try {
-    return { ...assemble(written, around, plugins, hooks, before), warnings }
+    return { ...assembleGeneration(written, around, plugins, hooks, before), warnings }
   } catch (error) {
-    // Resources that its plugins opened would stay open with nobody to close them.
-    await hooks.runner('close')?.()
+    // Close the resources that plugins opened; no other code would.
+    await hooks.getRunner('close')?.()
     throw error
   }
 }
 
-function assemble(
+function assembleGeneration(
   written: LoadedConfig,
   around: GatewayDeps,
-  plugins: readonly Chosen[],
+  plugins: readonly ChosenPlugin[],
   hooks: Hooks,
   before: Generation | undefined,
 ): Omit<Generation, 'warnings'> {
   const { config, directory } = written
-  const loaded = withConfig(written, configured(config, hooks, directory, builtins))
+  const loaded = withConfig(written, applyConfigureHooks(config, hooks, directory, builtins))
   around.secrets.add(collectSecrets(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = getServerInfo(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
-  const neighbours = hooks.runner('neighbours')?.() ?? undefined
+  const neighbours = hooks.getRunner('peers')?.() ?? undefined
   if (neighbours !== undefined) seal.useSharedKeys(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,
@@ -199,81 +198,76 @@ function assemble(
 
 function createUpstreams(
   loaded: LoadedConfig,
-  plugins: readonly Chosen[],
+  plugins: readonly ChosenPlugin[],
   hooks: Hooks,
   around: GatewayDeps,
   before?: Generation,
 ): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
-  const isForOthers = keysOfOthers(plugins)
+  const isForOthers = listForeignKeys(plugins)
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
-    const kept =
-      before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
+    const kept = before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
       kept !== undefined &&
       getLiveUpstream(kept).isOutdated !== true &&
-      fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
-    if (isSame) upstreams.set(name, under(spec, kept))
+      createFingerprint(kept.spec, isForOthers) === createFingerprint(spec, isForOthers)
+    if (isSame) upstreams.set(name, reuseUpstream(spec, kept))
     else {
-      const memory = around.memories?.of(name, whatItIs(spec, isForOthers, loaded, around))
+      const memory = around.memories?.getMemory(name, describeServerIdentity(spec, isForOthers, loaded, around))
       upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
     }
   }
   return upstreams
 }
 
-/** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
-function keysOfOthers(plugins: readonly Chosen[]): ReadonlySet<string> {
+/** Keys that an upstream itself does not read: those of the core, and those claimed by plugins. */
+function listForeignKeys(plugins: readonly ChosenPlugin[]): ReadonlySet<string> {
   const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
   const read = claims.filter(claim => claim?.makesUpstreams !== true)
-  return new Set([...KEYS_OF_CORE, ...read.flatMap(claim => claim?.upstream ?? [])])
+  return new Set([...CORE_KEYS, ...read.flatMap(claim => claim?.upstream ?? [])])
 }
 
-const KEYS_OF_CORE = ['prefix', 'enabled', 'onFailure', 'start']
+const CORE_KEYS = ['prefix', 'enabled', 'onFailure', 'start']
 
-function fingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
+function createFingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
   return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
 }
 
-/** Text that is another one where a server is: keys that only the core and our plugins read are left out. */
-export function serverFingerprint(spec: UpstreamConfig): string {
-  return fingerprint(spec, keysOfOthers([]))
+/** Returns a text that changes with the server: excludes keys that only the core and built-in plugins read. */
+export function createServerFingerprint(spec: UpstreamConfig): string {
+  return createFingerprint(spec, listForeignKeys([]))
 }
 
-/** The same server, for a generation that may say something else of it. */
-function under(spec: UpstreamConfig, kept: Upstream): Upstream {
-  return JSON.stringify(kept.spec) === JSON.stringify(spec)
-    ? kept
-    : new KeptUpstream(getLiveUpstream(kept), spec)
+/** Reuses an upstream for a generation that may have other settings. */
+function reuseUpstream(spec: UpstreamConfig, kept: Upstream): Upstream {
+  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new ReusedUpstream(getLiveUpstream(kept), spec)
 }
 
-/** Of what every server inherits, that by which it may know whose it is. */
-const OWNER = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
+/** Inherited environment variables that may identify a server's user. */
+const OWNER_VARIABLES = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
 
-/** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
-function whatItIs(
+/**
+ * Collects everything that determines a server's lists, plugins included: if it changes, stored lists are invalid.
+ */
+function describeServerIdentity(
   spec: UpstreamConfig,
   without: ReadonlySet<string>,
   { config, directory }: LoadedConfig,
   { environment }: GatewayDeps,
 ): string {
-  const inherited = spec.type === 'stdio' ? [...OWNER, ...spec.inheritEnv].map(key => environment[key]) : []
-  return JSON.stringify([readOwnPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
+  const inherited = spec.type === 'stdio' ? [...OWNER_VARIABLES, ...spec.inheritEnv].map(key => environment[key]) : []
+  return JSON.stringify([readOwnPackage(), directory, createFingerprint(spec, without), inherited, config.plugins])
 }
 
-interface Making {
+interface UpstreamDeps {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
   readonly around: GatewayDeps
   readonly memory: UpstreamMemory | undefined
 }
 
-function createUpstream(
-  name: string,
-  spec: UpstreamConfig,
-  { loaded, hooks, around, memory }: Making,
-): Upstream {
+function createUpstream(name: string, spec: UpstreamConfig, { loaded, hooks, around, memory }: UpstreamDeps): Upstream {
   let made: Upstream | undefined
   const plain: UpstreamContext = {
     name,
@@ -283,22 +277,20 @@ function createUpstream(
     directory: loaded.directory,
     gateway: readOwnPackage(),
     environment: around.environment,
-    room: around.room,
+    processLimiter: around.processLimits,
     memory,
-    sandboxing: createSandboxing(name, around),
+    sandboxContext: createSandboxing(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
-    ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
+    ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
-    refusesStart: () =>
-      (around.hooksOf(name, made) ?? hooks).runner('starting')?.({ upstream: name, spec }) ?? undefined,
-    stateChanged: state => around.upstreamChanged(name, state, made),
+    getStartRefusal: () =>
+      (around.hooksOf(name, made) ?? hooks).getRunner('starting')?.({ upstream: name, spec }) ?? undefined,
+    reportState: state => around.upstreamChanged(name, state, made),
   }
   try {
-    const context = withAuthorizer(hooks, spec, plain)
+    const context = addAuthorizer(hooks, spec, plain)
     made =
-      around.upstream?.(spec, context) ??
-      hooks.runner('createUpstream', spec.type)?.(spec, context) ??
-      undefined
+      around.upstream?.(spec, context) ?? hooks.getRunner('createUpstream', spec.type)?.(spec, context) ?? undefined
     if (made !== undefined) return made
   } catch (cause) {
     const detail = cause instanceof GatewayError ? cause.detail : undefined
@@ -306,23 +298,23 @@ function createUpstream(
   }
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: name,
-    why: `no plugin makes upstreams of type "${spec.type}"`,
+    why: `unknown upstream type "${spec.type}": no plugin provides it`,
   })
 }
 
-function withAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
-  const authorizer = hooks.runner('authorize')?.(spec, context) ?? undefined
+function addAuthorizer(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
+  const authorizer = hooks.getRunner('authorize')?.(spec, context) ?? undefined
   const own: UpstreamContext = authorizer === undefined ? context : { ...context, authorizer }
-  const http = async (reach: UpstreamReach): Promise<UpstreamHttp> => {
+  const http = async (reach: UpstreamEndpoint): Promise<UpstreamHttp> => {
     const { openUpstreamHttp } = await import('../upstreams/http/upstream-http.ts')
     return openUpstreamHttp(reach, own)
   }
   return { ...own, http }
 }
 
-function createSandboxing(name: string, { memories, privatePlaces }: GatewayDeps): Sandboxing {
+function createSandboxing(name: string, { memories, privatePlaces }: GatewayDeps): SandboxContext {
   const home = memories && join(memories.directory, 'servers', name)
-  return { home, places: () => privatePlaces.all }
+  return { home, listPrivatePaths: () => privatePlaces.all }
 }
 
 function getServerInfo({ config }: LoadedConfig): { name: string; version: string } {
@@ -332,14 +324,14 @@ function getServerInfo({ config }: LoadedConfig): { name: string; version: strin
   return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }
 }
 
-interface Around {
+interface FetchDeps {
   readonly clock: Clock
   readonly log: Log
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** The guarded fetch of a configuration, which is loaded by the first who asks for something. */
-export function lazyFetch({ network }: Config, { clock, log, environment }: Around): Fetch {
+/** Creates a configuration's guarded fetch, loaded on first use. */
+export function createLazyFetch({ network }: Config, { clock, log, environment }: FetchDeps): Fetch {
   let loading: Promise<Fetch> | undefined
   return async (url, options) => {
     loading ??= import('../http-client/guard/guarded-fetch.ts').then(({ guardedFetch }) =>

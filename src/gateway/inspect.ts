@@ -4,29 +4,32 @@ import type { Listener, Upstream } from '../api/index.ts'
 import type { Load } from '../api/plugin.ts'
 import type { DescribedConfig, LoadedConfig } from '../config/index.ts'
 import { describeConfig } from '../config/index.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import { getUpstreamStatus } from '../core/health.ts'
 import type { Graph } from '../core/graph-types.ts'
 import type { HookName } from '../hooks/hook-table.ts'
 import { HOOKS } from '../hooks/hook-table.ts'
-import { erasText, offeredEras } from '../listeners/http/listener-settings.ts'
+import { describeEras, getOfferedEras } from '../listeners/http/listener-settings.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
-import { unmatchedPatterns } from './check-tool-names.ts'
+import { findUnmatchedPatterns } from './check-tool-names.ts'
 
-/** Describes what runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
+/**
+ * Describes the running gateway as plain data. With `asks`, requests lists from upstreams as an anonymous client,
+ * which starts them.
+ */
 export async function inspect(
   generation: Generation,
   listeners: readonly Listener[],
-  asks = true,
+  fetchLists = true,
 ): Promise<Inspection> {
   const { graph, plugins } = generation
   const views = await Promise.all(
-    (asks ? KINDS : []).map(kind =>
-      graph.catalog.load(kind, onlooker(readOwnPackage())).catch(() => undefined),
+    (fetchLists ? KINDS : []).map(kind =>
+      graph.catalog.load(kind, createOnlooker(readOwnPackage())).catch(() => undefined),
     ),
   )
   const entries = views.flatMap(view => view?.entries ?? [])
@@ -35,51 +38,50 @@ export async function inspect(
     listeners: listeners.map(({ name, type, url }) => ({
       ...{ name, type },
       ...(url === undefined ? {} : { url }),
-      ...countEras(name, generation.loaded.config),
+      ...listLimitedEras(name, generation.loaded.config),
     })),
-    ...(asks ? { load: measureLoad(graph, listeners) } : {}),
+    ...(fetchLists ? { load: measureLoad(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...getUpstreamStatus(upstream, graph),
-      offers: counts(upstream.name, entries),
+      offers: countEntries(upstream.name, entries),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
-    hooks: hookOrder(graph),
+    hooks: listHookOrder(graph),
     catalog: entries.map(createCatalogRow),
     withheld: withheld.map(({ entry, owner }) => ({ ...createCatalogRow(entry), owner })),
-    unmatched: [...generation.warnings, ...(await unmatchedPatterns(generation, asks))],
+    unmatched: [...generation.warnings, ...(await findUnmatchedPatterns(generation, fetchLists))],
   }
 }
 
-/** Load of this process, as far as it and its plugins know. */
+/** Measures the process load, including plugins. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
-  const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
+  const held = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
-  return graph.hooks.runner('load')?.(load) ?? load
+  return graph.hooks.getRunner('load')?.(load) ?? load
 }
 
-/** Describes the configuration, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
-export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
+/** Describes the configuration, for the verb `inspect` with `config`; file positions are relative to `cwd`. */
+export function describeRequestedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
-/** Eras that a listener gives modern clients where that is not everything, and the header by which they get more. */
-export function countEras(
+/** Eras that a listener offers modern clients if limited, and the header that enables more. */
+export function listLimitedEras(
   listener: string,
   config: LoadedConfig['config'],
 ): { readonly eras?: string; readonly label?: string } {
   const spec = config.listeners[listener]
   if (spec?.type !== 'http') return {}
-  const offered = offeredEras(config, spec, spec.profile)
+  const offered = getOfferedEras(config, spec, spec.profile)
   const label = typeof spec.sessionLabel === 'string' ? spec.sessionLabel : undefined
-  const eras = erasText(offered, label ?? false)
+  const eras = describeEras(offered, label ?? false)
   if (eras === undefined) return {}
   return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
 }
 
-function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
+function countEntries(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
   const found: Partial<Record<Kind, number>> = {}
-  for (const entry of entries)
-    if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
+  for (const entry of entries) if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
   return found
 }
 
@@ -94,11 +96,8 @@ function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogE
   }
 }
 
-function hookOrder(graph: Graph): Inspection['hooks'] {
-  const found: Record<
-    string,
-    { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]
-  > = {}
+function listHookOrder(graph: Graph): Inspection['hooks'] {
+  const found: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
   for (const name of Object.keys(HOOKS) as HookName[]) {
     const taps = graph.hooks.taps(name)
     if (taps.length === 0) continue
@@ -112,7 +111,7 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
   return found
 }
 
-/** One upstream to hold on to. */
+/** Creates an upstream's public handle. */
 export function createUpstreamHandle(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,
@@ -121,7 +120,7 @@ export function createUpstreamHandle(upstream: Upstream, graph: Graph): Upstream
       return upstream.logs
     },
     async start() {
-      // Asked for by hand: what failed is not left to its next try.
+      // On a manual start, do not wait for the next retry.
       if (upstream.state === 'failed') await upstream.stop()
       await upstream.start()
     },

@@ -3,50 +3,49 @@ import type { Clock, Config, Gate, Listener, ListenerConfig, Log, PeerDirectory 
 import type { Hooks } from '../hooks/hooks.ts'
 import type { LoadedConfig } from '../config/index.ts'
 
-interface Open {
+interface OpenListener {
   readonly spec: ListenerConfig
   readonly authenticates: boolean
   readonly neighbours: PeerDirectory | undefined
   readonly listener: Listener
 }
 
-/** Decides where to listen. */
-interface Plan {
+interface ListenerPlan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
   readonly neighbours: PeerDirectory | undefined
 }
 
-/** On the way from one set of listeners to another. */
-interface Step {
-  readonly before: ReadonlyMap<string, Open>
-  readonly plan: Plan | undefined
-  readonly after: Map<string, Open>
-  /** Those that had to give up their port. */
+/** A transition between two listener sets. */
+interface ListenerTransition {
+  readonly before: ReadonlyMap<string, OpenListener>
+  readonly plan: ListenerPlan | undefined
+  readonly after: Map<string, OpenListener>
+  /** Listeners that were stopped to free their port. */
   readonly stopped: Set<Listener>
 }
 
-/** Another set of listeners, open but not yet for good. */
+/** A new listener set, open but not final. */
 export interface ListenerChange {
-  /** Ends those that are not wanted any more, within `graceMs`. */
+  /** Closes the old listeners within `graceMs`. */
   settle(graceMs: number): Promise<void>
-  /** Goes back to what was open before. */
+  /** Restores the old listeners. */
   undo(): Promise<void>
 }
 
-interface ListenersContext {
+interface ListenersDeps {
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
 }
 
-/** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
-export class Listeners {
-  #open: ReadonlyMap<string, Open> = new Map()
-  #plan: Plan | undefined
-  readonly #context: ListenersContext
+/** The open listeners. They outlive generations: a listener with the same address retains its sessions. */
+export class ListenerSet {
+  #open: ReadonlyMap<string, OpenListener> = new Map()
+  #plan: ListenerPlan | undefined
+  readonly #context: ListenersDeps
 
-  constructor(context: ListenersContext) {
+  constructor(context: ListenersDeps) {
     this.#context = context
   }
 
@@ -55,53 +54,62 @@ export class Listeners {
   }
 
   /**
-   * Opens and adapts, so that what listens is what the configuration says. Those that are not wanted any more listen on
-   * until the change is settled, but for those whose port is needed. On an error all is as it was.
+   * Opens and updates listeners to match the configuration. Old listeners stay open until the change is settled,
+   * unless their port is needed. On an error, everything is restored.
    */
-  async become(plan: Plan, graceMs: number): Promise<ListenerChange> {
-    const step: Step = { before: this.#open, plan: this.#plan, after: new Map(), stopped: new Set() }
+  async applyPlan(plan: ListenerPlan, graceMs: number): Promise<ListenerChange> {
+    const step: ListenerTransition = {
+      before: this.#open,
+      plan: this.#plan,
+      after: new Map(),
+      stopped: new Set(),
+    }
     try {
-      await this.#take(plan, step, graceMs)
+      await this.#startListeners(plan, step, graceMs)
     } catch (error) {
-      await this.#undo(step)
+      await this.#undoChange(step)
       throw error
     }
     this.#open = step.after
     this.#plan = plan
-    const tell = plan.hooks.runner('listening')
+    const tell = plan.hooks.getRunner('listening')
     if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
     return {
-      undo: () => this.#undo(step),
+      undo: () => this.#undoChange(step),
       settle: async graceMs => {
-        await Promise.all(without(step.before, step.after).map(listener => listener.stop(graceMs)))
+        await Promise.all(omitKey(step.before, step.after).map(listener => listener.stop(graceMs)))
       },
     }
   }
 
-  async #take(plan: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+  async #startListeners(
+    plan: ListenerPlan,
+    { before, after, stopped }: ListenerTransition,
+    graceMs: number,
+  ): Promise<void> {
     const { loaded, hooks, neighbours } = plan
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
-      const wanted = { spec, neighbours, authenticates: asksWho(hooks, name) }
-      const kept = keep(before.get(name), wanted, loaded.config)
+      const wanted = { spec, neighbours, authenticates: requiresAuthentication(hooks, name) }
+      const kept = reuseListener(before.get(name), wanted, loaded.config)
       if (kept !== undefined) after.set(name, kept)
       return kept === undefined
     })
-    const leaving = without(before, after)
-    // Those that must wait for a port come last, when little else can go wrong.
-    const late = replaced.filter(([, spec]) => inTheWay(spec, leaving).length > 0)
+    const leaving = omitKey(before, after)
+    // Open listeners that need a port to be freed last, when few other steps can fail.
+    const late = replaced.filter(([, spec]) => findPortHolders(spec, leaving).length > 0)
     const early = replaced.filter(entry => !late.includes(entry))
     for (const [name, spec] of [...early, ...late]) {
-      for (const listener of inTheWay(spec, leaving)) {
+      for (const listener of findPortHolders(spec, leaving)) {
         stopped.add(listener)
         await listener.stop(graceMs)
       }
-      after.set(name, await this.#start(name, spec, plan))
+      after.set(name, await this.#startListener(name, spec, plan))
     }
   }
 
-  /** After a reload: whom the new generation does not know goes. */
-  recheck(): void {
-    for (const { listener } of this.#open.values()) listener.recheck?.()
+  /** Closes streams if the new generation rejects their callers. */
+  recheckCredentials(): void {
+    for (const { listener } of this.#open.values()) listener.recheckCallers?.()
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -109,15 +117,15 @@ export class Listeners {
     this.#open = new Map()
   }
 
-  async #undo({ before, after, stopped, plan }: Step): Promise<void> {
-    await Promise.all(without(after, before).map(listener => listener.stop(0)))
+  async #undoChange({ before, after, stopped, plan }: ListenerTransition): Promise<void> {
+    await Promise.all(omitKey(after, before).map(listener => listener.stop(0)))
     const back = new Map(before)
     for (const [name, { spec, authenticates, listener }] of before) {
       if (plan === undefined) break
-      if (!stopped.has(listener)) listener.adapt?.(spec, plan.loaded.config, authenticates)
+      if (!stopped.has(listener)) listener.reconfigure?.(spec, plan.loaded.config, authenticates)
       else {
         back.delete(name)
-        await this.#start(name, spec, plan).then(
+        await this.#startListener(name, spec, plan).then(
           open => back.set(name, open),
           (error: unknown) => this.#context.log.error(getErrorMessage(error)),
         )
@@ -127,58 +135,58 @@ export class Listeners {
     this.#plan = plan
   }
 
-  async #start(name: string, spec: ListenerConfig, plan: Plan): Promise<Open> {
-    const listener = this.#create(name, spec, plan)
+  async #startListener(name: string, spec: ListenerConfig, plan: ListenerPlan): Promise<OpenListener> {
+    const listener = this.#createListener(name, spec, plan)
     await listener.start()
     const { hooks, neighbours } = plan
-    return { spec, neighbours, authenticates: asksWho(hooks, name), listener }
+    return { spec, neighbours, authenticates: requiresAuthentication(hooks, name), listener }
   }
 
-  #create(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: Plan): Listener {
+  #createListener(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: ListenerPlan): Listener {
     const { clock, gate } = this.#context
     const log = this.#context.log.child({ listener: name })
-    const listener = hooks.runner('createListener', spec.type)?.(spec, {
+    const listener = hooks.getRunner('createListener', spec.type)?.(spec, {
       name,
       directory: loaded.directory,
       log,
       clock,
       gate,
-      authenticates: asksWho(hooks, name),
-      neighbours,
+      authenticates: requiresAuthentication(hooks, name),
+      peers: neighbours,
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {
       listener: name,
       address: spec.type,
-      why: `no plugin makes listeners of type "${spec.type}"`,
+      why: `unknown listener type "${spec.type}": no plugin provides it`,
     })
   }
 }
 
-/** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
-function keep(
-  open: Open | undefined,
-  { spec, authenticates, neighbours }: Omit<Open, 'listener'>,
+/** Reuses a listener under a new spec, if possible. Whether it may be public depends on authentication. */
+function reuseListener(
+  open: OpenListener | undefined,
+  { spec, authenticates, neighbours }: Omit<OpenListener, 'listener'>,
   config: Config,
-): Open | undefined {
+): OpenListener | undefined {
   if (open === undefined || open.neighbours !== neighbours) return undefined
   const { listener } = open
   const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
-  const goesOn = listener.adapt?.(spec, config, authenticates) ?? isSame
+  const goesOn = listener.reconfigure?.(spec, config, authenticates) ?? isSame
   return goesOn ? { spec, authenticates, neighbours, listener } : undefined
 }
 
-function asksWho(hooks: Hooks, listener: string): boolean {
-  return hooks.runner('authenticate', listener) !== undefined
+function requiresAuthentication(hooks: Hooks, listener: string): boolean {
+  return hooks.getRunner('authenticate', listener) !== undefined
 }
 
-function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {
+function omitKey(some: ReadonlyMap<string, OpenListener>, others: ReadonlyMap<string, OpenListener>): Listener[] {
   const kept = new Set([...others.values()].map(({ listener }) => listener))
   return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
 }
 
-/** Those that hold the port which a spec wants. */
-function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
+/** Finds the listeners that occupy a spec's port. */
+function findPortHolders(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
   return listeners.filter(({ url }) => url !== undefined && getPort(url) === spec.port)
 }

@@ -3,11 +3,17 @@ import { loadConfig as load, parseConfig as parse } from '../config/index.ts'
 import { builtins } from './builtins.ts'
 
 interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
-  /** Treatment of commands of `${exec:…}` and `${keyring:…}`; left, an opaque text stands for their output. Default: run. */
+  /**
+   * Treatment of `${exec:…}` and `${keyring:…}` commands; `leave` inserts an opaque text for their output. Default:
+   * run.
+   */
   readonly commands?: 'run' | 'leave' | undefined
 }
 
-/** Finds, reads, merges, fills in and checks a configuration, with what our plugins look at; throws every problem at once. */
+/**
+ * Finds, reads, merges, completes and validates a configuration with the built-in plugins; throws all problems
+ * together.
+ */
 export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions): Promise<LoadedConfig> {
   const run: RunCommand = async command => {
     const { runForOutput } = await import('../processes/launch.ts')
@@ -16,13 +22,13 @@ export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions):
   return load({ ...options, features: builtins, run: commands === 'run' ? run : undefined })
 }
 
-/** The same for a configuration that is already plain data: no placeholders, no positions. */
+/** The same for a configuration as plain data, without placeholders and positions. */
 export function parseConfig(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {
   return parse(value, { directory, features: builtins })
 }
 
-/** Leaves out what a gateway beside others must not touch: records and counts are of those who are served. */
-export function withoutTraces(source: LoadedConfig): LoadedConfig {
+/** Disables records and counters that a secondary gateway must not change. */
+export function disableRecords(source: LoadedConfig): LoadedConfig {
   const sections = builtins.flatMap(({ claims }) => (claims?.records === true ? (claims.section ?? []) : []))
   const config = Object.fromEntries(
     Object.entries(source.config).filter(([key]) => !sections.some(section => section === key)),

@@ -5,32 +5,32 @@ import type { Clock, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { Seal } from '../core/seal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import { ownFolders } from '../processes/sandbox-paths.ts'
-import { Memories } from '../store/memories.ts'
-import { PrivatePlaces } from '../util/private-place.ts'
+import { listOwnFolders } from '../processes/sandbox-paths.ts'
+import { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
+import { PrivatePathSet } from '../util/private-path.ts'
 import { loadKeyFile } from '../util/storage/key-file.ts'
 
 const NAME = 'seal.key'
 const BYTES = 32
 
 interface SealKeyOptions {
-  /** Absolute; made, for its owner alone. */
+  /** Absolute; created with owner-only permissions. */
   readonly directory: string
-  /** True to make another one: what was sealed before means nothing then. */
+  /** True to replace the key: data sealed before becomes invalid. */
   readonly fresh?: boolean | undefined
   readonly log: Log
 }
 
 /**
- * The key that ids and cursors are sealed with, from one run to the next: all processes that share the directory get the
- * same one. Never rejects; where it cannot be kept, ids mean nothing after this run, and the log says so.
+ * Loads the key that seals ids and cursors across runs: the same for all processes that share the directory. Never
+ * rejects; if it cannot be stored, ids are invalid after this run, and a warning is logged.
  */
-export async function sealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
+export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
   const path = join(directory, NAME)
   try {
     return await loadKeyFile(path, BYTES, fresh)
   } catch (error) {
-    log.warn('the key of this gateway is not kept: ids of tasks mean nothing after a restart', {
+    log.warn('storing the gateway key failed: task ids become invalid after a restart', {
       file: path,
       why: getErrorMessage(error),
     })
@@ -38,43 +38,39 @@ export async function sealKey({ directory, fresh, log }: SealKeyOptions): Promis
   }
 }
 
-/** Makes the seal of ids and cursors: with a key that outlives this process where anything does. */
+/** Creates the seal for ids and cursors, with a persistent key if there is a state directory. */
 export async function openSeal(
-  memories: Memories | undefined,
+  memories: UpstreamMemoryStore | undefined,
   { fresh }: GatewayOptions,
   log: Log,
 ): Promise<Seal> {
   return memories === undefined
     ? new Seal()
-    : new Seal(await sealKey({ directory: memories.directory, fresh, log }))
+    : new Seal(await loadSealKey({ directory: memories.directory, fresh, log }))
 }
 
-/** State that outlives this process, and what of it nobody else may see. */
+/** Persistent state, and its private paths. */
 export async function openState(
-  ...given: [
-    loaded: LoadedConfig,
-    options: GatewayOptions,
-    means: { readonly log: Log; readonly clock: Clock },
-  ]
-): Promise<State> {
-  const [loaded, { state, fresh, beside, environment = {} }, { log, clock }] = given
+  ...given: [loaded: LoadedConfig, options: GatewayOptions, means: { readonly log: Log; readonly clock: Clock }]
+): Promise<GatewayState> {
+  const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = given
   const directory = resolveStateDirectory(loaded, state)
-  const isOwn = directory !== undefined && beside !== true
-  const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
-  const privatePlaces = new PrivatePlaces()
-  privatePlaces.add(ownFolders(environment))
+  const isOwn = directory !== undefined && ephemeral !== true
+  const memories = isOwn ? await UpstreamMemoryStore.open({ directory, fresh, log, clock }) : undefined
+  const privatePlaces = new PrivatePathSet()
+  privatePlaces.add(listOwnFolders(environment))
   if (directory !== undefined) privatePlaces.add([{ directory }])
   return { memories, directory, privatePlaces }
 }
 
-interface State {
-  readonly memories: Memories | undefined
-  /** Directory for what plugins keep. */
+interface GatewayState {
+  readonly memories: UpstreamMemoryStore | undefined
+  /** Directory for plugin state. */
   readonly directory: string | undefined
-  readonly privatePlaces: PrivatePlaces
+  readonly privatePlaces: PrivatePathSet
 }
 
-/** Directory that the configuration names, or else the builder of the gateway. */
+/** Returns the configured state directory, or the one from the gateway options. */
 export function resolveStateDirectory(
   { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
   given: string | undefined,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Config, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { LoadedConfig, Problem } from '../config/index.ts'
 import { formatProblem } from '../config/index.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -13,51 +13,50 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { redactValue, Secrets } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { Generation, GatewayDeps } from './generation.ts'
-import { serverFingerprint } from './generation.ts'
-import { loadConfig, withoutTraces } from './load-config.ts'
+import { createServerFingerprint } from './generation.ts'
+import { loadConfig, disableRecords } from './load-config.ts'
 
-/** A server as a plan compares it. Digests say whether two are the same, and nothing of what is in them. */
-export interface PlannedServer {
+/** A server for comparison in a plan. Digests reveal only whether two are equal. */
+export interface ServerSnapshot {
   readonly name: string
-  /** Of what the server is: another one means that it is started anew. */
+  /** Digest of the server's identity: if it differs, the server is restarted. */
   readonly digest: string
-  /** Of all that is said of it. */
+  /** Settings digest. */
   readonly settings: string
-  /** Its tools, as it describes them; absent where they are not known. */
+  /** Its own tool descriptions; absent if unknown. */
   readonly tools?: readonly JsonObject[]
   readonly problem?: string
 }
 
 /** A tool as clients see it. */
-export interface PlannedTool {
+export interface ToolSnapshot {
   readonly name: string
   readonly upstream: string
   readonly original: string
   readonly digest: string
 }
 
-/** All of one generation that a plan compares. */
-export interface Planned {
-  readonly servers: readonly PlannedServer[]
-  readonly tools: readonly PlannedTool[]
-  /** Digests of the other top-level keys. */
+/** One generation for comparison in a plan. */
+export interface ConfigSnapshot {
+  readonly servers: readonly ServerSnapshot[]
+  readonly tools: readonly ToolSnapshot[]
+  /** Digests by top-level key, for the others. */
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** The parts of a generation that a plan looks at. */
-type Described = Pick<Generation, 'graph' | 'loaded' | 'added'>
+type SnapshotSource = Pick<Generation, 'graph' | 'loaded' | 'added'>
 
-/** All that would be another one. */
-export interface Plan {
+/** All planned differences. */
+export interface ConfigPlan {
   readonly servers: {
     readonly started: readonly string[]
     readonly stopped: readonly string[]
-    /** Are there before and after, and are started anew. */
+    /** Present before and after, and restarted. */
     readonly restarted: readonly string[]
-    /** Go on, under other settings. */
+    /** Still running, with other settings. */
     readonly changed: readonly string[]
     readonly kept: readonly string[]
-    /** Servers that could not be asked for their tools, and why. */
+    /** Servers that could not list their tools, with the reason. */
     readonly unknown: Readonly<Record<string, string>>
   }
   readonly tools: {
@@ -66,9 +65,9 @@ export interface Plan {
     readonly renamed: readonly { readonly from: string; readonly to: string }[]
     readonly changed: readonly string[]
   }
-  /** Other keys of the configuration that differ. */
+  /** Other configuration keys that differ. */
   readonly settings: readonly string[]
-  /** True if anything would be another one. */
+  /** True if anything differs. */
   readonly changes: boolean
 }
 
@@ -76,47 +75,54 @@ const SALT_BYTES = 16
 const MAX_TEXT_BYTES = 1024 * 1024
 const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 
-/** Builds a gateway that serves nobody, with stubs in place of its servers where `upstream` makes one, and gives it to `use`. */
-type Build = (
+/**
+ * Builds a gateway without listeners, with stubs for its servers if `upstream` creates one, and passes it to `use`.
+ */
+type BuildPlanGateway = (
   source: LoadedConfig,
   upstream: NonNullable<GatewayDeps['upstream']>,
-  use: (generation: Described) => Promise<Plan>,
-) => Promise<Plan>
+  use: (generation: SnapshotSource) => Promise<ConfigPlan>,
+) => Promise<ConfigPlan>
 
-/** Compares what runs with another configuration. A server that stays is not started a second time: a stub lists its tools. */
+/**
+ * Compares the running configuration with another. An unchanged server is not started twice: a stub lists its tools.
+ */
 export async function comparePlan(
-  describe: (salt: string) => Promise<Planned>,
+  describe: (salt: string) => Promise<ConfigSnapshot>,
   next: LoadedConfig,
-  build: Build,
-): Promise<Plan> {
+  build: BuildPlanGateway,
+): Promise<ConfigPlan> {
   const salt = randomBytes(SALT_BYTES).toString('hex')
   const now = await describe(salt)
   const known = new Map(now.servers.map(server => [server.name, server]))
   const stub: GatewayDeps['upstream'] = (spec, context) => {
     const before = known.get(context.name)
-    const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
+    const isKept = before?.tools !== undefined && before.digest === digestServer(spec, salt)
     return isKept ? createPlaceholder(spec, context, before.tools) : undefined
   }
-  return build(withoutTraces(next), stub, async generation =>
-    compareConfigs(now, await planConfig(generation, salt, next.config)),
+  return build(disableRecords(next), stub, async generation =>
+    compareConfigs(now, await snapshotConfig(generation, salt, next.config)),
   )
 }
 
-/** Describes a generation for a plan; `config` is the whole of what it was made from. `salt` goes into all digests, so that they say nothing to who does not know it. */
-export async function planConfig(
-  { graph, loaded, added }: Described,
+/**
+ * Describes a generation for a plan; `config` is its complete source. Digests are salted with `salt`, so that they
+ * reveal nothing without it.
+ */
+export async function snapshotConfig(
+  { graph, loaded, added }: SnapshotSource,
   salt: string,
   config: Config = loaded.config,
-): Promise<Planned> {
+): Promise<ConfigSnapshot> {
   const digest = (value: unknown): string => hashWithSalt(JSON.stringify(value) ?? '', salt)
-  const session = onlooker(readOwnPackage())
+  const session = createOnlooker(readOwnPackage())
   const view = await graph.catalog.load('tools', session)
-  const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<PlannedServer> => {
+  const servers = [...graph.upstreams.values()].map(async ({ upstream }): Promise<ServerSnapshot> => {
     const { name, spec, problem } = upstream
-    const part = await graph.catalog.part(name, 'tools', session)
+    const part = await graph.catalog.getList(name, 'tools', session)
     return {
       name,
-      digest: serverDigest(spec, salt),
+      digest: digestServer(spec, salt),
       settings: digest(spec),
       ...(part === undefined ? {} : { tools: part.entries.map(({ value }) => value) }),
       ...(problem === undefined ? {} : { problem }),
@@ -128,22 +134,18 @@ export async function planConfig(
       ...{ name: exposed, upstream, original },
       digest: digest(value),
     })),
-    settings: listPlannedSettings(config, salt, new Set([...added, ...unwritten(loaded)])),
+    settings: digestSettings(config, salt, new Set([...added, ...listAddedListeners(loaded)])),
   }
 }
 
-/** Listeners that stand in no file and no flag: `serve` opens one that clients attach to. */
-function unwritten({ config, file, origins }: Described['loaded']): string[] {
+/** Lists listeners from neither a file nor a flag: `serve` opens one for attached clients. */
+function listAddedListeners({ config, file, origins }: SnapshotSource['loaded']): string[] {
   if (file === undefined) return []
   return Object.keys(config.listeners).filter(name => !origins.has(`/listeners/${name}/type`))
 }
 
-/** Digests of the top-level keys and of each listener, but for what was added to the file. */
-function listPlannedSettings(
-  config: Config,
-  salt: string,
-  added: ReadonlySet<string>,
-): Readonly<Record<string, string>> {
+/** Digests of the top-level keys and of each listener, without additions to the file. */
+function digestSettings(config: Config, salt: string, added: ReadonlySet<string>): Readonly<Record<string, string>> {
   const keys = Object.entries(config).filter(([key]) => !NAMED.has(key))
   const listeners = Object.entries(config.listeners)
     .filter(([name]) => !added.has(name))
@@ -153,22 +155,21 @@ function listPlannedSettings(
   )
 }
 
-/** Digest of what a server is. */
-function serverDigest(spec: UpstreamConfig, salt: string): string {
-  return hashWithSalt(serverFingerprint(spec), salt)
+function digestServer(spec: UpstreamConfig, salt: string): string {
+  return hashWithSalt(createServerFingerprint(spec), salt)
 }
 
 function hashWithSalt(text: string, salt: string): string {
   return createHmac('sha256', salt).update(text).digest('hex')
 }
 
-/** Answers the verb `plan.present`. */
-export function present(generation: Described, { salt }: JsonObject): Promise<Planned> {
-  if (typeof salt === 'string' && salt.length > 0) return planConfig(generation, salt)
-  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a text' })
+/** Handles the verb `plan.present`. */
+export function snapshotRunning(generation: SnapshotSource, { salt }: JsonObject): Promise<ConfigSnapshot> {
+  if (typeof salt === 'string' && salt.length > 0) return snapshotConfig(generation, salt)
+  throw gatewayError('GW_VERB_PARAMS', { verb: 'plan.present', why: '"salt" must be a string' })
 }
 
-/** A server that stands in for one that runs elsewhere: it lists the same tools, and does nothing. */
+/** Creates a stub for a server that runs in another process: it lists the same tools and does nothing. */
 export function createPlaceholder(
   spec: UpstreamConfig,
   { name }: UpstreamContext,
@@ -190,7 +191,9 @@ export function createPlaceholder(
     dispatch: ({ method }) => {
       const kind = METHODS.get(method)?.kind
       if (METHODS.get(method)?.to !== 'list' || kind === undefined)
-        return Promise.resolve({ error: rpcError(RPC.methodNotFound, `${method} is not made for a plan`) })
+        return Promise.resolve({
+          error: rpcError(RPC.methodNotFound, `${method} is not available in a plan`),
+        })
       const list = kind === 'tools' ? tools : []
       return Promise.resolve({ result: Payload.of({ [LISTS[kind].member]: list }) })
     },
@@ -199,31 +202,31 @@ export function createPlaceholder(
   }
 }
 
-/** Reads what the verb answered. */
-export function parsePlanned(answer: JsonObject): Planned {
+/** Parses the verb's answer. */
+export function parseSnapshot(answer: JsonObject): ConfigSnapshot {
   const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
   return {
-    servers: list(answer.servers) as PlannedServer[],
-    tools: list(answer.tools) as PlannedTool[],
-    settings: (isObject(answer.settings) ? answer.settings : {}) as Planned['settings'],
+    servers: list(answer.servers) as ServerSnapshot[],
+    tools: list(answer.tools) as ToolSnapshot[],
+    settings: (isObject(answer.settings) ? answer.settings : {}) as ConfigSnapshot['settings'],
   }
 }
 
-/** Compares two configurations by what they make of servers and tools. */
-export function compareConfigs(now: Planned, then: Planned): Plan {
-  const [servers, tools, settings] = [ofServers(now, then), ofTools(now, then), ofSettings(now, then)]
+/** Compares servers and tools in two configurations. */
+export function compareConfigs(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan {
+  const [servers, tools, settings] = [compareServers(now, then), compareTools(now, then), compareSettings(now, then)]
   const { started, stopped, restarted, changed } = servers
   const lists = [started, stopped, restarted, changed, ...Object.values(tools), settings]
   return { servers, tools, settings, changes: lists.some(list => list.length > 0) }
 }
 
-function ofServers(now: Planned, then: Planned): Plan['servers'] {
+function compareServers(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['servers'] {
   const before = new Map(now.servers.map(server => [server.name, server]))
   const after = new Map(then.servers.map(server => [server.name, server]))
   const both = [...after.values()].filter(({ name }) => before.has(name))
-  const isSame = ({ name, digest }: PlannedServer): boolean => before.get(name)?.digest === digest
-  const isUntouched = ({ name, settings }: PlannedServer): boolean => before.get(name)?.settings === settings
-  const names = (servers: Iterable<PlannedServer>): string[] => [...servers].map(({ name }) => name)
+  const isSame = ({ name, digest }: ServerSnapshot): boolean => before.get(name)?.digest === digest
+  const isUntouched = ({ name, settings }: ServerSnapshot): boolean => before.get(name)?.settings === settings
+  const names = (servers: Iterable<ServerSnapshot>): string[] => [...servers].map(({ name }) => name)
   const unknown = then.servers.filter(({ tools, problem }) => tools === undefined || problem !== undefined)
   return {
     started: names([...after.values()].filter(({ name }) => !before.has(name))),
@@ -231,15 +234,15 @@ function ofServers(now: Planned, then: Planned): Plan['servers'] {
     restarted: names(both.filter(one => !isSame(one))),
     changed: names(both.filter(one => isSame(one) && !isUntouched(one))),
     kept: names(both.filter(one => isSame(one) && isUntouched(one))),
-    unknown: Object.fromEntries(unknown.map(({ name, problem = 'it lists no tools' }) => [name, problem])),
+    unknown: Object.fromEntries(unknown.map(({ name, problem = 'no list of tools' }) => [name, problem])),
   }
 }
 
-function ofTools(now: Planned, then: Planned): Plan['tools'] {
-  const key = ({ upstream, original }: PlannedTool): string => JSON.stringify([upstream, original])
+function compareTools(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['tools'] {
+  const key = ({ upstream, original }: ToolSnapshot): string => JSON.stringify([upstream, original])
   const before = new Map(now.tools.map(tool => [key(tool), tool]))
   const after = new Map(then.tools.map(tool => [key(tool), tool]))
-  // Nobody knows whether a server that could not be asked still has them.
+  // The tools of a server that could not be queried are unknown.
   const isUnknown = new Set(then.servers.filter(({ tools }) => tools === undefined).map(({ name }) => name))
   const both = [...after].flatMap(([at, to]) => {
     const from = before.get(at)
@@ -257,42 +260,42 @@ function ofTools(now: Planned, then: Planned): Plan['tools'] {
   }
 }
 
-function ofSettings(now: Planned, then: Planned): string[] {
+function compareSettings(now: ConfigSnapshot, then: ConfigSnapshot): string[] {
   const keys = [...new Set([...Object.keys(now.settings), ...Object.keys(then.settings)])]
   return keys.filter(key => now.settings[key] !== then.settings[key]).sort()
 }
 
-/** A gateway of which nothing is started but stubs of its servers. */
-interface Built {
+/** A gateway in which only stubs of its servers are started. */
+interface PlanGateway {
   start(): Promise<void>
   settled(): Promise<void>
   close(): Promise<void>
-  readonly generation: Described
+  readonly generation: SnapshotSource
 }
 
-/** The gateway that runs, and how another one is built beside it, which saves nothing. */
-export interface Planning {
-  readonly generation: Described
+/** The running gateway, and a builder for a second one that saves nothing. */
+export interface PlanDeps {
+  readonly generation: SnapshotSource
   readonly environment: Readonly<Record<string, string | undefined>>
-  beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<Built>
+  beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<PlanGateway>
 }
 
 /**
- * Answers the verb `plan`: the differences that a text would make as the configuration. A text may come from anywhere, so
- * nothing of it is run: no server, no command for a secret, no plugin that is not here already. The tools of a server that
- * would be started are unknown then.
+ * Handles the verb `plan`: the differences if a text became the configuration. The text is untrusted, so none of it
+ * runs: no server, no secret command, no plugin that is not loaded already. The tools of servers that would start are
+ * unknown.
  */
-export async function planText(running: Planning, { yaml }: JsonObject): Promise<object> {
+export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): Promise<object> {
   if (typeof yaml !== 'string' || Buffer.byteLength(yaml) > MAX_TEXT_BYTES)
-    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a text of at most 1 MiB' })
-  const next = await readText(running, yaml)
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'plan', why: '"yaml" must be a string of at most 1 MiB' })
+  const next = await parseConfigText(running, yaml)
   if ('problems' in next) return { ...next, changes: false }
-  const describe = (salt: string): Promise<Planned> => planConfig(running.generation, salt)
+  const describe = (salt: string): Promise<ConfigSnapshot> => snapshotConfig(running.generation, salt)
   const plan = await comparePlan(describe, next, async (built, stub, use) => {
     const source = { ...built, config: { ...built.config, listeners: {} } }
     const gateway = await running.beside(
       source,
-      (spec, context) => stub(spec, context) ?? absent(spec, context),
+      (spec, context) => stub(spec, context) ?? createAbsentUpstream(spec, context),
     )
     try {
       await gateway.start()
@@ -305,9 +308,9 @@ export async function planText(running: Planning, { yaml }: JsonObject): Promise
   return redactValue(plan, new Secrets(next.secrets).hide)
 }
 
-/** Reads the text as if it stood in the file of the configuration; relative paths in it are as there. */
-async function readText(
-  { generation: { loaded }, environment }: Planning,
+/** Parses the text as the content of the configuration file, with the same base for relative paths. */
+async function parseConfigText(
+  { generation: { loaded }, environment }: PlanDeps,
   text: string,
 ): Promise<LoadedConfig | { readonly problems: string[] }> {
   const { file, directory, config } = loaded
@@ -322,7 +325,7 @@ async function readText(
     return {
       problems: foreign.map(
         ([name]) =>
-          `/plugins/${name} is a plugin that is not loaded here, and no code is run for this: "gateway plan -c new.yaml" runs it`,
+          `/plugins/${name} is not loaded, and this plan runs no code; run "gateway plan -c new.yaml" instead`,
       ),
     }
   } catch (error) {
@@ -336,9 +339,9 @@ function listProblems({ fields }: GatewayError): readonly Problem[] {
   return Array.isArray(fields.problems) ? (fields.problems as Problem[]) : []
 }
 
-/** Stands for a server that nobody starts for a plan. */
-function absent(spec: UpstreamConfig, context: UpstreamContext): Upstream {
-  const problem = 'it is not started for a plan of a text, so nobody knows its tools'
+/** Creates a stub for a server that a plan does not start. */
+function createAbsentUpstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
+  const problem = 'tools unknown: a plan of a text starts no server'
   return {
     ...createPlaceholder(spec, context, []),
     problem,

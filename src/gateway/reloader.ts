@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ConfigChanges, Differences } from '../api/gateway.ts'
+import type { ConfigChanges, NameChanges } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
-import { notifyReloaded } from '../core/notifications/list-news.ts'
-import type { PipelineGate } from '../core/gate.ts'
-import { getLiveUpstream } from '../core/upstream.ts'
+import { notifyReloaded } from '../core/notifications/list-changes.ts'
+import type { PipelineGate } from '../core/listener-gate.ts'
+import { getLiveUpstream } from '../core/reused-upstream.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { gatewayError, getOwnerProblem, getOwnerReason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -13,49 +13,48 @@ import { getChangedKinds } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
 import type { Generation, GatewayDeps } from './generation.ts'
 import { buildGeneration } from './generation.ts'
-import type { ListenerChange, Listeners } from './listener-set.ts'
+import type { ListenerChange, ListenerSet } from './listener-set.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
-/** An old generation gets this long for what is still under way in it. */
+/** Drain timeout for an old generation. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 
-/** Phase of a gateway's life. */
-export interface Life {
+/** Gateway lifecycle phase. */
+export interface GatewayLifecycle {
   isStarted: boolean
   isClosed: boolean
-  /** Aborts when the end begins. */
+  /** Aborts when the shutdown begins. */
   readonly ending: AbortController
 }
 
-/** Dependencies of the generations of one gateway. */
-interface GenerationsHost {
-  readonly around: GatewayDeps
+interface GenerationsDeps {
+  readonly deps: GatewayDeps
   readonly gate: PipelineGate
-  readonly listeners: Listeners
-  readonly life: Life
-  /** Directory that relative paths of a plain configuration start from. */
+  readonly listeners: ListenerSet
+  readonly lifecycle: GatewayLifecycle
+  /** Base directory for relative paths in a plain configuration. */
   readonly directory: string
 }
 
-/** Configuration that took effect. */
-interface Replaced {
+/** The configuration that took effect. */
+interface ReloadResult {
   readonly source: LoadedConfig
   readonly changes: ConfigChanges
 }
 
-/** The generation that runs, the one that comes, and the one that goes: never more of them. */
+/** The running generation, the next and the draining one: never more. */
 export class Generations {
-  readonly #host: GenerationsHost
+  readonly #host: GenerationsDeps
   #current: Generation
-  #coming: Generation | undefined
-  #leaving: Generation | undefined
-  /** One after the other, and none during the end. */
-  #last: Promise<unknown> = Promise.resolve()
+  #next: Generation | undefined
+  #previous: Generation | undefined
+  /** Reloads run one after the other, and none during shutdown. */
+  #lastReload: Promise<unknown> = Promise.resolve()
   #drained: Promise<void> = Promise.resolve()
 
-  constructor(first: Generation, host: GenerationsHost) {
+  constructor(first: Generation, host: GenerationsDeps) {
     this.#current = first
     this.#host = host
   }
@@ -64,132 +63,130 @@ export class Generations {
     return this.#current
   }
 
-  /** Tells the plugins of a generation that it is to run. */
-  async makeReady({ graph }: Generation): Promise<void> {
-    await graph.hooks.runner('ready')?.()
+  async runReadyHooks({ graph }: Generation): Promise<void> {
+    await graph.hooks.getRunner('ready')?.()
   }
 
-  /** Notes changes of an upstream. Listens of the generation that goes hear of changes until they are ended. */
+  /** Emits upstream changes. Open listens in the old generation receive changes until they close. */
   says(
     name: string,
     notification: Notification,
     upstream: Upstream | undefined,
     isMeant?: (session: Session) => boolean,
   ): void {
-    const leaving = isNews(notification.method) ? this.#leaving : undefined
+    const leaving = isListenNotification(notification.method) ? this.#previous : undefined
     for (const generation of [this.#current, leaving])
-      if (generation !== undefined && holds(generation, name, upstream))
-        generation.graph.notifier.upstreamSays(name, notification, isMeant)
+      if (generation !== undefined && hasUpstream(generation, name, upstream))
+        generation.graph.notifier.notifyUpstream(name, notification, isMeant)
   }
 
-  /** Another process heard this from an upstream of the same name. */
-  heardElsewhere(name: string, notification: Notification): void {
+  handlePeerNotification(name: string, notification: Notification): void {
     const upstream = this.#current.graph.upstreams.get(name)?.upstream
     if (upstream !== undefined) this.says(name, notification, getLiveUpstream(upstream))
   }
 
   /**
-   * An upstream became another state. One that is still to come, or goes, changes no list. False when the running
-   * generation has another one of its name, so that nobody outside wants to know.
+   * Handles an upstream's state change. Future and draining upstreams change no list. Returns false if the running
+   * generation has another upstream of this name, so that no event is emitted.
    */
-  changed(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
-    if (holds(this.#current, name, upstream)) {
-      this.#current.graph.notifier.upstreamChanged(name, state)
+  handleStateChange(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
+    if (hasUpstream(this.#current, name, upstream)) {
+      this.#current.graph.notifier.handleStateChange(name, state)
       return true
     }
-    const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
-    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
+    const owner = [this.#next, this.#previous].find(one => one !== undefined && hasUpstream(one, name, upstream))
+    owner?.graph.hooks.getRunner('upstreamState')?.(name, state, upstream && getOwnerProblem(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
-  /** The hooks that hold for an upstream now: a server that a reload keeps is under those of the new configuration. */
+  /** Returns an upstream's current hooks: a server kept by a reload uses those from the new configuration. */
   findHooks(name: string, upstream: Upstream | undefined): Hooks | undefined {
-    const all = [this.#current, this.#coming, this.#leaving]
-    return all.find(one => one !== undefined && holds(one, name, upstream))?.graph.hooks
+    const all = [this.#current, this.#next, this.#previous]
+    return all.find(one => one !== undefined && hasUpstream(one, name, upstream))?.graph.hooks
   }
 
-  /** Builds the next generation, starts what is new in it, swaps, and lets the old one finish. */
-  replace(source: () => Promise<LoadedConfig | JsonObject>): Promise<Replaced> {
-    const done = this.#last.then(async () => this.#replace(await source()))
-    this.#last = done.catch(() => undefined)
+  /** Builds the next generation, starts new upstreams, swaps, and drains the old generation. */
+  replace(source: () => Promise<LoadedConfig | JsonObject>): Promise<ReloadResult> {
+    const done = this.#lastReload.then(async () => this.#replace(await source()))
+    this.#lastReload = done.catch(() => undefined)
     return done
   }
 
-  async #replace(source: LoadedConfig | JsonObject): Promise<Replaced> {
-    const { around, directory, gate, listeners } = this.#host
-    this.#refuseAtTheEnd()
+  async #replace(source: LoadedConfig | JsonObject): Promise<ReloadResult> {
+    const { deps, directory, gate, listeners } = this.#host
+    this.#rejectWhenClosing()
     const before = this.#current
     const loaded = await toLoadedConfig(source, directory)
-    const next = await buildGeneration(loaded, around, before)
-    this.#coming = next
+    const next = await buildGeneration(loaded, deps, before)
+    this.#next = next
     try {
-      await this.#orEnd(this.#drained)
-      const listening = await this.#prepare(next)
+      await this.#waitOrEnd(this.#drained)
+      const listening = await this.#prepareGeneration(next)
       this.#current = next
       const { max, starting } = next.loaded.config.processes
-      around.room.resize(max, starting)
+      deps.processLimits.resize(max, starting)
       gate.swap(next.graph)
-      listeners.recheck()
-      this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
-        around.log.error('an old generation did not end well', { reason: getOwnerReason(error) }),
+      listeners.recheckCredentials()
+      this.#drained = this.#drainPrevious(before, next, listening).catch((error: unknown) =>
+        deps.log.error('draining the old generation failed', { reason: getOwnerReason(error) }),
       )
     } catch (error) {
-      await next.graph.hooks.runner('close')?.()
-      await stopAllBut(next, before)
+      await next.graph.hooks.getRunner('close')?.()
+      await stopOtherUpstreams(next, before)
       throw error
     } finally {
-      this.#coming = undefined
+      this.#next = undefined
     }
     return { source: loaded, changes: compareUpstreams(before.graph.config, next.graph.config) }
   }
 
-  #refuseAtTheEnd(): void {
-    if (this.#host.life.isClosed) throw gatewayError('GW_STOPPING')
+  #rejectWhenClosing(): void {
+    if (this.#host.lifecycle.isClosed) throw gatewayError('GW_STOPPING')
   }
 
-  async #prepare(next: Generation): Promise<ListenerChange | undefined> {
-    const { life, around, listeners } = this.#host
-    this.#refuseAtTheEnd()
-    if (!life.isStarted) return undefined
+  async #prepareGeneration(next: Generation): Promise<ListenerChange | undefined> {
+    const { lifecycle, deps, listeners } = this.#host
+    this.#rejectWhenClosing()
+    if (!lifecycle.isStarted) return undefined
     const { lists, shutdown } = next.graph.config
     let takeBack = (): void => undefined
     const grace = new Promise<void>(resolve => {
-      takeBack = around.clock.after(parseDuration(lists.grace), resolve)
+      takeBack = deps.clock.after(parseDuration(lists.grace), resolve)
     })
-    await this.#orEnd(Promise.race([startAll(next, this.#current), grace])).finally(takeBack)
-    this.#refuseAtTheEnd()
-    await this.makeReady(next)
+    await this.#waitOrEnd(Promise.race([startUpstreams(next, this.#current), grace])).finally(takeBack)
+    this.#rejectWhenClosing()
+    await this.runReadyHooks(next)
     const { loaded, neighbours } = next
     const plan = { loaded, neighbours, hooks: next.graph.hooks }
-    const change = await listeners.become(plan, parseDuration(shutdown.grace))
-    if (life.isClosed) {
+    const change = await listeners.applyPlan(plan, parseDuration(shutdown.grace))
+    if (lifecycle.isClosed) {
       await change.undo()
       throw gatewayError('GW_STOPPING')
     }
     return change
   }
 
-  async #drain(before: Generation, next: Generation, change: ListenerChange | undefined): Promise<void> {
-    const { life, around } = this.#host
-    this.#leaving = before
+  async #drainPrevious(before: Generation, next: Generation, change: ListenerChange | undefined): Promise<void> {
+    const { lifecycle, deps } = this.#host
+    this.#previous = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
     const told = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
-      around.log.error('clients were not told of other lists', { reason: getOwnerReason(error) }),
+      deps.log.error('notifying clients of changed lists failed', { reason: getOwnerReason(error) }),
     )
-    await this.#orEnd(told)
-    before.graph.notifier.end()
-    const deadline = around.clock.now() + DRAIN_MS
-    while (before.graph.running > 0 && around.clock.now() < deadline && !life.isClosed)
+    await this.#waitOrEnd(told)
+    before.graph.notifier.endListens()
+    const deadline = deps.clock.now() + DRAIN_MS
+    while (before.graph.running > 0 && deps.clock.now() < deadline && !lifecycle.isClosed)
       await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
-    await before.graph.hooks.runner('close')?.()
-    await stopAllBut(before, next)
-    this.#leaving = undefined
+    await before.graph.hooks.getRunner('close')?.()
+    await stopOtherUpstreams(before, next)
+    this.#previous = undefined
     await settled
   }
 
-  /** Resolves with the work, however it ends, or when the end of the gateway begins. */
-  #orEnd(work: Promise<unknown>): Promise<void> {
-    const { signal } = this.#host.life.ending
+  /** Resolves when the work settles, or when the gateway begins to close. */
+  #waitOrEnd(work: Promise<unknown>): Promise<void> {
+    const { signal } = this.#host.lifecycle.ending
     return new Promise(resolve => {
       const done = (): void => {
         signal.removeEventListener('abort', done)
@@ -201,55 +198,52 @@ export class Generations {
     })
   }
 
-  /** Resolves when no reload is under way any more; what is asked for later is refused. */
-  async quiet(): Promise<void> {
-    await this.#last
+  /** Resolves when no reload is running; later requests are rejected. */
+  async waitForReloads(): Promise<void> {
+    await this.#lastReload
   }
 
-  /** Resolves when nothing of an old generation is left. */
-  async drained(): Promise<void> {
+  /** Resolves when all old generations are drained. */
+  async waitForDrained(): Promise<void> {
     await this.#drained
   }
 }
 
 /**
- * Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt, but
- * for those that run in the generation before: they are as they were.
+ * Starts the upstreams that start with the gateway, except those stopped by name. Resolves after the first attempt of
+ * each, without those kept from the previous generation.
  */
-export async function startAll({ graph }: Generation, before?: Generation): Promise<void> {
+export async function startUpstreams({ graph }: Generation, before?: Generation): Promise<void> {
   const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)
   await Promise.all(
-    all.filter(startsItself).map(async upstream => {
+    all.filter(shouldStart).map(async upstream => {
       const started = upstream.start()
-      if (before === undefined || !holds(before, upstream.name, getLiveUpstream(upstream))) await started
+      if (before === undefined || !hasUpstream(before, upstream.name, getLiveUpstream(upstream))) await started
     }),
   )
 }
 
-function startsItself({ state, spec, server, isRemembered }: Upstream): boolean {
+function shouldStart({ state, spec, server, isRemembered }: Upstream): boolean {
   if (state === 'stopped' || spec.start === 'lazy') return false
-  // Lists that are remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
+  // Cached lists of a remote server may be outdated, and a connection to it costs no process.
   if (isRemembered === true && spec.type !== 'stdio') return true
-  // One that rests is known already, and rests on.
+  // An idle server is already known and stays idle.
   return state !== 'idle' || spec.start === 'eager' || server === undefined
 }
 
-/** True for notifications that each generation sends to its own listens; all else has one place to go. */
-function isNews(method: string): boolean {
+/** True for notifications that each generation sends to its own listens; others have one target. */
+function isListenNotification(method: string): boolean {
   return method === 'notifications/resources/updated' || getChangedKinds(method).length > 0
 }
 
-/** One that is not quite made yet belongs to nobody. */
-function holds({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
+/** True if this generation has the upstream; an upstream under construction has none. */
+function hasUpstream({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
   const own = graph.upstreams.get(name)?.upstream
   return upstream !== undefined && own !== undefined && getLiveUpstream(own) === upstream
 }
 
-/** A loaded file as it is; a plain object checked like one. */
-export async function toLoadedConfig(
-  source: LoadedConfig | JsonObject,
-  directory: string,
-): Promise<LoadedConfig> {
+/** Returns a loaded file unchanged; validates a plain object in the same way. */
+export async function toLoadedConfig(source: LoadedConfig | JsonObject, directory: string): Promise<LoadedConfig> {
   return isLoaded(source) ? source : parseConfig(source, { directory })
 }
 
@@ -257,25 +251,23 @@ function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
   return 'origins' in source && 'config' in source
 }
 
-async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
+async function stopOtherUpstreams(generation: Generation, kept: Generation): Promise<void> {
   const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream)))
-  const gone = [...generation.graph.upstreams.values()].filter(
-    ({ upstream }) => !keep.has(getLiveUpstream(upstream)),
-  )
+  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(getLiveUpstream(upstream)))
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 
-/** Differences of the next configuration. */
+/** Compares upstreams in two configurations. */
 function compareUpstreams(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {
-    upstreams: differences(enabled(old), enabled(now)),
-    listeners: differences(entries(old.listeners), entries(now.listeners)),
+    upstreams: compareEntries(isEnabled(old), isEnabled(now)),
+    listeners: compareEntries(listEnabled(old.listeners), listEnabled(now.listeners)),
     settings: [...keys].filter(key => !NAMED.includes(key) && !isDeepStrictEqual(old[key], now[key])),
   }
 }
 
-function differences(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): Differences {
+function compareEntries(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): NameChanges {
   const both = [...now.keys()].filter(name => old.has(name))
   const isKept = (name: string): boolean => isDeepStrictEqual(old.get(name), now.get(name))
   return {
@@ -286,10 +278,10 @@ function differences(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string,
   }
 }
 
-function entries(values: Readonly<Record<string, unknown>>): ReadonlyMap<string, unknown> {
+function listEnabled(values: Readonly<Record<string, unknown>>): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(values))
 }
 
-function enabled({ upstreams }: Config): ReadonlyMap<string, unknown> {
+function isEnabled({ upstreams }: Config): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(upstreams).filter(([, spec]) => spec.enabled))
 }

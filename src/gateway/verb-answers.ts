@@ -1,87 +1,82 @@
 import { gatewayError, getOwnerProblem } from '../errors/errors.ts'
-import { onlooker } from '../core/session.ts'
+import { createOnlooker } from '../core/session.ts'
 import type { Graph, UpstreamNode } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { readOwnPackage } from '../util/version.ts'
 import type { KnownEntry } from '../core/catalog/catalog.ts'
-import type { RuntimeGraph } from '../core/graph.ts'
+import type { RuntimeGraph } from '../core/generation-graph.ts'
 import { estimateTokens } from '../util/units.ts'
 import { redactValue } from '../util/secrets.ts'
 
-/** Descriptions that one server gives of itself and of what it offers, as it writes them. */
-interface Definitions {
+/** A server's descriptions of itself and its features, unmodified. */
+interface ServerDefinitions {
   readonly upstream: string
   readonly server: JsonObject
   readonly instructions?: string
-  /** Entries by kind; without those that it cannot list. */
+  /** Entries by kind; without kinds that it cannot list. */
   readonly lists: Readonly<Partial<Record<Kind, readonly JsonObject[]>>>
-  /** Why a list is missing, or not the newest, by kind. */
+  /** Why a list is missing or outdated, by kind. */
   readonly troubles?: Readonly<Partial<Record<Kind, string>>>
 }
 
 /**
- * Asks one server, which is started for it, for all that it describes, as an anonymous client would.
- * @throws GatewayError GW_UPSTREAM_DOWN where it cannot be asked.
+ * Requests all descriptions from one server, as an anonymous client; starts it if necessary.
+ * @throws GatewayError GW_UPSTREAM_DOWN if it is unreachable.
  */
-export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<Definitions> {
+export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promise<ServerDefinitions> {
   const { upstream } = node
   await upstream.start()
   const { name, server, state } = upstream
   if (server === undefined || state === 'failed' || state === 'stopped') {
-    const why = getOwnerProblem(upstream) ?? `it is ${state}`
+    const why = getOwnerProblem(upstream) ?? `status: ${state}`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }
-  const session = onlooker(readOwnPackage())
+  const session = createOnlooker(readOwnPackage())
   const parts = await Promise.all(
-    KINDS.map(async kind => [kind, await graph.catalog.part(name, kind, session)] as const),
+    KINDS.map(async kind => [kind, await graph.catalog.getList(name, kind, session)] as const),
   )
-  const troubles = graph.catalog.troubles(name)
+  const troubles = graph.catalog.getListProblems(name)
   return {
     upstream: name,
     server: { ...server.info },
     ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
     lists: Object.fromEntries(
-      parts.flatMap(([kind, part]) =>
-        part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]],
-      ),
+      parts.flatMap(([kind, part]) => (part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]])),
     ),
     ...(troubles === undefined ? {} : { troubles }),
   }
 }
 
-/** One thing that a server has listed, as an anonymous client sees it. */
-interface KnownRow {
+/** A server's listed entry, as an anonymous client sees it. */
+interface KnownEntryRow {
   readonly kind: string
-  /** Name for clients; where they do not see it, the one that it would have without any rule. */
+  /** Name for clients; for a hidden entry, its name without any rule. */
   readonly name: string
   readonly upstream: string
   readonly original: string
-  /** Description of the server, as clients see it. */
+  /** Server description, as clients see it. */
   readonly value: JsonObject
-  /** True where an anonymous client has it in its list. */
+  /** True if an anonymous client sees it in its list. */
   readonly isShown: boolean
-  /** Why calls of it are refused. */
+  /** Why calls are rejected. */
   readonly withheld?: string
 }
 
-/** Answers the verb `catalogue.list`: all that servers have listed so far. No server is asked, and none is started. */
-export function listKnownEntries(
-  graph: RuntimeGraph,
-  { kind }: JsonObject,
-): { readonly entries: KnownRow[] } {
+/** Handles the verb `catalogue.list`: all entries listed so far. Sends no request and starts no server. */
+export function listKnownEntries(graph: RuntimeGraph, { kind }: JsonObject): { readonly entries: KnownEntryRow[] } {
   const kinds = KINDS.filter(one => kind === undefined || kind === one)
   if (kinds.length === 0)
     throw gatewayError('GW_VERB_PARAMS', {
       verb: 'catalogue.list',
-      why: `"kind" is one of ${KINDS.join(', ')}`,
+      why: `"kind" must be one of ${KINDS.join(', ')}`,
     })
-  const viewer = onlooker(readOwnPackage())
-  return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(createKnownRow)) }
+  const viewer = createOnlooker(readOwnPackage())
+  return { entries: kinds.flatMap(one => graph.catalog.collectKnownEntries(one, viewer).map(createKnownRow)) }
 }
 
-function createKnownRow({ entry, seen }: KnownEntry): KnownRow {
+function createKnownRow({ entry, seen }: KnownEntry): KnownEntryRow {
   const { kind, exposed, upstream, original, value } = seen ?? entry
   const { refusal } = seen ?? {}
   return {
@@ -91,25 +86,25 @@ function createKnownRow({ entry, seen }: KnownEntry): KnownRow {
   }
 }
 
-/** One tool as a client is shown it. */
-interface ShownRow {
-  /** Real name. */
+/** One tool as a client sees it. */
+interface ShownToolRow {
+  /** Original name. */
   readonly name: string
   readonly upstream: string
-  /** Name that is shown, where it is another one. */
+  /** Displayed name, if different. */
   readonly shown?: string
 }
 
-/** Lists the tools that a client of this name is shown, as nobody in particular, and those that it could call and is not shown. */
-export async function shownList(graph: Graph, params: JsonObject): Promise<object> {
+/** Lists the tools that a client of this name sees without authentication, and the hidden ones that it could call. */
+export async function listShownTools(graph: Graph, params: JsonObject): Promise<object> {
   const { client, profile } = params
   const info = { name: typeof client === 'string' ? client : 'unknown', version: '' }
   const viewer = typeof profile === 'string' ? { profile } : {}
-  const session = onlooker(info, viewer)
+  const session = createOnlooker(info, viewer)
   const view = await graph.catalog.load('tools', session)
-  const { view: shown } = graph.catalog.listings.shown(view, session)
-  const tools: ShownRow[] = shown.entries.map(entry => {
-    const name = view.findEntry(entry)?.exposed ?? entry.exposed
+  const { view: shown } = graph.catalog.listings.getListedView(view, session)
+  const tools: ShownToolRow[] = shown.entries.map(entry => {
+    const name = view.findSource(entry)?.exposed ?? entry.exposed
     return { name, upstream: entry.upstream, ...(name === entry.exposed ? {} : { shown: entry.exposed }) }
   })
   const there = new Set(tools.map(({ name }) => name))
@@ -126,22 +121,22 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
   }
 }
 
-/** Tasks in one answer. */
+/** Limit for tasks in one answer. */
 const MAX_COUNT = 1000
 
-/** Calls that go on as tasks of ours, of all callers, the newest first. */
-export function listTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
+/** Lists calls that continue as gateway tasks, for all callers, newest first. */
+export function listHostedTasks({ tasks, hide }: Graph, { limit = MAX_COUNT }: JsonObject): object {
   const count = Number(limit)
-  return { tasks: redactValue(tasks.all().slice(0, count > 0 ? count : MAX_COUNT), hide) }
+  return { tasks: redactValue(tasks.listAll().slice(0, count > 0 ? count : MAX_COUNT), hide) }
 }
 
 /**
- * Ends one for the owner of the gateway. Answers with numbers, as several processes are asked, of which one has the task.
- * @throws GatewayError GW_VERB_PARAMS where none is named.
+ * Cancels a task for the gateway's owner. Returns counters, because several processes are asked and one has the task.
+ * @throws GatewayError GW_VERB_PARAMS if no task is given.
  */
-export function cancelTask({ tasks }: Graph, { task }: JsonObject): object {
+export function cancelHostedTask({ tasks }: Graph, { task }: JsonObject): object {
   if (typeof task !== 'string')
-    throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be the id of one' })
-  const cancelled = tasks.cancel(task, 'the owner of the gateway cancelled it')
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be a task id' })
+  const cancelled = tasks.cancelTask(task, 'cancelled by the gateway owner')
   return { found: cancelled === undefined ? 0 : 1, cancelled: cancelled === true ? 1 : 0 }
 }

@@ -1,32 +1,32 @@
 import type { ListingReader } from '../api/catalog-view.ts'
-import type { Phase } from '../api/exchange.ts'
+import type { CallPhase } from '../api/exchange.ts'
 import type { HookTaps } from './hook-taps.ts'
 
 export type HookName = keyof HookTaps
 
-/** Way in which a hook runs its taps and uses what they return. */
+/** How a hook runs its taps and uses their results. */
 export type HookKind = 'sync' | 'syncBail' | 'syncWaterfall' | 'async' | 'asyncBail' | 'asyncWaterfall'
 
 interface HookRow {
   readonly kind: HookKind
-  /** Runs in reverse order, ties included, so that a plugin wraps what it opened. */
+  /** Runs in reverse order, so that a plugin wraps later ones. */
   readonly mirrored?: boolean
-  /** Selector of taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
+  /** How taps are selected: by `methods`, `listeners`, or key. */
   readonly by?: 'method' | 'listener' | 'key'
-  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for what may wait for one, or for a call. */
+  /** Timeout of a tap: `short` is configured, `person` allows for a person or a call. */
   readonly patience?: 'short' | 'person'
-  /** One tap's failure is logged and the others still run. */
+  /** A tap's failure is logged, and the others still run. */
   readonly safe?: boolean
 }
 
-/** Every hook of the gateway, in the order of the pipeline. */
+/** All hooks, in pipeline order. */
 export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
   authorize: { kind: 'syncBail' },
   starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
-  neighbours: { kind: 'syncBail' },
+  peers: { kind: 'syncBail' },
   sharedStore: { kind: 'syncBail' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },
@@ -47,7 +47,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
   listing: { kind: 'syncWaterfall' },
-  client: { kind: 'syncWaterfall' },
+  clientLimits: { kind: 'syncWaterfall' },
   rank: { kind: 'asyncBail', patience: 'short' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
@@ -55,56 +55,56 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   approval: { kind: 'asyncBail', patience: 'person' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
-  recorded: { kind: 'sync', safe: true },
+  auditEvent: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
   health: { kind: 'syncWaterfall' },
-  figures: { kind: 'syncWaterfall' },
+  metrics: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
   explain: { kind: 'syncWaterfall' },
-  callerNamed: { kind: 'syncBail' },
+  resolveCaller: { kind: 'syncBail' },
   load: { kind: 'syncWaterfall' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 
-/** Stages of a hook, in the order in which they run. */
+/** Stages of a hook, in run order. */
 export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
-/** When a tap runs among the others of its hook. */
+/** Position of a tap within its hook. */
 export type Stage = (typeof STAGES)[number]
 
-/** When a tap runs, and for what. */
+/** Order and selectors of a tap. */
 export interface TapOptions {
-  /** Default `normal`. */
+  /** Default: `normal`. */
   readonly stage?: Stage
   /** Plugins whose taps of the same hook must run after this one. */
   readonly before?: string | readonly string[]
-  /** Methods the tap cares about; on all others it costs nothing. Hooks of the pipeline only. */
+  /** Methods of the tap; other methods cost nothing. Pipeline hooks only. */
   readonly methods?: readonly string[]
   /**
-   * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,
-   * `route` and `catalog` only.
+   * The tap is a rule about resources: URIs without a canonical form are refused unless a server lists them.
+   * `request`, `route` and `catalog` only.
    */
-  readonly judgesUris?: boolean
+  readonly checksUris?: boolean
   /**
-   * The tap may ask the client (`exchange.ask`) before it passes a call on: then a modern client's calls are held while it
-   * thinks, also where their server would never ask. `dispatch` only.
+   * The tap may send client requests (`exchange.ask`) before it calls `next`; meanwhile a modern client's call is
+   * parked. `dispatch` only.
    */
   readonly asks?: boolean
   /**
-   * The tap may make calls of its own (`exchange.callTool`) before it answers: it has as long as `dispatch` has, and not
-   * `hooks.timeout`. `request` only.
+   * The tap may make calls (`exchange.callTool`) and has the `dispatch` timeout instead of `hooks.timeout`. `request`
+   * only.
    */
   readonly calls?: boolean
-  /** Phase that the time counts as which the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
-  readonly phase?: Exclude<Phase, 'before' | 'upstream' | 'client' | 'after'>
-  /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */
+  /** Phase that the tap's time counts as, see `exchange.times`. `dispatch` and `request` only. */
+  readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
+  /** The tap reads `exchange.times`; calls are timed only if a tap does. `settled` only. */
   readonly timed?: boolean
   /**
-   * Class of a reader, as a text of at most 256 characters: readers of one class are shown one list. `listing` only, and there
-   * each tap has one.
+   * Returns the class of a reader, at most 256 characters: readers in one class share a list. Required for `listing`,
+   * and only valid there.
    */
   readonly readers?: (reader: ListingReader) => string
-  /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
+  /** Listeners of the tap. `authenticate` only. */
   readonly listeners?: readonly string[]
-  /** The verb changes nothing and only looks, so that an audit has no line of it. `control` only. */
-  readonly looks?: boolean
+  /** The verb is read-only, so it is not audited. `control` only. */
+  readonly readOnly?: boolean
 }

@@ -1,5 +1,5 @@
 import type {
-  ClientFacts,
+  ClientLimits,
   Answer,
   Approval,
   ApprovalRequest,
@@ -7,14 +7,14 @@ import type {
   AuditEvent,
   Authorizer,
   Call,
-  CarriedCall,
-  CarriedRequest,
-  Chooser,
+  WrappedCall,
+  WrappedRequest,
+  ChoiceContext,
   Config,
   Credentials,
   Dispatch,
   Exchange,
-  Figure,
+  Metric,
   Load,
   HttpReply,
   HttpRequest,
@@ -24,7 +24,7 @@ import type {
   ListenerContext,
   PeerDirectory,
   Notification,
-  Patience,
+  PatienceLimit,
   Principal,
   Refusal,
   Route,
@@ -41,65 +41,65 @@ import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep } from '../api/explain.ts'
 
-/** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
+/** No decision: the next tap runs. `null` is not a valid return value. */
 type Undecided = undefined | void
 type MaybePromise<T> = T | Promise<T>
 
-/** Context of a notification on its way: `client` means toward the client, `upstream` toward the server. */
+/** Context of a notification; `direction` is its receiver. */
 export interface NotificationContext {
   readonly direction: 'client' | 'upstream'
   readonly upstream: string | undefined
   readonly exchange: Exchange | undefined
 }
 
-/** A process of a server that is about to be started. */
+/** Local server process that is about to start. */
 interface ServerStart {
   readonly upstream: string
   readonly spec: UpstreamConfig
 }
 
-/** The signature of a tap on each hook. docs/reference/hooks.md is made of these comments; `@example` names a part of a file. */
+/** The tap signature of each hook. Source of docs/reference/hooks.md; `@example` names a region in a file. */
 export interface HookTaps {
   // Building the gateway
-  // These run when a configuration becomes a gateway: at the start, and at each reload.
+  // These run when the gateway is built from a configuration: at the start and at each reload.
 
   /**
-   * Runs: First of all, before anything is made.
+   * Runs: Before anything is created from the configuration.
    *
-   * May change: The configuration, by returning another one. Servers and listeners that a tap adds are checked and
-   * completed like those of the file. Nothing may be changed in place.
+   * May change: The configuration: return a new one, never modify it in place. Servers and listeners that a tap adds
+   * are validated and get defaults like those in the file.
    *
-   * If it throws: The start or the reload stops, and names the plugin.
+   * If it throws: The start or reload stops with an error that names the plugin.
    *
    * @example examples/hooks/building.ts#configure
    */
   configure: (config: Config) => Config | Undecided
   /**
-   * Runs: Once for each server in the configuration, under the key of its `type`.
+   * Runs: Once for each server in the configuration. Taps are selected by the server's `type`.
    *
-   * May change: Which object stands for the server. The first tap that returns one decides; `undefined` leaves it to the
-   * next, and in the end to the gateway.
+   * May change: The upstream object. The first tap that returns one decides; if all return `undefined`, the gateway
+   * creates a built-in upstream.
    *
-   * If it throws: The start or the reload stops.
+   * If it throws: The start or reload stops.
    *
    * @example examples/hooks/building.ts#createUpstream
    *
-   * The object that a tap returns has a state, what the server said of itself, and three functions:
+   * The returned object has a state, the capabilities and information that the server declared, and three functions:
    *
    * @example examples/hooks/building.ts#upstream
    *
-   * An upstream that reaches a server over HTTP without speaking MCP opens `context.http({ url })`: the gateway's own
-   * client, with the proxies of the environment, `tls`, HTTP/2, the headers of each call and the credentials of
-   * `authorize` taps. `request` resolves with the whole reply, whatever its status is. Upstreams of `type: openapi` are
-   * made so.
+   * An upstream that reaches its server over HTTP without MCP opens `context.http({ url })`. This is the gateway's
+   * own HTTP client, with proxies from the environment, `tls`, HTTP/2, the headers of each call and the credentials
+   * from `authorize` taps. `request` resolves with the full reply for any HTTP status. Upstreams with `type:
+   * openapi` work this way.
    */
   createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
   /**
-   * Runs: Before each process of a local server is started: the first one, and each one after it. A server that a reload
-   * keeps is under the plugins of the new configuration.
+   * Runs: Before each start of a local server process, restarts included. If a reload keeps the server, the plugins
+   * of the new configuration apply.
    *
-   * May change: Nothing. A text that it returns says why the process must not run: the server is down for that reason, and
-   * is tried again later.
+   * May change: Nothing. A returned text is the reason not to start the process: the server is marked as failed with
+   * this reason and retried later.
    *
    * If it throws: The process is not started.
    *
@@ -107,96 +107,98 @@ export interface HookTaps {
    */
   starting: (start: ServerStart) => string | Undecided
   /**
-   * Runs: Once for each listener in the configuration, under the key of its `type`.
+   * Runs: Once for each listener in the configuration. Taps are selected by the listener's `type`.
    *
-   * May change: Which object stands for the listener. `undefined` leaves it to the gateway.
+   * May change: The listener object. If all taps return `undefined`, the gateway creates a built-in listener.
    *
-   * If it throws: The start or the reload stops.
+   * If it throws: The start or reload stops.
    *
    * @example examples/hooks/building.ts#createListener
    */
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   /**
-   * Runs: Once, before listeners open, and at each reload: return the same object while it holds; listeners are opened
-   * anew for another.
+   * Runs: Once before listeners open, and at each reload. Return the same object as long as it is valid; listeners
+   * reopen for a different object.
    *
-   * May change: Which other processes are this gateway, too. `sealing` has the keys that all of them open cursors and ids
-   * with, and the `place` of this one (`r` and sixteen hex digits), which is part of what it alone can use. `newId` makes
-   * ids of sessions. `join` is called for each HTTP listener, with the function that answers requests that other processes
-   * took. `find` returns who has what names a place: `here`, the address of another process, or a refusal.
+   * May change: The directory of peer processes that serve the same gateway. `sealing` has the keys with which all
+   * processes open cursors and ids, and the `replicaId` of this process (`r` and 16 hex digits), which is part of
+   * values that only this process can use. `createSessionId` creates session ids. `registerListener` is called for
+   * each HTTP listener with a function that answers requests forwarded from peers. `findPeer` resolves a replica id:
+   * `here`, the address of a peer, or a refusal.
    *
-   * If it throws: The start or the reload stops.
+   * If it throws: The start or reload stops.
    *
-   * @example examples/hooks/building.ts#neighbours
+   * @example examples/hooks/building.ts#peers
    */
-  neighbours: () => PeerDirectory | Undecided
+  peers: () => PeerDirectory | Undecided
   /**
-   * Runs: While the other plugins are set up, at the start and at each reload: its plugin is `early: true`.
+   * Runs: During setup of the other plugins, at the start and at each reload. The plugin must set `early: true`.
    *
-   * May change: Which memory this gateway has in common with other processes that are the same gateway. The others get
-   * what the first tap returns as [`shared`](../plugins.md#shared-state). Return the same object for as long as it is
-   * the same memory. Where no tap says, there is none. A store of your own is held to the same contract as ours:
-   * `test/unit/store/shared-store.test.ts` of the repository asks it everything.
+   * May change: The store that this process shares with its peers. Other plugins get the first returned store as
+   * [`shared`](../plugins.md#shared-state). Return the same object for the same store. Without a tap there is no
+   * shared store. A custom store must fulfil the same contract as the built-in one; verify it with
+   * `test/unit/store/shared-store.test.ts` from the repository.
    *
-   * If it throws: The start or the reload stops.
+   * If it throws: The start or reload stops.
    *
    * @example examples/hooks/sharing.ts#sharedStore
    */
   sharedStore: () => SharedStore | Undecided
   /**
-   * Runs: Once for each server, before it is made. What it returns runs for each HTTP request to that server: POST, GET
-   * and DELETE, and the handshake of a WebSocket.
+   * Runs: Once for each server, before its upstream is created. The returned authorizer runs for each HTTP request
+   * to the server: POST, GET, DELETE and the WebSocket handshake.
    *
-   * May change: The credentials of these requests. `headers` gives them, at once or as a promise. `refused` sees a 401 or
-   * 403 with its challenge, and may give others: the request is sent again, three times at most. `query` adds parameters
-   * to the URL. With `accountOf`, callers of different accounts share no connection, no session and no notification; set
-   * `isolation: principal` too, so that they share no cached answer either.
+   * May change: The credentials of these requests. `headers` returns them, directly or as a promise. `refused`
+   * receives a 401 or 403 with its challenge and may return other credentials; the request is then sent again, at
+   * most three times. `query` adds URL parameters. With `getAccount`, callers with different accounts share no
+   * connection, session or notification; set `isolation: principal` as well so that they share no cache entry.
    *
-   * If it throws: When it is built: the start stops. In `headers` or `refused`: that request fails. An error of a table of
-   * yours is the caller's answer.
+   * If it throws: At creation, the start stops. In `headers` or `refused`, the request fails. An error from the
+   * plugin's own error table is returned to the caller.
    *
    * @example examples/hooks/building.ts#authorize
    */
   authorize: (spec: UpstreamConfig, context: UpstreamContext) => Authorizer | Undecided
   /**
-   * Runs: Once for each server. What it returns runs for each call of that server.
+   * Runs: Once for each server. The returned function runs for each call to it.
    *
-   * May change: How a call is made: return a function that wraps `next`. Plugins that were set up first are outermost.
-   * With `asks: true` it may ask the client first (`call.exchange.ask`), whatever the client's version and the server's;
-   * an error that it returns in the server's place names it as `refusedBy`. `phase` (`policy`, `cache` or `queue`) says
-   * what the time counts as that it takes itself, for those who look where the time of a call went; without it that is
-   * `other`.
+   * May change: How calls are made: return a function that wraps `next`. Plugins that were set up first are
+   * outermost. With `asks: true`, the tap may send a client request before `next` (`call.exchange.ask`), whatever
+   * protocol version the client and the server use; if it returns an error instead of the server's result,
+   * `refusedBy` names the tap. `phase` (`policy`, `cache` or `queue`) is the phase that the tap's own time counts
+   * as, `other` by default.
    *
-   * While the client is asked nobody works for a call, and a person may think for minutes. A tap that keeps something
-   * scarce for a call, such as a turn, gives it back meanwhile: `call.exchange.watchAsks` tells it when that begins and
-   * ends. The exchange of a call that goes on for a task has the request that was answered with the task as its `origin`.
+   * No work is done for a call during a client request, and a person may need minutes to answer. A tap that holds a
+   * scarce resource for a call, such as a permit, releases it meanwhile: `call.exchange.watchAsks` reports when a
+   * client request starts and ends. If a call continues as a task, its exchange has the request that returned the
+   * task as its `origin`.
    *
-   * If it throws: When it is built: the start stops. In a call: that request fails.
+   * If it throws: At creation, the start stops. In a call, the request fails.
    *
    * @example examples/hooks/building.ts#dispatch
    */
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
 
-  // Clients arrive
-  // These run at a listener, before there is a request. All but `session` and `sessionEnd` are about HTTP.
+  // Connections and sessions
+  // These run at a listener, before a request enters the pipeline. All but `admit`, `session` and `sessionEnd` are HTTP only.
 
   /**
-   * Runs: For each request at a listener, before anything is read. It must be quick. Over HTTP the tap is told the path,
-   * too.
+   * Runs: For each request at a listener, before it is read. It must be fast. Over HTTP the tap also receives the path.
    *
-   * May change: Whether the request goes on: a refusal answers it, and `'close'` ends the connection with the answer.
+   * May change: Whether the request is accepted: a refusal answers it, and `'close'` closes the connection after the
+   * answer.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/arriving.ts#admit
    */
   admit: (listener: string, path?: string) => Refusal | 'close' | Undecided
   /**
-   * Runs: For each HTTP request, before its body is read. Open streams are asked about again at each reload, and twice a
-   * minute. `listeners` keeps the tap off other listeners.
+   * Runs: For each HTTP request, before its body is read. Open streams are authenticated again at each reload and
+   * twice a minute. `listeners` limits the tap to some listeners.
    *
-   * May change: Whose the request is. The first `Principal` or `Refusal` decides; nobody's is `anonymous`, if no plugin
-   * says.
+   * May change: The caller. The first `Principal` or `Refusal` decides; if no tap returns one, the caller is
+   * `anonymous`.
    *
    * If it throws: The request is answered with 500.
    *
@@ -204,236 +206,239 @@ export interface HookTaps {
    */
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   /**
-   * Runs: After a request was not let in.
+   * Runs: After authentication refused a request.
    *
-   * May change: Nothing: it watches.
+   * May change: Nothing; it only observes.
    *
-   * If it throws: It is logged; nothing else happens.
+   * If it throws: The error is logged.
    *
    * @example examples/hooks/arriving.ts#refused
    */
   refused: (refusal: Refusal, credentials: Credentials) => void
   /**
-   * Runs: When the URL of an MCP endpoint has a parameter of the name that the tap names, once the caller was let in. It
-   * is synchronous.
+   * Runs: When the URL of an MCP endpoint has a parameter with the tap's name, after the caller was authenticated.
+   * It is synchronous.
    *
-   * May change: Whether the client may choose that: a text says what is wrong, and the request is answered with 400. What
-   * was let pass is in `session.choices` and, for `listing` taps, in `reader.choices`. It is a wish of whoever has the
-   * URL, and no right.
+   * May change: Whether the client may use this value: a returned text is the error, and the request is answered
+   * with 400. Accepted values are in `session.choices` and, for `listing` taps, in `reader.choices`. Anyone with the
+   * URL can set a choice, so it must not grant access.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/listing.ts#choice
    *
-   * Parameters that no tap names are passed over. A legacy session keeps what it was opened with, also where another
-   * process goes on with it.
+   * Parameters without a tap are ignored. A legacy session keeps the values of its first request, even if another
+   * process continues it.
    */
-  choice: (value: string, by: Chooser) => string | Undecided
+  choice: (value: string, by: ChoiceContext) => string | Undecided
   /**
-   * Runs: For a request to the path that the tap names, on every HTTP listener. The caller is in `request.caller`.
-   * `/jobs/*` is every path that differs in its last part, but for those that are named themselves.
+   * Runs: For a request to the tap's path, on every HTTP listener. The caller is in `request.caller`. `/jobs/*`
+   * matches any last path segment for which no exact path is registered.
    *
-   * May change: The reply. `undefined` leaves it to the next tap of this path. With `at`, the request is handed on to the
-   * [replica](../deploy.md#replicas) of that place, which `api.place()` names there; the rest of the reply is for the case that it
-   * is gone.
+   * May change: The reply. `undefined` leaves the request to the next tap for this path. With `replicaId`, the
+   * request is forwarded to that [replica](../deploy.md#replicas); each replica gets its own id from
+   * `api.getReplicaId()`. The rest of the reply is used if the replica is gone.
    *
-   * If it throws: That request is answered with 500.
+   * If it throws: The request is answered with 500.
    *
    * @example examples/hooks/arriving.ts#http
    */
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   /**
-   * Runs: When a client begins a conversation. A modern HTTP request is one of its own.
+   * Runs: When a client opens a session. A modern HTTP request is a session of its own.
    *
-   * May change: Whether it may: a throw refuses it.
+   * May change: Whether the session is accepted: throw to refuse it.
    *
-   * If it throws: The session is refused, and the client gets the error.
+   * If it throws: The session is refused, and the client receives the error.
    *
    * @example examples/hooks/arriving.ts#session
    */
   session: (session: Session) => MaybePromise<void>
   /**
-   * Runs: When a session has ended, for whatever reason.
+   * Runs: After a session has ended, for any reason.
    *
-   * May change: Nothing: it watches. State in `slot.session` is still there.
+   * May change: Nothing; it only observes. State in `slot.session` is still available.
    *
-   * If it throws: It is logged; the other taps run.
+   * If it throws: The error is logged, and the other taps run.
    *
    * @example examples/hooks/arriving.ts#sessionEnd
    */
   sessionEnd: (session: Session, reason: string) => void
 
-  // A request on its way
-  // These run for each request, in this order. `methods` keeps a tap off all others, which costs nothing.
+  // Request pipeline
+  // These run for each request, in this order. `methods` limits a tap to some methods, at no cost for the others.
 
   /**
-   * Runs: For each `tools/call`, before the name of its tool is settled and before `request`.
+   * Runs: For each `tools/call`, before its tool name is resolved and before `request`.
    *
-   * May change: Which call it is. The call that a tap returns takes the place of the one that came: its name may be one
-   * that the client was shown, and rules, limits, the cache, the audit and the answer know no other. Arguments that are an
-   * object of those that came go on byte for byte.
+   * May change: The call. A returned call replaces the received one. Its name may be one from the list that the
+   * client was shown. Rules, limits, the cache, the audit and the answer use the new call only. Argument objects
+   * that are reused from the received call are forwarded byte for byte.
    *
    * If it throws: The request is answered with an error.
    *
    * @example examples/hooks/carrying.ts#unwrap
    *
-   * A call may also carry a request of another method. A tap returns `method`, `params` and `answered`, which makes a
-   * tool's result of the answer when all taps have seen that. A call may carry a call that carries a request, and no more.
+   * A call may also wrap a request with another method. The tap then returns `method`, `params` and `convertAnswer`,
+   * which converts the answer to a tool result after all taps have processed it. A wrapped call may wrap one
+   * request; deeper nesting is refused.
    *
    * @example examples/hooks/carrying.ts#carriedRequest
    *
-   * The headers of such a request are about the call that came, so they are not compared with the arguments of the one
-   * inside. `exchange.shown('tools')` is the list as the client of this request is shown it.
+   * The headers of such a request describe the received call, so they are not compared with the arguments of the
+   * wrapped one. `exchange.listShownEntries('tools')` returns the list that the client is shown.
    *
-   * A request may also make calls of its own. `exchange.callTool` takes the same way as any call of the caller, so rules,
-   * limits and the audit see each one. Its client cannot be asked, it ends with the request, and a call that was made so
-   * makes no others.
+   * A request may also make calls of its own. Calls with `exchange.callTool` pass the same pipeline as the caller's
+   * own calls, so rules, limits and the audit apply to each. Such a call cannot send client requests, is cancelled
+   * with its request, and cannot make further calls.
    *
    * @example examples/hooks/carrying.ts#callTool
    */
-  unwrap: (exchange: Exchange) => MaybePromise<CarriedCall | CarriedRequest | Undecided>
+  unwrap: (exchange: Exchange) => MaybePromise<WrappedCall | WrappedRequest | Undecided>
   /**
-   * Runs: First, before it is known where the request goes.
+   * Runs: First in the pipeline, before the request is routed.
    *
-   * May change: `exchange.params`, by setting another object; and the answer: the first one returned ends the request, and
-   * no server is called. With `calls: true` it may take ten minutes for calls of its own (`exchange.callTool`), and not
-   * `hooks.timeout` alone.
+   * May change: `exchange.params`, by assigning a new object, and the answer: the first returned answer completes
+   * the request without an upstream call. With `calls: true`, the timeout is ten minutes instead of `hooks.timeout`,
+   * for calls with `exchange.callTool`.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/passing.ts#request
    */
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
   /**
-   * Runs: After `request`, when it is decided where the request goes.
+   * Runs: After `request`, when the request is routed.
    *
-   * May change: The route: one server with the parameters as that server knows them, or several. `undefined` leaves it to
-   * the catalog, which knows who has the name.
+   * May change: The route: one server with the parameters as that server expects them, or several servers.
+   * `undefined` leaves the decision to the catalog.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/passing.ts#route
    */
   route: (exchange: Exchange) => Route | Undecided
   /**
-   * Runs: Just before a server is called. It is synchronous.
+   * Runs: Just before each call to a server. It is synchronous.
    *
-   * May change: `call.params`, by setting another object, and `call.headers`, which go to servers over HTTP. Requests of
-   * lists that the gateway itself makes pass here too.
+   * May change: `call.params`, by assigning a new object, and `call.headers`, which are sent to HTTP servers. List
+   * requests that the gateway makes itself also pass here.
    *
-   * If it throws: That request fails; a list comes without that server.
+   * If it throws: The request fails; a list is returned without that server's entries.
    *
    * @example examples/hooks/passing.ts#call
    */
   call: (call: Call) => void
   /**
-   * Runs: Just after `call`, before a server is called.
+   * Runs: After `call`, before the server is called.
    *
-   * May change: How long the client is kept waiting; a tap is given what those before it said. A call that takes longer
-   * goes on after its answer: as a task for a client that knows tasks, and for every other with the answer that `goesOn`
-   * gives. That is given the call: its outcome, what it asks, and the way to end it. Keep it for its caller alone.
+   * May change: How long the client waits for the answer. Each tap receives the limit from the previous ones. A call
+   * that takes longer continues in the background: as a task if the client supports tasks, otherwise the client
+   * receives the answer from `createAnswer`. This function receives the running call, with its outcome, its client
+   * requests and a function to cancel it. Make it available to its caller only.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/patience.ts#patience
    *
-   * The call keeps its exchange, its deadline and its place in the queue of its server. Its answer passes the `response`
-   * taps when it comes. Where a caller has 100 such calls already, one more simply takes as long as it takes. While the
-   * client is asked something, the time stands still.
+   * The call keeps its exchange, its deadline and its position in the server's queue. Its answer passes the
+   * `response` taps when it arrives. If a caller already has 100 such calls, the next one is not moved to the
+   * background. The time limit is paused during client requests.
    *
-   * A plugin whose server keeps its work by itself returns `over` in place of `goesOn`: it is called when the time is up,
-   * nothing is kept, and the server answers the call then. Agents do so: a task of theirs is on disk before anybody waits
-   * for it.
+   * A plugin whose server stores its own work returns `onTimeout` instead of `createAnswer`: it is called when the
+   * time limit is reached, nothing is stored, and the server answers the call then. Agents work this way: their
+   * tasks are on disk before a client waits for them.
    */
-  patience: (known: Patience | undefined, call: Call) => Patience | Undecided
+  patience: (known: PatienceLimit | undefined, call: Call) => PatienceLimit | Undecided
   /**
-   * Runs: When a plugin asks with `api.clientFacts(name)`, as `shape` does for `patience: client` and `maxTokens: client`.
+   * Runs: When a plugin calls `api.getClientLimits(name)`, as `shape` does for `patience: client` and `maxTokens:
+   * client`.
    *
-   * May change: What is known of a client by the name that it gives itself. The `fit` plugin answers first, from its table
-   * of clients.
+   * May change: The known limits of a client, by the name that it reports. The `fit` plugin runs first, with its
+   * client table.
    *
-   * If it throws: The request fails that wanted to know.
+   * If it throws: The request that needed the limits fails.
    *
-   * @example examples/hooks/patience.ts#client
+   * @example examples/hooks/patience.ts#clientLimits
    */
-  client: (known: ClientFacts, name: string) => ClientFacts | Undecided
+  clientLimits: (known: ClientLimits, name: string) => ClientLimits | Undecided
   /**
-   * Runs: When the answer has come, in the reverse order of `request`.
+   * Runs: When the answer has arrived, in the reverse order of `request`.
    *
-   * May change: The answer: return another one. Answers that a plugin made in `request` pass here too. A body that no tap
-   * reads is never parsed.
+   * May change: The answer: return a new one. Answers that a plugin returned in `request` also pass here. The body
+   * is parsed only if a tap reads it.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/passing.ts#response
    */
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   /**
-   * Runs: Last, exactly once for each request, whatever came of it.
+   * Runs: Last, exactly once for each request, whether it succeeded or not.
    *
-   * May change: Nothing: it watches. `exchange.answer` is what the client gets. With `timed: true`, `exchange.times` says
-   * how long the request was in each phase: `before` it left, `policy`, `cache`, `queue`, `upstream`, `client` (while that
-   * was asked something), `other` plugins, `after`. Nothing is timed where no tap says so.
+   * May change: Nothing; it only observes. `exchange.answer` is the answer that the client receives. With `timed:
+   * true`, `exchange.times` has the time per phase: `before` (dispatch), `policy`, `cache`, `queue`, `upstream`,
+   * `client` (waiting for the client), `other` (plugins) and `after`. Without such a tap nothing is measured.
    *
-   * If it throws: It is logged; the client gets its answer.
+   * If it throws: The error is logged; the client still receives its answer.
    *
    * @example examples/hooks/passing.ts#settled
    */
   settled: (exchange: Exchange) => void
   /**
-   * Runs: When a list is made, once for each caller and kind; the result is kept until a list changes.
+   * Runs: When a list is built, once for each caller and kind; the result is cached until a list changes.
    *
-   * May change: The entries: leave some out, or return copies with another `exposed` name. What is left out cannot be
-   * called.
+   * May change: The entries: leave some out, or return copies with another `exposed` name. Entries that are left out
+   * cannot be called.
    *
-   * If it throws: The request that wanted the list fails.
+   * If it throws: The request that needed the list fails.
    *
    * @example examples/hooks/passing.ts#catalog
    *
-   * An entry may also stay under its name and be withheld: it is in no list, and whoever calls it reads the `refusal`. Its
-   * name remains its own, so that no other server can take it. With `marks` a tap leaves word for those after it, and for
-   * policies: `exchange.entry` is the entry that a call was routed by, marks included, in `call` taps and all that run
-   * later. One mark is built in, where pins are on: `pin` is `same`, `new` or `changed`. `isUnlisted` is set where
-   * somebody asks for a name that no list has; its `value` then holds the name alone.
+   * An entry can also be withheld under its name: it appears in no list, and calls of it are answered with its
+   * `refusal`. The name stays reserved for it, so no other server can take it. With `marks`, a tap passes data to
+   * later taps and to policies: `exchange.entry` is the entry by which a call was routed, marks included, in `call`
+   * taps and all later ones. One mark is built in if pins are on: `pin` is `same`, `new` or `changed`. `isUnlisted`
+   * is true if the requested name is in no list; `value` then has only the name.
    *
    * @example examples/hooks/passing.ts#withhold
    */
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
   /**
-   * Runs: After `catalog`, when a list goes out: once for each caller and each class of clients, and again when a list
-   * changes.
+   * Runs: After `catalog`, when a list is returned: once for each caller and each class of clients, and again when a
+   * list changes.
    *
-   * May change: What a client is shown: leave entries out, put them in another order, or return copies with another
-   * `exposed` name (of tools and prompts) or another `value`.
+   * May change: The list as a client is shown it: leave entries out, reorder them, or return copies with another
+   * `exposed` name (tools and prompts) or another `value`.
    *
-   * If it throws: The request that wanted the list fails.
+   * If it throws: The request that needed the list fails.
    *
    * @example examples/hooks/listing.ts#listing
    *
-   * `catalog` decides what there is, and `listing` how it is shown. What a tap leaves out stays callable by its name, and
-   * so does a tool that is shown under another one; so does one that a later tap leaves out, by the name that an earlier
-   * one gave it. A name that was shown leads back by a table that the list keeps: before `request` taps run, `params.name`
-   * is the real one. Rules, limits, the cache and the audit never see another.
+   * `catalog` decides which entries exist, `listing` how they are shown. An entry that a tap leaves out or renames
+   * can still be called by its real name, and by each name that an earlier tap gave it. Shown names are mapped back
+   * by a table that is stored with the list: when `request` taps run, `params.name` is the real name. Rules, limits,
+   * the cache and the audit only see real names.
    *
-   * Each tap says with `readers` what class a client is of; clients of one class are shown one list, which is made once.
-   * Make it from what matters, such as a row of a table: clients name themselves, and a modern one may do so anew in each
-   * request. Beyond 32 classes lists are made again each time. A tap that returns `undefined`, or the same entries, leaves
-   * the very same list.
+   * Each tap returns a client's class from `readers`; clients in one class share one list, which is built once.
+   * Derive the class from a small set of values, such as a table row: clients choose their own names, and modern
+   * clients may change them in each request. Beyond 32 classes, lists are rebuilt for each request. If a tap returns
+   * `undefined` or the same entries, the list is reused unchanged.
    *
-   * A shown name that is another entry's real name would take calls from it, so such an entry is not shown, and the log
-   * says so. The same holds for the second of two under one name, and for entries that are in no list: things of a
-   * plugin's own come from an upstream that it adds in `configure` and makes in `createUpstream`; `listing` decides who is
-   * shown them.
+   * An entry is not shown, and a warning is logged, if its shown name is the real name of another entry, if another
+   * entry is already shown under this name, or if it is in no list. To add entries of a plugin, add an upstream in
+   * `configure`, create it in `createUpstream`, and choose in `listing` who is shown its entries.
    *
-   * A tap may also add entries that no server has, with `upstream: ''` and a name that nobody else has. They are shown and
-   * nothing more: whoever adds one answers calls of it in `request`.
+   * A tap may also add entries that no server has, with `upstream: ''` and an unused name. They are only shown: the
+   * plugin must answer calls of them in `request`.
    */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   /**
-   * Runs: When [tools are searched](../tools.md#search-instead-of-long-lists), with the query and the fifty best candidates.
+   * Runs: When [tools are searched](../tools.md#search-instead-of-long-lists), with the query and the fifty best
+   * candidates.
    *
-   * May change: Their order. The numbers that a tap returns, one for each candidate, are one order; what the words say is
-   * another. The places in both decide. `undefined` leaves it to the words.
+   * May change: The ranking. A tap returns one score for each candidate; the resulting order is combined with the
+   * order by text match. `undefined` leaves the order by text match.
    *
    * If it throws: The search fails.
    *
@@ -441,11 +446,11 @@ export interface HookTaps {
    */
   rank: (query: string, candidates: readonly CatalogEntry[]) => MaybePromise<readonly number[] | Undecided>
   /**
-   * Runs: When a client is greeted, with the instructions that its servers have for a model; once for each greeting.
+   * Runs: Once for each `initialize` or `server/discover`, with the instructions of the client's servers.
    *
    * May change: The instructions: leave some out, or return copies with another text.
    *
-   * If it throws: The greeting fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/passing.ts#instructions
    */
@@ -454,44 +459,42 @@ export interface HookTaps {
     view: Pick<CatalogView, 'principal' | 'profile'>,
   ) => readonly UpstreamInstructions[] | Undecided
   /**
-   * Runs: For each notification, in both directions: `client` is towards the client, `upstream` towards the server.
+   * Runs: For each notification in both directions: `client` is toward the client, `upstream` toward the server.
    *
-   * May change: Whether it goes on: `'drop'` stops it. Another notification that a tap returns takes its place, and later
-   * taps are not asked.
+   * May change: The notification: `'drop'` discards it. If a tap returns another notification, that one is sent, and
+   * later taps are skipped.
    *
-   * If it throws: The notification is dropped, and the failure logged.
+   * If it throws: The notification is dropped, and the error is logged.
    *
    * @example examples/hooks/passing.ts#notification
    */
-  notification: (
-    notification: Notification,
-    context: NotificationContext,
-  ) => Notification | 'drop' | Undecided
+  notification: (notification: Notification, context: NotificationContext) => Notification | 'drop' | Undecided
   /**
-   * Runs: When a server asks the client for something in the middle of a call: elicitation, sampling, roots.
+   * Runs: When a server sends a client request during a call: elicitation, sampling or roots.
    *
-   * May change: The answer, in the place of the client. `undefined` asks the client.
+   * May change: The answer. If a tap returns one, the client is not asked; `undefined` forwards the request to the
+   * client.
    *
-   * If it throws: The server gets an error.
+   * If it throws: The server receives an error.
    *
    * @example examples/hooks/passing.ts#clientRequest
    */
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   /**
-   * Runs: When a rule wants a person to decide about a call, before its server hears of it. `api.approve` runs it.
+   * Runs: When a rule requires approval for a call, before the server is called. `api.requestApproval` starts it.
    *
-   * May change: Whether the call is made: granted, for this call and once, or refused with an answer. `undefined` leaves
-   * it to the next; where nobody decides the call is refused. It may wait for ten minutes. `changed` says what became
-   * another thing meanwhile.
+   * May change: Whether the call is made: granted for this single call, or refused with an answer. `undefined`
+   * leaves the decision to the next tap; without a decision the call is refused. The timeout is ten minutes.
+   * `changed` lists what has changed since the request.
    *
-   * If it throws: That request fails.
+   * If it throws: The request fails.
    *
    * @example examples/hooks/approving.ts#approval
    */
   approval: (request: ApprovalRequest) => MaybePromise<Approval | Undecided>
 
-  // The gateway lives
-  // These run beside requests.
+  // Lifecycle and operations
+  // These run outside the request pipeline.
 
   /**
    * Runs: After everything is built and before listeners open. Open files and connections here, not in `setup`.
@@ -504,29 +507,29 @@ export interface HookTaps {
    */
   ready: () => MaybePromise<void>
   /**
-   * Runs: When a listener has opened, or was kept by a reload.
+   * Runs: When a listener has opened, or a reload has kept it.
    *
-   * May change: Nothing. Now the URL is known, also where the port was 0.
+   * May change: Nothing. The URL is known now, even if the configured port is 0.
    *
-   * If it throws: It is logged.
+   * If it throws: The error is logged.
    *
    * @example examples/hooks/living.ts#listening
    */
   listening: (listener: Listener) => void
   /**
-   * Runs: When the state of a server changes: `idle`, `starting`, `ready`, `needs_auth`, `failed`, `stopped`.
+   * Runs: When a server's state changes: `idle`, `starting`, `ready`, `needs_auth`, `failed`, `stopped`.
    *
-   * May change: Nothing: it watches.
+   * May change: Nothing; it only observes.
    *
-   * If it throws: It is logged.
+   * If it throws: The error is logged.
    *
    * @example examples/hooks/living.ts#upstreamState
    */
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
   /**
-   * Runs: When somebody looks at a server with `gateway ps`, `inspect` or the API.
+   * Runs: For each server when `gateway ps`, `inspect` or the API requests its status.
    *
-   * May change: What is shown, by returning a copy with a key of its own.
+   * May change: The status: return a copy with an additional key.
    *
    * If it throws: The command fails, and `/metrics` is answered with 500.
    *
@@ -534,9 +537,9 @@ export interface HookTaps {
    */
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   /**
-   * Runs: When somebody looks at the process with `gateway ps` or `inspect`.
+   * Runs: When `gateway ps` or `inspect` requests the load of the process.
    *
-   * May change: What is shown.
+   * May change: The load.
    *
    * If it throws: The command fails.
    *
@@ -544,31 +547,34 @@ export interface HookTaps {
    */
   load: (load: Load) => Load | Undecided
   /**
-   * Runs: When somebody asks how the gateway does: `gateway ps` and `doctor`, `/readyz`, `/metrics`, the verb `health`.
+   * Runs: When the gateway's health is requested: by `gateway ps` and `doctor`, `/readyz`, `/metrics` and the
+   * control verb `health`.
    *
-   * May change: The list of findings. Make them with `defineFindings` from a table that the plugin has as `health`: its codes
-   * stay, as monitors read them. A finding with an `upstream` is said only to those who may know of that.
+   * May change: The list of findings. Create them with `defineFindings` from a table that the plugin declares as
+   * `health`. Do not change their codes, as monitors depend on them. A finding with an `upstream` is returned only
+   * to callers that may see that upstream.
    *
-   * If it throws: A finding says so, in its place.
+   * If it throws: A finding reports the error.
    *
    * @example examples/hooks/living.ts#health
    */
   health: (findings: readonly HealthFinding[]) => readonly HealthFinding[] | Undecided
   /**
-   * Runs: When `/metrics` is read.
+   * Runs: When `/metrics` is requested.
    *
-   * May change: The list of figures. Names begin with `tapgate_`; a counter has the suffix `_total`.
+   * May change: The list of metrics. Names begin with `tapgate_`; counters end with `_total`.
    *
-   * If it throws: The page is answered with 500.
+   * If it throws: The request is answered with 500.
    *
-   * @example examples/hooks/living.ts#figures
+   * @example examples/hooks/living.ts#metrics
    */
-  figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
+  metrics: (figures: readonly Metric[]) => readonly Metric[] | Undecided
   /**
-   * Runs: When the owner gives a command by the control socket or `gateway.control(verb)`, under the name of the verb.
+   * Runs: When the owner sends a command through the control socket or `gateway.control(verb)`. Taps are selected by
+   * the verb.
    *
-   * May change: The result. A plugin's own command calls it, see [above](../plugins.md#6-add-a-command). With `{ looks: true }` the verb
-   * only looks, and an audit has no line of it.
+   * May change: The result. A plugin's own command calls its verb, see [above](../plugins.md#6-add-a-command). With
+   * `{ readOnly: true }` the verb changes nothing and is not audited.
    *
    * If it throws: The command fails with the error.
    *
@@ -576,10 +582,11 @@ export interface HookTaps {
    */
   control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
   /**
-   * Runs: When somebody asks with `gateway explain` what would come of a call. Nothing is called or counted.
+   * Runs: For `gateway explain`, which explains how a call would be handled. Nothing is called or counted.
    *
-   * May change: The steps, by returning a list with its own: where on the way (`at`), what it does, and why. The first
-   * that `answers`, `refuses` or `asks` is the end. What a `catalog` tap hides or renames is seen without it.
+   * May change: The steps: return a list with additional steps, each with its pipeline position (`at`), its effect
+   * and the reason. The first step that `answers`, `refuses` or `asks` is the last one shown. Entries that a
+   * `catalog` tap hides or renames need no step.
    *
    * If it throws: The command fails.
    *
@@ -589,40 +596,41 @@ export interface HookTaps {
   /**
    * Runs: When the owner names a caller in a command, as in `gateway explain --as key:ci`.
    *
-   * May change: Who that is. The first `Principal` decides.
+   * May change: The caller. The first returned `Principal` decides.
    *
    * If it throws: The command fails.
    *
-   * @example examples/hooks/living.ts#callerNamed
+   * @example examples/hooks/living.ts#resolveCaller
    */
-  callerNamed: (name: string) => Principal | Undecided
+  resolveCaller: (name: string) => Principal | Undecided
   /**
-   * Runs: When something happened that an audit should have, and that is no request.
+   * Runs: For each audit event that is not a request.
    *
-   * May change: Nothing: it watches. `api.record(event)` is how a plugin adds one.
+   * May change: Nothing; it only observes. Plugins add events with `api.record(event)`.
    *
-   * If it throws: It is logged.
+   * If it throws: The error is logged.
    *
-   * @example examples/hooks/living.ts#recorded
+   * @example examples/hooks/living.ts#auditEvent
    */
-  recorded: (event: AuditEvent) => void
+  auditEvent: (event: AuditEvent) => void
   /**
-   * Runs: When the gateway begins to stop. Open calls have so many milliseconds.
+   * Runs: When the gateway begins to stop. Running calls have `graceMs` milliseconds to finish.
    *
    * May change: Nothing.
    *
-   * If it throws: It is logged.
+   * If it throws: The error is logged.
    *
    * @example examples/hooks/living.ts#stopping
    */
   stopping: (graceMs: number) => void
   /**
-   * Runs: At the end, in the reverse order of set-up; also when a reload has replaced the plugin, and when the start
-   * fails.
+   * Runs: At shutdown, in the reverse order of setup; also after a reload has replaced the plugin, and after a
+   * failed start.
    *
-   * May change: Nothing. Close here what `setup` and `ready` opened. The end waits for the promise.
+   * May change: Nothing. Close files and connections that `setup` and `ready` opened. The shutdown waits for the
+   * promise.
    *
-   * If it throws: It is logged; the others are closed.
+   * If it throws: The error is logged, and the other plugins are closed.
    *
    * @example examples/hooks/living.ts#close
    */

@@ -3,105 +3,98 @@ import { METHODS } from '../protocol/methods.ts'
 import type { HookName, TapOptions } from './hook-table.ts'
 import { HOOKS } from './hook-table.ts'
 import type { HookTaps } from './hook-taps.ts'
-import type { Patience } from './guard.ts'
-import { HookPoint } from './point.ts'
+import type { TapTimeout } from './tap-guard.ts'
+import { HookPoint } from './hook-point.ts'
 
-/** Hook as a plugin sees it: one verb. */
+/** Hook as plugins see it. */
 export interface Tappable<T> {
   tap(run: T): void
   tap(options: TapOptions, run: T): void
 }
 
-/** Hook with keys, such as upstream types, as a plugin sees it. */
+/** Keyed hook as plugins see it, for example by upstream type. */
 export interface TappableMap<T> {
   for(key: string): Tappable<T>
 }
 
-/** The hooks as a plugin gets them. */
+/** All hooks as plugins see them. */
 export type PluginHooks = {
   readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http' | 'choice'
     ? TappableMap<HookTaps[N]>
     : Tappable<HookTaps[N]>
 }
 
-/** Function with which the core runs a hook; undefined when nobody taps it for this method or key. */
+/** Runs a hook; undefined if no tap matches the method or key. */
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
-/** Hooks that an exchange passes on its way, which are selected by its method. */
-const OF_METHODS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
+/** Pipeline hooks, selected by method. */
+const METHOD_HOOKS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
 
-/** Functions that run them for one method; undefined where nobody taps one. */
-type MethodRunners = { readonly [N in (typeof OF_METHODS)[number]]: Runner<N> }
+/** Runners of one method; undefined if no tap matches. */
+type MethodRunners = { readonly [N in (typeof METHOD_HOOKS)[number]]: Runner<N> }
 
-/** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */
+/** Hooks of one graph. They live as long as the graph, as compiling is expensive. */
 export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
-  /** By method; those that nobody knows or names have one together, so that no peer can grow the table. */
+  /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
 
-  /** `report` gets what a tap of a hook that must go on threw; without `patience`, promises are waited for as long as they take. */
-  constructor(report: (error: unknown) => void, patience?: Patience) {
-    const points = Object.keys(HOOKS).map(
-      name => [name, new HookPoint(name as HookName, report, patience)] as const,
-    )
+  /** `report` receives errors of safe hooks. Without `patience` promises have no timeout. */
+  constructor(report: (error: unknown) => void, patience?: TapTimeout) {
+    const points = Object.keys(HOOKS).map(name => [name, new HookPoint(name as HookName, report, patience)] as const)
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
   }
 
-  /** The one function that runs every tap which cares about `selector`. */
-  runner<N extends HookName>(name: N, selector?: string): Runner<N> {
-    return this.#points[name].runner(selector) as Runner<N>
+  getRunner<N extends HookName>(name: N, selector?: string): Runner<N> {
+    return this.#points[name].getRunner(selector) as Runner<N>
   }
 
-  /** All functions that an exchange of this method needs: to look each of them up costs as much as to run it. */
+  /** Returns all runners of a method in one lookup. */
   getRunners(method: string): MethodRunners {
     return this.#byMethod.get(method) ?? this.#makeRunners(method)
   }
 
   #makeRunners(method: string): MethodRunners {
-    const isKnown = METHODS.has(method) || OF_METHODS.some(name => this.#points[name].isNamed(method))
+    const isKnown = METHODS.has(method) || METHOD_HOOKS.some(name => this.#points[name].isNamed(method))
     const key = isKnown ? method : ''
     const made = this.#byMethod.get(key)
     if (made !== undefined) return made
-    const runners = OF_METHODS.map(name => [name, this.runner(name, key)] as const)
+    const runners = METHOD_HOOKS.map(name => [name, this.getRunner(name, key)] as const)
     const all = Object.fromEntries(runners) as unknown as MethodRunners
     this.#byMethod.set(key, all)
     return all
   }
 
-  /** Every tap of a hook on its own, in the order they run. */
-  each<N extends HookName>(
-    name: N,
-  ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
-    return this.#points[name].each() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
+  listTaps<N extends HookName>(name: N): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
+    return this.#points[name].listTaps() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
   }
 
-  /** The plugins on a hook, in the order they run. */
-  order(name: HookName, selector?: string): string[] {
-    return this.#points[name].order(selector)
+  listPlugins(name: HookName, selector?: string): string[] {
+    return this.#points[name].listPlugins(selector)
   }
 
-  /** Every tap of a hook as it was asked for, for inspect. */
+  /** Lists all registered taps of a hook, for `inspect`. */
   taps(name: HookName): readonly { plugin: string; options: TapOptions; key: string | undefined }[] {
     return this.#points[name].taps
   }
 
-  /** The hooks as the plugin of this name sees them. */
-  facade(plugin: string, isBuiltIn = false): PluginHooks {
+  /** Creates the hooks for one plugin. */
+  createFacade(plugin: string, isBuiltIn = false): PluginHooks {
     const entries = Object.entries(this.#points).map(([name, point]) => [
       name,
-      view(point, plugin, isBuiltIn),
+      createTappable(point, plugin, isBuiltIn),
     ])
     return Object.freeze(Object.fromEntries(entries)) as PluginHooks
   }
 
-  /** Ends the time of tapping. */
+  /** Seals all hooks. */
   seal(plugins: ReadonlySet<string>): void {
     const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
     for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)
   }
 }
 
-function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
+function createTappable(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
   const createTap = (key: string | undefined) => (first: unknown, second?: unknown) => {
     const run = second ?? first
     const options = second === undefined ? {} : (first as TapOptions)
@@ -111,7 +104,7 @@ function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
     if (point.name === 'listing' && typeof options.readers !== 'function')
       throw gatewayError('GW_PLUGIN_SETUP', {
         plugin,
-        why: 'hooks.listing.tap needs `readers`, which says what class a reader is of',
+        why: 'hooks.listing.tap needs `readers`, which returns the class of a reader',
       })
     point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }

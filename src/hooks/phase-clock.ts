@@ -1,16 +1,15 @@
 import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
-import type { Phase, PhaseTimes } from '../api/exchange.ts'
+import type { CallPhase, PhaseTimes } from '../api/exchange.ts'
 
-/** A phase that is under way. */
 export interface ActivePhase {
-  readonly phase: Phase
+  readonly phase: CallPhase
 }
 
-/** Counts for one exchange how long it is in each phase: what is innermost has the time. */
+/** Measures the time of an exchange in each phase; the innermost phase counts. */
 export class PhaseClock {
   readonly #clock: Clock
   readonly #open: ActivePhase[] = []
-  readonly #times: Record<Phase, number> = {
+  readonly #times: Record<CallPhase, number> = {
     before: 0,
     policy: 0,
     cache: 0,
@@ -29,8 +28,7 @@ export class PhaseClock {
     this.#since = startedAt
   }
 
-  /** From now on the time is that of this phase, until it is left. */
-  enter(phase: Phase): ActivePhase {
+  startPhase(phase: CallPhase): ActivePhase {
     this.#count()
     const stay = { phase }
     this.#open.push(stay)
@@ -38,18 +36,18 @@ export class PhaseClock {
     return stay
   }
 
-  /** Ends a phase, and what was begun within it and given up. */
-  leave(stay: ActivePhase): void {
+  /** Ends a phase, and all phases started within it. */
+  endPhase(stay: ActivePhase): void {
     const place = this.#open.lastIndexOf(stay)
     if (place < 0) return
     this.#count()
-    // The client may be asked several things side by side.
+    // Several client requests may run concurrently.
     if (stay.phase === 'client') this.#open.splice(place, 1)
     else this.#open.length = place
   }
 
-  /** Notes that the exchange leaves for a server: what belongs to nobody comes after that. */
-  dispatched(): void {
+  /** Marks the dispatch: time without a phase counts as `after` from here on. */
+  markDispatched(): void {
     this.#count()
     this.#isDispatched = true
   }
@@ -67,47 +65,48 @@ export class PhaseClock {
   }
 }
 
-/** An exchange that may have a clock of its phases: only where somebody reads it. */
-type Timed = Exchange & {
-  readonly phases?: { enter(phase: Phase): object; leave(stay: object): void; dispatched(): void } | undefined
+/** An exchange with a phase clock, if a tap reads the times. */
+type TimedExchange = Exchange & {
+  readonly phases?:
+    { startPhase(phase: CallPhase): object; endPhase(stay: object): void; markDispatched(): void } | undefined
 }
 
-type Wrap = (next: Dispatch, upstream: Upstream) => unknown
+type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
 
-/** Counts the time of calls as one phase, where their exchange has a clock. */
-export function phased(dispatch: Dispatch, phase: Phase): Dispatch {
-  return call => inPhase(call.exchange, phase, () => dispatch(call))
+/** Counts a dispatch function's time as one phase. */
+export function timeDispatch(dispatch: Dispatch, phase: CallPhase): Dispatch {
+  return call => runInPhase(call.exchange, phase, () => dispatch(call))
 }
 
-/** The same for all that a tap of `dispatch` wraps. */
-export function phasedWrap(wrap: Wrap, phase: Phase): Wrap {
+/** Counts the dispatch function of a tap as one phase. */
+export function timeDispatchTap(wrap: DispatchTap, phase: CallPhase): DispatchTap {
   return (next, upstream) => {
     const wrapped = wrap(next, upstream)
-    return typeof wrapped === 'function' && wrapped !== next ? phased(wrapped as Dispatch, phase) : wrapped
+    return typeof wrapped === 'function' && wrapped !== next ? timeDispatch(wrapped as Dispatch, phase) : wrapped
   }
 }
 
-/** The same for a tap of `request`. */
-export function phasedRequest(run: (exchange: Exchange) => unknown, phase: Phase): typeof run {
-  return exchange => inPhase(exchange, phase, () => run(exchange))
+/** Counts a `request` tap as one phase. */
+export function timeRequestTap(run: (exchange: Exchange) => unknown, phase: CallPhase): typeof run {
+  return exchange => runInPhase(exchange, phase, () => run(exchange))
 }
 
-/** Notes when calls leave for their server. */
-export function noted(dispatch: Dispatch): Dispatch {
+/** Marks calls as dispatched. */
+export function markWhenDispatched(dispatch: Dispatch): Dispatch {
   return (call: Call) => {
-    ;(call.exchange as Timed).phases?.dispatched()
+    ;(call.exchange as TimedExchange).phases?.markDispatched()
     return dispatch(call)
   }
 }
 
-function inPhase<T>(exchange: Exchange, phase: Phase, run: () => T): T {
-  const { phases } = exchange as Timed
+function runInPhase<T>(exchange: Exchange, phase: CallPhase, run: () => T): T {
+  const { phases } = exchange as TimedExchange
   if (phases === undefined) return run()
-  const stay = phases.enter(phase)
-  const leave = (): void => phases.leave(stay)
+  const stay = phases.startPhase(phase)
+  const leave = (): void => phases.endPhase(stay)
   try {
     const made = run()
-    // Ahead of whoever waits for it, so that their time is theirs.
+    // Registered before the caller's handlers, so that their time does not count.
     if (made instanceof Promise) made.then(leave, leave)
     else leave()
     return made

@@ -1,43 +1,42 @@
 import type { Socket } from 'node:net'
 import { connect as connectPlain, isIP } from 'node:net'
 import type { Clock } from '../api/index.ts'
-import type { Carrier, ClientRequest, Detour, HttpTransport, ReplyHandler } from './port.ts'
-import { ClientError, isOdd } from './port.ts'
-import { writeTogether } from '../util/written.ts'
+import type { RequestControl, ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
+import { ClientError, needsRewriting } from './http-client-types.ts'
+import { writePieces } from '../util/encoded-message.ts'
 import type { ReplyHead } from './reply-head.ts'
-import type { ReaderEars } from './reply-parser.ts'
-import { ReplyReader } from './reply-parser.ts'
+import type { ReplyParserCallbacks } from './http1-reply-parser.ts'
+import { ReplyParser } from './http1-reply-parser.ts'
 import { getPlatform } from '../util/platform.ts'
 
-/** Dependencies of a connection: the client that it belongs to. */
-export interface ConnectionHost {
-  readonly origin: Origin
+/** Dependencies, given by the client. */
+export interface ConnectionDeps {
+  readonly origin: ServerOrigin
   readonly clock: Clock
   readonly connectMs: number
   readonly client: HttpTransport
-  readonly detour: Detour | undefined
-  /** Tells that the connection has come about. */
-  connected(connection: Connection): void
-  /** Tells that the connection has brought a reply, and can take another request. */
-  ready(connection: Connection): void
-  /** Tells that the connection is of no more use; `error` where it never came about. */
-  gone(connection: Connection, error: Error | undefined): void
+  readonly detour: ReplyRewriter | undefined
+  /** Called when connected. */
+  onConnected(connection: ClientConnection): void
+  /** Called when the connection is idle again. */
+  onReady(connection: ClientConnection): void
+  /** Called when the connection is closed; `error` is set if it never connected. */
+  onClosed(connection: ClientConnection, error: Error | undefined): void
 }
 
-/** A request as it is written; text has a character for each byte. */
-export type Sendable = string | Buffer | readonly Buffer[]
+/** An encoded request; text holds one character per byte. */
+export type EncodedRequest = string | Buffer | readonly Buffer[]
 
-/** The place that requests are sent to. */
-export interface Origin {
-  /** As the `host` header says it. */
+export interface ServerOrigin {
+  /** Value for the `host` header. */
   readonly host: string
   readonly hostname: string
   readonly port: number
-  /** Opens TLS connections; undefined for plain ones. */
-  readonly tls: SecureConnect | undefined
+  /** Opens TLS connections; undefined for plain HTTP. */
+  readonly tls: TlsConnect | undefined
 }
 
-type SecureConnect = (options: {
+type TlsConnect = (options: {
   readonly host: string
   readonly port: number
   readonly servername: string
@@ -48,51 +47,51 @@ const READ_BYTES = 64 * 1024
 
 const KEEP_ALIVE_PROBE_MS = 60_000
 
-/** Longest life of an idle connection where the server says nothing. */
-const IDLE_MS = 4000
+/** Default idle timeout, if the server sends none. */
+const DEFAULT_IDLE_MS = 4000
 
-/** So much earlier than the server, as our next request must not cross its goodbye. */
-const MARGIN_MS = 2000
+/** Subtracted from the server's timeout, so that a request does not race its close. */
+const KEEP_ALIVE_MARGIN_MS = 2000
 
 const MAX_IDLE_MS = 600_000
 
 /**
- * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
- * Windows is given the place ahead of time, so there each connection has its own.
+ * Shared read buffer, as data is handled synchronously. Windows fills buffers ahead of time, so each connection has
+ * its own there.
  */
 const shared = getPlatform().name === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** One connection to a server, kept open between requests. One request at a time. */
-export class Connection implements Carrier, ReaderEars {
-  readonly #host: ConnectionHost
-  readonly #reader = new ReplyReader(this)
+/** A keep-alive connection with one request at a time. */
+export class ClientConnection implements RequestControl, ReplyParserCallbacks {
+  readonly #deps: ConnectionDeps
+  readonly #parser = new ReplyParser(this)
   readonly #socket: Socket
-  readonly #takeBackTimeout: () => void
+  readonly #clearConnectTimeout: () => void
   #handler: ReplyHandler | undefined
-  /** Reads the reply in place of the handler. */
+  /** Replaces the handler for this reply. */
   #detour: ReplyHandler | undefined
-  /** The request whose reply is awaited, if a detour may need it. */
+  /** The current request, if there is a detour. */
   #request: ClientRequest | undefined
   #isConnected = false
   #isOver = false
   #error: Error | undefined
   #head: ReplyHead | undefined
-  /** When it must not be used any more, by the clock, while it is idle. */
+  /** Clock time at which an idle connection expires. */
   #staleAt = 0
 
-  constructor(host: ConnectionHost) {
-    this.#host = host
+  constructor(host: ConnectionDeps) {
+    this.#deps = host
     const { origin, clock, connectMs } = host
     this.#socket = origin.tls === undefined ? this.#openPlain(origin) : this.#openSecure(origin, origin.tls)
     this.#socket.on('error', error => (this.#error ??= error))
-    this.#socket.on('end', () => this.#ended())
-    this.#socket.on('close', () => this.#fail(this.#error ?? closedByPeer()))
-    this.#takeBackTimeout = clock.after(connectMs, () =>
-      this.#fail(new ClientError('CONNECT_TIMEOUT', `no connection within ${connectMs} ms`)),
+    this.#socket.on('end', () => this.#handleEnd())
+    this.#socket.on('close', () => this.#fail(this.#error ?? createClosedError()))
+    this.#clearConnectTimeout = clock.after(connectMs, () =>
+      this.#fail(new ClientError('CONNECT_TIMEOUT', `connect timed out after ${connectMs} ms`)),
     )
   }
 
-  /** True while an idle connection may be used once more. */
+  /** True if an idle connection can be reused. */
   isFresh(now: number): boolean {
     return !this.#isOver && now < this.#staleAt
   }
@@ -101,24 +100,24 @@ export class Connection implements Carrier, ReaderEars {
     return this.#isOver
   }
 
-  /** Writes a request; false when it was given up in the last moment, and nothing was written. */
-  send(text: Sendable, handler: ReplyHandler, request: ClientRequest): boolean {
+  /** Writes a request; false if it was aborted before it was written. */
+  send(text: EncodedRequest, handler: ReplyHandler, request: ClientRequest): boolean {
     this.#handler = handler
     this.#head = undefined
     handler.onSend(this)
     if (this.#handler !== handler) return false
-    if (this.#host.detour !== undefined) this.#request = request
-    this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
+    if (this.#deps.detour !== undefined) this.#request = request
+    this.#parser.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else if (Buffer.isBuffer(text)) this.#socket.write(text)
-    else writeTogether(this.#socket, text)
+    else writePieces(this.#socket, text)
     return true
   }
 
   abort(handler: ReplyHandler, why: Error): void {
     if (this.#handler !== handler) return
-    // A request that was not written yet leaves the connection as it is.
-    if (this.#reader.isIdle) {
+    // An unwritten request leaves the connection usable.
+    if (this.#parser.isIdle) {
       this.#handler = undefined
       return handler.onError(why)
     }
@@ -133,7 +132,7 @@ export class Connection implements Carrier, ReaderEars {
     this.#socket.resume()
   }
 
-  /** Ends it, and the request that is on it. */
+  /** Closes the connection and fails its request. */
   destroy(why: Error): void {
     this.#fail(why)
   }
@@ -141,19 +140,18 @@ export class Connection implements Carrier, ReaderEars {
   head(head: ReplyHead): void {
     const { status, headers } = head
     this.#head = head
-    if (this.#request !== undefined && isOdd(status, headers)) this.#turnOff(head, this.#request)
+    if (this.#request !== undefined && needsRewriting(status, headers)) this.#applyDetour(head, this.#request)
     const handler = this.#detour ?? this.#handler
     handler?.onHead(status, headers, this)
   }
 
-  #turnOff({ status, headers }: ReplyHead, request: ClientRequest): void {
-    const { client, detour } = this.#host
+  #applyDetour({ status, headers }: ReplyHead, request: ClientRequest): void {
+    const { client, detour } = this.#deps
     const handler = this.#handler
-    if (handler !== undefined)
-      this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
+    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
   }
 
-  /** Takes the handler, or what reads in its place, off the connection. */
+  /** Detaches the current handler or detour. */
   #release(): ReplyHandler | undefined {
     const handler = this.#detour ?? this.#handler
     this.#handler = this.#detour = this.#request = undefined
@@ -169,26 +167,29 @@ export class Connection implements Carrier, ReaderEars {
     const handler = this.#release()
     const head = this.#head
     if (!isClean || head?.keepsAlive !== true) this.#close()
-    else if (this.#socket.writableLength === 0) this.#rest(head)
-    else setImmediate(() => this.#restIfWritten(head))
+    else if (this.#socket.writableLength === 0) this.#becomeIdle(head)
+    else setImmediate(() => this.#becomeIdleIfWritten(head))
     handler?.onEnd()
   }
 
-  /** TLS hears a little later that all is written. A server that answers before it has read the request may never read it. */
-  #restIfWritten(head: ReplyHead): void {
+  /**
+   * TLS reports flushed writes late. A server that replies early may never read the rest, so do not reuse the
+   * connection then.
+   */
+  #becomeIdleIfWritten(head: ReplyHead): void {
     if (this.#isOver) return
-    if (this.#socket.writableLength === 0) this.#rest(head)
+    if (this.#socket.writableLength === 0) this.#becomeIdle(head)
     else this.#close()
   }
 
-  #rest({ idleMs }: ReplyHead): void {
-    const ms = idleMs === undefined ? IDLE_MS : Math.min(idleMs - MARGIN_MS, MAX_IDLE_MS)
+  #becomeIdle({ idleMs }: ReplyHead): void {
+    const ms = idleMs === undefined ? DEFAULT_IDLE_MS : Math.min(idleMs - KEEP_ALIVE_MARGIN_MS, MAX_IDLE_MS)
     if (ms <= 0) return this.#close()
-    this.#staleAt = this.#host.clock.now() + ms
-    this.#host.ready(this)
+    this.#staleAt = this.#deps.clock.now() + ms
+    this.#deps.onReady(this)
   }
 
-  #openPlain({ hostname, port }: Origin): Socket {
+  #openPlain({ hostname, port }: ServerOrigin): Socket {
     const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES)
     const callback = (length: number): boolean => {
       this.#read(buffer.subarray(0, length))
@@ -205,7 +206,7 @@ export class Connection implements Carrier, ReaderEars {
     return socket.once('connect', () => this.#connected())
   }
 
-  #openSecure({ hostname, port }: Origin, connect: SecureConnect): Socket {
+  #openSecure({ hostname, port }: ServerOrigin, connect: TlsConnect): Socket {
     const servername = isIP(hostname) === 0 ? hostname : ''
     const socket = connect({ host: hostname, port, servername, ALPNProtocols: ['http/1.1'] })
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
@@ -216,22 +217,22 @@ export class Connection implements Carrier, ReaderEars {
   #connected(): void {
     if (this.#isOver) return
     this.#isConnected = true
-    this.#takeBackTimeout()
-    this.#staleAt = this.#host.clock.now() + IDLE_MS
-    this.#host.connected(this)
+    this.#clearConnectTimeout()
+    this.#staleAt = this.#deps.clock.now() + DEFAULT_IDLE_MS
+    this.#deps.onConnected(this)
   }
 
   #read(bytes: Buffer): void {
     if (this.#isOver) return
     try {
-      this.#reader.push(bytes)
+      this.#parser.push(bytes)
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)))
     }
   }
 
-  #ended(): void {
-    if (!this.#isOver && !this.#reader.ended()) this.#fail(this.#error ?? closedByPeer())
+  #handleEnd(): void {
+    if (!this.#isOver && !this.#parser.handleConnectionEnd()) this.#fail(this.#error ?? createClosedError())
   }
 
   #fail(error: Error): void {
@@ -244,19 +245,19 @@ export class Connection implements Carrier, ReaderEars {
   #close(error?: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#takeBackTimeout()
-    this.#reader.stop()
+    this.#clearConnectTimeout()
+    this.#parser.stop()
     this.#socket.destroy()
-    this.#host.gone(this, error)
+    this.#deps.onClosed(this, error)
   }
 }
 
-function closedByPeer(): ClientError {
-  return new ClientError('SOCKET', 'other side closed')
+function createClosedError(): ClientError {
+  return new ClientError('SOCKET', 'connection closed by server')
 }
 
-/** Opens TLS connections, each later one with what the server remembers of the first. Loaded only where a URL wants it. */
-export function secureConnect(): SecureConnect {
+/** Opens TLS connections with session resumption. `node:tls` is loaded lazily. */
+export function createTlsConnect(): TlsConnect {
   const { connect } = process.getBuiltinModule('node:tls')
   let session: Buffer | undefined
   return options => {

@@ -1,56 +1,56 @@
-import type { EncodedMessage } from '../util/written.ts'
-import { getByteLength, toBuffers } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { getByteLength, toBuffers } from '../util/encoded-message.ts'
 import type { Clock } from '../api/index.ts'
-import type { ConnectionHost, Origin, Sendable } from './connection.ts'
-import { Connection, secureConnect } from './connection.ts'
-import type { ClientRequest, Detour, HttpTransport, ReplyHandler } from './port.ts'
-import { ClientError, destroyed, MAX_WAITING } from './port.ts'
+import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './connection.ts'
+import { ClientConnection, createTlsConnect } from './connection.ts'
+import type { ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
+import { ClientError, createDestroyedError, MAX_WAITING } from './http-client-types.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** No control character, so that a value cannot end its line; a character is a byte. */
+/** Excludes control characters, so that a value cannot end its line. One byte per character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const PATH = /^[\x21-\x7e]+$/
 
 interface HttpClientOptions {
   readonly clock: Clock
-  /** Most connections at a time; more requests wait for their turn. */
+  /** Connection limit; further requests queue. */
   readonly connections: number
-  /** Longest wait for a connection, TLS included. */
+  /** Connect timeout, including TLS. */
   readonly connectMs: number
-  /** Most connections that are kept while nobody uses them; all of them by default. */
+  /** Idle connection limit; default: unlimited. */
   readonly idle?: number | undefined
-  /** Finds another reader for odd replies. */
-  readonly detour?: Detour | undefined
+  /** Replaces the handler for redirects and encoded replies. */
+  readonly detour?: ReplyRewriter | undefined
 }
 
 interface QueuedRequest {
-  readonly text: Sendable
+  readonly text: EncodedRequest
   readonly handler: ReplyHandler
   readonly request: ClientRequest
 }
 
 const SWEEP_MS = 1000
-/** Bodies above this are not worth a copy. */
+/** Larger bodies are not copied. */
 const MAX_COPIED = 32 * 1024
 
 /**
- * HTTP/1.1 to one origin, over connections that are kept open: a request leaves in one write, and a reply is read without a
- * stream. No pipelining, no redirects, no proxies, no deadlines but for connecting; nothing is ever sent twice.
+ * HTTP/1.1 client for one origin with keep-alive: one write per request, no stream per reply. No pipelining,
+ * redirects, proxies or retries; the only timeout is for connecting.
  */
 export class HttpClient implements HttpTransport {
   readonly #options: HttpClientOptions
-  readonly #origin: Origin
-  readonly #host: ConnectionHost
-  readonly #all = new Set<Connection>()
-  readonly #connecting = new Set<Connection>()
-  /** Connections that can be used again, the latest used last. */
-  readonly #idle: Connection[] = []
+  readonly #origin: ServerOrigin
+  readonly #deps: ConnectionDeps
+  readonly #all = new Set<ClientConnection>()
+  readonly #connecting = new Set<ClientConnection>()
+  /** Idle connections, most recently used last. */
+  readonly #idle: ClientConnection[] = []
   readonly #waiting: QueuedRequest[] = []
-  #takeBackSweep: (() => void) | undefined
+  #cancelSweep: (() => void) | undefined
   #closing: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
-  /** Why the last connection did not come about; undefined once one has. */
+  /** Last connect error; undefined once connected. */
   #unreachable: Error | undefined
   #isOver = false
   #isScheduled = false
@@ -58,24 +58,24 @@ export class HttpClient implements HttpTransport {
   constructor(url: URL, options: HttpClientOptions) {
     this.#options = options
     this.#origin = parseOrigin(url)
-    this.#host = {
+    this.#deps = {
       origin: this.#origin,
       clock: options.clock,
       connectMs: options.connectMs,
       client: this,
       detour: options.detour,
-      connected: connection => this.#connected(connection),
-      ready: connection => this.#ready(connection),
-      gone: (connection, error) => this.#gone(connection, error),
+      onConnected: connection => this.#handleConnected(connection),
+      onReady: connection => this.#sendNext(connection),
+      onClosed: (connection, error) => this.#handleClosed(connection, error),
     }
   }
 
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
-    let text: Sendable
+    let text: EncodedRequest
     try {
-      if (this.#isOver || this.#closing !== undefined) throw destroyed()
-      if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'too many requests wait')
-      text = requestText(request, this.#origin.host)
+      if (this.#isOver || this.#closing !== undefined) throw createDestroyedError()
+      if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'request queue is full')
+      text = encodeHttpRequest(request, this.#origin.host)
     } catch (error) {
       return handler.onError(error as Error)
     }
@@ -86,24 +86,21 @@ export class HttpClient implements HttpTransport {
 
   close(): Promise<void> {
     this.#closing ??= Promise.withResolvers<void>()
-    this.#settle()
+    this.#finishClose()
     return this.#closing.promise
   }
 
   destroy(): Promise<void> {
     this.#isOver = true
-    this.#takeBackSweep?.()
+    this.#cancelSweep?.()
     this.#idle.length = 0
-    for (const { handler } of this.#waiting.splice(0)) handler.onError(this.#unreachable ?? destroyed())
-    for (const connection of [...this.#all]) connection.destroy(destroyed())
+    for (const { handler } of this.#waiting.splice(0)) handler.onError(this.#unreachable ?? createDestroyedError())
+    for (const connection of [...this.#all]) connection.destroy(createDestroyedError())
     this.#closing?.resolve()
     return Promise.resolve()
   }
 
-  /**
-   * Behind all that has arrived: a server's goodbye, or whatever else is there already on an idle connection, is read before the
-   * next request is written on it. Nothing can have come on one that has only just been made.
-   */
+  /** Sends in the next event loop turn, so that a close already received on an idle connection is processed first. */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -115,114 +112,114 @@ export class HttpClient implements HttpTransport {
     while (this.#waiting.length > 0) {
       const connection = this.#takeIdle()
       if (connection === undefined) return this.#open(this.#waiting.length)
-      this.#ready(connection)
+      this.#sendNext(connection)
     }
   }
 
-  #takeIdle(): Connection | undefined {
+  #takeIdle(): ClientConnection | undefined {
     const now = this.#options.clock.now()
     for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) {
       if (last.isFresh(now)) return last
-      last.destroy(destroyed())
+      last.destroy(createDestroyedError())
     }
     return undefined
   }
 
-  /** Opens connections until so many are on their way. */
+  /** Opens connections until `wanted` are connecting. */
   #open(wanted: number): void {
     const { connections } = this.#options
     while (this.#connecting.size < wanted && this.#all.size < connections) {
-      const connection = new Connection(this.#host)
+      const connection = new ClientConnection(this.#deps)
       this.#all.add(connection)
       this.#connecting.add(connection)
     }
   }
 
-  #connected(connection: Connection): void {
+  #handleConnected(connection: ClientConnection): void {
     this.#unreachable = undefined
     this.#connecting.delete(connection)
-    this.#ready(connection)
+    this.#sendNext(connection)
   }
 
-  #ready(connection: Connection): void {
+  #sendNext(connection: ClientConnection): void {
     while (!connection.isOver) {
       const next = this.#waiting.shift()
       if (next === undefined) break
       if (connection.send(next.text, next.handler, next.request)) return
     }
     if (connection.isOver) return
-    if (this.#idle.length < (this.#options.idle ?? Infinity)) this.#rest(connection)
-    else connection.destroy(destroyed())
+    if (this.#idle.length < (this.#options.idle ?? Infinity)) this.#addIdle(connection)
+    else connection.destroy(createDestroyedError())
   }
 
-  #rest(connection: Connection): void {
+  #addIdle(connection: ClientConnection): void {
     this.#idle.push(connection)
-    if (this.#closing !== undefined) return this.#settle()
-    this.#takeBackSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep())
+    if (this.#closing !== undefined) return this.#finishClose()
+    this.#cancelSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep())
   }
 
-  #gone(connection: Connection, error: Error | undefined): void {
+  #handleClosed(connection: ClientConnection, error: Error | undefined): void {
     this.#all.delete(connection)
     this.#connecting.delete(connection)
     const place = this.#idle.indexOf(connection)
     if (place >= 0) this.#idle.splice(place, 1)
-    // Each request that waits has a connection of its own on the way, so that each failure is one request's.
+    // Each queued request has its own connection attempt, so one failure fails one request.
     this.#unreachable = error ?? this.#unreachable
     if (error !== undefined) this.#waiting.shift()?.handler.onError(error)
     if (!this.#isOver) this.#open(this.#waiting.length)
-    this.#settle()
+    this.#finishClose()
   }
 
   #sweep(): void {
-    this.#takeBackSweep = undefined
+    this.#cancelSweep = undefined
     const now = this.#options.clock.now()
-    for (const connection of [...this.#idle]) if (!connection.isFresh(now)) connection.destroy(destroyed())
-    if (this.#idle.length > 0) this.#takeBackSweep = this.#options.clock.after(SWEEP_MS, () => this.#sweep())
+    for (const connection of [...this.#idle]) if (!connection.isFresh(now)) connection.destroy(createDestroyedError())
+    if (this.#idle.length > 0) this.#cancelSweep = this.#options.clock.after(SWEEP_MS, () => this.#sweep())
   }
 
-  /** Ends what a close has waited for. */
-  #settle(): void {
+  /** Completes a pending close. */
+  #finishClose(): void {
     if (this.#closing === undefined || this.#isOver) return
     if (this.#waiting.length === 0 && this.#all.size === this.#idle.length) void this.destroy()
   }
 }
 
-function parseOrigin({ protocol, host, hostname, port }: URL): Origin {
+function parseOrigin({ protocol, host, hostname, port }: URL): ServerOrigin {
   const isSecure = protocol === 'https:'
   return {
     host,
-    // An IPv6 address stands in brackets in a URL, and nowhere else.
+    // URLs put IPv6 addresses in brackets.
     hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
-    tls: isSecure ? secureConnect() : undefined,
+    tls: isSecure ? createTlsConnect() : undefined,
   }
 }
 
 /**
- * A request as it goes out: head and body in one piece, or in several where it is large. Text has one byte for each character.
- * @throws ClientError when a part of it cannot be written as HTTP/1.1.
+ * Encodes a request, in one piece unless it is large. Text holds one character per byte.
+ * @throws ClientError if it cannot be encoded as HTTP/1.1
  */
-function requestText({ method, path, headers, body }: ClientRequest, host: string): Sendable {
-  if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
+function encodeHttpRequest({ method, path, headers, body }: ClientRequest, host: string): EncodedRequest {
+  if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'invalid character in path')
   let named = ''
   for (const name in headers) named += formatHeaderLine(name, headers[name] as string)
   const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n${named}`
-  return body === undefined ? `${head}\r\n` : withBody(head, body)
+  return body === undefined ? `${head}\r\n` : appendBody(head, body)
 }
 
 function formatHeaderLine(name: string, value: string): string {
   if (TOKEN.test(name) && VALUE.test(value)) return `${name}: ${value}\r\n`
-  throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
+  throw new ClientError('INVALID_ARG', `invalid header ${TOKEN.test(name) ? name : 'name'}`)
 }
 
-function withBody(start: string, body: EncodedMessage): Sendable {
+function appendBody(start: string, body: EncodedMessage): EncodedRequest {
   const length = getByteLength(body)
   const head = `${start}content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string') {
     const pieces = [Buffer.from(head, 'latin1'), ...toBuffers(body)]
     return length > MAX_COPIED ? pieces : Buffer.concat(pieces)
   }
-  // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.
+  // Equal lengths mean ASCII, which Latin-1 preserves.
   if (length === body.length) return head + body
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])
 }

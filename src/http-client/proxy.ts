@@ -1,33 +1,32 @@
 import { isIP } from 'node:net'
 
-type Environment = Readonly<Record<string, string | undefined>>
+type ProxyEnvironment = Readonly<Record<string, string | undefined>>
 
 /**
- * The proxy that the environment names for a URL, as curl and Go read it: small letters win, a scheme may be missing, and
- * what runs on this machine is reached directly.
+ * Proxy for a URL from the environment, as in curl and Go: lower case wins, the scheme is optional, loopback is
+ * direct.
  */
-export function findProxy({ protocol, hostname, port }: URL, environment: Environment): string | undefined {
-  const variable = (name: string): string =>
-    (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
+export function findProxy({ protocol, hostname, port }: URL, environment: ProxyEnvironment): string | undefined {
+  const variable = (name: string): string => (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
   const named = protocol === 'https:' ? variable('HTTPS_PROXY') : variable('HTTP_PROXY')
   const proxy = named === '' || named.includes('://') ? named : `http://${named}`
   if (!/^https?:/i.test(proxy) || !URL.canParse(proxy)) return undefined
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   const at = { host, port: port === '' ? (protocol === 'https:' ? '443' : '80') : port }
   const isDirect =
-    isHere(host) ||
+    isLoopbackHost(host) ||
     variable('NO_PROXY')
       .split(/[\s,]+/)
-      .some(entry => isMeant(entry, at))
+      .some(entry => matchesNoProxy(entry, at))
   return isDirect ? undefined : proxy
 }
 
-function isHere(host: string): boolean {
+function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\./.test(host)
 }
 
-/** True where an entry of NO_PROXY names a host: all, a network, an address, or a name with those below it. */
-function isMeant(entry: string, at: { readonly host: string; readonly port: string }): boolean {
+/** True if a NO_PROXY entry matches: `*`, a network, an address, or a domain with its subdomains. */
+function matchesNoProxy(entry: string, at: { readonly host: string; readonly port: string }): boolean {
   if (entry === '') return false
   if (entry === '*') return true
   if (entry.includes('/')) return isInNetwork(entry, at.host)

@@ -1,17 +1,16 @@
-import type { ReplyHeaders } from './port.ts'
-import { ClientError, READ_HEADERS } from './port.ts'
+import type { ReplyHeaders } from './http-client-types.ts'
+import { ClientError, READ_HEADERS } from './http-client-types.ts'
 
-/** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
+/** Body framing (RFC 9112, 6.3): length, chunks, or end of connection. */
 type Framing = number | 'chunked' | 'close'
 
-/** The head of a reply. */
 export interface ReplyHead {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly framing: Framing
-  /** True where the connection can be used again after it. */
+  /** True if the connection can be reused. */
   readonly keepsAlive: boolean
-  /** The time that the server keeps an idle connection, in milliseconds, where it says so. */
+  /** Idle timeout of the server in ms, if sent. */
   readonly idleMs: number | undefined
 }
 
@@ -23,18 +22,18 @@ const LENGTH = /^\d{1,15}$/
 const HAS_NO_BODY: ReadonlySet<number> = new Set([204, 304])
 
 /**
- * Reads the head of a reply, as text with a character for each byte and without the blank line at its end. Strict, as two
- * readers who understand a head differently can be played off against each other: no folded lines, no bare line ends, and
- * nothing that leaves the length of the body open to opinion.
+ * Parses a reply head without its final blank line; text holds one character per byte. Strict against smuggling: no
+ * folded
+ * lines, no bare line feeds, no ambiguous body length.
  * @throws ClientError
  */
 export function parseHead(text: string): ReplyHead {
   let at = text.indexOf('\r\n')
   const status = STATUS_LINE.exec(at < 0 ? text : text.slice(0, at))
-  if (status === null) throw malformed('its status line is none of HTTP/1.1')
+  if (status === null) throw createHeadError('invalid status line')
   const headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (let count = 1; at >= 0; count++) {
-    if (count > MAX_HEADERS) throw malformed(`it has more than ${MAX_HEADERS} headers`)
+    if (count > MAX_HEADERS) throw createHeadError(`more than ${MAX_HEADERS} headers`)
     const start = at + 2
     at = text.indexOf('\r\n', start)
     addHeader(text.slice(start, at < 0 ? text.length : at), headers)
@@ -45,7 +44,7 @@ export function parseHead(text: string): ReplyHead {
 function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
   const colon = line.indexOf(':')
   const name = line.slice(0, Math.max(colon, 0))
-  if (!TOKEN.test(name) || !VALUE.test(line)) throw malformed('a header of it is none')
+  if (!TOKEN.test(name) || !VALUE.test(line)) throw createHeadError('malformed header')
   const known = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
   if (known === undefined) return
   const value = line.slice(colon + 1).trim()
@@ -64,17 +63,16 @@ function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeader
 function getFraming(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
   const { 'content-length': length, 'transfer-encoding': encoding } = headers
   if (encoding !== undefined) checkEncoding(encoding, isNewest)
-  if (encoding !== undefined && length !== undefined) throw malformed('it has two lengths')
-  // Of a header that stands twice the values are a list, which no length is.
-  if (length !== undefined && !LENGTH.test(length)) throw malformed('its length is no number')
+  if (encoding !== undefined && length !== undefined) throw createHeadError('both Content-Length and Transfer-Encoding')
+  // Duplicate headers are joined, so their value is not a number.
+  if (length !== undefined && !LENGTH.test(length)) throw createHeadError('invalid Content-Length')
   if (status < 200 || HAS_NO_BODY.has(status)) return 0
   if (encoding !== undefined) return 'chunked'
   return length === undefined ? 'close' : Number(length)
 }
 
 function checkEncoding(encoding: string, isNewest: boolean): void {
-  if (!isNewest || encoding.toLowerCase() !== 'chunked')
-    throw malformed('it has a transfer encoding that was not asked for')
+  if (!isNewest || encoding.toLowerCase() !== 'chunked') throw createHeadError('unsupported transfer encoding')
 }
 
 function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefined {
@@ -82,6 +80,6 @@ function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefine
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }
 
-function malformed(why: string): ClientError {
-  return new ClientError('MALFORMED', `the reply is no HTTP/1.1: ${why}`)
+function createHeadError(why: string): ClientError {
+  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: ${why}`)
 }

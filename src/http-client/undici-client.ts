@@ -1,21 +1,29 @@
 import type { SecureContext } from 'node:tls'
 import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
-import { inOnePiece } from '../util/written.ts'
+import { joinPieces } from '../util/encoded-message.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
-  Detour,
+  ReplyRewriter,
   HttpTransport,
-  OddReply,
+  RewritableReply,
   ReplyHandler,
   ReplyHeaders,
-} from './port.ts'
-import { ClientError, destroyed, isOdd, MAX_HEAD, MAX_INTERIM, MAX_WAITING, READ_HEADERS } from './port.ts'
+} from './http-client-types.ts'
+import {
+  ClientError,
+  createDestroyedError,
+  needsRewriting,
+  MAX_HEAD,
+  MAX_INTERIM,
+  MAX_WAITING,
+  READ_HEADERS,
+} from './http-client-types.ts'
 
-/** Credentials and trust of TLS connections, as PEM texts. */
+/** TLS credentials and CA, in PEM. */
 export interface TlsMaterial {
-  /** Trusted instead of the authorities of the system. */
+  /** Replaces the system's CAs. */
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
@@ -23,82 +31,81 @@ export interface TlsMaterial {
 }
 
 export interface UndiciClientOptions {
-  /** Most connections at a time; more requests wait for their turn. */
+  /** Connection limit; further requests queue. */
   readonly connections: number
-  /** Longest wait for a connection, TLS included. */
+  /** Connect timeout, including TLS. */
   readonly connectMs: number
-  /** URL of the proxy that all connections go through. */
   readonly proxy?: string | undefined
   readonly tls?: TlsMaterial | undefined
-  /** Offers HTTP/2 to servers over TLS. */
+  /** Offers HTTP/2 over TLS. */
   readonly http2: boolean
-  /** Finds another reader for odd replies. */
-  readonly detour?: Detour | undefined
+  /** Replaces the handler for redirects and encoded replies. */
+  readonly detour?: ReplyRewriter | undefined
 }
 
 /**
- * HTTP to one origin for all that the fast client does not do: proxies, authorities and certificates of one's own, HTTP/2.
- * undici is loaded by the first client; no redirects, no decompression, no retries, and no deadlines but for connecting.
+ * HTTP client on undici for proxies, custom CAs and client certificates, and HTTP/2. Loads undici lazily. No
+ * redirects, decompression or retries; the only timeout is for connecting.
  */
 export class UndiciClient implements HttpTransport {
   readonly #origin: string
-  readonly #detour: Detour | undefined
+  readonly #detour: ReplyRewriter | undefined
   readonly #ready: Promise<void>
   #dispatcher: Dispatcher | undefined
-  /** Requests from before undici was there. */
+  /** Requests queued until undici is loaded. */
   readonly #early: [ClientRequest, ReplyHandler][] = []
-  /** Requests that have not been sent; shared with them. */
+  /** Count of unsent requests, shared with them. */
   readonly #waiting = { count: 0 }
-  /** Why there is no dispatcher, and will be none. */
+  /** Permanent error without a dispatcher. */
   #failure: Error | undefined
 
   constructor({ origin }: URL, options: UndiciClientOptions) {
     this.#origin = origin
     this.#detour = options.detour
     this.#ready = import('undici')
-      .then(undici => this.#loaded(createUndiciDispatcher(undici, origin, options)))
-      .catch((error: unknown) => this.#failed(error as Error))
+      .then(undici => this.#setDispatcher(createUndiciDispatcher(undici, origin, options)))
+      .catch((error: unknown) => this.#fail(error as Error))
   }
 
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
     if (this.#failure !== undefined) return handler.onError(this.#failure)
     if (this.#waiting.count + this.#early.length >= MAX_WAITING)
-      return handler.onError(new ClientError('OVERFLOW', 'too many requests wait'))
+      return handler.onError(new ClientError('OVERFLOW', 'request queue is full'))
     if (this.#dispatcher === undefined) this.#early.push([request, handler])
     else this.#send(this.#dispatcher, request, handler)
   }
 
   async close(): Promise<void> {
-    this.#failure ??= destroyed()
+    this.#failure ??= createDestroyedError()
     await this.#ready
     await this.#dispatcher?.close().catch(() => undefined)
   }
 
   async destroy(): Promise<void> {
-    this.#failed(destroyed())
+    this.#fail(createDestroyedError())
     await this.#ready
-    await this.#dispatcher?.destroy(destroyed())
+    await this.#dispatcher?.destroy(createDestroyedError())
   }
 
-  #loaded(dispatcher: Dispatcher): void {
+  #setDispatcher(dispatcher: Dispatcher): void {
     this.#dispatcher = dispatcher
     for (const [request, handler] of this.#early.splice(0)) this.#send(dispatcher, request, handler)
   }
 
-  #failed(error: Error): void {
+  #fail(error: Error): void {
     this.#failure ??= error
     for (const [, handler] of this.#early.splice(0)) handler.onError(error)
   }
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
     const { method, path, body } = request
-    const detour = (odd: Head, carrier: Carrier): ReplyHandler | undefined =>
+    const detour = (odd: ReplyStart, carrier: RequestControl): ReplyHandler | undefined =>
       this.#detour?.({ ...odd, request, handler, carrier, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
-      // A reply may be silent for hours.
+      // Event streams may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      const whole = body === undefined ? undefined : inOnePiece(body)
+      const whole = body === undefined ? undefined : joinPieces(body)
       const headers = { ...request.headers }
       dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
     } catch (error) {
@@ -113,7 +120,7 @@ function createUndiciDispatcher(
   { connections, connectMs, proxy, tls, http2 }: UndiciClientOptions,
 ): Dispatcher {
   const pool = { connections, pipelining: 1, allowH2: http2, maxHeaderSize: MAX_HEAD }
-  const trust = tls === undefined ? {} : { secureContext: secureContext(tls) }
+  const trust = tls === undefined ? {} : { secureContext: createTlsContext(tls) }
   const connect: Undici.buildConnector.BuildOptions = {
     ...trust,
     timeout: connectMs,
@@ -125,41 +132,39 @@ function createUndiciDispatcher(
     ...pool,
     uri: proxy,
     requestTls: connect,
-    proxyTls: { timeout: connectMs, allowH2: false, ...trustOfProxy(tls?.ca) },
-    // A proxy that takes the connection and says nothing counts as one that cannot be reached.
+    proxyTls: { timeout: connectMs, allowH2: false, ...createProxyTrust(tls?.ca) },
+    // A silent proxy counts as unreachable.
     clientFactory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, headersTimeout: connectMs }),
     factory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, ...pool }),
   })
 }
 
-/** Made once, so that a file that is no certificate fails before anything is connected. */
-function secureContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
+/** Created early, so that invalid certificates fail before connecting. */
+function createTlsContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
   return process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key, passphrase })
 }
 
-/** A proxy shows a certificate of the same authority as the server, or of one that everybody knows. */
-function trustOfProxy(ca: string | undefined): { ca?: string[] } {
+/** Trust the configured CA and the defaults, as a proxy may use either. */
+function createProxyTrust(ca: string | undefined): { ca?: string[] } {
   if (ca === undefined) return {}
   return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
 }
 
-type Head = Pick<OddReply, 'status' | 'headers'>
-type FindDetour = (odd: Head, carrier: Carrier) => ReplyHandler | undefined
+type ReplyStart = Pick<RewritableReply, 'status' | 'headers'>
+type FindReplyRewriter = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
 
-/** One request on undici. */
-class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
+class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
   readonly #waiting: { count: number }
-  readonly #detour: FindDetour
-  /** Reads the reply: the handler, or a detour in its place. */
+  readonly #detour: FindReplyRewriter
+  /** The handler, or a detour. */
   #reader: ReplyHandler
   #controller: Dispatcher.DispatchController | undefined
   #interim = 0
   #isOver = false
   #isWaiting = true
-  /** Bytes since its handler had a large read, as undici gives one chunk at a time, and the milliseconds that they took. */
 
-  constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindDetour) {
+  constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindReplyRewriter) {
     this.#handler = this.#reader = handler
     this.#detour = detour
     this.#waiting = waiting
@@ -168,7 +173,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   abort(handler: ReplyHandler, why: Error): void {
     if (this.#isOver || handler !== this.#handler) return
-    this.#over()
+    this.#finish()
     this.#controller?.abort(why)
     this.#reader.onError(why)
   }
@@ -183,7 +188,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    this.#started()
+    this.#markStarted()
     if (!this.#isOver) this.#handler.onSend(this)
   }
 
@@ -194,11 +199,11 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   ): void {
     if (this.#isOver) return
     if (status >= 200) {
-      const head = known(headers)
-      if (isOdd(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
+      const head = selectHeaders(headers)
+      if (needsRewriting(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
       this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
-      this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
+      this.abort(this.#handler, new ClientError('MALFORMED', `unexpected HTTP ${status}`))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
@@ -207,28 +212,28 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
 
   onResponseEnd(): void {
     if (this.#isOver) return
-    this.#over()
+    this.#finish()
     this.#reader.onEnd()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.#isOver) return
-    this.#over()
-    this.#reader.onError(clientError(error))
+    this.#finish()
+    this.#reader.onError(toClientError(error))
   }
 
-  #over(): void {
+  #finish(): void {
     this.#isOver = true
-    this.#started()
+    this.#markStarted()
   }
 
-  #started(): void {
+  #markStarted(): void {
     if (this.#isWaiting) this.#waiting.count--
     this.#isWaiting = false
   }
 }
 
-function known(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
+function selectHeaders(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
   const found: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (const name of READ_HEADERS.values()) {
     const value = headers[name]
@@ -239,7 +244,7 @@ function known(headers: Record<string, string | string[] | undefined>): ReplyHea
 
 const CODES: Readonly<Record<string, ClientError['code']>> = {
   UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
-  // Only the proxy has a deadline for its answer.
+  // Only proxies have a headers timeout.
   UND_ERR_HEADERS_TIMEOUT: 'PROXY',
   UND_ERR_SOCKET: 'SOCKET',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'MALFORMED',
@@ -251,10 +256,10 @@ const CODES: Readonly<Record<string, ClientError['code']>> = {
   UND_ERR_PRX_CONN: 'PROXY',
 }
 
-/** An error of undici in the words of the port; errors of the system as they are. */
-function clientError(error: Error): Error {
+/** Maps undici errors to ClientError; system errors are unchanged. */
+function toClientError(error: Error): Error {
   const status = /proxy.*?\b(\d{3})\b/i.exec(error.message)?.[1]
-  if (status !== undefined) return new ClientError('PROXY', `the proxy answers HTTP ${status}`)
+  if (status !== undefined) return new ClientError('PROXY', `proxy returned HTTP ${status}`)
   if (error.name === 'HTTPParserError') return new ClientError('MALFORMED', error.message)
   const code = CODES[String((error as NodeJS.ErrnoException).code)]
   return code === undefined ? error : new ClientError(code, error.message)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import type { Connection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
+import type { ClientConnection, ConnectOptions, RequestOptions } from '../api/gateway.ts'
 import { RpcFailure } from '../api/gateway.ts'
-import type { Answer, ClientSide, Gate } from '../api/index.ts'
+import type { Answer, ClientDescription, Gate } from '../api/index.ts'
 import { ANONYMOUS } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
@@ -11,15 +11,15 @@ import { MODERN_VERSION } from '../protocol/methods.ts'
 import { getPayload } from './client/encode-answer.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { LineChannel } from './stdio/stdio-listener.ts'
-import type { DuplexContext } from './duplex/duplex-connection.ts'
+import type { DuplexDeps } from './duplex/duplex-connection.ts'
 import { DuplexConnection } from './duplex/duplex-connection.ts'
 
-/** Lines of ours are as long as they need to be. */
+/** Large, as lines come from this process. */
 const MAX_LINE = 64 * 1024 * 1024
 
-/** A client inside the process, on the same pipeline as any other: modern, one session. */
-export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
-  const side: ClientSide = {
+/** Opens a modern in-process session on the normal pipeline. */
+export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<ClientConnection> {
+  const side: ClientDescription = {
     info: client,
     capabilities: {},
     version: MODERN_VERSION,
@@ -62,16 +62,16 @@ function payloadOrThrow(answer: Answer): Payload {
   return getPayload(answer)
 }
 
-/** Transport for an MCP SDK `Client`: a pipe that never leaves the process. Either era, like any stdio listener. */
+/** In-process transport for an MCP SDK `Client` of either era. */
 export class InProcessTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
-  readonly #context: DuplexContext
+  readonly #context: DuplexDeps
   readonly #input = new PassThrough()
   #pipe: DuplexConnection | undefined
 
-  constructor(context: DuplexContext) {
+  constructor(context: DuplexDeps) {
     this.#context = context
   }
 
@@ -80,7 +80,7 @@ export class InProcessTransport implements Transport {
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
       onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as JSONRPCMessage),
-      onTooLong: () => this.onerror?.(new Error('a message is too long')),
+      onTooLong: () => this.onerror?.(new Error('message too long')),
     })
     output.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#pipe = new DuplexConnection({

@@ -2,10 +2,10 @@ import type { Config, Feature, UpstreamConfig } from '../config/index.ts'
 import { parseConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
-/** Types of upstream that the schema describes; all others are a plugin's own. */
-const DESCRIBED: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
-/** Defaults of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
-const BASE = {
+/** Upstream types in the schema; all others belong to plugins. */
+const CORE_TYPES: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
+/** Defaults for an upstream type that is not in the schema: no limits unless configured. */
+const UPSTREAM_DEFAULTS = {
   enabled: true,
   onFailure: 'omit',
   start: 'auto',
@@ -17,22 +17,22 @@ const BASE = {
 }
 
 /**
- * The configuration with what plugins add by the `configure` hook. Listeners and upstreams that they add or change are
- * validated, and get the defaults that they would get in a file.
+ * Adds the changes of plugins by the `configure` hook. New and changed listeners and upstreams are validated and get
+ * the same defaults as in a file.
  * @throws GatewayError GW_CONFIG_INVALID
  */
-export function configured(
+export function applyConfigureHooks(
   written: Config,
   hooks: Hooks,
   directory: string,
   features: readonly Feature[],
 ): Config {
-  const config = hooks.runner('configure')?.(written) ?? written
+  const config = hooks.getRunner('configure')?.(written) ?? written
   if (config === written) return written
-  const listeners = others(config.listeners, written.listeners)
-  const upstreams = others(config.upstreams, written.upstreams)
-  const described = upstreams.filter(([, { type }]) => DESCRIBED.has(type))
-  const own = upstreams.filter(([, { type }]) => !DESCRIBED.has(type))
+  const listeners = omitFields(config.listeners, written.listeners)
+  const upstreams = omitFields(config.upstreams, written.upstreams)
+  const described = upstreams.filter(([, { type }]) => CORE_TYPES.has(type))
+  const own = upstreams.filter(([, { type }]) => !CORE_TYPES.has(type))
   const added = parseConfig(
     {
       version: 1,
@@ -42,7 +42,10 @@ export function configured(
     },
     { directory, features },
   ).config
-  const completed = own.map(([name, spec]) => [name, Object.freeze({ ...BASE, ...spec }) as UpstreamConfig])
+  const completed = own.map(([name, spec]) => [
+    name,
+    Object.freeze({ ...UPSTREAM_DEFAULTS, ...spec }) as UpstreamConfig,
+  ])
   return Object.freeze({
     ...config,
     listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
@@ -54,13 +57,13 @@ export function configured(
   })
 }
 
-/** Identities of callers, for checks that concern callers; without names of listeners and upstreams not looked at here. */
+/** Caller identities for caller checks, without listeners and upstreams, which are not checked here. */
 function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
   const { listeners: _, ...who } = auth
   return { auth: { ...who, rules: [], except: [] } }
 }
 
-function others<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
+function omitFields<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
   return Object.entries(now).filter(([name, spec]) => before[name] !== spec)
 }

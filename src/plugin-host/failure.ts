@@ -5,17 +5,17 @@ import type { Finding } from '../util/finding.ts'
 import type { ErrorCode, GatewayError } from '../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 
-/** Gives a finding its place in the files of the configuration. */
-export type Locate = (finding: Finding) => Problem
+/** Adds the position in the configuration files to a finding. */
+export type LocateFinding = (finding: Finding) => Problem
 
 type ProblemLocation = Pick<Problem, 'file' | 'line' | 'col'>
 type PluginCode = Extract<ErrorCode, 'GW_PLUGIN_LOAD' | 'GW_PLUGIN_OPTIONS' | 'GW_PLUGIN_SETUP'>
 
-/** A syntax check reads one file and runs nothing of it. */
+/** A syntax check reads one file without running it. */
 const CHECK_MS = 5000
 
-/** The error of a plugin that cannot be used, with each problem at its place. */
-export function pluginFailure(
+/** Creates the error for an unusable plugin, with a position for each problem. */
+export function createUnusablePluginError(
   code: PluginCode,
   plugin: string,
   problems: readonly Problem[],
@@ -25,19 +25,20 @@ export function pluginFailure(
   return gatewayError(code, { plugin, why: why.join('; '), problems, cause })
 }
 
-/** Says of what a plugin's file threw where in that file, or in one that it imports, it happened. */
-export async function inPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
-  const place = syntaxPlace(thrown) ?? framePlace(thrown, url) ?? (await checkedPlace(thrown, url))
+/** Adds an error's position in a plugin's file, or in one that it imports. */
+export async function locateInPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
+  const place =
+    parseSyntaxLocation(thrown) ?? parseFrameLocation(thrown, url) ?? (await checkSyntaxLocation(thrown, url))
   return place === undefined ? problem : { ...problem, ...place }
 }
 
-/** Takes the file, line and column that Node writes above a syntax error of TypeScript, or of an import. */
-function syntaxPlace(thrown: unknown): ProblemLocation | undefined {
-  return thrown instanceof SyntaxError ? markedPlace(thrown.stack ?? '') : undefined
+/** Extracts the file, line and column that Node prints above a TypeScript syntax error or import error. */
+function parseSyntaxLocation(thrown: unknown): ProblemLocation | undefined {
+  return thrown instanceof SyntaxError ? parseMarkedLocation(thrown.stack ?? '') : undefined
 }
 
-/** Reads `/plugins/redact.ts:14`, the lines of code and the `^` under the fault. */
-function markedPlace(text: string): ProblemLocation | undefined {
+/** Parses `/plugins/redact.ts:14`, the source lines and the `^` marker. */
+function parseMarkedLocation(text: string): ProblemLocation | undefined {
   const [first = '', ...lines] = text.split('\n')
   const [, file, line] = /^(file:\/\/.+|\/.+|[A-Za-z]:[\\/].+):(\d+)$/.exec(first) ?? []
   if (file === undefined) return undefined
@@ -45,8 +46,7 @@ function markedPlace(text: string): ProblemLocation | undefined {
   return { file: getFilePath(file), line: Number(line), col: mark === undefined ? 1 : mark.indexOf('^') + 1 }
 }
 
-/** Finds the call in the plugin's own file that led to the error. */
-function framePlace(thrown: unknown, url: string): ProblemLocation | undefined {
+function parseFrameLocation(thrown: unknown, url: string): ProblemLocation | undefined {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   for (const line of stack.split('\n')) {
     const [, file, row, col] = /^ +at .*?(file:\/\/[^)]+?):(\d+):(\d+)\)?$/.exec(line) ?? []
@@ -56,22 +56,22 @@ function framePlace(thrown: unknown, url: string): ProblemLocation | undefined {
   return undefined
 }
 
-/** Asks Node where a JavaScript file is wrong: an import says only that it is. */
-async function checkedPlace(thrown: unknown, url: string): Promise<ProblemLocation | undefined> {
+/** Runs Node's syntax check on a JavaScript file, because an import error has no position. */
+async function checkSyntaxLocation(thrown: unknown, url: string): Promise<ProblemLocation | undefined> {
   if (!(thrown instanceof SyntaxError) || !url.startsWith('file:')) return undefined
   const text = await new Promise<string>(resolve =>
     execFile(process.execPath, ['--check', fileURLToPath(url)], { timeout: CHECK_MS }, (_, __, stderr) =>
       resolve(stderr),
     ),
   )
-  return markedPlace(text)
+  return parseMarkedLocation(text)
 }
 
 function getFilePath(file: string): string {
   return file.startsWith('file:') ? fileURLToPath(file) : fileURLToPath(pathToFileURL(file))
 }
 
-/** `SyntaxError: Unexpected token ';'`, without a word for errors of no kind of their own. */
-export function named(thrown: unknown): string {
+/** Formats `SyntaxError: Unexpected token ';'`; omits the name for plain errors. */
+export function formatError(thrown: unknown): string {
   return thrown instanceof SyntaxError ? `${thrown.name}: ${thrown.message}` : getErrorMessage(thrown)
 }

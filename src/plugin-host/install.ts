@@ -1,51 +1,51 @@
 import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
-import type { Patience } from '../hooks/guard.ts'
-import { inTime } from '../hooks/guard.ts'
+import type { TapTimeout } from '../hooks/tap-guard.ts'
+import { withTimeout } from '../hooks/tap-guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
-import type { Locate } from './failure.ts'
-import { inPluginFile } from './failure.ts'
-import { checkOptions, runCheck } from './options.ts'
+import type { LocateFinding } from './failure.ts'
+import { locateInPluginFile } from './failure.ts'
+import { checkPluginOptions, runPluginCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
-import type { Chosen } from './resolve.ts'
+import type { PrivatePath } from '../util/private-path.ts'
+import type { ChosenPlugin } from './resolve.ts'
 import { createPluginStore } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
 
-/** A plugin may load much before it begins. */
-const SETUP_MS = 60_000
+/** Generous, because setup may load many modules. */
+const MAX_SETUP_MS = 60_000
 
-interface InstallContext {
+interface InstallDeps {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock
   readonly slots: SlotTable
   readonly directory: string
   readonly files: readonly string[]
-  readonly privatePlaces: readonly PrivatePlace[]
+  readonly privatePlaces: readonly PrivatePath[]
   readonly fetch: Fetch
   readonly programs: Programs
-  /** Handles of one plugin: no other's can be taken for them. */
+  /** Creates one plugin's handles, which no other plugin can use. */
   handles(plugin: string): Handles
-  /** Runs a verb of the owner. */
+  /** Runs an owner verb. */
   readonly control: PluginApi['control']
-  /** Passes on what a plugin heard elsewhere from a server. */
-  readonly upstreamSays: PluginApi['upstreamSays']
-  /** Directory in which a plugin keeps what outlives this process. */
+  /** Forwards a notification that a plugin received from a peer. */
+  readonly upstreamSays: PluginApi['emitNotification']
+  /** Directory for persistent plugin state. */
   state(plugin: Plugin<never>): string | undefined
   hide(text: string): string
-  /** Hides a value that came while the gateway runs. */
+  /** Redacts a secret that was received at run time. */
   keepSecret(value: string): void
-  /** Finds the position of a problem in the configuration. */
-  readonly locate: Locate
-  /** Takes what a plugin finds doubtful in the configuration. */
+  /** Finds a problem's position in the configuration. */
+  readonly locate: LocateFinding
+  /** Handles configuration warnings from plugins. */
   warn(problem: Problem): void
 }
 
-/** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
-export async function install(chosen: readonly Chosen[], context: InstallContext): Promise<Hooks> {
+/** Sets plugins up in order and seals their hooks. Any error stops the start and names the plugin. */
+export async function installPlugins(chosen: readonly ChosenPlugin[], context: InstallDeps): Promise<Hooks> {
   const { clock, config, log } = context
   const ms = parseDuration(config.hooks.timeout)
   const patience = ms === 0 ? undefined : { clock, ms }
@@ -54,17 +54,17 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
     patience,
   )
   try {
-    for (const one of chosen) await setUp(one, hooks, context, patience)
+    for (const one of chosen) await setUpPlugin(one, hooks, context, patience)
     hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   } catch (error) {
-    await hooks.runner('close')?.()
+    await hooks.getRunner('close')?.()
     throw error
   }
   return hooks
 }
 
-async function setUp(
-  one: Chosen,
+async function setUpPlugin(
+  one: ChosenPlugin,
   hooks: Hooks,
   {
     config,
@@ -84,81 +84,81 @@ async function setUp(
     keepSecret,
     locate,
     warn,
-  }: InstallContext,
-  patience: Patience | undefined,
+  }: InstallDeps,
+  createPatience: TapTimeout | undefined,
 ): Promise<void> {
   const { plugin } = one
   addErrors(plugin.errors ?? {})
-  const options = await checkOptions(one, locate)
-  runCheck(one, options, config, locate, warn)
+  const options = await checkPluginOptions(one, locate)
+  runPluginCheck(one, options, config, locate, warn)
   try {
     const done = plugin.setup({
       options: options as never,
       config,
-      hooks: hooks.facade(plugin.name, one.from === 'built-in'),
+      hooks: hooks.createFacade(plugin.name, one.from === 'built-in'),
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
       files,
-      privatePlaces,
+      privatePaths: privatePlaces,
       fetch,
       programs,
       handles: handles(plugin.name),
       control,
-      upstreamSays,
+      emitNotification: upstreamSays,
       state: state(plugin),
       hide,
-      keepSecret,
-      ...asking(hooks),
-      shared: createPluginStore(plugin.name, given(hooks)),
-      slot: slots.of(plugin.name),
+      addSecret: keepSecret,
+      ...createQueries(hooks),
+      shared: createPluginStore(plugin.name, getSharedStore(hooks)),
+      slot: slots.createSlotMaker(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
-    const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }
-    await inTime(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
+    const longer = createPatience && { ...createPatience, ms: Math.max(createPatience.ms, MAX_SETUP_MS) }
+    await withTimeout(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
   } catch (cause) {
-    throw await setupFailure(one, cause, locate)
+    throw await wrapSetupError(one, cause, locate)
   }
 }
 
-/** The questions that a plugin asks the taps of the others. */
-function asking(hooks: Hooks): Pick<PluginApi, 'record' | 'approve' | 'clientFacts' | 'rank' | 'place'> {
+/** Creates the queries that a plugin may send to other plugins' taps. */
+function createQueries(
+  hooks: Hooks,
+): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
   return {
-    record: event => hooks.runner('recorded')?.(event),
-    approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
-    place: () => hooks.runner('neighbours')?.()?.sealing.place,
-    clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
-    rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
+    record: event => hooks.getRunner('auditEvent')?.(event),
+    requestApproval: async request => (await hooks.getRunner('approval')?.(request)) ?? undefined,
+    getReplicaId: () => hooks.getRunner('peers')?.()?.sealing.replicaId,
+    getClientLimits: name => hooks.getRunner('clientLimits')?.({}, name) ?? {},
+    rank: async (query, candidates) => (await hooks.getRunner('rank')?.(query, candidates)) ?? undefined,
   }
 }
 
-/** The store of the plugins that have been set up so far. */
-function given(hooks: Hooks): SharedStore | undefined {
+/** Returns the store from the plugins set up so far. */
+function getSharedStore(hooks: Hooks): SharedStore | undefined {
   if (hooks.taps('sharedStore').length === 0) return undefined
-  for (const { run } of hooks.each('sharedStore')) {
+  for (const { run } of hooks.listTaps('sharedStore')) {
     const store = run()
     if (store !== undefined) return store
   }
   return undefined
 }
 
-/** Wraps what setup threw: an error of ours keeps its code, and one about the plugin's options gets their place. */
-async function setupFailure(
-  { plugin, pointer, url }: Chosen,
+/** Wraps a setup error: a GatewayError keeps its code, and an options error gets its position. */
+async function wrapSetupError(
+  { plugin, pointer, url }: ChosenPlugin,
   cause: unknown,
-  locate: Locate,
+  locate: LocateFinding,
 ): Promise<GatewayError> {
   const { name } = plugin
   if (cause instanceof GatewayError) {
-    if (cause.code !== 'GW_PLUGIN_OPTIONS' || pointer === '' || cause.fields.problems !== undefined)
-      return cause
+    if (cause.code !== 'GW_PLUGIN_OPTIONS' || pointer === '' || cause.fields.problems !== undefined) return cause
     const at = url === undefined ? pointer : `${pointer}/options`
     const problem = locate({ pointer: at, message: String(cause.fields.why), on: 'key' })
     return gatewayError(cause.code, { ...cause.fields, problems: [problem], cause })
   }
-  const problem = locate({ pointer, message: `setup threw: ${getErrorMessage(cause)}`, on: 'key' })
-  if (url === undefined)
-    return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
-  const problems = [await inPluginFile(cause, url, problem)]
+  const problem = locate({ pointer, message: `setup failed: ${getErrorMessage(cause)}`, on: 'key' })
+  if (url === undefined) return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), cause })
+  const problems = [await locateInPluginFile(cause, url, problem)]
   return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: getErrorMessage(cause), problems, cause })
 }

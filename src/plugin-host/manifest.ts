@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '../protocol/json/json.ts'
-import { resolveFile } from './resolve.ts'
+import { resolvePluginFile } from './resolve.ts'
 
-/** Words of a command: `budget show`. */
+/** Command words: `budget show`. */
 const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
 
 /**
- * The commands that the package of a plugin says it has, each with a sentence: `"tapgate": { "commands": { … } }` in the
- * package.json that is nearest to its file. Nothing of the plugin is run for it. None where that cannot be read.
+ * Lists the commands that a plugin's package declares, each with a summary: `"tapgate": { "commands": { … } }` in the
+ * nearest package.json. Runs no plugin code. Returns an empty list if the file is unreadable.
  */
-export function declaredCommands(use: string, directory: string): [words: string, summary: string][] {
+export function listDeclaredCommands(use: string, directory: string): [words: string, summary: string][] {
   try {
-    const { tapgate } = readManifest(dirname(resolveFile(use, directory)))
+    const { tapgate } = readManifest(dirname(resolvePluginFile(use, directory)))
     const commands = isObject(tapgate) && isObject(tapgate.commands) ? tapgate.commands : {}
     return Object.entries(commands).flatMap(([words, summary]) =>
       WORDS.test(words) && typeof summary === 'string' ? [[words, summary]] : [],

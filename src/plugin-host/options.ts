@@ -6,27 +6,33 @@ import type { Finding } from '../util/finding.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isPlain, readMap } from '../util/plain-data.ts'
-import type { Locate } from './failure.ts'
-import { pluginFailure } from './failure.ts'
-import type { Chosen } from './resolve.ts'
+import type { LocateFinding } from './failure.ts'
+import { createUnusablePluginError } from './failure.ts'
+import type { ChosenPlugin } from './resolve.ts'
 
-/** Checks a third-party plugin's options against its own schema, filling in its defaults. Built-ins were checked with the configuration. */
-export async function checkOptions(chosen: Chosen, locate: Locate): Promise<unknown> {
+/**
+ * Validates an external plugin's options against its own schema and adds defaults. Built-in plugins are
+ * validated with the configuration.
+ */
+export async function checkPluginOptions(chosen: ChosenPlugin, locate: LocateFinding): Promise<unknown> {
   const { plugin, options, from } = chosen
   if (plugin.schema === undefined || from === 'built-in') return options
   const validate = await createValidator(chosen, plugin.schema, locate)
   const value: unknown = options === undefined ? {} : structuredClone(options)
   if (validate(value)) return value
-  const findings = await explained(validate.errors ?? [], `${chosen.pointer}/options`)
-  throw pluginFailure('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
+  const findings = await explainErrors(validate.errors ?? [], `${chosen.pointer}/options`)
+  throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
 }
 
-/** Lets a plugin from elsewhere look at the configuration; what is doubtful goes to `warn`. @throws GatewayError GW_PLUGIN_OPTIONS */
-export function runCheck(
-  { plugin, from, pointer }: Chosen,
+/**
+ * Runs an external plugin's configuration check and passes its findings to `warn`. @throws GatewayError
+ * GW_PLUGIN_OPTIONS
+ */
+export function runPluginCheck(
+  { plugin, from, pointer }: ChosenPlugin,
   options: unknown,
   config: Config,
-  locate: Locate,
+  locate: LocateFinding,
   warn: (problem: Problem) => void,
 ): void {
   if (plugin.check === undefined || from === 'built-in') return
@@ -36,16 +42,16 @@ export function runCheck(
   try {
     plugin.check(config, finding => found.push(locate(finding)), own)
   } catch (cause) {
-    const message = `its check threw: ${getErrorMessage(cause)}`
-    throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
+    const message = `check failed: ${getErrorMessage(cause)}`
+    throw createUnusablePluginError('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
   const wrong = found.filter(({ severity }) => severity === 'error')
-  if (wrong.length > 0) throw pluginFailure('GW_PLUGIN_OPTIONS', plugin.name, found)
+  if (wrong.length > 0) throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, found)
   found.forEach(warn)
 }
 
-/** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */
-export function secretOptions({ plugin, options }: Chosen): string[] {
+/** Lists options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or format `password`. */
+export function listSecretOptions({ plugin, options }: ChosenPlugin): string[] {
   return plugin.schema === undefined ? [] : findSecrets(plugin.schema, options)
 }
 
@@ -61,39 +67,39 @@ function findSecrets(schema: unknown, value: unknown): string[] {
   })
 }
 
-/** The part of Ajv that is used. */
-interface Validate {
+/** The Ajv functions in use. */
+interface ValidateFunction {
   (value: unknown): boolean
   readonly errors?: readonly SchemaError[] | null
 }
 
-/** By schema: a reload checks the options of the same plugin again, and compiled code is dear. */
-const validators = new WeakMap<JsonObject, Validate>()
+/** Validators by schema: reloads validate the same options again, and compiling is expensive. */
+const validators = new WeakMap<JsonObject, ValidateFunction>()
 
 async function createValidator(
-  { plugin, pointer }: Chosen,
+  { plugin, pointer }: ChosenPlugin,
   schema: JsonObject,
-  locate: Locate,
-): Promise<Validate> {
+  locate: LocateFinding,
+): Promise<ValidateFunction> {
   const known = validators.get(schema)
   if (known !== undefined) return known
-  // Only who brings a schema pays for the validator.
+  // Load the validator only for plugins with a schema.
   const { Ajv } = await import('ajv')
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })
   try {
-    const made = ajv.compile(schema) as Validate
+    const made = ajv.compile(schema) as ValidateFunction
     validators.set(schema, made)
     return made
   } catch (cause) {
-    const message = `its schema is no JSON Schema: ${getErrorMessage(cause)}`
-    throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
+    const message = `invalid JSON Schema: ${getErrorMessage(cause)}`
+    throw createUnusablePluginError('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
 }
 
-/** Says what is wrong in the words of the configuration's own schema. */
-async function explained(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
-  const { explain } = await import('../config/messages.ts')
-  const findings = errors.map(explain).filter(finding => finding !== undefined)
-  const some = findings.length > 0 ? findings : [{ pointer: '', message: 'is not valid here' }]
+/** Describes errors like the configuration's own schema. */
+async function explainErrors(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
+  const { explainSchemaError } = await import('../config/messages.ts')
+  const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)
+  const some = findings.length > 0 ? findings : [{ pointer: '', message: 'invalid value' }]
   return some.map(finding => ({ ...finding, pointer: `${pointer}${finding.pointer}` }))
 }

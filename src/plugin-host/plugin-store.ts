@@ -6,40 +6,40 @@ const MAX_MS = 366 * 86_400_000
 /** Largest number that every store counts exactly. */
 const MAX_COUNT = 2 ** 50
 
-/** The shared store as one plugin has it: with keys and topics of its own, and within bounds. */
+/** Wraps the shared store for one plugin: with its own keys and topics, and with limits. */
 export function createPluginStore(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
   if (store === undefined) return undefined
   const own = (key: string): string => {
-    if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key has 1 to ${MAX_KEY} characters`)
+    if (key.length < 1 || key.length > MAX_KEY) throw new RangeError(`a key must have 1 to ${MAX_KEY} characters`)
     return `${plugin} ${key}`
   }
   return {
     get isUp() {
       return store.isUp
     },
-    get sharers() {
-      return Math.max(1, store.sharers)
+    get processCount() {
+      return Math.max(1, store.processCount)
     },
     get: async key => store.get(own(key)),
     put: async (key, value, options) => {
-      if (value.length > MAX_VALUE) throw new RangeError(`a value has ${MAX_VALUE} characters at most`)
-      inTime(options.ms)
+      if (value.length > MAX_VALUE) throw new RangeError(`a value must have at most ${MAX_VALUE} characters`)
+      withTimeout(options.expiresInMs)
       return store.put(own(key), value, options)
     },
     take: async key => store.take(own(key)),
     delete: async (key, is) => store.delete(own(key), is),
-    permits: async (key, request) => {
-      inTime(request.ms)
-      few(request.most, request.wanted, request.unused, request.ahead, request.owed)
-      return store.permits(own(key), request)
+    takePermits: async (key, request) => {
+      withTimeout(request.windowMs)
+      checkLength(request.max, request.count, request.unused, request.prefetch, request.owed)
+      return store.takePermits(own(key), request)
     },
-    count: async (key, request) => {
-      inTime(request.ms)
-      few(request.most, request.ahead, request.from, Math.abs(request.by))
-      return store.count(own(key), request)
+    addToCounter: async (key, request) => {
+      withTimeout(request.expiresInMs)
+      checkLength(request.max, request.prefetch, request.initial, Math.abs(request.delta))
+      return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {
-      if (text.length > MAX_VALUE) throw new RangeError(`a text has ${MAX_VALUE} characters at most`)
+      if (text.length > MAX_VALUE) throw new RangeError(`a text must have at most ${MAX_VALUE} characters`)
       return store.publish(own(topic), text)
     },
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
@@ -48,13 +48,13 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
   }
 }
 
-function inTime(ms: number): void {
+function withTimeout(ms: number): void {
   if (!Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
-    throw new RangeError(`a time has 1 to ${MAX_MS} whole milliseconds`)
+    throw new RangeError(`a time must be an integer from 1 to ${MAX_MS} ms`)
 }
 
-function few(...numbers: readonly (number | undefined)[]): void {
+function checkLength(...numbers: readonly (number | undefined)[]): void {
   for (const number of numbers)
     if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MAX_COUNT))
-      throw new RangeError(`a count is a whole number of 0 to ${MAX_COUNT}`)
+      throw new RangeError(`a count must be an integer from 0 to ${MAX_COUNT}`)
 }

@@ -8,44 +8,43 @@ import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
-import type { Locate } from './failure.ts'
-import { inPluginFile, named, pluginFailure } from './failure.ts'
+import type { LocateFinding } from './failure.ts'
+import { locateInPluginFile, formatError, createUnusablePluginError } from './failure.ts'
 
-const OWN = /^tapgate(?:\/|$)/
-/** True for what is built: from there the package's own names lead to the files that run. */
+const OWN_MODULES = /^tapgate(?:\/|$)/
+/** True in a built package, whose export names resolve to the running files. */
 const isBuilt = import.meta.url.includes('/dist/')
 
 let isShared = false
 
 /**
- * Has plugins get `tapgate/plugin` from the gateway that loads them, wherever npm has put another one, or none: a gateway that was
- * installed globally is not beside the plugins of a project, and the classes of another copy are others.
+ * Resolves `tapgate/plugin` to this gateway for all plugins: a global installation is outside the node_modules of a
+ * project, and a second copy would have different classes.
  */
 function shareOwnModules(): void {
   if (isShared || !isBuilt) return
   isShared = true
   registerHooks({
     resolve: (specifier, context, next) =>
-      OWN.test(specifier)
+      OWN_MODULES.test(specifier)
         ? next(specifier, { ...context, parentURL: import.meta.url })
         : next(specifier, context),
   })
 }
 
-/** A plugin with the options it will get, and where it came from. */
-export interface Chosen {
+/** A plugin with its options and its source. */
+export interface ChosenPlugin {
   readonly plugin: Plugin<never>
   readonly options: unknown
-  /** `built-in`, the path or package of the configuration, or `code`. */
+  /** `built-in`, the configured path or package, or `code`. */
   readonly from: string
-  /** JSON pointer to the part of the configuration that it was chosen for; empty where there is none. */
+  /** JSON pointer to the configuration key that selected it; empty if none. */
   readonly pointer: string
-  /** Its file, where it has one. */
   readonly url?: string
 }
 
-/** The first-party plugins that this configuration calls for. */
-export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): Chosen[] {
+/** Selects the built-in plugins that a configuration needs. */
+export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): ChosenPlugin[] {
   return builtins
     .filter(plugin => isClaimed(plugin, config))
     .map(plugin => ({
@@ -68,79 +67,83 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
   return keys.some(key => all.some(spec => spec[key] !== undefined))
 }
 
-/** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
-export async function loadConfigured(config: Config, directory: string, at: Locate): Promise<Chosen[]> {
+/** Loads the plugins in `plugins:`: paths relative to the configuration, or installed packages. */
+export async function importPlugins(config: Config, directory: string, at: LocateFinding): Promise<ChosenPlugin[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
   if (wanted.length > 0) shareOwnModules()
   return Promise.all(
     wanted.map(async ([name, { use, options }]) => {
       const pointer = appendPointer('/plugins', name)
-      const url = locate(name, use, directory, pointer, at)
-      return { plugin: await load(name, url, options, pointer, at), options, from: use, pointer, url }
+      const url = resolvePluginUrl(name, use, directory, pointer, at)
+      return { plugin: await loadPlugin(name, url, options, pointer, at), options, from: use, pointer, url }
     }),
   )
 }
 
-async function load(
+async function loadPlugin(
   name: string,
   url: string,
   options: unknown,
   pointer: string,
-  at: Locate,
+  at: LocateFinding,
 ): Promise<Plugin<never>> {
   let made: unknown
   try {
     const loaded = (await import(url)) as { default?: unknown; plugin?: unknown }
     const exported = loaded.default ?? loaded.plugin
-    made =
-      typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
+    made = typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
   } catch (cause) {
-    const problem = await inPluginFile(cause, url, at({ pointer: `${pointer}/use`, message: named(cause) }))
-    throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
+    const problem = await locateInPluginFile(cause, url, at({ pointer: `${pointer}/use`, message: formatError(cause) }))
+    throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [problem], cause)
   }
   if (isPlugin(made)) return { ...made, name }
-  const message = 'its default export is no plugin: an object with a name and a setup function'
-  throw pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
+  const message = 'the default export must be a plugin: an object with a name and a setup function'
+  throw createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
-function locate(name: string, use: string, directory: string, pointer: string, at: Locate): string {
+function resolvePluginUrl(name: string, use: string, directory: string, pointer: string, at: LocateFinding): string {
   const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
-    pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
+    createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
   let file: string
   let absence: ReturnType<typeof describeMissing>
   try {
-    file = resolveFile(use, directory)
+    file = resolvePluginFile(use, directory)
     absence = describeMissing(file)
   } catch (cause) {
-    throw failure(notFound(use, cause), cause)
+    throw failure(createNotFoundProblem(use, cause), cause)
   }
   if (absence !== undefined) throw failure(absence)
   return pathToFileURL(file).href
 }
 
-/** Says of a path that no plugin can be at why not; what is at it is for the import to judge. */
+/** Explains why a path cannot be a plugin; import errors come later. */
 function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats === undefined)
     return {
-      message: `there is no file ${path}`,
-      hint: 'correct the path, which is relative to the configuration file, or write the plugin: gateway plugin new <name>',
+      message: `file not found: ${path}`,
+      hint: 'correct the path, which is relative to the configuration file, or create the plugin: gateway plugin new <name>',
     }
   if (!stats.isDirectory()) return undefined
   const index = ['index.ts', 'index.js', 'index.mjs'].find(file => existsSync(join(path, file)))
   const example = index === undefined ? '' : `, such as ${index}`
-  return { message: `${path} is a directory`, hint: `name the file in it${example}` }
+  return { message: `${path} is a directory`, hint: `name a file in it${example}` }
 }
 
-function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
+function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
   const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND'
   return isMissing
-    ? { message: `the package "${use}" is not installed`, hint: `npm install ${use}, beside gateway.yaml` }
+    ? {
+        message: `the package "${use}" is not installed`,
+        hint: `run npm install ${use} in the directory of gateway.yaml`,
+      }
     : { message: getErrorMessage(cause) }
 }
 
-/** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */
-export function resolveFile(use: string, directory: string): string {
+/**
+ * Resolves a plugin's file: a path relative to the configuration, or an installed package. @throws if there is none
+ */
+export function resolvePluginFile(use: string, directory: string): string {
   if (isAbsolute(use)) return use
   if (use.startsWith('.')) return join(directory, use)
   return createRequire(join(directory, 'gateway.yaml')).resolve(use)
@@ -150,26 +153,25 @@ function isPlugin(value: unknown): value is Plugin<never> {
   return isObject(value) && typeof value.setup === 'function'
 }
 
-/** Puts early plugins first, and required ones ahead of those that need them, keeping the order otherwise. */
-export function ordered(chosen: readonly Chosen[]): Chosen[] {
-  const byName = new Map<string, Chosen>()
+/** Sorts plugins: early ones first, and dependencies before their dependents; otherwise stable. */
+export function orderPlugins(chosen: readonly ChosenPlugin[]): ChosenPlugin[] {
+  const byName = new Map<string, ChosenPlugin>()
   for (const one of chosen) {
     const { name } = one.plugin
-    if (byName.has(name))
-      throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
+    if (byName.has(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'duplicate plugin name' })
     byName.set(name, one)
   }
-  const done = new Set<Chosen>()
-  const isEarly = ({ plugin }: Chosen): boolean => plugin.early === true
-  for (const one of chosen.filter(isEarly)) place(one, byName, done, [])
-  for (const one of chosen) place(one, byName, done, [])
+  const done = new Set<ChosenPlugin>()
+  const isEarly = ({ plugin }: ChosenPlugin): boolean => plugin.early === true
+  for (const one of chosen.filter(isEarly)) placeInOrder(one, byName, done, [])
+  for (const one of chosen) placeInOrder(one, byName, done, [])
   return [...done]
 }
 
-function place(
-  one: Chosen,
-  byName: ReadonlyMap<string, Chosen>,
-  done: Set<Chosen>,
+function placeInOrder(
+  one: ChosenPlugin,
+  byName: ReadonlyMap<string, ChosenPlugin>,
+  done: Set<ChosenPlugin>,
   path: readonly string[],
 ): void {
   const { name, requires = [] } = one.plugin
@@ -177,16 +179,16 @@ function place(
   if (path.includes(name))
     throw gatewayError('GW_PLUGIN_LOAD', {
       plugin: name,
-      why: `plugins require each other: ${[...path, name].join(' → ')}`,
+      why: `circular plugin requirements: ${[...path, name].join(' → ')}`,
     })
   for (const other of requires) {
     const required = byName.get(other)
     if (required === undefined)
       throw gatewayError('GW_PLUGIN_LOAD', {
         plugin: name,
-        why: `it requires "${other}", which is not installed`,
+        why: `requires "${other}", which is not installed`,
       })
-    place(required, byName, done, [...path, name])
+    placeInOrder(required, byName, done, [...path, name])
   }
   done.add(one)
 }

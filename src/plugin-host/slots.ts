@@ -1,43 +1,43 @@
 import type { PluginApi, Slot } from '../plugin.ts'
 
-interface Owner {
+interface SlotOwner {
   readonly slots: unknown[]
 }
 
 /**
- * Places for plugin state on exchanges, sessions and the gateway itself. The n-th slot of a plugin keeps its place across generations,
- * so that a session survives a reload with what its plugins know of it.
+ * Slots for plugin state on exchanges, sessions and the gateway. The n-th slot of a plugin keeps its index across
+ * generations, so that session state survives a reload.
  */
 export class SlotTable {
-  readonly #places = new Map<string, number>()
+  readonly #slots = new Map<string, number>()
   readonly #shared = new Map<string, unknown>()
 
-  /** The slot makers for one plugin's setup. */
-  of(plugin: string): PluginApi['slot'] {
+  /** Creates the slot functions for one plugin's setup. */
+  createSlotMaker(plugin: string): PluginApi['slot'] {
     let made = 0
-    const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> =>
-      slot(this.#place(JSON.stringify([plugin, made++])), init)
+    const next = <K extends SlotOwner, T>(init: (owner: K) => T): Slot<K, T> =>
+      createSlot(this.#getIndex(JSON.stringify([plugin, made++])), init)
     let shared = 0
-    const gateway = <T>(init: () => T): T => this.#once(JSON.stringify([plugin, shared++]), init)
+    const gateway = <T>(init: () => T): T => this.#createOnce(JSON.stringify([plugin, shared++]), init)
     return Object.freeze({ exchange: next, session: next, gateway })
   }
 
-  #once<T>(key: string, init: () => T): T {
+  #createOnce<T>(key: string, init: () => T): T {
     if (!this.#shared.has(key)) this.#shared.set(key, init())
     return this.#shared.get(key) as T
   }
 
-  #place(key: string): number {
-    let place = this.#places.get(key)
+  #getIndex(key: string): number {
+    let place = this.#slots.get(key)
     if (place === undefined) {
-      place = this.#places.size
-      this.#places.set(key, place)
+      place = this.#slots.size
+      this.#slots.set(key, place)
     }
     return place
   }
 }
 
-function slot<K extends Owner, T>(place: number, init: (owner: K) => T): Slot<K, T> {
+function createSlot<K extends SlotOwner, T>(place: number, init: (owner: K) => T): Slot<K, T> {
   return {
     get(owner) {
       owner.slots[place] ??= init(owner)

@@ -1,90 +1,89 @@
-import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../api/index.ts'
+import type { Clock, Log, ProcessPermit, ProcessLimiter, Program, Programs, ProgramSpec } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import type { PrivatePlaces } from '../util/private-place.ts'
-import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
+import type { PrivatePathSet } from '../util/private-path.ts'
+import { createChildEnvironment, listProgramVariables, MARK_VARIABLE, addMark } from './environment.ts'
 import { createLaunch, runForOutput } from './launch.ts'
-import { hidingLog } from '../util/log.ts'
-import type { Hide } from '../util/secrets.ts'
-import { hidingVariables } from '../util/secrets.ts'
-import { Stderr, RecentLines } from './stderr.ts'
-import { ProcessTable } from './own-processes.ts'
+import { createRedactedLog } from '../util/log.ts'
+import type { HideSecrets } from '../util/secrets.ts'
+import { createVariableRedactor } from '../util/secrets.ts'
+import { StderrReader, RecentLines } from './stderr.ts'
+import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './server-process.ts'
 
-/** Surroundings that programs are run in. */
-interface ProgramsOptions {
+interface ProgramsDeps {
   readonly log: Log
   readonly clock: Clock
-  readonly room: ProcessRoom
-  /** Directory of the configuration. */
+  readonly room: ProcessLimiter
+  /** Configuration directory. */
   readonly directory: string
-  /** Paths that no sandbox shows. */
-  readonly privatePlaces: PrivatePlaces
-  /** The gateway's own variables. */
+  /** Paths hidden from every sandbox. */
+  readonly privatePlaces: PrivatePathSet
+  /** Gateway environment. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly hide: Hide
+  readonly hide: HideSecrets
 }
 
-/** Programs that plugins run: in the same room, with the same marks and the same watchdog as local servers. */
-export class OwnPrograms implements Programs {
-  readonly #options: ProgramsOptions
+/** Programs of plugins, under the same process quota, marks and watchdog as local servers. */
+export class PluginPrograms implements Programs {
+  readonly #options: ProgramsDeps
   #table: ProcessTable | undefined
 
-  constructor(options: ProgramsOptions) {
+  constructor(options: ProgramsDeps) {
     this.#options = options
   }
 
-  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
-    return childEnvironment(this.#options.environment, inheritedByProgram(inherit), set).env
+  createEnvironment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
+    return createChildEnvironment(this.#options.environment, listProgramVariables(inherit), set).env
   }
 
-  async output(argv: readonly string[], cwd: string): Promise<string> {
+  async captureOutput(argv: readonly string[], cwd: string): Promise<string> {
     const output = await runForOutput({ argv, cwd }, this.#options.environment)
     if ('text' in output) return output.text
     throw new Error(`${argv[0] ?? ''} ${output.why}`)
   }
 
   async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {
-    const turn = this.#options.room.enter()
-    const leave = (): void => turn.leave()
+    const turn = this.#options.room.requestPermit()
+    const leave = (): void => turn.cancel()
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted === true) leave()
     const permit = await turn.permit.finally(() => signal?.removeEventListener('abort', leave))
     try {
       return this.#start(spec, permit)
     } catch (error) {
-      permit.ended()
-      throw new Error(`${spec.command} could not be run: ${getErrorMessage(error)}`, { cause: error })
+      permit.markStopped()
+      throw new Error(`cannot run ${spec.command}: ${getErrorMessage(error)}`, { cause: error })
     }
   }
 
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
     const { clock, directory, environment, log, hide } = this.#options
     const table = (this.#table ??= new ProcessTable(log))
-    const ofItsOwn = hidingVariables(spec.env)
-    const hideAll: Hide = text => ofItsOwn(hide(text))
+    const hideOwn = createVariableRedactor(spec.env)
+    const hideAll: HideSecrets = text => hideOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
     const places = this.#options.privatePlaces.all
-    const launch = createLaunch(spec, { directory, cwd, env, outside: environment, writable, places })
+    const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, places })
     const mark = table.prepare(directory, spec.name, environment)
-    const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
+    const programLog = createRedactedLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
     const server = new ServerProcess({
       ...launch,
       cwd: spec.cwd,
-      env: marked(spec.env, environment[MARK_VARIABLE], mark),
+      env: addMark(spec.env, environment[MARK_VARIABLE], mark),
       maxLine: spec.maxLine,
-      log: told,
-      stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
+      log: programLog,
+      stderr: new StderrReader({ log: programLog, clock, hide: hideAll, recent: logs }),
       clock,
       table,
       onLine: line => spec.onLine(line),
       ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
       onEnd: ({ why, detail }, exit) => {
-        permit.ended()
+        permit.markStopped()
         spec.onEnd(hideAll(why), exit, detail === undefined ? undefined : hideAll(detail))
       },
     })
-    permit.started()
+    permit.markStarted()
     return {
       logs,
       get pid() {
@@ -93,18 +92,18 @@ export class OwnPrograms implements Programs {
       send: line => server.send(line),
       reply: line => server.reply(line),
       stop() {
-        permit.leaving()
+        permit.markStopping()
         return server.stop()
       },
     }
   }
 
-  async endOrphans(): Promise<void> {
+  async killOrphans(): Promise<void> {
     const { log, directory } = this.#options
     await (this.#table ??= new ProcessTable(log)).endOrphans(new Set([directory]))
   }
 
-  /** Nothing is launched any more: the watchdog may go when the last one has ended. */
+  /** Ends the watchdog after the last program. */
   async retire(): Promise<void> {
     await this.#table?.retire()
   }

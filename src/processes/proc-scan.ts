@@ -1,79 +1,79 @@
 import { readdirSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { readProc, readProcSync } from '../util/process/proc-files.ts'
+import { readProcFile, readProcFileSync } from '../util/process/proc-files.ts'
 import { MARK_VARIABLE } from './environment.ts'
 
-/** One process for certain: a number may be given to another process later, but not with the same start. */
+/** Unique process identity: pids are reused, but not with the same start time. */
 export interface ProcessId {
   readonly pid: number
-  /** Clock ticks from the start of the machine to the start of the process. */
+  /** Start time in clock ticks since boot. */
   readonly start: string
 }
 
-/** One process as /proc shows it. */
-interface Stat extends ProcessId {
+/** Fields from /proc/<pid>/stat. */
+interface ProcessStat extends ProcessId {
   readonly parent: number
   readonly session: number
 }
 
-/** Files read at once, so that the pool of threads has room for others. */
-const READERS = 2
-/** Waits for what was killed to be gone. */
+/** Concurrent reads, low to spare the thread pool. */
+const MAX_READERS = 2
+/** Interval between checks that killed processes are gone. */
 const PAUSE_MS = 10
 const MAX_ROUNDS = 100
-/** Bytes of one environment that are read at once. */
-const ENVIRONMENT = 16 * 1024
+/** Bytes read of each environment. */
+const MAX_ENVIRONMENT_BYTES = 16 * 1024
 
 /**
- * Ends every process of the machine with a mark that fits and that did not start before `since` (clock ticks); returns their
- * ids. Linux only, without blocking; elsewhere there is nothing to see.
+ * Kills all processes with a matching mark that started at or after `since` (clock ticks); returns their pids. Linux
+ * only; no-op elsewhere.
  */
-export async function endMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
+export async function killMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
   const ended: ProcessId[] = []
   const rest = listPids().values()
   const reader = async (): Promise<void> => {
-    const buffer = Buffer.allocUnsafe(ENVIRONMENT)
+    const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
     for (const pid of rest) {
-      const stat = parseStat(pid, await readProc(`/proc/${pid}/stat`, buffer))
-      // Reading the environment is the dear part.
+      const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`, buffer))
+      // Check start time first: reading environments is slow.
       if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
-      const marks = parseMarks(await readProc(`/proc/${pid}/environ`, buffer))
+      const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`, buffer))
       if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
     }
   }
-  await Promise.all(Array.from({ length: READERS }, reader))
-  // A signal takes a moment.
-  for (let round = 0; round < MAX_ROUNDS && ended.some(isSame); round++) await setTimeout(PAUSE_MS)
+  await Promise.all(Array.from({ length: MAX_READERS }, reader))
+  // Signals take effect asynchronously.
+  for (let round = 0; round < MAX_ROUNDS && ended.some(isSameProcess); round++) await setTimeout(PAUSE_MS)
   return ended.map(({ pid }) => pid)
 }
 
-/** Checks again who it is, and signals in the same breath. */
+/** Signals a process after verifying its identity. */
 export function signalProcess(id: ProcessId, signal: NodeJS.Signals): boolean {
   try {
-    return isSame(id) && process.kill(id.pid, signal)
+    return isSameProcess(id) && process.kill(id.pid, signal)
   } catch {
     return false
   }
 }
 
-/** Every live process of the machine: reads one short file of each. */
-export function listProcesses(): Stat[] {
+/** Lists all live processes. */
+export function listProcesses(): ProcessStat[] {
   return listPids().flatMap(pid => readStat(pid) ?? [])
 }
 
-/** When a process started; undefined when there is none, or when it only waits to be reaped. */
+/** Start time of a process; undefined if it is missing or a zombie. */
 export function readStartTime(pid: number): string | undefined {
   return readStat(pid)?.start
 }
 
-/** True when this very process still runs. */
-export function isSame({ pid, start }: ProcessId): boolean {
+/** True if this exact process still runs. */
+export function isSameProcess({ pid, start }: ProcessId): boolean {
   return readStartTime(pid) === start
 }
 
-function readStat(pid: number): Stat | undefined {
+function readStat(pid: number): ProcessStat | undefined {
   try {
-    return parseStat(pid, readProcSync(`/proc/${pid}/stat`))
+    return parseStat(pid, readProcFileSync(`/proc/${pid}/stat`))
   } catch {
     return undefined
   }
@@ -87,8 +87,8 @@ function listPids(): number[] {
   }
 }
 
-/** The name in brackets may hold anything, so what counts begins behind the last one (proc(5)). */
-function parseStat(pid: number, stat: string): Stat | undefined {
+/** The name in parentheses may contain anything, so parse after the last one (proc(5)). */
+function parseStat(pid: number, stat: string): ProcessStat | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state = 'X', parent, , session] = fields
   const start = fields[19]

@@ -1,6 +1,6 @@
-import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../api/index.ts'
+import type { Config, ProcessPermit, ProcessLimiter, QueuedProcess, EvictableProcesses } from '../api/index.ts'
 
-/** Starts that may wait for their turn. */
+/** Queue limit. */
 const MAX_WAITING = 1024
 
 interface QueuedStart {
@@ -8,61 +8,61 @@ interface QueuedStart {
   readonly refuse: (why: Error) => void
 }
 
-/** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
-export class BoundedRoom implements ProcessRoom {
-  readonly #yielding = new Set<YieldingProcesses>()
+/** Limits concurrent starts and running processes of one gateway. */
+export class ProcessQuota implements ProcessLimiter {
+  readonly #yielding = new Set<EvictableProcesses>()
   #waiting: QueuedStart[] = []
   #max: number
   #maxStarting: number
   #running = 0
   #starting = 0
-  /** Processes that are being ended, and those that were asked to make room and still run. */
+  /** Processes that are stopping, and idle ones asked to stop. */
   #leaving = 0
-  #asked = 0
+  #evicting = 0
 
   constructor(max: number, starting: number) {
     this.#max = max
     this.#maxStarting = starting
   }
 
-  static of({ processes: { max, starting } }: Config): BoundedRoom {
-    return new BoundedRoom(max, starting)
+  static fromConfig({ processes: { max, starting } }: Config): ProcessQuota {
+    return new ProcessQuota(max, starting)
   }
 
-  /** New bounds, for what starts from now on. */
+  /** Changes the limits for future starts. */
   resize(max: number, starting: number): void {
     this.#max = max
     this.#maxStarting = starting
     this.#admit()
   }
 
-  offer(from: YieldingProcesses): () => void {
+  registerEvictable(from: EvictableProcesses): () => void {
     this.#yielding.add(from)
     return () => void this.#yielding.delete(from)
   }
 
-  enter(): ProcessTurn {
+  requestPermit(): QueuedProcess {
     let waiting: QueuedStart | undefined
     const permit = new Promise<ProcessPermit>((admit, refuse) => {
       waiting = { admit, refuse }
-      const why = this.#whyNot()
+      const why = this.#explainFull()
       if (why !== undefined) return refuse(new Error(why))
       this.#waiting.push(waiting)
       this.#admit()
     })
-    return { permit, leave: () => this.#leave(waiting) }
+    return { permit, cancel: () => this.#cancelStart(waiting) }
   }
 
-  #whyNot(): string | undefined {
-    if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
-    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#asked >= this.#max
-    return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
+  #explainFull(): string | undefined {
+    if (this.#waiting.length >= MAX_WAITING) return `start queue is full (${MAX_WAITING})`
+    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#evicting >= this.#max
+    return isFull && !this.#evictIdle() ? `process limit reached: ${this.#max} ("processes.max")` : undefined
   }
 
-  #leave(gone: QueuedStart | undefined): void {
+  #cancelStart(gone: QueuedStart | undefined): void {
     if (gone === undefined || !this.#waiting.includes(gone)) return
     this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
-    gone.refuse(new Error('it need not start any more'))
+    gone.refuse(new Error('start cancelled'))
   }
 
   #admit(): void {
@@ -88,16 +88,16 @@ export class BoundedRoom implements ProcessRoom {
     const started = once(() => this.#starting--)
     const leaving = once(() => {
       this.#leaving++
-      if (this.#asked > 0) this.#asked--
+      if (this.#evicting > 0) this.#evicting--
     })
     const ended = once(() => {
       this.#running--
       this.#leaving--
     })
     return {
-      started,
-      leaving,
-      ended: () => {
+      markStarted: started,
+      markStopping: leaving,
+      markStopped: () => {
         started()
         leaving()
         ended()
@@ -105,13 +105,13 @@ export class BoundedRoom implements ProcessRoom {
     }
   }
 
-  /** Ends the process that has had nothing to do for longest. */
-  #makeRoom(): boolean {
+  /** Stops the process that has been idle longest. */
+  #evictIdle(): boolean {
     const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
     const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
     if (oldest === undefined) return false
-    this.#asked++
-    oldest.yield()
+    this.#evicting++
+    oldest.evict()
     return true
   }
 }

@@ -8,15 +8,15 @@ import type { Platform } from '../util/platform.ts'
 import { getPlatform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
-/** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
+/** Runtimes reserve memory without using it (V8: 512 MiB for code), so the hard limit is higher by this. */
 const RESERVED = 1024 * 1024 * 1024
-/** Distance of the hard wall of tasks, which the kernel counts over all of a user: it only bounds a burst between two looks. */
+/** Margin of the hard task limit, which the kernel counts per user; it only bounds bursts between checks. */
 const TASKS_AHEAD = 1024
-const LOOK_MS = 1000
-/** Processes that stay around a sandbox: bwrap, and its first process within. */
-const AROUND_SANDBOX = 2
+const CHECK_INTERVAL_MS = 1000
+/** Extra processes of a sandbox: bwrap and its init. */
+const SANDBOX_PROCESSES = 2
 
-/** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
+/** Sets each limit pair, reports failures on stderr, then execs the program. Arguments are not interpreted. */
 const SCRIPT = `
 while [ "$1" != -- ]; do
   if [ "$1" = -u ]; then ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null
@@ -28,8 +28,8 @@ shift
 exec "$@"
 `
 
-/** The command line that runs `argv` below its ceilings; `argv` itself where there are none. */
-export function belowCeilings(
+/** Wraps a command line in its limits, if any. */
+export function wrapWithLimits(
   ceilings: CeilingsConfig | undefined,
   argv: readonly string[],
   isSandboxed: boolean,
@@ -38,14 +38,11 @@ export function belowCeilings(
   return pairs.length === 0 ? argv : ['/bin/sh', '-c', SCRIPT, 'tapgate-ceilings', ...pairs, '--', ...argv]
 }
 
-function listLimits(
-  { memory, pids, files, fileSize, cpuTime }: CeilingsConfig,
-  isSandboxed: boolean,
-): string[] {
+function listLimits({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isSandboxed: boolean): string[] {
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
-    // The kernel counts all tasks of the user, but those of a sandbox by themselves.
-    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : tasks() + TASKS_AHEAD)],
+    // The kernel counts tasks per user, but separately per sandbox.
+    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : countSystemTasks() + TASKS_AHEAD)],
     ['-n', files],
     ['-f', fileSize === undefined ? undefined : Math.ceil(parseSize(fileSize) / 512)],
     ['-t', cpuTime === undefined ? undefined : Math.max(1, Math.ceil(parseDuration(cpuTime) / 1000))],
@@ -53,44 +50,46 @@ function listLimits(
   return pairs.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]))
 }
 
-/** Names the ceilings that this machine does not keep, as one line for people; undefined when it keeps them all. */
-export function notKept(ceilings: CeilingsConfig | undefined, platform: Platform): string | undefined {
+/** Describes limits that this platform cannot enforce; undefined if it enforces all. */
+export function describeUnsupportedLimits(
+  ceilings: CeilingsConfig | undefined,
+  platform: Platform,
+): string | undefined {
   if (ceilings === undefined) return undefined
-  if (!platform.hasLimits) return 'Windows has no resource limits that a parent could set'
+  if (!platform.hasLimits) return 'Windows has no resource limits'
   if (!platform.hasProc && (ceilings.memory ?? ceilings.pids) !== undefined)
-    return 'memory and pids are watched on Linux only; here they are hard limits of single processes'
+    return 'memory and pids are only monitored on Linux; here they are hard limits per process'
   return undefined
 }
 
-/** A server that runs below ceilings. */
-interface Watched {
+interface LimitedServer {
   readonly pid: number | undefined
-  /** Tells that the server has taken too much, and that all of it was killed. */
+  /** Called after the server was killed for exceeding a limit. */
   giveUp(why: string): void
 }
 
-/** Looks once a second at what a server and all it started use together, and kills all of it once that is too much. Linux only. */
+/** Checks the total usage of a server's process tree every second, and kills it above a limit. Linux only. */
 export function watchCeilings(
   { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
-  server: Watched,
+  server: LimitedServer,
   clock: Clock,
 ): () => void {
   const { pid } = server
   if (ceilings === undefined || pid === undefined || !getPlatform().hasProc) return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
-  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
+  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : SANDBOX_PROCESSES)
   if (memory === Infinity && most === Infinity) return () => undefined
   let known: readonly ProcessId[] = []
-  let takeBack = (): void => undefined
-  const look = (): void => {
-    takeBack = clock.after(LOOK_MS, look)
+  let cancel = (): void => undefined
+  const checkUsage = (): void => {
+    cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
     known = findTree(pid, known)
     const count = most === Infinity ? 0 : known.reduce((sum, each) => sum + countThreads(each.pid), 0)
-    const why = excess(count, most) ?? overuse(known, memory)
+    const why = describeTaskExcess(count, most) ?? describeMemoryExcess(known, memory)
     if (why === undefined) return
-    takeBack()
-    // What is stopped starts nothing more, and its children are still its own.
-    for (let before = -1, round = 0; before !== known.length && round < ROUNDS; round++) {
+    cancel()
+    // Stop first: a stopped process cannot fork, and its children remain attributable.
+    for (let before = -1, round = 0; before !== known.length && round < MAX_STOP_ROUNDS; round++) {
       before = known.length
       for (const each of known) signalProcess(each, 'SIGSTOP')
       known = findTree(pid, known)
@@ -98,14 +97,14 @@ export function watchCeilings(
     for (const each of known) signalProcess(each, 'SIGKILL')
     server.giveUp(why)
   }
-  takeBack = clock.after(LOOK_MS, look)
-  return () => takeBack()
+  cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
+  return () => cancel()
 }
 
-/** Looks at a tree that is being stopped. */
-const ROUNDS = 50
+/** Scans of a tree while stopping it. */
+const MAX_STOP_ROUNDS = 50
 
-/** A process with all of its session, what is still there of the tree as it was known, and all that these have started. */
+/** A process with its session, known members, and all descendants. */
 function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
   const all = listProcesses()
   const wasKnown = new Set(known.map(({ pid, start }) => `${pid} ${start}`))
@@ -113,8 +112,7 @@ function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
   for (let size = -1; size < found.size;) {
     size = found.size
     for (const { pid, start, parent, session } of all)
-      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`))
-        found.add(pid)
+      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`)) found.add(pid)
   }
   return all.filter(({ pid }) => found.has(pid))
 }
@@ -127,14 +125,14 @@ function countThreads(pid: number): number {
   }
 }
 
-function excess(count: number, most: number): string | undefined {
-  return count > most ? `it had ${count} processes and threads, and may have ${most}` : undefined
+function describeTaskExcess(count: number, most: number): string | undefined {
+  return count > most ? `process limit exceeded: ${count} processes and threads, limit ${most}` : undefined
 }
 
-function overuse(processes: readonly ProcessId[], memory: number): string | undefined {
+function describeMemoryExcess(processes: readonly ProcessId[], memory: number): string | undefined {
   const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + readResidentSize(pid), 0)
   if (used <= memory) return undefined
-  return `it used ${mebibytes(used)} of memory, and may use ${mebibytes(memory)}`
+  return `memory limit exceeded: ${formatMebibytes(used)}, limit ${formatMebibytes(memory)}`
 }
 
 function readResidentSize(pid: number): number {
@@ -142,8 +140,7 @@ function readResidentSize(pid: number): number {
   return Number(kibibytes ?? 0) * KIBIBYTE
 }
 
-/** Processes and threads of the whole machine. */
-function tasks(): number {
+function countSystemTasks(): number {
   return Number(/\/(\d+) /.exec(readOr('/proc/loadavg', ''))?.[1] ?? 4096)
 }
 
@@ -155,6 +152,6 @@ function readOr(file: string, fallback: string): string {
   }
 }
 
-function mebibytes(bytes: number): string {
+function formatMebibytes(bytes: number): string {
   return `${Math.round(bytes / 1024 / 1024)} MiB`
 }

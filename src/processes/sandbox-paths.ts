@@ -13,34 +13,33 @@ import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { findProgram } from '../util/find-program.ts'
 import { splitPath } from '../util/platform.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
+import type { PrivatePath } from '../util/private-path.ts'
 
-/** Program that is run. */
-export interface Run {
-  /** Absolute. */
+export interface SandboxedProgram {
+  /** Absolute path. */
   readonly program: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** The environment of the child. */
+  /** Child environment. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** More links and interpreters than any program has. */
+/** Limit on followed links and interpreters. */
 const MAX_FILES = 64
 const MAX_LINE = 512
-/** Folders of programs, which need those beside them. */
+/** Program folders, whose files need each other. */
 const PROGRAM_FOLDER = /^(bin|sbin|libexec|shims)$/
-/** Directories in which version managers have scripts that look for the program in the rest of what is theirs. */
+/** Version managers' script folders, which need the whole installation. */
 const SHIMS = 'shims'
-/** Certificates that runtimes are told of. */
+/** CA variables of runtimes. */
 const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 
 /**
- * Lists what a command needs to be seen beside the system: its file and those that its arguments name, what they lead to, their
- * interpreters, and the installations that these belong to.
+ * Lists the paths that a command needs besides the system's: its file, file arguments, link targets, interpreters,
+ * and their installations.
  */
-export function runtimePaths(
-  { program, args, cwd, env }: Run,
+export function listRuntimePaths(
+  { program, args, cwd, env }: SandboxedProgram,
   isTooWide: (path: string) => boolean,
 ): string[] {
   const found = new Set<string>()
@@ -58,7 +57,7 @@ export function runtimePaths(
   return [...found]
 }
 
-/** The folder of packages or the installation that a file is part of; else the file alone. */
+/** The node_modules folder or installation that contains a file; else the file. */
 function findOwnFolder(file: string, isTooWide: (path: string) => boolean): string {
   const parts = file.split('/')
   const packages = parts.indexOf('node_modules')
@@ -84,7 +83,7 @@ function resolveRealPath(file: string): string | undefined {
   }
 }
 
-/** Reads the interpreter from the first line of a script; `env` means that it is looked for. */
+/** Interpreter from a shebang; resolves `env` through PATH. */
 function findInterpreter(file: string, searchPath: string | undefined, cwd: string): string | undefined {
   const [program, ...words] = /^#! *(.+)/.exec(readFirstLine(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
@@ -114,39 +113,39 @@ function isDirectory(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-/** Directories for temporary files that a gateway makes: control sockets, HOMEs and worktrees of agents. */
+/** Temporary directories of gateways: control sockets, agents' HOMEs and worktrees. */
 const TEMPORARY = /^tapgate-(\d+$|agent-|worktrees-)/
 
 const OWN = /^tapgate$/
-/** Programs and libraries of the system. */
+/** System programs and libraries. */
 const PROGRAMS = ['/usr', '/nix/store', '/run/current-system', '/var/lib/ca-certificates']
 
-/** The same where they are folders of their own, and not links into /usr. */
+/** Shown only if they are directories, not links into /usr. */
 const MERGED = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
-/** Files in which programs look up the machine. /etc as a whole has passwords, private keys and tokens. */
-const FACTS = inEtc(
+/** Files in /etc that programs read. The rest may hold passwords, keys and tokens. */
+const ETC_FILES = toEtcPaths(
   'alternatives crypto-policies fonts group java ld.so.cache localtime mime.types os-release passwd ssl/openssl.cnf static timezone',
 )
 
-/** The same for those that have a network. Each mount costs a start a fraction of a millisecond. */
-const NETWORK_FACTS = inEtc(
+/** Additional files with network access. Each mount slows a start slightly. */
+const NETWORK_ETC_FILES = toEtcPaths(
   'ca-certificates gai.conf hosts nsswitch.conf pki/ca-trust pki/tls/cert.pem pki/tls/certs protocols resolv.conf services ssl/cert.pem ssl/certs',
 )
 
-/** Directories in which others leave files and sockets: a sandbox has these for itself. */
+/** Shared temporary directories, private in a sandbox. */
 export const OWN_FOLDERS = ['/tmp', '/var/tmp', '/run']
 
-/** Paths of the system that a sandbox shows. */
-export function systemPaths(hasNetwork: boolean): string[] {
+/** System paths that a sandbox shows. */
+export function listSystemPaths(hasNetwork: boolean): string[] {
   const folders = MERGED.filter(folder => !isLink(folder))
-  return [...PROGRAMS, ...folders, ...FACTS, ...(hasNetwork ? NETWORK_FACTS : [])].filter(path =>
+  return [...PROGRAMS, ...folders, ...ETC_FILES, ...(hasNetwork ? NETWORK_ETC_FILES : [])].filter(path =>
     existsSync(path),
   )
 }
 
-/** Links at the root that lead into the system: the path and what it says. */
-export function systemLinks(): [path: string, target: string][] {
+/** Root links into the system, with their targets. */
+export function listSystemLinks(): [path: string, target: string][] {
   return MERGED.filter(isLink).map(folder => [folder, readlinkSync(folder)])
 }
 
@@ -154,13 +153,13 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
-function inEtc(names: string): string[] {
+function toEtcPaths(names: string): string[] {
   return names.split(' ').map(name => `/etc/${name}`)
 }
 
 /**
- * The repository of a git worktree, without which git does nothing there. Only where the repository says that the worktree
- * is its own: what runs in a worktree can write the file that names the repository.
+ * The repository of a git worktree, needed for git. Verified from the repository's side, as the sandboxed program can
+ * write the worktree's pointer.
  */
 export function findRepository(directory: string): string[] {
   try {
@@ -176,21 +175,20 @@ export function findRepository(directory: string): string[] {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type UserEnvironment = Readonly<Record<string, string | undefined>>
 
-/** Directories in which every gateway of this user keeps what is its own, whatever its configuration says. */
-export function userPlaces(environment: Environment): PrivatePlace[] {
+/** Private directories of all gateways of this user. */
+export function listUserPlaces(environment: UserEnvironment): PrivatePath[] {
   const { TMPDIR = tmpdir() } = environment
   const temporary = [TMPDIR, '/tmp'].map(directory => ({ directory, names: TEMPORARY }))
-  return [...temporary, ...ownFolders(environment)]
+  return [...temporary, ...listOwnFolders(environment)]
 }
 
-/** Those of them that last: state, cache, configuration and sockets. */
-export function ownFolders(environment: Environment): PrivatePlace[] {
+/** The persistent ones: state, cache, configuration and sockets. */
+export function listOwnFolders(environment: UserEnvironment): PrivatePath[] {
   const { HOME = homedir(), XDG_RUNTIME_DIR, LOCALAPPDATA } = environment
   const { XDG_STATE_HOME = path.join(HOME, '.local/state') } = environment
-  const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } =
-    environment
+  const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } = environment
   const own = [XDG_RUNTIME_DIR, LOCALAPPDATA, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME]
   return own.flatMap(directory =>
     directory !== undefined && path.isAbsolute(directory) ? [{ directory, names: OWN }] : [],

@@ -1,40 +1,40 @@
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { SandboxConfig } from '../config/config.gen.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
-import { escaped } from '../util/private-place.ts'
-import type { Run } from './sandbox-paths.ts'
+import type { PrivatePath } from '../util/private-path.ts'
+import { escapeRegExp } from '../util/private-path.ts'
+import type { SandboxedProgram } from './sandbox-paths.ts'
 import {
   OWN_FOLDERS,
   findRepository,
-  runtimePaths,
-  systemLinks,
-  systemPaths,
-  userPlaces,
+  listRuntimePaths,
+  listSystemLinks,
+  listSystemPaths,
+  listUserPlaces,
 } from './sandbox-paths.ts'
 
-/** One thing that a sandbox shows. */
+/** A path shown in a sandbox. */
 interface Mount {
   readonly path: string
-  /** A private path is shown for the gateway itself, refused to a configuration, and left out of what was found. */
+  /** Private paths: shown for the gateway, an error for the configuration, skipped for the system. */
   readonly from: 'gateway' | 'configuration' | 'system'
   readonly mayWrite?: boolean
 }
 
-/** More mounts make a start slow, and a list of arguments too long. */
+/** More would slow the start and exceed the argument limit. */
 const MAX_MOUNTS = 2000
 
 /**
- * The arguments that show files in a sandbox, and nothing private among them. A directory with something private in it is
- * built anew from its other entries: a mask over a file is gone when somebody else replaces that file.
+ * Creates mount arguments that exclude private paths. A directory with private entries is rebuilt from the others, as
+ * a mask over a file is lost when the file is replaced.
  */
-function viewArguments(shown: readonly Mount[], places: readonly PrivatePlace[]): string[] {
-  const view = new View(places.map(resolved))
-  for (const each of inOrder(shown)) view.show(each)
+function createMountArguments(shown: readonly Mount[], places: readonly PrivatePath[]): string[] {
+  const view = new MountPlan(places.map(resolvePlace))
+  for (const each of sortMounts(shown)) view.show(each)
   return view.arguments
 }
 
-/** A path with its links resolved, as far as it exists. */
+/** Resolves links in the existing part of a path. */
 function resolveExisting(name: string): string {
   try {
     return realpathSync(name)
@@ -44,45 +44,42 @@ function resolveExisting(name: string): string {
   }
 }
 
-/** True when a path is another, or lies in it. */
+/** True if `inner` equals or is inside `outer`. */
 function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`)
 }
 
-/** Directories before what is in them, and what may be written last of equals. */
-function inOrder(shown: readonly Mount[]): Mount[] {
+/** Sorts parents before children, and writable mounts first among equals. */
+function sortMounts(shown: readonly Mount[]): Mount[] {
   return shown
     .map(each => ({ each, real: resolveExisting(each.path) }))
-    .sort(
-      (a, b) =>
-        compare(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false),
-    )
+    .sort((a, b) => comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false))
     .map(({ each }) => each)
 }
 
-function compare(a: string, b: string): number {
+function comparePaths(a: string, b: string): number {
   const [left, right] = [a, b].map(each => each.replaceAll('/', '\0'))
   return left === right ? 0 : (left ?? '') < (right ?? '') ? -1 : 1
 }
 
-function resolved({ directory, ...rest }: PrivatePlace): PrivatePlace {
+function resolvePlace({ directory, ...rest }: PrivatePath): PrivatePath {
   return { directory: resolveExisting(directory), ...rest }
 }
 
-class View {
-  readonly #places: readonly PrivatePlace[]
+class MountPlan {
+  readonly #places: readonly PrivatePath[]
   readonly #mounts: string[][] = []
-  /** Directories that were built anew: nothing can be added to them. */
-  readonly #built: string[] = []
+  /** Rebuilt directories, which become read-only. */
+  readonly #rebuilt: string[] = []
   readonly #names = new Set<string>()
   readonly #accepted: { readonly real: string; readonly mayWrite: boolean }[] = []
 
-  constructor(places: readonly PrivatePlace[]) {
+  constructor(places: readonly PrivatePath[]) {
     this.#places = places
   }
 
   get arguments(): string[] {
-    const sealed = [...new Set(this.#built)].flatMap(directory => ['--remount-ro', directory])
+    const sealed = [...new Set(this.#rebuilt)].flatMap(directory => ['--remount-ro', directory])
     return [...this.#mounts.flat(), ...sealed]
   }
 
@@ -91,7 +88,7 @@ class View {
     const isPrivate = this.#isPrivate(real)
     if (isPrivate && from === 'system') return
     if (isPrivate && from === 'configuration')
-      throw new Error(`a sandbox does not show ${name}: it is hidden, or the gateway's own`)
+      throw new Error(`${name} cannot be shown in a sandbox: it is hidden or private to the gateway`)
     if (isPrivate || !this.#isShown(real, mayWrite)) {
       this.#accepted.push({ real, mayWrite })
       this.#add(
@@ -100,13 +97,12 @@ class View {
         this.#places.filter(({ directory }) => isWithin(directory, real)),
       )
     }
-    this.#alsoAs(name, real)
+    this.#addAlias(name, real)
   }
 
-  /** The name it is known by, unless that is reached through what is shown already. */
-  #alsoAs(name: string, real: string): void {
-    if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false))
-      return
+  /** Links the given name to the real path, unless it is already visible. */
+  #addAlias(name: string, real: string): void {
+    if (real === name || this.#names.has(name) || this.#isShown(resolveExisting(path.dirname(name)), false)) return
     this.#names.add(name)
     this.#mount('--symlink', real, name)
   }
@@ -117,19 +113,19 @@ class View {
 
   #isPrivate(real: string): boolean {
     for (let at = real; ; at = path.dirname(at)) {
-      if (this.#places.some(place => isPlace(at, place))) return true
+      if (this.#places.some(place => matchesPlace(at, place))) return true
       if (at === path.dirname(at)) return false
     }
   }
 
-  #add(real: string, mayWrite: boolean, inside: readonly PrivatePlace[]): void {
+  #add(real: string, mayWrite: boolean, inside: readonly PrivatePath[]): void {
     const isDirectory = lstatSync(real).isDirectory()
     if (inside.length === 0 || !isDirectory) return this.#mount(mayWrite ? '--bind' : '--ro-bind', real, real)
     this.#mount('--tmpfs', real)
-    this.#built.push(real)
+    this.#rebuilt.push(real)
     for (const entry of readdirSync(real, { withFileTypes: true })) {
       const child = path.join(real, entry.name)
-      const isHidden = inside.some(place => isPlace(child, place))
+      const isHidden = inside.some(place => matchesPlace(child, place))
       if (isHidden && entry.isDirectory()) this.#mount('--dir', child)
       else if (isHidden) continue
       else if (entry.isSymbolicLink()) this.#mount('--symlink', readlinkSync(child), child)
@@ -144,57 +140,52 @@ class View {
 
   #mount(...mount: string[]): void {
     if (this.#mounts.push(mount) <= MAX_MOUNTS) return
-    throw new Error(
-      `the sandbox would have more than ${MAX_MOUNTS} mounts, as private files lie beside so many others: give the server a "cwd" of its own`,
-    )
+    throw new Error(`sandbox needs more than ${MAX_MOUNTS} mounts to hide private files: give the server its own "cwd"`)
   }
 }
 
-function isPlace(at: string, { directory, names }: PrivatePlace): boolean {
-  return names === undefined
-    ? at === directory
-    : path.dirname(at) === directory && names.test(path.basename(at))
+function matchesPlace(at: string, { directory, names }: PrivatePath): boolean {
+  return names === undefined ? at === directory : path.dirname(at) === directory && names.test(path.basename(at))
 }
 
-/** Program that a sandbox is made around. */
-interface SandboxSite extends Run {
-  /** Directory of the configuration; relative paths are relative to it. */
+interface SandboxOptions extends SandboxedProgram {
+  /** Configuration directory, base of relative paths. */
   readonly directory: string
-  /** Home directory of the user, for `~/`; never shown as a whole. */
+  /** User's home for `~/`; never shown as a whole. */
   readonly home: string
-  /** A HOME that is kept from one run to the next; undefined for one that ends with the process. */
+  /** Persistent HOME; default: temporary. */
   readonly ownHome?: string | undefined
-  /** Paths that can be written besides those that the configuration names. */
+  /** Additional writable paths. */
   readonly writable?: readonly string[] | undefined
-  /** Paths that are never shown. */
-  readonly places: readonly PrivatePlace[]
-  /** The gateway's own environment, which says where it keeps what is its own. */
-  readonly outside: Readonly<Record<string, string | undefined>>
+  /** Paths hidden always. */
+  readonly places: readonly PrivatePath[]
+  /** Gateway environment, used to find its private directories. */
+  readonly gatewayEnv: Readonly<Record<string, string | undefined>>
 }
 
-/** Settings that `sandbox: bwrap` stands for. The schema has the same defaults. */
+/** Meaning of `sandbox: bwrap`; must match the schema defaults. */
 const DEFAULTS: SandboxConfig = { type: 'bwrap', read: [], write: [], network: false, hide: [] }
 const TEMPORARY_HOME = '/tmp/home'
-/** Directories in which others have theirs: never shown unless they are named. */
-const WIDE = ['/', '/home', '/root', '/etc', '/var', '/opt', '/srv', '/mnt', '/media', ...OWN_FOLDERS]
+/** Shared directories, shown only if configured explicitly. */
+const WIDE_DIRECTORIES = ['/', '/home', '/root', '/etc', '/var', '/opt', '/srv', '/mnt', '/media', ...OWN_FOLDERS]
 
 /**
- * The arguments of bwrap, up to and with `--`: an allow-list of files, and no network, process or right but those that are
- * given. The environment is the one that bwrap itself gets, so that no secret stands in a list of arguments. Throws an
- * Error for a path that cannot be shown.
+ * Arguments for bwrap including `--`: no files, network, processes or capabilities beyond the allow-list. Variables
+ * are passed through bwrap's own environment, so that secrets do not appear in arguments. Throws if a path cannot be
+ * shown.
  */
-export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxSite): string[] {
+export function createSandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxOptions): string[] {
   const settings = config === 'bwrap' ? DEFAULTS : config
   const home = getHome(site)
   return [
-    // No new session: what is sent to the group must reach what is inside.
+    // No new session, so that group signals reach the inner processes.
     ...['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL'],
     ...(settings.network ? [] : ['--unshare-net']),
     ...['--dev', '/dev', '--proc', '/proc', ...OWN_FOLDERS.flatMap(folder => ['--tmpfs', folder])],
-    // The kernel lets user 0 write its settings without any capability, and bwrap leaves them as they are for that user.
+    // For uid 0 the kernel allows writing /proc/sys without capabilities, and bwrap leaves it writable.
     ...['--ro-bind', '/proc/sys', '/proc/sys'],
-    ...systemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
-    ...viewArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
+    ...listSystemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
+    ...createMountArguments(listMounts(settings, site), listHiddenPlaces(settings, site)),
     ...(home === TEMPORARY_HOME ? ['--dir', home] : []),
     ...(home === undefined ? [] : ['--setenv', 'HOME', home]),
     ...(site.env.TMPDIR === undefined ? [] : ['--setenv', 'TMPDIR', '/tmp']),
@@ -202,46 +193,48 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
   ]
 }
 
-function listHiddenPlaces(settings: SandboxConfig, site: SandboxSite): PrivatePlace[] {
-  return [...site.places, ...userPlaces(site.outside), ...listHidden(settings, site)]
+function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): PrivatePath[] {
+  return [...site.places, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
 }
 
-/** Path of its HOME; undefined where its environment says so already. */
-function getHome({ env, outside, ownHome }: SandboxSite): string | undefined {
-  if (env.HOME !== undefined && env.HOME !== outside.HOME) return undefined
+/** HOME to set; undefined if the environment sets it. */
+function getHome({ env, gatewayEnv, ownHome }: SandboxOptions): string | undefined {
+  if (env.HOME !== undefined && env.HOME !== gatewayEnv.HOME) return undefined
   return ownHome ?? TEMPORARY_HOME
 }
 
-function listMounts({ read, write, network }: SandboxConfig, site: SandboxSite): Mount[] {
+function listMounts({ read, write, network }: SandboxConfig, site: SandboxOptions): Mount[] {
   const isWide = (name: string): boolean => isTooWide(name, site.home)
   const given = [...(site.writable ?? []), ...(getHome(site) === site.ownHome ? [site.ownHome] : [])]
   const named: Mount[] = [
-    ...read.map(name => ({ path: existing('read', name, site), from: 'configuration' as const })),
+    ...read.map(name => ({ path: requirePath('read', name, site), from: 'configuration' as const })),
     ...write.map(name => ({
-      path: existing('write', name, site),
+      path: requirePath('write', name, site),
       from: 'configuration' as const,
       mayWrite: true,
     })),
-    ...given.flatMap(name =>
-      name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }],
-    ),
+    ...given.flatMap(name => (name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }])),
   ]
-  const found = [...systemPaths(network), ...runtimePaths(site, isWide), ...findRepository(site.cwd)]
+  const found = [...listSystemPaths(network), ...listRuntimePaths(site, isWide), ...findRepository(site.cwd)]
   return [
     ...found.filter(file => existsSync(file)).map(file => ({ path: file, from: 'system' as const })),
     ...named,
-    ...project(site, named, isWide),
+    ...listProjectMounts(site, named, isWide),
   ]
 }
 
-/** The working directory, unless it is shown anyway. */
-function project({ cwd }: SandboxSite, named: readonly Mount[], isWide: (name: string) => boolean): Mount[] {
+/** The working directory, unless already shown. */
+function listProjectMounts(
+  { cwd }: SandboxOptions,
+  named: readonly Mount[],
+  isWide: (name: string) => boolean,
+): Mount[] {
   const real = resolveExisting(cwd)
   if (OWN_FOLDERS.includes(real) || named.some(each => isWithin(real, resolveExisting(each.path)))) return []
-  if (!existsSync(cwd)) throw new Error(`its directory ${cwd} does not exist`)
+  if (!existsSync(cwd)) throw new Error(`working directory ${cwd} does not exist`)
   if (!isWide(cwd)) return [{ path: cwd, from: 'configuration' }]
   throw new Error(
-    `its directory ${cwd} holds more than a project, so a sandbox does not show it: give the server a "cwd" of its own, or name what it needs in "sandbox.read"`,
+    `working directory ${cwd} is too broad for a sandbox: give the server its own "cwd", or list the paths it needs in "sandbox.read"`,
   )
 }
 
@@ -250,23 +243,23 @@ function isTooWide(name: string, home: string): boolean {
   const inHome = ['', '.local', '.local/share', '.config', '.cache'].map(folder =>
     resolveExisting(path.join(home, folder)),
   )
-  return WIDE.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
+  return WIDE_DIRECTORIES.includes(real) || isWithin(resolveExisting(home), real) || inHome.includes(real)
 }
 
-function listHidden({ hide }: SandboxConfig, site: SandboxSite): PrivatePlace[] {
+function listHidden({ hide }: SandboxConfig, site: SandboxOptions): PrivatePath[] {
   return hide.map(name => {
-    const real = resolveExisting(absolute(name, site))
-    return { directory: path.dirname(real), names: new RegExp(`^${escaped(path.basename(real))}$`) }
+    const real = resolveExisting(resolveUserPath(name, site))
+    return { directory: path.dirname(real), names: new RegExp(`^${escapeRegExp(path.basename(real))}$`) }
   })
 }
 
-function existing(key: 'read' | 'write', name: string, site: SandboxSite): string {
-  const file = absolute(name, site)
-  if (!existsSync(file)) throw new Error(`sandbox.${key} names ${file}, which does not exist`)
+function requirePath(key: 'read' | 'write', name: string, site: SandboxOptions): string {
+  const file = resolveUserPath(name, site)
+  if (!existsSync(file)) throw new Error(`sandbox.${key}: ${file} does not exist`)
   return file
 }
 
-function absolute(name: string, { directory, home }: SandboxSite): string {
+function resolveUserPath(name: string, { directory, home }: SandboxOptions): string {
   if (name !== '~' && !name.startsWith('~/')) return path.resolve(directory, name)
   return path.join(home, name.slice(1))
 }

@@ -1,50 +1,48 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { EncodedMessage } from '../util/written.ts'
-import { getByteLength, inLines, writeTogether } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { getByteLength, joinLines, writePieces } from '../util/encoded-message.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { SkippedLine } from '../transport/line-splitter.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import type { Spawning } from './launch.ts'
+import type { SpawnOptions } from './launch.ts'
 import { ProcessGroup, spawnServer } from './launch.ts'
-import type { Stderr } from './stderr.ts'
-import type { ProcessTable } from './own-processes.ts'
+import type { StderrReader } from './stderr.ts'
+import type { ProcessTable } from './process-table.ts'
 
-/** Options of a server's process. */
-interface ProcessOptions extends Spawning {
-  /** Most bytes of one line of its stdout. */
+interface ServerProcessOptions extends SpawnOptions {
+  /** Longest stdout line, in bytes. */
   readonly maxLine: number
-  /** Its stderr. */
-  readonly stderr: Stderr
+  readonly stderr: StderrReader
   readonly log: Log
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
-  /** Gets both ends of a line that was too long; a process without this is stopped by such a line. */
+  /** Receives both ends of an overlong line; without it such a line stops the process. */
   onSkipped?(line: SkippedLine): void
-  /** Gets all it writes instead, of a program that is not talked to. */
+  /** Receives raw output instead of lines. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Told once, when it can no longer be talked to; with how it exited, where it has. */
+  /** Called once when the process is unusable, with its exit status if known. */
   onEnd(reason: Reason, exit?: ProgramExit): void
 }
 
-const STEP_MS = 2000
-/** The same for what a server that is gone has left in its group. */
+const STOP_STEP_MS = 2000
+/** Step timeout if only group members remain. */
 const ORPHAN_MS = 500
-/** Time for output that is still in the pipe to arrive after the exit. */
+/** Time for buffered output after the exit. */
 const DRAIN_MS = 50
-/** The same where the output is all there is, and nobody can ask for it again. */
-const PASS_MS = 2000
-/** Time that a process may live on without one of its pipes. */
-const LINGER_MS = 250
+/** Longer for raw output, which cannot be requested again. */
+const OUTPUT_DRAIN_MS = 2000
+/** Time that a process may run after closing a pipe. */
+const PIPE_GRACE_MS = 250
 const POLL_MS = 20
-/** Bytes that may wait for the process to read them. */
+/** Unread stdin limit, in bytes. */
 const MAX_WAITING = 8 * 1024 * 1024
 
-/** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
+/** A server process with line-based stdin and stdout. Nothing is left after it is stopped. */
 export class ServerProcess {
-  readonly #options: ProcessOptions
+  readonly #options: ServerProcessOptions
   readonly #child: ChildProcessWithoutNullStreams
   readonly #group: ProcessGroup
   readonly #stdout: LineSplitter
@@ -58,8 +56,8 @@ export class ServerProcess {
   #queued = 0
   #hasDropped = false
 
-  /** Throws what `spawn` throws for arguments that no process could have. */
-  constructor(options: ProcessOptions) {
+  /** Throws what `spawn` throws for invalid arguments. */
+  constructor(options: ServerProcessOptions) {
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
@@ -76,47 +74,46 @@ export class ServerProcess {
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
 
-  #onTooLong({ maxLine, onSkipped }: ProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
+  #onTooLong({ maxLine, onSkipped }: ServerProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
     if (onSkipped !== undefined) return { onSkipped }
-    return { onTooLong: () => this.giveUp(`it wrote a line longer than ${maxLine} bytes to stdout`) }
+    return { onTooLong: () => this.giveUp(`stdout line exceeds ${maxLine} bytes`) }
   }
 
   get pid(): number | undefined {
     return this.#child.pid
   }
 
-  /** True when it is spoken to line by line. */
-  get #isRead(): boolean {
+  get #isLineBased(): boolean {
     return this.#options.onOutput === undefined
   }
 
-  get lastWords(): string | undefined {
-    return this.#options.stderr.lastWords
+  get lastOutput(): string | undefined {
+    return this.#options.stderr.lastOutput
   }
 
-  /** Bytes that were sent, and wait for it to read them. */
+  /** Bytes not yet read by the process. */
   get unread(): number {
     return this.#queued + this.#child.stdin.writableLength
   }
 
-  /** Writes a line to its stdin; false if too much waits there already. */
+  /** Writes a line; false if the process does not read. */
   send(line: EncodedMessage): boolean {
     if (this.unread > MAX_WAITING) return false
     this.write(line, getByteLength(line))
     return true
   }
 
-  /** Writes a reply or notification; one that finds no room is dropped, and the first one is logged. */
+  /** Writes a reply or notification, or drops it if the queue is full; logs the first drop. */
   reply(line: string): void {
     const isSent = this.send(line)
     if (!isSent && !this.#hasDropped) {
-      const why = 'it does not read its stdin: over 8 MiB wait'
-      this.#options.log.warn('messages to a process are dropped until it reads again', { why })
+      const why = 'stdin is not read: over 8 MiB unread'
+      this.#options.log.warn('dropping messages until the process reads its stdin', { why })
     }
     this.#hasDropped = !isSent
   }
 
-  /** Queues a line for its stdin, all of one tick in one write. */
+  /** Queues a line; all lines of a tick are written at once. */
   write(line: EncodedMessage, bytes: number): void {
     if (this.#hasEnded || !this.#child.stdin.writable) return
     if (this.#queue.length === 0) setImmediate(this.#flush)
@@ -124,68 +121,70 @@ export class ServerProcess {
     this.#queued += bytes + 1
   }
 
-  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left. */
+  /**
+   * Closes stdin, then sends SIGTERM and SIGKILL to the group, with 2 s each, or less if only group members remain.
+   */
   stop(): Promise<void> {
-    this.#stopping ??= this.#climbDown()
+    this.#stopping ??= this.#terminate()
     return this.#stopping
   }
 
-  /** Ends the group on the spot, without waiting. */
+  /** Kills the group immediately. */
   kill(): void {
     this.#group.signal('SIGKILL')
   }
 
   #writeQueue(): void {
     const bytes = this.#queued
-    const lines = inLines(this.#queue, bytes)
+    const lines = joinLines(this.#queue, bytes)
     this.#queue = []
     this.#queued = 0
     const { stdin } = this.#child
     if (!stdin.writable) return
-    // As many bytes as characters: all of it is ASCII, which Latin-1 writes at less cost.
+    // Equal lengths mean ASCII, which Latin-1 writes faster.
     if (typeof lines === 'string') stdin.write(lines, lines.length === bytes ? 'latin1' : 'utf8')
     else if (Buffer.isBuffer(lines)) stdin.write(lines)
-    else writeTogether(stdin, lines)
+    else writePieces(stdin, lines)
   }
 
   #observe(exited: () => void): void {
     const { stdin, stdout, stderr } = this.#child
-    const leave = (why: string): void => {
+    const handleExit = (why: string): void => {
       this.#hasExited = true
       exited()
-      this.#options.clock.after(this.#isRead ? DRAIN_MS : PASS_MS, () => this.#end(why))
+      this.#options.clock.after(this.#isLineBased ? DRAIN_MS : OUTPUT_DRAIN_MS, () => this.#end(why))
       this.#child.once('close', () => this.#end(why))
     }
     this.#child.on('error', error => {
-      if (this.pid === undefined) leave(this.#whyNotSpawned(error))
+      if (this.pid === undefined) handleExit(this.#explainSpawnError(error))
     })
     this.#child.once('exit', (code, signal) => {
       this.#exit = { code, signal }
-      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
+      handleExit(signal === null ? `exited with code ${String(code)}` : `killed by ${signal}`)
     })
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
-    if (!this.#isRead) return this.#passOn()
+    if (!this.#isLineBased) return this.#forwardOutput()
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
-    stdout.once('end', () => this.#linger('it closed its stdout'))
+    stdout.once('end', () => this.#endAfterGrace('closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
-    stdin.on('error', () => this.#linger('it closed its stdin'))
+    stdin.on('error', () => this.#endAfterGrace('closed its stdin'))
   }
 
-  /** Passes on the output of a process that is not talked to: it may close what it likes. */
-  #passOn(): void {
+  /** Forwards raw output; such a process may close its pipes. */
+  #forwardOutput(): void {
     const { stdin, stdout, stderr } = this.#child
     stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stderr'))
     stdin.on('error', () => undefined).end()
   }
 
-  #linger(why: string): void {
-    this.#options.clock.after(LINGER_MS, () => {
+  #endAfterGrace(why: string): void {
+    this.#options.clock.after(PIPE_GRACE_MS, () => {
       if (!this.#hasExited && this.#stopping === undefined) this.giveUp(why)
     })
   }
 
-  /** Stops a process that still runs, and is of no more use. */
+  /** Stops a running process that is unusable. */
   giveUp(why: string): void {
     this.#end(why)
     void this.stop()
@@ -194,11 +193,11 @@ export class ServerProcess {
   #end(why: string): void {
     if (this.#hasEnded) return
     this.#stdout.end()
-    // That may have been the line too many.
+    // The last line may have been overlong.
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
-    this.#options.onEnd({ why, detail: this.lastWords }, this.#exit)
+    this.#options.onEnd({ why, detail: this.lastOutput }, this.#exit)
     void this.stop()
   }
 
@@ -206,16 +205,16 @@ export class ServerProcess {
     return this.#hasEnded
   }
 
-  async #climbDown(): Promise<void> {
+  async #terminate(): Promise<void> {
     if (this.#queue.length > 0) this.#writeQueue()
     this.#child.stdin.end()
-    if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
+    if (!this.#hasExited && this.#isLineBased) await this.#within(STOP_STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#within(DRAIN_MS, () => this.#isGone())) break
       this.#group.signal(signal)
-      await this.#within(this.#hasExited ? ORPHAN_MS : STEP_MS, () => this.#isGone())
+      await this.#within(this.#hasExited ? ORPHAN_MS : STOP_STEP_MS, () => this.#isGone())
     }
-    // Its last output may still be on the way.
+    // Final output may still arrive.
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
@@ -238,12 +237,11 @@ export class ServerProcess {
     return isDone()
   }
 
-  #whyNotSpawned(error: NodeJS.ErrnoException): string {
+  #explainSpawnError(error: NodeJS.ErrnoException): string {
     const { command, cwd } = this.#options
-    if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
-    if (error.code === 'ENOENT')
-      return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
-    if (error.code === 'EACCES') return `${command} may not be executed (EACCES)`
-    return `${command} could not be run: ${error.message}`
+    if (error.code === 'ENOENT' && !existsSync(cwd)) return `working directory ${cwd} does not exist`
+    if (error.code === 'ENOENT') return `command not found: ${command}: install it, or add its folder to PATH`
+    if (error.code === 'EACCES') return `${command} is not executable (EACCES)`
+    return `cannot run ${command}: ${error.message}`
   }
 }

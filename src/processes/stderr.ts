@@ -1,43 +1,41 @@
 import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import type { Hide } from '../util/secrets.ts'
-import { visible } from '../util/log.ts'
-import { withoutSequences } from '../util/plain-text.ts'
+import type { HideSecrets } from '../util/secrets.ts'
+import { formatPeerText } from '../util/log.ts'
+import { stripEscapes } from '../util/plain-text.ts'
 
-/** Bytes that are kept of each upstream. */
+/** Stored bytes per upstream. */
 const MAX_BYTES = 64 * 1024
-/** Cost of a line besides its text. */
-const OVERHEAD = 64
+const LINE_OVERHEAD_BYTES = 64
 
-/** The line of an error that says what it is, in the forms of most languages. */
+/** Matches error lines of common languages. */
 const ERROR =
   /^(Uncaught |Unhandled |Exception in thread "[^"]*" )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)|^(fatal|error|panic)\b|panicked at/i
 
-/** Beyond these a line costs nothing but being counted. */
+/** Lines above these rates are only counted. */
 const LOGGED_PER_SECOND = 100
 const KEPT_PER_SECOND = 1000
 const MAX_LINE_LENGTH = 4096
 const KEPT_BYTES = 8192
-/** Most characters of the last lines in an error text. */
-const SHOWN = 300
+/** Longest excerpt in an error. */
+const MAX_SHOWN_LENGTH = 300
 
-/** Receivers of what a process writes on stderr. */
 interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
-  /** Takes out what must not be shown to anybody. */
-  readonly hide: Hide
-  /** The last lines of its upstream. */
+  /** Removes secrets. */
+  readonly hide: HideSecrets
+  /** Recent lines of the upstream. */
   readonly recent: RecentLines
 }
 
-/** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
-export class Stderr {
+/** Reads stderr: logs it at a limited rate, stores recent lines, and provides the last ones for errors. */
+export class StderrReader {
   readonly #options: StderrOptions
-  /** The process that speaks, once there is one. */
+  /** Set once the process is spawned. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
-  #kept: Buffer = Buffer.alloc(0)
+  #tail: Buffer = Buffer.alloc(0)
   #windowStart = -Infinity
   #count = 0
   #suppressed = 0
@@ -47,12 +45,12 @@ export class Stderr {
     this.#lines = new LineSplitter({
       maxLine: MAX_LINE_LENGTH,
       onLine: line => this.#line(line.toString('utf8')),
-      onTooLong: () => this.#line('(a line too long for the log)'),
+      onTooLong: () => this.#line('(line too long)'),
     })
   }
 
   push(chunk: Buffer): void {
-    this.#kept = Buffer.concat([this.#kept, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
+    this.#tail = Buffer.concat([this.#tail, chunk.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES)
     this.#lines.push(chunk)
   }
 
@@ -61,10 +59,10 @@ export class Stderr {
     this.#report()
   }
 
-  /** The last lines, for the detail of an error; undefined when there are none. */
-  get lastWords(): string | undefined {
-    const last = extractLastLine(this.#options.hide(withoutSequences(this.#kept.toString('utf8'))))
-    return last === '' ? undefined : visible(last, SHOWN)
+  /** Last lines for an error detail, if any. */
+  get lastOutput(): string | undefined {
+    const last = summarizeStderr(this.#options.hide(stripEscapes(this.#tail.toString('utf8'))))
+    return last === '' ? undefined : formatPeerText(last, MAX_SHOWN_LENGTH)
   }
 
   #line(line: string): void {
@@ -77,7 +75,7 @@ export class Stderr {
     }
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
-    const text = visible(this.#options.hide(withoutSequences(line)), MAX_LINE_LENGTH)
+    const text = formatPeerText(this.#options.hide(stripEscapes(line)), MAX_LINE_LENGTH)
     if (this.#count <= LOGGED_PER_SECOND) log.info(text)
     this.#keep(text)
   }
@@ -90,14 +88,13 @@ export class Stderr {
 
   #report(): void {
     const { log } = this.#options
-    if (this.#suppressed > 0)
-      log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
+    if (this.#suppressed > 0) log.warn('stderr rate limit exceeded, lines dropped', { count: this.#suppressed })
     this.#suppressed = 0
   }
 }
 
-/** Puts the end of a process's output on one line: its last error if there is one, else the last lines. */
-export function extractLastLine(text: string): string {
+/** Summarizes output on one line: the last error, else the last lines. */
+export function summarizeStderr(text: string): string {
   const lines = text.split(/\r?\n/).filter(line => line.trim() !== '')
   const error = lines.findLast(line => ERROR.test(line))
   if (error !== undefined) return error.trim()
@@ -107,9 +104,9 @@ export function extractLastLine(text: string): string {
     .join(' | ')
 }
 
-/** The last lines that an upstream said, over all its processes, and whoever hears the next ones. */
+/** Recent stderr lines of an upstream across restarts, with listeners for new ones. */
 export class RecentLines implements UpstreamLogs {
-  readonly #hearers = new Set<(line: LogLine) => void>()
+  readonly #listeners = new Set<(line: LogLine) => void>()
   readonly #lines: LogLine[] = []
   #bytes = 0
 
@@ -118,8 +115,8 @@ export class RecentLines implements UpstreamLogs {
   }
 
   follow(hear: (line: LogLine) => void): () => void {
-    this.#hearers.add(hear)
-    return () => void this.#hearers.delete(hear)
+    this.#listeners.add(hear)
+    return () => void this.#listeners.delete(hear)
   }
 
   add(line: LogLine): void {
@@ -130,19 +127,19 @@ export class RecentLines implements UpstreamLogs {
       if (oldest === undefined) break
       this.#bytes -= getLineSize(oldest)
     }
-    for (const hear of this.#hearers) this.#tell(hear, line)
+    for (const hear of this.#listeners) this.#notify(hear, line)
   }
 
-  #tell(hear: (line: LogLine) => void, line: LogLine): void {
+  #notify(hear: (line: LogLine) => void, line: LogLine): void {
     try {
       hear(line)
     } catch {
-      // Its trouble must not end the server that spoke.
-      this.#hearers.delete(hear)
+      // A failing listener must not affect the server.
+      this.#listeners.delete(hear)
     }
   }
 }
 
 function getLineSize({ text }: LogLine): number {
-  return Buffer.byteLength(text) + OVERHEAD
+  return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES
 }

@@ -1,47 +1,47 @@
-import type { JsonReader } from './json/check.ts'
+import type { JsonCallbacks } from './json/check.ts'
 import { checkJson } from './json/check.ts'
-import { keyText } from './json/members.ts'
+import { decodeKey } from './json/members.ts'
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
 
 const LONG_ID = /^-?\d+$/
-/** Longest number that is taken for an id: reading and writing a longer one takes time. */
+/** Maximum digits of a numeric id; parsing longer numbers is slow. */
 const MAX_ID_DIGITS = 100
 
-/** Id of a JSON-RPC request; a whole number that a `number` cannot hold exactly is a `bigint`. */
+/** JSON-RPC request id; a `bigint` if a `number` cannot represent it exactly. */
 export type RpcId = string | number | bigint
 
-/** Returns a number as an id: whole numbers that JavaScript would change as a `bigint`. */
-export function exactId(id: number, text: string): RpcId | undefined {
+/** Converts a number to an id, as a `bigint` if JavaScript would round it. */
+export function toExactId(id: number, text: string): RpcId | undefined {
   if (Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))) return id
   return text.length <= MAX_ID_DIGITS && LONG_ID.test(text) ? BigInt(text) : undefined
 }
 
 const KEYS = ['jsonrpc', 'id', 'method', 'result', 'error'] as const
-/** A member of a message that JSON-RPC gives a meaning, its `params` left out: calls are parsed whole. */
+/** JSON-RPC members of a message except `params`: requests are parsed whole. */
 type EnvelopeKey = (typeof KEYS)[number]
 
-const PLACES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
-/** The same for who asks with a constant, which costs nothing then. */
-const PLACE = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
+const KEY_INDEXES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
+/** Index of each key, inlined for constant arguments. */
+const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
   Record<EnvelopeKey, number>
 >
 const MAX_KEY_LENGTH = Math.max(...KEYS.map(key => key.length))
-/** The keys by their length, as bytes: most messages are read without making a string of a key. */
+/** Keys as bytes, grouped by length, so that most messages are read without creating key strings. */
 const BY_LENGTH = Array.from({ length: MAX_KEY_LENGTH + 1 }, (_, length) =>
   KEYS.flatMap((key, place) => (key.length === length ? { bytes: Buffer.from(key), place } : [])),
 )
-/** Every character of a key may be written as `\u0000`. */
+/** Each character may be escaped as `\u0000`. */
 const MAX_ESCAPED_LENGTH = 6 * MAX_KEY_LENGTH
 const RESULT = KEYS.indexOf('result')
-/** Most members of a message: each is compared with the names that count. */
+/** Maximum members of a message; each is compared with the known keys. */
 const MAX_MEMBERS = 1000
 const EMPTY = Buffer.alloc(0)
 const VERSION = Buffer.from('"2.0"')
-/** Digits of a number that is exact for certain. */
+/** Digits of a number that is always exact. */
 const EXACT_DIGITS = 15
 
-/** Places of the members of one reply's envelope. One object serves all replies, as reading one never yields. */
-export class Envelope implements JsonReader {
+/** Positions of a reply's top-level members. One instance is reused for all replies, as parsing never yields. */
+export class Envelope implements JsonCallbacks {
   #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
@@ -49,18 +49,18 @@ export class Envelope implements JsonReader {
   #members = 0
   #typeStart = -1
   #typeEnd = -1
-  /** True where the result says `"isError": true`: a tool's own failure. */
+  /** True if the result has `"isError": true`. */
   isToolError = false
-  /** True where a member of the result has a type that results of most methods do not have there. */
+  /** True if a member of the result has a type that is invalid for most methods. */
   hasWrongType = false
-  /** True where its structured content is no object, as that of modern servers may be. */
+  /** True if structured content is not an object, which modern servers may send. */
   hasWrongStructure = false
-  /** True where the result has a list of blocks, messages or contents, or what stands for one. */
+  /** True if the result has a list of blocks, messages or contents. */
   hasList = false
 
   /**
    * Finds the members.
-   * @throws ScanError if the bytes are no JSON object, or one that is not accepted. Members before that place are known.
+   * @throws ScanError if the bytes are not a valid JSON object. Members before the error are available.
    */
   scan(bytes: Buffer): void {
     this.#bytes = bytes
@@ -71,7 +71,7 @@ export class Envelope implements JsonReader {
     checkJson(bytes, this)
   }
 
-  /** Keeps no message alive. */
+  /** Releases the message. */
   clear(): void {
     this.#bytes = EMPTY
   }
@@ -80,22 +80,22 @@ export class Envelope implements JsonReader {
     return this.start(key) >= 0
   }
 
-  /** Index at which a member's value begins; -1 when there is none. */
+  /** Returns the index of a member's value; -1 if missing. */
   start(key: EnvelopeKey): number {
-    return this.#starts[PLACE[key]] as number
+    return this.#starts[KEY_INDEX[key]] as number
   }
 
   end(key: EnvelopeKey): number {
-    return this.#ends[PLACE[key]] as number
+    return this.#ends[KEY_INDEX[key]] as number
   }
 
-  /** A member's value, parsed; undefined when there is none. */
+  /** Parses a member's value; undefined if missing. */
   value(key: EnvelopeKey): unknown {
     const start = this.start(key)
     return start < 0 ? undefined : (JSON.parse(this.#bytes.toString('utf8', start, this.end(key))) as unknown)
   }
 
-  /** The same, but undefined for a list or an object, which is not parsed. */
+  /** Parses a scalar value; undefined for a list or an object. */
   #scalar(key: EnvelopeKey): unknown {
     const start = this.start(key)
     return start < 0 || isNested(this.#bytes, start) ? undefined : this.value(key)
@@ -104,67 +104,66 @@ export class Envelope implements JsonReader {
   isVersion2(): boolean {
     const start = this.start('jsonrpc')
     if (start < 0) return false
-    return equals(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.#scalar('jsonrpc') === '2.0'
+    return equalsBytes(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.#scalar('jsonrpc') === '2.0'
   }
 
-  /** The id, which is a short whole number most of the time; undefined for a list, an object or a word. */
+  /** Parses the id, usually a short integer; undefined for a list, an object or a word. */
   id(): RpcId | null | undefined {
     const start = this.start('id')
     const end = this.end('id')
-    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.#anyId(start, end)
+    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.#readAnyId(start, end)
     let id = 0
     for (let at = start; at < end; at++) {
       const digit = (this.#bytes[at] as number) - 0x30
-      if (digit < 0 || digit > 9) return this.#anyId(start, end)
+      if (digit < 0 || digit > 9) return this.#readAnyId(start, end)
       id = id * 10 + digit
     }
     return id
   }
 
-  #anyId(start: number, end: number): RpcId | null | undefined {
+  #readAnyId(start: number, end: number): RpcId | null | undefined {
     const id = this.#scalar('id')
     if (typeof id === 'string' || id === null) return id
-    return typeof id === 'number' ? exactId(id, this.#bytes.toString('latin1', start, end)) : undefined
+    return typeof id === 'number' ? toExactId(id, this.#bytes.toString('latin1', start, end)) : undefined
   }
 
-  /** The `resultType` of the result, parsed; undefined when it has none, or one that is no text. */
+  /** Parses the result's `resultType`; undefined if missing or not a string. */
   resultType(): unknown {
     if (this.#typeStart < 0 || this.#bytes[this.#typeStart] !== QUOTE) return undefined
     return JSON.parse(this.#bytes.toString('utf8', this.#typeStart, this.#typeEnd)) as unknown
   }
 
-  enter(nameStart: number, nameEnd: number): boolean {
-    if (++this.#members > MAX_MEMBERS)
-      throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
+  enterMember(nameStart: number, nameEnd: number): boolean {
+    if (++this.#members > MAX_MEMBERS) throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
     const place = findMember(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
-      throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
+      throw new ScanError(`duplicate member "${KEYS[place] as string}" in the envelope`, false)
     this.#entered = place
     return place === RESULT
   }
 
-  inner(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
-      if (this.#typeStart >= 0) throw new ScanError('"resultType" stands twice in the result', false)
+  visitNestedMember(nameStart: number, nameEnd: number, start: number, end: number): void {
+    if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+      if (this.#typeStart >= 0) throw new ScanError('duplicate member "resultType" in the result', false)
       this.#typeStart = start
       this.#typeEnd = end
-    } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
-      this.isToolError = equals(this.#bytes, start, end, TRUE)
-      this.hasWrongType ||= !this.isToolError && !equals(this.#bytes, start, end, FALSE)
-    } else if (equals(this.#bytes, nameStart, nameEnd, STRUCTURED))
+    } else if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
+      this.isToolError = equalsBytes(this.#bytes, start, end, TRUE)
+      this.hasWrongType ||= !this.isToolError && !equalsBytes(this.#bytes, start, end, FALSE)
+    } else if (equalsBytes(this.#bytes, nameStart, nameEnd, STRUCTURED))
       this.hasWrongStructure = this.#bytes[start] !== OPEN_OBJECT
-    else this.#nestedMember(nameStart, nameEnd, start)
+    else this.#visitResultMember(nameStart, nameEnd, start)
   }
 
-  #nestedMember(nameStart: number, nameEnd: number, start: number): void {
+  #visitResultMember(nameStart: number, nameEnd: number, start: number): void {
     for (const { name, begins } of NESTED) {
-      if (!equals(this.#bytes, nameStart, nameEnd, name)) continue
+      if (!equalsBytes(this.#bytes, nameStart, nameEnd, name)) continue
       this.hasList ||= begins === OPEN_ARRAY
       this.hasWrongType ||= this.#bytes[start] !== begins
     }
   }
 
-  member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
+  visitMember(_nameStart: number, _nameEnd: number, start: number, end: number): void {
     const place = this.#entered
     if (place < 0) return
     this.#starts[place] = start
@@ -177,7 +176,7 @@ const IS_ERROR = Buffer.from('isError')
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
 const STRUCTURED = Buffer.from('structuredContent')
-/** Members of results that are a list or an object. */
+/** Result members that are a list or an object. */
 const NESTED = Object.entries({
   content: OPEN_ARRAY,
   messages: OPEN_ARRAY,
@@ -185,11 +184,11 @@ const NESTED = Object.entries({
   _meta: OPEN_OBJECT,
 }).map(([name, begins]) => ({ name: Buffer.from(name), begins }))
 
-/** Tells whether a name in the text is `name`, also where it is written with escapes. */
-function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
-  if (equals(bytes, start, end, name)) return true
+/** Returns true if a name in the text, possibly escaped, is `name`. */
+function isEnvelopeKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (equalsBytes(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
-  return keyText(bytes, start, end) === name.toString()
+  return decodeKey(bytes, start, end) === name.toString()
 }
 
 function hasEscape(bytes: Buffer, start: number, end: number): boolean {
@@ -198,9 +197,9 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
 }
 
 function findMember(bytes: Buffer, start: number, end: number): number {
-  for (const key of BY_LENGTH[end - start] ?? NONE) if (equals(bytes, start, end, key.bytes)) return key.place
+  for (const key of BY_LENGTH[end - start] ?? NONE) if (equalsBytes(bytes, start, end, key.bytes)) return key.place
   if (end - start > MAX_ESCAPED_LENGTH) return -1
-  return hasEscape(bytes, start, end) ? (PLACES.get(keyText(bytes, start, end)) ?? -1) : -1
+  return hasEscape(bytes, start, end) ? (KEY_INDEXES.get(decodeKey(bytes, start, end)) ?? -1) : -1
 }
 
 const NONE: readonly never[] = []
@@ -209,7 +208,7 @@ function isNested(bytes: Buffer, at: number): boolean {
   return bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY
 }
 
-function equals(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
+function equalsBytes(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
   if (end - start !== text.length) return false
   for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text[at]) return false
   return true

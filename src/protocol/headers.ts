@@ -9,13 +9,13 @@ const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** A value as `Mcp-Name` and `Mcp-Param-*` carry it: plain where it can be, else base64 in its sentinel. */
+/** Encodes a value for `Mcp-Name` and `Mcp-Param-*`: plain if possible, else base64 with its sentinel. */
 export function encodeHeaderValue(value: string): string {
   if (PLAIN.test(value) && !ENCODED.test(value)) return value
   return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`
 }
 
-/** The reverse; undefined when the base64 is broken. */
+/** Decodes such a value; undefined for invalid base64. */
 export function decodeHeaderValue(value: string): string | undefined {
   const match = ENCODED.exec(value)
   if (match === null) return value
@@ -23,7 +23,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   return bytes.toString('base64') === match[1] ? bytes.toString('utf8') : undefined
 }
 
-/** Returns the value that `Mcp-Name` must have for a request; undefined for methods that have no such header. */
+/** Returns the required `Mcp-Name` value; undefined for methods without this header. */
 function getNameHeader(method: string, params: JsonObject | undefined): string | undefined {
   const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
@@ -31,8 +31,8 @@ function getNameHeader(method: string, params: JsonObject | undefined): string |
   return typeof name === 'string' ? name : undefined
 }
 
-/** The standard headers of a modern request (2026-07-28, Streamable HTTP). */
-export function standardHeaders(
+/** Creates the standard headers of a modern request (2026-07-28, Streamable HTTP). */
+export function createStandardHeaders(
   method: string,
   params: JsonObject | undefined,
   version: string,
@@ -43,8 +43,8 @@ export function standardHeaders(
   return headers
 }
 
-/** Finds the first header of a modern request that contradicts its body; undefined when they agree. */
-export function headerMismatch(
+/** Finds the first header that contradicts the body of a modern request; undefined if they match. */
+export function findHeaderMismatch(
   headers: Readonly<Record<string, string | undefined>>,
   method: string,
   params: JsonObject | undefined,
@@ -52,27 +52,19 @@ export function headerMismatch(
   const meta = params?._meta
   const version = isObject(meta) ? meta[META.protocolVersion] : undefined
   return (
-    compare(HEADER.version, headers[HEADER.version], version) ??
-    compare(HEADER.method, headers[HEADER.method], method) ??
+    compareHeader(HEADER.version, headers[HEADER.version], version) ??
+    compareHeader(HEADER.method, headers[HEADER.method], method) ??
     compareName(headers[HEADER.name], method, params)
   )
 }
 
-function compareName(
-  header: string | undefined,
-  method: string,
-  params: JsonObject | undefined,
-): RpcError | undefined {
+function compareName(header: string | undefined, method: string, params: JsonObject | undefined): RpcError | undefined {
   const name = getNameHeader(method, params)
   if (name === undefined) return undefined
-  return compare(
-    HEADER.name,
-    header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''),
-    name,
-  )
+  return compareHeader(HEADER.name, header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''), name)
 }
 
-function compare(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
+function compareHeader(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
   const name = TITLES[header] ?? header
   if (value === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${name} is missing`)
   if (value.trim() === expected) return undefined
@@ -88,37 +80,37 @@ const TITLES: Readonly<Record<string, string>> = {
   [HEADER.name]: 'Mcp-Name',
 }
 
-/** A tool parameter that is mirrored in a header: its path in the arguments and the header's suffix. */
+/** Tool parameter mirrored in a header: path in the arguments and header suffix. */
 export interface ParamHeader {
   readonly path: readonly string[]
   readonly header: string
-  /** Marks integers: other spellings of the same number are the same value. */
+  /** For integers, different spellings of one number are equal. */
   readonly isNumber: boolean
 }
 
 /**
- * The `x-mcp-header` annotations of a tool's input schema, or undefined when one is invalid – HTTP clients must
- * then drop the tool (2026-07-28, Streamable HTTP, custom headers).
+ * Parses the `x-mcp-header` annotations of an input schema; undefined if one is invalid – HTTP clients must then drop
+ * the tool (2026-07-28, Streamable HTTP, custom headers).
  */
 export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | undefined {
   const found: ParamHeader[] = []
   const seen = new Set<string>()
-  return collect(schema, [], found, seen) ? found : undefined
+  return collectParams(schema, [], found, seen) ? found : undefined
 }
 
-function collect(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
+function collectParams(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
   if (!isObject(schema) || path.length > 16) return true
   const properties = isObject(schema.properties) ? schema.properties : {}
   for (const key of Object.keys(properties)) {
     const property = properties[key]
     if (!isObject(property)) continue
     const here = [...path, key]
-    if (!annotate(property, here, found, seen) || !collect(property, here, found, seen)) return false
+    if (!collectAnnotated(property, here, found, seen) || !collectParams(property, here, found, seen)) return false
   }
   return true
 }
 
-function annotate(
+function collectAnnotated(
   property: JsonObject,
   path: readonly string[],
   found: ParamHeader[],
@@ -140,7 +132,7 @@ function isHeaderType(type: unknown): boolean {
   return type === 'string' || type === 'integer' || type === 'boolean'
 }
 
-/** The `Mcp-Param-*` headers of a call, as lower-case names. Null and absent values have none. */
+/** Returns a call's `Mcp-Param-*` headers with lower-case names. Null and missing values have none. */
 export function getParamHeaders(annotations: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { path, header } of annotations) {
@@ -154,8 +146,8 @@ export function getParamHeaders(annotations: readonly ParamHeader[], args: unkno
   return headers
 }
 
-/** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers that no schema claims are ignored. */
-export function paramMismatch(
+/** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers without an annotation are ignored. */
+export function findParamMismatch(
   annotations: readonly ParamHeader[],
   headers: Readonly<Record<string, string | undefined>>,
   args: unknown,
@@ -168,10 +160,7 @@ export function paramMismatch(
     if (given === undefined && wanted === undefined) continue
     const title = `Mcp-Param-${header}`
     if (given === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
-    if (
-      wanted === undefined ||
-      !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)
-    ) {
+    if (wanted === undefined || !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)) {
       return rpcError(RPC.headerMismatch, `Header mismatch: ${title} does not match the argument`)
     }
   }
@@ -188,16 +177,11 @@ function isSameNumber(given: string, wanted: string): boolean {
   return number !== undefined && number === normalizeNumber(wanted)
 }
 
-/** One text for all that are the same number: its digits without zeros around them, and their exponent. No number loses digits. */
+/** Normalizes a number to digits without outer zeros and an exponent, without loss of precision. */
 function normalizeNumber(text: string): string | undefined {
   const match = NUMBER.exec(text)
   if (match === null) return undefined
-  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [string, string, string, string]
   const digits = whole + fraction
   let start = 0
   let end = digits.length

@@ -1,19 +1,19 @@
 import { isUtf8 } from 'node:buffer'
-import type { EncodedMessage } from '../util/written.ts'
-import { ByteText, getByteLength } from '../util/written.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { ByteText, getByteLength } from '../util/encoded-message.ts'
 import type { RpcId } from './envelope.ts'
-import { Envelope, exactId } from './envelope.ts'
+import { Envelope, toExactId } from './envelope.ts'
 import type { JsonObject } from './json/json.ts'
 import {
   BOM_LENGTH,
   hasBom,
   isObject,
-  lookAlike,
-  numberText,
+  findMistakableName,
+  getNumberText,
   parseJson,
   rawJSON,
   stringifyJson,
-  withoutBom,
+  stripBom,
 } from './json/json.ts'
 import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { Payload } from './payload.ts'
@@ -28,7 +28,7 @@ export interface RpcRequest {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
-  /** Length of the message. */
+  /** Message size. */
   readonly bytes: number
 }
 
@@ -40,64 +40,64 @@ export interface RpcNotification {
 
 export interface RpcResponse {
   readonly kind: 'response'
-  /** null where the peer could not read our id. */
+  /** null if the peer could not read our id. */
   readonly id: RpcId | null
   readonly result: Payload | undefined
-  /** The modern `resultType` when the result has one; absent means complete. */
+  /** Modern `resultType`; complete if absent. */
   readonly resultType: string | undefined
   readonly error: RpcError | undefined
 }
 
-/** Message that is refused: the error to answer with, and the id where it could be read. */
-export interface Malformed {
+/** Rejected message: the error to return, and the id if known. */
+export interface MalformedMessage {
   readonly kind: 'malformed'
   readonly id: RpcId | null
   readonly error: RpcError
 }
 
-export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse | MalformedMessage
 
 /**
- * Parses one JSON-RPC message of a client: UTF-8, one JSON object that nests no deeper than 64, `"jsonrpc": "2.0"`, an id
- * that is a string or a number. Of a name that stands twice the last one counts, and only that one is sent on.
+ * Parses a client's JSON-RPC message: UTF-8, one JSON object that nests at most 64 levels, `"jsonrpc": "2.0"`, a
+ * string or number as id. For duplicate names the last value is used, and only that one is forwarded.
  */
-export function parseMessage(bytes: Buffer): Message {
-  const text = withoutBom(bytes)
-  if (!isUtf8(text)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
+export function parseMessage(bytes: Buffer): RpcMessage {
+  const text = stripBom(bytes)
+  if (!isUtf8(text)) return createMalformed(RPC.parse, 'Parse error: the text is not UTF-8')
   let message: unknown
   try {
     message = parseJson(text.toString('utf8'))
   } catch (error) {
-    return malformed(RPC.parse, `Parse error: ${error instanceof Error ? error.message : String(error)}`)
+    return createMalformed(RPC.parse, `Parse error: ${error instanceof Error ? error.message : String(error)}`)
   }
-  if (!isObject(message)) return malformed(RPC.invalidRequest, 'Invalid request: not a JSON object')
+  if (!isObject(message)) return createMalformed(RPC.invalidRequest, 'Invalid request: not a JSON object')
   if (isDeeperThan(message, MAX_DEPTH))
-    return malformed(RPC.invalidRequest, `Invalid request: nested deeper than ${MAX_DEPTH}`)
+    return createMalformed(RPC.invalidRequest, `Invalid request: nested deeper than ${MAX_DEPTH}`)
   return interpret(message, bytes.length)
 }
 
 /**
- * Parses one JSON-RPC message of a server under the same rules. A result stays bytes, which are checked to be JSON of no more
- * than 10^6 names and values.
+ * Parses a server's JSON-RPC message with the same rules. Results stay bytes, validated as JSON with at most 10^6
+ * names and values.
  */
-export function parseServerMessage(received: Buffer, era?: Era): Message {
-  const bytes = withoutBom(received)
-  if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
+export function parseServerMessage(received: Buffer, era?: Era): RpcMessage {
+  const bytes = stripBom(received)
+  if (!isUtf8(bytes)) return createMalformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
     envelope.scan(bytes)
     return envelope.has('method') ? parseMessage(bytes) : interpretReply(bytes, era)
   } catch (error) {
-    if (error instanceof ScanError) return refusedAs(error)
+    if (error instanceof ScanError) return createScanRefusal(error)
     throw error
   } finally {
     envelope.clear()
   }
 }
 
-function refusedAs({ isSyntax, message }: ScanError): Malformed {
+function createScanRefusal({ isSyntax, message }: ScanError): MalformedMessage {
   return isSyntax
-    ? malformed(RPC.parse, `Parse error: ${message}`)
-    : malformed(RPC.invalidRequest, `Invalid request: ${message}`)
+    ? createMalformed(RPC.parse, `Parse error: ${message}`)
+    : createMalformed(RPC.invalidRequest, `Invalid request: ${message}`)
 }
 
 function isDeeperThan(value: object, levels: number): boolean {
@@ -107,53 +107,53 @@ function isDeeperThan(value: object, levels: number): boolean {
   return false
 }
 
-/** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
+/** Returns true if the first character opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
   return startsWithBracket(bytes, OPEN_ARRAY)
 }
 
-/** Tells whether the first character of a text opens a JSON object. */
+/** Returns true if the first character opens a JSON object. */
 export function isObjectText(bytes: Buffer): boolean {
   return startsWithBracket(bytes, OPEN_OBJECT)
 }
 
 function startsWithBracket(bytes: Buffer, bracket: number): boolean {
-  const at = skipBlank(bytes)
+  const at = skipLeadingSpace(bytes)
   return at < bytes.length && bytes[at] === bracket
 }
 
-/** Index of the first byte that may mean something. By an index, as an iterator would cost as much as the rest. */
-function skipBlank(bytes: Buffer): number {
+/** Returns the index of the first non-whitespace byte. An index loop, as an iterator would be much slower. */
+function skipLeadingSpace(bytes: Buffer): number {
   let at = hasBom(bytes) ? BOM_LENGTH : 0
   while (at < bytes.length && (bytes[at] as number) <= 0x20) at++
   return at
 }
 
-/** The message that answers a request with a result, the result's bytes spliced in as they are. */
+/** Encodes a response and splices in the result's bytes. */
 export function encodeResult(id: RpcId, result: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE])
 }
 
 const CLOSE = Buffer.from('}')
 
-/** Results above this cost more as text than as bytes. */
+/** Larger results are faster as bytes than as text. */
 const MAX_TEXT = 4 * 1024
 
-/** Results above this stay a piece of their own. */
+/** Larger results stay a separate piece. */
 const MAX_COPIED = 32 * 1024
 
-/** The same message, written without a copy of a large result, which may be in pieces. */
+/** Encodes a response without copying a large result, which may be in pieces. */
 export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<EncodedMessage, string> {
-  if (getByteLength(from) > MAX_COPIED) return pieces(id, from)
+  if (getByteLength(from) > MAX_COPIED) return encodeResultPieces(id, from)
   const result = Buffer.isBuffer(from) ? from : Buffer.concat(from)
   if (result.length > MAX_TEXT) return encodeResult(id, result)
   const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
-  // An id of other characters than ASCII has more bytes than characters.
+  // Non-ASCII ids have more bytes than characters.
   if (typeof id === 'string' && Buffer.byteLength(text) > text.length) return encodeResult(id, result)
   return new ByteText(`${text}${result.toString('latin1')}}`)
 }
 
-function pieces(id: RpcId, result: Buffer | readonly Buffer[]): readonly Buffer[] {
+function encodeResultPieces(id: RpcId, result: Buffer | readonly Buffer[]): readonly Buffer[] {
   const head = Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`)
   return Buffer.isBuffer(result) ? [head, result, CLOSE] : [head, ...result, CLOSE]
 }
@@ -162,7 +162,7 @@ export function encodeError(id: RpcId | null, error: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
 }
 
-/** Writes a request; numbers that are as they were in `received`, the parameters that its own were made from, keep their text. */
+/** Encodes a request; numbers unchanged from `received`, the original parameters, keep their text. */
 export function encodeRequest(
   id: RpcId,
   method: string,
@@ -170,18 +170,18 @@ export function encodeRequest(
   received?: JsonObject,
 ): string {
   const tail = params === undefined ? '' : `,"params":${stringifyJson(params, received)}`
-  return `${requestHead(id, method)}${tail}}`
+  return `${encodeRequestHead(id, method)}${tail}}`
 }
 
-function requestHead(id: RpcId, method: string): string {
-  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${quoted(method)}`
+function encodeRequestHead(id: RpcId, method: string): string {
+  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${encodeMethod(method)}`
 }
 
-/** The last method that was written, which most of the time is the next one too. */
+/** Cache of the last method, as consecutive requests often have the same one. */
 let lastMethod = ''
 let lastQuoted = '""'
 
-function quoted(method: string): string {
+function encodeMethod(method: string): string {
   if (method !== lastMethod) {
     lastQuoted = JSON.stringify(method)
     lastMethod = method
@@ -194,122 +194,123 @@ export function encodeNotification(method: string, params: JsonObject | undefine
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
 }
 
-/** An id as JSON text. */
+/** Encodes an id as JSON text. */
 export function encodeId(id: RpcId): string {
   return typeof id === 'string' ? JSON.stringify(id) : String(id)
 }
 
-/** An id as a member of what `JSON.stringify` writes. */
-export function idAsJson(id: RpcId): string | number | object {
+/** Converts an id to a value for `JSON.stringify`. */
+export function toJsonId(id: RpcId): string | number | object {
   return typeof id === 'bigint' ? rawJSON(String(id)) : id
 }
 
-function interpret(message: JsonObject, bytes: number): Message {
+function interpret(message: JsonObject, bytes: number): RpcMessage {
   const id = readId(message)
   const known = id ?? null
   if (message.jsonrpc !== '2.0')
-    return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
   if ('method' in message) return interpretCall(message, id, bytes)
   if ('result' in message === 'error' in message)
-    return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', known)
-  if ('error' in message) return reply(known, { error: asError(message.error) })
+    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', known)
+  if ('error' in message) return createRpcResponse(known, { error: parseError(message.error) })
   if (!isObject(message.result))
-    return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
-  return reply(known, { result: Payload.of(message.result), resultType: toText(message.result.resultType) })
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
+  return createRpcResponse(known, {
+    result: Payload.of(message.result),
+    resultType: asOptionalText(message.result.resultType),
+  })
 }
 
-function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): Message {
-  const problem = callProblem(message)
-  if (problem !== undefined) return malformed(RPC.invalidRequest, `Invalid request: ${problem}`, id ?? null)
+function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): RpcMessage {
+  const problem = findCallProblem(message)
+  if (problem !== undefined) return createMalformed(RPC.invalidRequest, `Invalid request: ${problem}`, id ?? null)
   const method = message.method as string
   const params = (message.params ?? undefined) as JsonObject | undefined
   if (!('id' in message)) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
-    return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
   return { kind: 'request', id, method, params, bytes }
 }
 
-function callProblem(message: JsonObject): string | undefined {
+function findCallProblem(message: JsonObject): string | undefined {
   const { method, params } = message
-  if ('result' in message || 'error' in message) return 'both a call and a response'
+  if ('result' in message || 'error' in message) return 'both a request and a response'
   if (typeof method !== 'string') return '"method" must be a string'
   if (params === undefined || params === null) return undefined
   if (!isObject(params)) return '"params" must be an object'
-  const odd = findLookAlike(params)
-  return odd === undefined ? undefined : `"${odd}" in "params" may be read as "${String(lookAlike(odd))}"`
+  const odd = findMistakableMember(params)
+  return odd === undefined ? undefined : `"${odd}" in "params" may be read as "${String(findMistakableName(odd))}"`
 }
 
-/** Finds a member that servers which ignore case would take for another one, by which the request was judged. */
-function findLookAlike(params: JsonObject): string | undefined {
-  for (const name in params) if (lookAlike(name) !== undefined) return name
+/** Finds a member that case-insensitive servers would mistake for one that policies checked. */
+function findMistakableMember(params: JsonObject): string | undefined {
+  for (const name in params) if (findMistakableName(name) !== undefined) return name
   return undefined
 }
 
-function reply(
+function createRpcResponse(
   id: RpcId | null,
   outcome: Partial<Pick<RpcResponse, 'result' | 'resultType' | 'error'>>,
 ): RpcResponse {
   return { kind: 'response', id, result: undefined, resultType: undefined, error: undefined, ...outcome }
 }
 
-/** Envelope of the message that is being read; one for all, as reading one never yields. */
+/** Shared envelope, as parsing never yields. */
 const envelope = new Envelope()
 
-function interpretReply(bytes: Buffer, era: Era | undefined): Message {
+function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
   const id = envelope.id() ?? null
-  if (!envelope.isVersion2())
-    return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
+  if (!envelope.isVersion2()) return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
   const start = envelope.start('result')
   const hasError = envelope.has('error')
   if (start >= 0 === hasError)
-    return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
-  if (hasError) return reply(id, { error: asError(envelope.value('error')) })
+    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', id)
+  if (hasError) return createRpcResponse(id, { error: parseError(envelope.value('error')) })
   if (bytes[start] !== OPEN_OBJECT)
-    return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
-  const resultType = era === 'legacy' ? undefined : toText(envelope.resultType())
-  return reply(id, { result: readResult(bytes, era), resultType })
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
+  const resultType = era === 'legacy' ? undefined : asOptionalText(envelope.resultType())
+  return createRpcResponse(id, { result: readResult(bytes, era), resultType })
 }
 
 function readResult(bytes: Buffer, era: Era | undefined): Payload {
   const slice = bytes.subarray(envelope.start('result'), envelope.end('result'))
-  const result = Payload.raw(slice, era, envelope.isToolError)
+  const result = Payload.fromBytes(slice, era, envelope.isToolError)
   const { hasWrongType, hasList, hasWrongStructure } = envelope
   result.isUnusual = hasWrongType || !hasList || (hasWrongStructure && era !== 'modern')
   return result
 }
 
-function toText(value: unknown): string | undefined {
+function asOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Returns the id of a message, null as it is, and undefined for one that is neither a string nor a number. */
+/** Returns the message id or null; undefined for an invalid type. */
 function readId(message: JsonObject): RpcId | null | undefined {
   const { id } = message
   if (typeof id === 'string' || id === null) return id
   if (typeof id !== 'number') return undefined
-  return exactId(id, numberText(message, 'id') ?? String(id))
+  return toExactId(id, getNumberText(message, 'id') ?? String(id))
 }
 
-function asError(value: unknown): RpcError {
+function parseError(value: unknown): RpcError {
   if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string')
     return value as unknown as RpcError
-  return rpcError(RPC.internal, 'the server answered with an error of no known shape', value)
+  return rpcError(RPC.internal, 'the server returned an invalid error object', value)
 }
 
-function malformed(code: number, message: string, id: RpcId | null = null): Malformed {
+function createMalformed(code: number, message: string, id: RpcId | null = null): MalformedMessage {
   return { kind: 'malformed', id, error: rpcError(code, message) }
 }
 
 /**
- * Parses parameters that come without a message around them, under the same rules as those in one.
- * @throws Error if they are no JSON, nest too deep, or have a name that is taken for another one.
+ * Parses parameters without an enclosing message, with the same rules.
+ * @throws Error if they are invalid JSON, nest too deeply, or have an ambiguous member name
  */
 export function parseParams(bytes: Buffer): JsonObject | undefined {
   if (!isUtf8(bytes)) throw new Error('the text is not UTF-8')
   const params = parseJson(bytes.toString('utf8')) ?? undefined
-  if (isObject(params) && isDeeperThan(params, MAX_DEPTH - 1))
-    throw new Error(`nested deeper than ${MAX_DEPTH}`)
-  const problem = callProblem({ method: '', params })
+  if (isObject(params) && isDeeperThan(params, MAX_DEPTH - 1)) throw new Error(`nested deeper than ${MAX_DEPTH}`)
+  const problem = findCallProblem({ method: '', params })
   if (problem !== undefined) throw new Error(problem)
   return params as JsonObject | undefined
 }

@@ -3,46 +3,37 @@ import type { JsonObject } from './json/json.ts'
 import { isObject } from './json/json.ts'
 import type { Kind } from './methods.ts'
 import { LISTS } from './methods.ts'
-import { withSafeIcons } from './uri.ts'
+import { removeUnsafeIcons } from './uri.ts'
 
-type Check = (value: unknown) => boolean
+type SchemaCheck = (value: unknown) => boolean
 
 const TYPES: readonly unknown[] = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
 
-const isSchema: Check = value => typeof value === 'boolean' || isObject(value)
-const isSchemas: Check = value => Array.isArray(value) && value.length > 0 && value.every(isSchema)
-const isSchemaMap: Check = value => isObject(value) && Object.values(value).every(isSchema)
-const isStrings: Check = value =>
-  Array.isArray(value) &&
-  value.every(name => typeof name === 'string') &&
-  new Set(value).size === value.length
-const isNumber: Check = value => typeof value === 'number'
-const isCount: Check = value => Number.isInteger(value) && (value as number) >= 0
-const isPattern: Check = value => typeof value === 'string' && compiles(value)
-const isAnchor: Check = value => typeof value === 'string' && /^[a-z_][-a-z0-9._]*$/i.test(value)
-const isNever: Check = () => false
+const isSchema: SchemaCheck = value => typeof value === 'boolean' || isObject(value)
+const isSchemas: SchemaCheck = value => Array.isArray(value) && value.length > 0 && value.every(isSchema)
+const isSchemaMap: SchemaCheck = value => isObject(value) && Object.values(value).every(isSchema)
+const isStrings: SchemaCheck = value =>
+  Array.isArray(value) && value.every(name => typeof name === 'string') && new Set(value).size === value.length
+const isNumber: SchemaCheck = value => typeof value === 'number'
+const isCount: SchemaCheck = value => Number.isInteger(value) && (value as number) >= 0
+const isPattern: SchemaCheck = value => typeof value === 'string' && isRegExp(value)
+const isAnchor: SchemaCheck = value => typeof value === 'string' && /^[a-z_][-a-z0-9._]*$/i.test(value)
+const isNever: SchemaCheck = () => false
 
-/** Keywords that the validators of clients refuse to compile with another value. Others mean nothing to them. */
-const KEYWORDS: ReadonlyMap<string, Check> = new Map<string, Check>([
+/** Keyword values that clients' validators can compile. Invalid values of other keywords are ignored. */
+const KEYWORDS: ReadonlyMap<string, SchemaCheck> = new Map<string, SchemaCheck>([
   ['type', value => [value].flat().every(name => TYPES.includes(name))],
   ['properties', isSchemaMap],
-  ['patternProperties', value => isSchemaMap(value) && Object.keys(value as object).every(compiles)],
+  ['patternProperties', value => isSchemaMap(value) && Object.keys(value as object).every(isRegExp)],
   ['$defs', isSchemaMap],
   ['definitions', isSchemaMap],
   ['dependentSchemas', isSchemaMap],
   ['dependentRequired', value => isObject(value) && Object.values(value).every(isStrings)],
-  [
-    'dependencies',
-    value => isObject(value) && Object.values(value).every(part => isSchema(part) || isStrings(part)),
-  ],
+  ['dependencies', value => isObject(value) && Object.values(value).every(part => isSchema(part) || isStrings(part))],
   ['items', value => isSchema(value) || (Array.isArray(value) && value.every(isSchema))],
   ...['prefixItems', 'allOf', 'anyOf', 'oneOf'].map(key => [key, isSchemas] as const),
-  ...['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalItems'].map(
-    key => [key, isSchema] as const,
-  ),
-  ...['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'].map(
-    key => [key, isSchema] as const,
-  ),
+  ...['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalItems'].map(key => [key, isSchema] as const),
+  ...['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'].map(key => [key, isSchema] as const),
   ['required', isStrings],
   ['enum', value => Array.isArray(value) && value.length > 0],
   ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map(key => [key, isNumber] as const),
@@ -62,9 +53,8 @@ const KEYWORDS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...['formatExclusiveMaximum', 'formatExclusiveMinimum'].map(key => [key, isNever] as const),
 ])
 
-/** Keywords whose value is data, not a schema. */
 export const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
-/** Keywords whose members have names of the author's choice. */
+/** Keywords whose members have arbitrary names. */
 export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -75,10 +65,10 @@ export const MAP_KEYWORDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Returns why clients could not compile an output schema, or undefined if they can. SDK v1 compiles the output schemas of
- * all tools as it lists them: one that it cannot compile takes the whole list from it.
+ * Returns the reason why clients cannot compile an output schema, or undefined. SDK v1 compiles all output schemas
+ * when it lists tools, and fails the entire list on one error.
  */
-function outputSchemaProblem(schema: JsonObject): string | undefined {
+function findOutputSchemaProblem(schema: JsonObject): string | undefined {
   return findSchemaProblem(schema, schema, new Set())
 }
 
@@ -87,28 +77,28 @@ function findSchemaProblem(schema: JsonObject, root: JsonObject, anchors: Set<un
     Object.entries(schema)
       .filter(([key, value]) => KEYWORDS.get(key)?.(value) === false)
       .map(([key]) => `"${key}" is invalid`)[0] ??
-    idProblem(schema, root) ??
-    anchorProblem(schema, anchors)
+    findIdProblem(schema, root) ??
+    findAnchorProblem(schema, anchors)
   if (own !== undefined) return own
   if (schema.nullable !== undefined && !isNullable(schema)) return '"nullable" is invalid'
-  for (const part of parts(schema)) {
+  for (const part of listSubschemas(schema)) {
     const problem = isObject(part) ? findSchemaProblem(part, root, anchors) : undefined
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-function idProblem(schema: JsonObject, root: JsonObject): string | undefined {
+function findIdProblem(schema: JsonObject, root: JsonObject): string | undefined {
   const { $id, $ref } = schema
-  // One validator compiles the schemas of all tools, so that an inner id may be that of another tool.
+  // One validator compiles all tools' schemas, so an inner id may clash with another tool's.
   if ($id !== undefined && !(schema === root && isId($id))) return '"$id" is invalid'
-  if (typeof $ref === 'string' && !isResolvable($ref, root)) return '"$ref" leads nowhere'
+  if (typeof $ref === 'string' && !isResolvable($ref, root)) return '"$ref" cannot be resolved'
   return undefined
 }
 
-function anchorProblem({ $anchor, $dynamicAnchor }: JsonObject, anchors: Set<unknown>): string | undefined {
+function findAnchorProblem({ $anchor, $dynamicAnchor }: JsonObject, anchors: Set<unknown>): string | undefined {
   for (const anchor of new Set([$anchor, $dynamicAnchor])) {
-    if (anchor !== undefined && anchors.has(anchor)) return '"$anchor" is there twice'
+    if (anchor !== undefined && anchors.has(anchor)) return 'duplicate "$anchor"'
     anchors.add(anchor)
   }
   return undefined
@@ -122,7 +112,7 @@ function isNullable({ nullable, type }: JsonObject): boolean {
   return typeof nullable === 'boolean' && type !== undefined && (nullable || ![type].flat().includes('null'))
 }
 
-function parts(schema: JsonObject): unknown[] {
+function listSubschemas(schema: JsonObject): unknown[] {
   return Object.entries(schema).flatMap(([key, value]) => {
     if (DATA_KEYWORDS.has(key) || typeof value !== 'object' || value === null) return []
     if (MAP_KEYWORDS.has(key)) return Object.values(value) as unknown[]
@@ -130,7 +120,7 @@ function parts(schema: JsonObject): unknown[] {
   })
 }
 
-/** Tells whether a reference leads to a schema inside this one; clients fetch no others. */
+/** Returns true if a reference stays within the schema; clients do not fetch others. */
 function isResolvable(reference: string, root: JsonObject): boolean {
   if (reference === '#' || reference === root.$id) return true
   if (!reference.startsWith('#')) return false
@@ -148,11 +138,11 @@ function hasAnchor(schema: JsonObject, name: string): boolean {
   return (
     schema.$anchor === name ||
     schema.$dynamicAnchor === name ||
-    parts(schema).some(part => isObject(part) && hasAnchor(part, name))
+    listSubschemas(schema).some(part => isObject(part) && hasAnchor(part, name))
   )
 }
 
-function compiles(pattern: string): boolean {
+function isRegExp(pattern: string): boolean {
   try {
     void new RegExp(pattern, 'u')
     return true
@@ -161,32 +151,31 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** Entry of a list that strict clients can read, and the fields of it that they could not. */
+/** Repaired list entry, and the dropped fields. */
 interface RepairedEntry {
   readonly entry: JsonObject
   readonly dropped: readonly string[]
 }
 
-/** Returns a value that is right, a repaired one, or undefined if there is none; notes what it drops. */
-type Field = (value: unknown, path: string, dropped: string[]) => unknown
-type Fields = Readonly<Record<string, Field>>
+/** Returns a valid or repaired value, or undefined; records what it drops. */
+type FieldRepair = (value: unknown, path: string, dropped: string[]) => unknown
+type FieldRepairs = Readonly<Record<string, FieldRepair>>
 
-const text: Field = value => (typeof value === 'string' ? value : undefined)
-const bool: Field = value => (typeof value === 'boolean' ? value : undefined)
-const number: Field = value => (Number.isFinite(value) ? value : undefined)
-const anyObject: Field = value => (isObject(value) ? value : undefined)
+const text: FieldRepair = value => (typeof value === 'string' ? value : undefined)
+const bool: FieldRepair = value => (typeof value === 'boolean' ? value : undefined)
+const number: FieldRepair = value => (Number.isFinite(value) ? value : undefined)
+const anyObject: FieldRepair = value => (isObject(value) ? value : undefined)
 
-function createEnumField(...words: readonly unknown[]): Field {
+function createEnumField(...words: readonly unknown[]): FieldRepair {
   return value => (words.includes(value) ? value : undefined)
 }
 
-function object(fields: Fields): Field {
-  return (value, path, dropped) =>
-    isObject(value) ? repairMembers(value, fields, `${path}.`, dropped) : undefined
+function createObjectField(fields: FieldRepairs): FieldRepair {
+  return (value, path, dropped) => (isObject(value) ? repairMembers(value, fields, `${path}.`, dropped) : undefined)
 }
 
-/** A list without the elements that cannot be repaired, or that lack what they need. */
-function repairElements(field: Field, needed?: string): Field {
+/** Drops elements that cannot be repaired or lack a required member. */
+function repairElements(field: FieldRepair, needed?: string): FieldRepair {
   return (value, path, dropped) => {
     if (!Array.isArray(value)) return undefined
     const list = value as unknown[]
@@ -206,50 +195,50 @@ function repairElements(field: Field, needed?: string): Field {
 const DATE_TIME =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-const dateTime: Field = value => {
+const dateTime: FieldRepair = value => {
   const date = typeof value === 'string' ? DATE_TIME.exec(value)?.[1] : undefined
   return date !== undefined && new Date(date).toISOString().startsWith(date) ? value : undefined
 }
 
-const priority: Field = value => (typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined)
+const priority: FieldRepair = value => (typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined)
 
 const icons = repairElements(
-  object({ src: text, mimeType: text, sizes: repairElements(text), theme: createEnumField('light', 'dark') }),
+  createObjectField({
+    src: text,
+    mimeType: text,
+    sizes: repairElements(text),
+    theme: createEnumField('light', 'dark'),
+  }),
   'src',
 )
 
-const COMMON: Fields = { title: text, description: text, icons, _meta: anyObject }
+const COMMON: FieldRepairs = { title: text, description: text, icons, _meta: anyObject }
 
-const annotations = object({
+const annotations = createObjectField({
   audience: repairElements(createEnumField('user', 'assistant')),
   priority,
   lastModified: dateTime,
 })
 
-const CONTENT: Fields = { ...COMMON, name: text, mimeType: text, annotations }
+const CONTENT: FieldRepairs = { ...COMMON, name: text, mimeType: text, annotations }
 
-/** A property that is no schema says nothing of its values; one that is `false` forbids them. */
-const property: Field = (value, path, dropped) => {
+/** A non-schema property is unconstrained; `false` forbids all values. */
+const property: FieldRepair = (value, path, dropped) => {
   if (isObject(value)) return value
   if (value !== true && value !== false && value !== null) dropped.push(path)
   return value === false ? { not: {} } : {}
 }
 
-const properties: Field = (value, path, dropped) => {
+const properties: FieldRepair = (value, path, dropped) => {
   if (!isObject(value)) return undefined
-  const repaired = Object.entries(value).map(([name, schema]) => [
-    name,
-    property(schema, `${path}.${name}`, dropped),
-  ])
-  return repaired.every(([name, schema]) => value[name as string] === schema)
-    ? value
-    : Object.fromEntries(repaired)
+  const repaired = Object.entries(value).map(([name, schema]) => [name, property(schema, `${path}.${name}`, dropped)])
+  return repaired.every(([name, schema]) => value[name as string] === schema) ? value : Object.fromEntries(repaired)
 }
 
-const SCHEMA: Fields = { $schema: text, properties, required: repairElements(text) }
+const SCHEMA: FieldRepairs = { $schema: text, properties, required: repairElements(text) }
 
-/** Arguments are an object, whatever the schema says or does not say. */
-const inputSchema: Field = (value, path, dropped) => {
+/** Arguments are always an object, whatever the schema's type. */
+const inputSchema: FieldRepair = (value, path, dropped) => {
   const schema = isObject(value) ? repairMembers(value, SCHEMA, `${path}.`, dropped) : undefined
   if (schema === undefined) return undefined
   if (schema.type === 'object') return schema
@@ -257,54 +246,56 @@ const inputSchema: Field = (value, path, dropped) => {
   return { ...schema, type: 'object' }
 }
 
-const outputSchema: Field = (value, path, dropped) => {
+const outputSchema: FieldRepair = (value, path, dropped) => {
   const schema = isObject(value) ? repairMembers(value, SCHEMA, `${path}.`, dropped) : undefined
-  return schema !== undefined && outputSchemaProblem(schema) === undefined ? schema : undefined
+  return schema !== undefined && findOutputSchemaProblem(schema) === undefined ? schema : undefined
 }
 
-const FIELDS: Readonly<Record<Kind, Fields>> = {
+const FIELDS: Readonly<Record<Kind, FieldRepairs>> = {
   tools: {
     ...COMMON,
     inputSchema,
     outputSchema,
-    annotations: object({
+    annotations: createObjectField({
       title: text,
       readOnlyHint: bool,
       destructiveHint: bool,
       idempotentHint: bool,
       openWorldHint: bool,
     }),
-    execution: object({ taskSupport: createEnumField('required', 'optional', 'forbidden') }),
+    execution: createObjectField({ taskSupport: createEnumField('required', 'optional', 'forbidden') }),
   },
   prompts: {
     ...COMMON,
-    arguments: repairElements(object({ name: text, title: text, description: text, required: bool }), 'name'),
+    arguments: repairElements(
+      createObjectField({ name: text, title: text, description: text, required: bool }),
+      'name',
+    ),
   },
   resources: { ...CONTENT, size: number },
   resourceTemplates: CONTENT,
 }
 
 /**
- * Makes an entry of a server's list readable for strict clients: null means absent, and an optional field of a wrong type is
- * dropped. Returns the very same entry if nothing is wrong, and why not if it cannot be repaired.
+ * Repairs a list entry for strict clients: null means absent, optional fields of the wrong type are dropped. Returns
+ * the same entry if it is valid, and the reason if it cannot be repaired.
  */
 export function repairEntry(kind: Kind, value: unknown): RepairedEntry | { readonly problem: string } {
   const { key } = LISTS[kind]
-  if (!isObject(value)) return { problem: 'it is no object' }
-  if (typeof value[key] !== 'string') return { problem: `it has no "${key}"` }
+  if (!isObject(value)) return { problem: 'not an object' }
+  if (typeof value[key] !== 'string') return { problem: `"${key}" is missing` }
   const dropped: string[] = []
-  const entry = withSafeIcons(repairMembers(value, FIELDS[kind], '', dropped))
-  return { entry: withNeeded(kind, entry, value[key]), dropped }
+  const entry = removeUnsafeIcons(repairMembers(value, FIELDS[kind], '', dropped))
+  return { entry: addRequired(kind, entry, value[key]), dropped }
 }
 
-function withNeeded(kind: Kind, entry: JsonObject, key: string): JsonObject {
-  if (kind === 'tools' && entry.inputSchema === undefined)
-    return { ...entry, inputSchema: { type: 'object' } }
+function addRequired(kind: Kind, entry: JsonObject, key: string): JsonObject {
+  if (kind === 'tools' && entry.inputSchema === undefined) return { ...entry, inputSchema: { type: 'object' } }
   return entry.name === undefined ? { ...entry, name: key } : entry
 }
 
-/** The object without members that are null, and with the repaired ones; the very same object if all are right. */
-function repairMembers(value: JsonObject, fields: Fields, path: string, dropped: string[]): JsonObject {
+/** Drops null members and repairs others; returns the same object if all are valid. */
+function repairMembers(value: JsonObject, fields: FieldRepairs, path: string, dropped: string[]): JsonObject {
   let isRepaired = false
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined

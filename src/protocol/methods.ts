@@ -5,10 +5,10 @@ export type Era = 'legacy' | 'modern'
 
 export const MODERN_VERSION = '2026-07-28'
 export const LATEST_LEGACY_VERSION = '2025-11-25'
-/** Version assumed of a legacy HTTP client that sends no version header (2025-11-25, transports). */
+/** Version of a legacy HTTP client without a version header (2025-11-25, transports). */
 const ASSUMED_LEGACY_VERSION = '2025-03-26'
 
-/** Legacy versions we speak, newest first. */
+/** Supported legacy versions, newest first. */
 export const LEGACY_VERSIONS: readonly string[] = [
   LATEST_LEGACY_VERSION,
   '2025-06-18',
@@ -17,7 +17,7 @@ export const LEGACY_VERSIONS: readonly string[] = [
   '2024-10-07',
 ]
 
-/** Modern versions we speak, newest first. */
+/** Supported modern versions, newest first. */
 export const MODERN_VERSIONS: readonly string[] = [MODERN_VERSION]
 
 export function isModern(version: string): boolean {
@@ -28,34 +28,34 @@ export function isLegacy(version: string): boolean {
   return LEGACY_VERSIONS.includes(version)
 }
 
-/** Tells whether a version string is of the modern line, served by us or not. ISO dates compare as text. */
+/** Returns true for modern versions, supported or not. ISO dates compare as text. */
 export function looksModern(version: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= MODERN_VERSION
 }
 
-/** The version to answer `initialize` with: the client's own if we speak it, else our latest legacy one. */
+/** Returns the version for the `initialize` result: the client's if supported, else the latest legacy one. */
 export function negotiateLegacy(requested: unknown): string {
   return typeof requested === 'string' && isLegacy(requested) ? requested : LATEST_LEGACY_VERSION
 }
 
-/** Client that reads a message, as far as the form of the message depends on it. */
-export interface Reader {
+/** Client version and capabilities that determine the form of its messages. */
+export interface ClientVersion {
   readonly era: Era
   readonly version: string
   readonly capabilities: JsonObject
 }
 
-const NEWEST: Readonly<Record<Era, Reader>> = {
+const NEWEST: Readonly<Record<Era, ClientVersion>> = {
   legacy: { era: 'legacy', version: LATEST_LEGACY_VERSION, capabilities: {} },
   modern: { era: 'modern', version: MODERN_VERSION, capabilities: {} },
 }
 
-/** A client of which only the era is known: it reads the newest form of it. */
-export function newestReader(era: Era): Reader {
+/** Returns the newest client version of an era, for a client of which only the era is known. */
+export function getNewestVersion(era: Era): ClientVersion {
   return NEWEST[era]
 }
 
-/** The first version with structured output and resource links. */
+/** First version with structured output and resource links. */
 export const STRUCTURED_SINCE = '2025-06-18'
 
 /** Keys of `params._meta` and `result._meta` (2026-07-28, basic). */
@@ -68,7 +68,7 @@ export const META = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
-/** HTTP header names, lower case as Node gives them. */
+/** HTTP header names in lower case, as in Node. */
 export const HEADER = {
   version: 'mcp-protocol-version',
   method: 'mcp-method',
@@ -78,25 +78,25 @@ export const HEADER = {
   lastEventId: 'last-event-id',
 } as const
 
-/** The four kinds of thing a server offers by list. */
+/** Kinds of list entries. */
 export type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
 interface MethodRow {
-  /** Eras that have it; both when absent. */
+  /** Eras with this method; both if absent. */
   readonly era?: Era
-  /** Receiver of the call: the gateway, every upstream that has the method, or the one that owns the name. */
+  /** Receiver: the gateway, every upstream with the method, or the owner of the name. */
   readonly to: 'gateway' | 'list' | 'owner'
-  /** The kind of thing it lists or addresses. */
+  /** Kind that it lists or addresses. */
   readonly kind?: Kind
-  /** The parameter that names its target. */
+  /** Parameter with the target's name. */
   readonly target?: 'name' | 'uri' | 'ref' | 'taskId'
-  /** The server capability it needs. */
+  /** Required server capability. */
   readonly capability?: string
-  /** Marks methods whose modern result carries `ttlMs` and `cacheScope` (2026-07-28, caching). */
+  /** True if the modern result has `ttlMs` and `cacheScope` (2026-07-28, caching). */
   readonly cacheable?: boolean
 }
 
-/** Every client method we know. What is not here passes through untouched where there is one place for it to go. */
+/** Known client methods. Unknown methods are forwarded unchanged if only one upstream is possible. */
 export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow>([
   ['initialize', { to: 'gateway', era: 'legacy' }],
   ['ping', { to: 'gateway', era: 'legacy' }],
@@ -108,22 +108,10 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['prompts/list', { to: 'list', kind: 'prompts', capability: 'prompts', cacheable: true }],
   ['prompts/get', { to: 'owner', kind: 'prompts', target: 'name', capability: 'prompts' }],
   ['resources/list', { to: 'list', kind: 'resources', capability: 'resources', cacheable: true }],
-  [
-    'resources/templates/list',
-    { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true },
-  ],
-  [
-    'resources/read',
-    { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true },
-  ],
-  [
-    'resources/subscribe',
-    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
-  ],
-  [
-    'resources/unsubscribe',
-    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
-  ],
+  ['resources/templates/list', { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true }],
+  ['resources/read', { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true }],
+  ['resources/subscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
+  ['resources/unsubscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
   ['completion/complete', { to: 'owner', target: 'ref', capability: 'completions' }],
   ['tasks/get', { to: 'owner', target: 'taskId' }],
   ['tasks/update', { to: 'owner', era: 'modern', target: 'taskId' }],
@@ -134,15 +122,15 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
 
 interface ListRow {
   readonly method: string
-  /** The member of the result that holds the entries. */
+  /** Result member with the entries. */
   readonly member: Kind
-  /** The member of an entry that identifies it. */
+  /** Entry member with its identifier. */
   readonly key: 'name' | 'uri' | 'uriTemplate'
   readonly capability: 'tools' | 'prompts' | 'resources'
   readonly changed: string
 }
 
-/** Methods, members and notifications by which each kind is listed. */
+/** Methods, members and notifications of each list kind. */
 export const LISTS: Readonly<Record<Kind, ListRow>> = {
   tools: {
     method: 'tools/list',
@@ -176,29 +164,26 @@ export const LISTS: Readonly<Record<Kind, ListRow>> = {
 
 export const KINDS: readonly Kind[] = ['tools', 'prompts', 'resources', 'resourceTemplates']
 
-/** Tells whether a client of this era may call a method: one that the era removed is an unknown method there. */
-export function isMethodOfEra(method: string, era: Era): boolean {
+/** Returns true if an era has the method. */
+export function hasMethod(method: string, era: Era): boolean {
   const row = METHODS.get(method)
   return row?.era === undefined || row.era === era
 }
 
-/** The notifications that a list is another one now: `list_changed` of tools, prompts and resources. */
+/** Notifications for changed lists: `list_changed` of tools, prompts and resources. */
 export const LIST_CHANGES: readonly string[] = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
 
-/** The kinds that a `list_changed` notification is about. */
+/** Returns the kinds of a `list_changed` notification. */
 export function getChangedKinds(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)
 }
 
-/**
- * Tells whether a notification says only that something is to be read again: one is as good as many, and of two that are the
- * same the last is enough.
- */
-export function isNews(notification: string): boolean {
+/** Returns true if a notification only asks the receiver to read something again; duplicates may be merged. */
+export function isChangeNotification(notification: string): boolean {
   return notification === 'notifications/resources/updated' || LIST_CHANGES.includes(notification)
 }
 
-/** Members of `subscriptions/listen` that ask for changes of a list. */
+/** Members of `subscriptions/listen` for list changes. */
 export const LISTEN_FLAGS = {
   tools: 'toolsListChanged',
   prompts: 'promptsListChanged',

@@ -1,27 +1,28 @@
 import type { JsonObject } from './json/json.ts'
 import { mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
-import { editObject, findValue, mayHave } from './json/members.ts'
+import { editObject, findMemberValue, mayHaveMember } from './json/members.ts'
 import type { Era } from './methods.ts'
 
 const TRUE = Buffer.from('true')
 
 /**
- * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
- * a result that nobody reads is never parsed. Never mutate what `value()` returns: make a new Payload.
+ * Result that may still be the received bytes. `value()` parses on first use, `bytes()` serializes on first use; an
+ * unread
+ * result is never parsed. Never mutate the object from `value()`: create a new Payload.
  *
  * ```ts
  * const shout = Payload.of({ ...payload.value(), loud: true }, payload.era)
  * ```
  */
 export class Payload {
-  /** The era whose wire form it is in; undefined for results of our own making, which fit both. */
+  /** Era of the wire form; undefined for results created by the gateway, which are valid in both. */
   readonly era: Era | undefined
   /**
-   * Until when its sender lets it be kept, in milliseconds of the clock. A cache sets it, and moves it when the sender
-   * has said the same again; without one it is as fresh as its `ttlMs` says.
+   * Time until which the sender allows caching, in clock milliseconds; set by a cache, and extended by revalidation.
+   * If unset, `ttlMs` decides.
    */
   freshUntil: number | undefined = undefined
-  /** True where it came with a member of a type that results of most methods do not have there, or without any list. */
+  /** True if a member has an unexpected type for most methods, or there is no list. */
   isUnusual = false
   #bytes: Buffer | undefined
   #value: JsonObject | undefined
@@ -33,14 +34,14 @@ export class Payload {
     this.era = era
   }
 
-  /** A result as received: the JSON text of one object; with what is known of its `isError`, which then is not looked for. */
-  static raw(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
+  /** Creates a payload from received JSON text of one object; `isToolError` is its `isError` if already known. */
+  static fromBytes(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
     const payload = new Payload(bytes, undefined, era)
     payload.#isToolError = isToolError
     return payload
   }
 
-  /** A result of our own making. */
+  /** Creates a payload from a value. */
   static of(value: JsonObject, era?: Era): Payload {
     return new Payload(undefined, value, era)
   }
@@ -55,27 +56,29 @@ export class Payload {
     return this.#bytes
   }
 
-  /** Tells whether a tool reports a failure in it (`isError`). Members are walked only where the text may say so. */
+  /** True for a tool failure (`isError`). Members are walked only if the text may contain it. */
   get isToolError(): boolean {
     this.#isToolError ??=
-      mayHave(this.bytes(), 'isError') && findValue(this.bytes(), 'isError')?.equals(TRUE) === true
+      mayHaveMember(this.bytes(), 'isError') && findMemberValue(this.bytes(), 'isError')?.equals(TRUE) === true
     return this.#isToolError
   }
 
-  /** Payload made of another one: numbers that JavaScript cannot write keep their text, where they are as they were. */
+  /**
+   * Marks the payload as derived from another: unchanged numbers that JavaScript cannot represent keep their text.
+   */
   derive(before: Payload): Payload {
     const bytes = before.#bytes
     if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this
     if (before.era !== this.era) return this
     const text = bytes.toString('utf8')
-    // Most results have no such number, and are not parsed a second time.
+    // Most results have no such number and are not parsed again.
     if (!mayRewriteNumbers(text)) return this
-    return Payload.raw(Buffer.from(stringifyJson(this.#value, parseJson(text) as JsonObject)), this.era)
+    return Payload.fromBytes(Buffer.from(stringifyJson(this.#value, parseJson(text) as JsonObject)), this.era)
   }
 
-  /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */
-  edited(without: readonly string[], put: JsonObject = {}): Payload {
+  /** Copies the payload with members dropped and added, spliced into the bytes. */
+  edit(without: readonly string[], put: JsonObject = {}): Payload {
     const added = JSON.stringify(put).slice(1, -1)
-    return Payload.raw(editObject(this.bytes(), new Set(without), added), this.era)
+    return Payload.fromBytes(editObject(this.bytes(), new Set(without), added), this.era)
   }
 }

@@ -15,7 +15,7 @@ export const RPC = {
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,
-  /** 2025-11-25 and before: bad session or request at the transport. */
+  /** 2025-11-25 and before: invalid session or request at the transport. */
   legacyBadRequest: -32000,
   /** 2025-11-25 and before: session not found. */
   legacyNoSession: -32001,

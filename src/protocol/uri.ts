@@ -1,13 +1,13 @@
 import type { JsonObject } from './json/json.ts'
 import { isObject } from './json/json.ts'
 
-/** Longest URI that has a canonical form. */
+/** Maximum URI length with a canonical form. */
 const MAX_LENGTH = 8192
 
-/** Control characters, backslashes, and blanks at an end: parsers drop or replace them, each in its own way. */
+/** Control characters, backslashes and outer blanks, which parsers drop or replace inconsistently. */
 const UNCLEAR = /^ | $|[\\\p{Cc}]/u
 
-/** RFC 3986, appendix B, without a fragment: no server sees one, or it takes it for a part of the name. */
+/** RFC 3986, appendix B, without a fragment, which servers ignore or treat as part of the name. */
 const PARTS = /^([a-z][a-z0-9+.-]*):(\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?$/is
 
 const WEB: ReadonlySet<string> = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
@@ -15,102 +15,100 @@ const WEB: ReadonlySet<string> = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
 /** Matches no character. */
 const NOTHING = /[^\s\S]/
 
-/** Paths that are canonical as they stand: most are. */
-const PLAIN =
-  /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
+/** Paths that are already canonical, as most are. */
+const PLAIN = /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
 
-/** Rules for the spelling of one part of a URI. */
-interface Spelling {
-  /** Characters that are decoded where they came encoded, as both mean the same. */
+/** Encoding rules for one URI component. */
+interface EncodingRules {
+  /** Characters to decode, as both forms are equivalent. */
   readonly plain: RegExp
-  /** Characters that keep the spelling they came in, as unencoded they mean something else. */
+  /** Characters that keep their form, as decoding changes the meaning. */
   readonly asIs: RegExp
-  /** Characters that no rule can judge: a URI that has one, encoded or not, has no canonical form. */
+  /** Forbidden characters: a URI with one, encoded or not, has no canonical form. */
   readonly bad: RegExp
 }
 
-/** An encoded slash is a part of a name to one and a separator to another; half a character has no encoding. */
+/** Some servers treat an encoded slash as part of a name, others as a separator; half a character has no encoding. */
 const BAD = /[/\\\p{Cc}\p{Cs}]/u
 
-const IN_PATH: Spelling = { plain: /[\w.~!$&'()*+,;=:@-]/, asIs: NOTHING, bad: BAD }
+const IN_PATH: EncodingRules = { plain: /[\w.~!$&'()*+,;=:@-]/, asIs: NOTHING, bad: BAD }
 
-/** `&`, `=`, `+` and `;` separate there. */
-const IN_QUERY: Spelling = { plain: /[\w.~!$'()*,:@/?-]/, asIs: NOTHING, bad: /[\0\p{Cs}]/u }
+/** `&`, `=`, `+` and `;` are separators in a query. */
+const IN_QUERY: EncodingRules = { plain: /[\w.~!$'()*,:@/?-]/, asIs: NOTHING, bad: /[\0\p{Cs}]/u }
 
-/** An address of IPv6 stands in brackets. */
-const IN_AUTHORITY: Spelling = { plain: /[\w.~!$&'()*+,;=-]/, asIs: /[[\]]/, bad: BAD }
+/** IPv6 addresses are in brackets. */
+const IN_AUTHORITY: EncodingRules = { plain: /[\w.~!$&'()*+,;=-]/, asIs: /[[\]]/, bad: BAD }
 
 /**
- * The one spelling of a URI by which rules, caches and servers know it (RFC 3986, section 6); undefined for what has none:
- * no absolute URI, or a spelling that a server may read as another resource than a rule does.
+ * Returns the canonical form of a URI for policies, caches and servers (RFC 3986, section 6); undefined if it is not
+ * absolute,
+ * or if a server may read its spelling as a different resource.
  *
- * Beyond the RFC, all ways to write a local file are one, as file systems see them: `file:/x`, `file://localhost/x`,
- * `file:////x`. The authority of a scheme of somebody's own, such as `memo://Notes`, keeps its case: it may be a name.
+ * Beyond the RFC, all spellings of a local file are equal: `file:/x`, `file://localhost/x`, `file:////x`. The
+ * authority
+ * of a custom scheme, such as `memo://Notes`, keeps its case, as it may be a name.
  */
-export function canonicalUri(uri: string): string | undefined {
+export function parseCanonicalUri(uri: string): string | undefined {
   if (uri.length > MAX_LENGTH) return undefined
   if (PLAIN.test(uri)) return uri
   const parts = UNCLEAR.test(uri) ? null : PARTS.exec(uri)
-  return parts === null ? undefined : byScheme(parts)
+  return parts === null ? undefined : canonicalizeByScheme(parts)
 }
 
-function byScheme([, name = '', authority, path = '', query]: readonly (string | undefined)[]):
+function canonicalizeByScheme([, name = '', authority, path = '', query]: readonly (string | undefined)[]):
   string | undefined {
   const scheme = name.toLowerCase()
-  if (scheme === 'file') return query === undefined ? fileUri(authority, path) : undefined
-  // Some read what follows (RFC 3986, appendix C).
+  if (scheme === 'file') return query === undefined ? canonicalizeFileUri(authority, path) : undefined
+  // Some parsers strip a `url:` prefix (RFC 3986, appendix C).
   if (scheme === 'url') return undefined
-  if (WEB.has(scheme)) return webUri(`${scheme}:${authority ?? ''}${path}`, query)
-  return joined(`${scheme}:`, canonicalizeAuthority(authority), canonicalPath(path), query)
+  if (WEB.has(scheme)) return canonicalizeWebUri(`${scheme}:${authority ?? ''}${path}`, query)
+  return joinUri(`${scheme}:`, canonicalizeAuthority(authority), canonicalizePath(path), query)
 }
 
-/** The canonical form, or what has none as it is. */
+/** Returns the canonical form, or the URI unchanged if it has none. */
 export function canonicalizeUri(uri: string): string {
-  return canonicalUri(uri) ?? uri
+  return parseCanonicalUri(uri) ?? uri
 }
 
-function fileUri(authority: string | undefined, path: string): string | undefined {
+function canonicalizeFileUri(authority: string | undefined, path: string): string | undefined {
   const host = canonicalizeAuthority(authority)?.slice(2).toLowerCase()
-  // Many servers look at the path alone, whatever host stands in front of it.
+  // Many servers use the path only and ignore the host.
   if ((host !== '' && host !== 'localhost') || (path !== '' && !path.startsWith('/'))) return undefined
-  const own = canonicalPath(path.replace(/\/{2,}/g, '/'))
-  // `C|` is a drive to some.
+  const own = canonicalizePath(path.replace(/\/{2,}/g, '/'))
+  // Some systems read `C|` as a drive.
   return own === undefined || /^\/[a-z]%7C/i.test(own) ? undefined : `file://${own === '' ? '/' : own}`
 }
 
-/** Hosts and ports have many forms there, which the URL Standard brings together. */
-function webUri(text: string, query: string | undefined): string | undefined {
+/** Web hosts and ports have many forms; the URL Standard normalizes them. */
+function canonicalizeWebUri(text: string, query: string | undefined): string | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, host, hostname, username, password, pathname } = new URL(text)
   if (username !== '' || password !== '' || hostname.endsWith('.')) return undefined
-  return joined(protocol, `//${host}`, canonicalPath(pathname), query)
+  return joinUri(protocol, `//${host}`, canonicalizePath(pathname), query)
 }
 
-function joined(
-  scheme: string,
-  ...[authority, path, query = '']: (string | undefined)[]
-): string | undefined {
-  const own = query === '' ? '' : spelled(query.slice(1), IN_QUERY)
+function joinUri(scheme: string, ...[authority, path, query = '']: (string | undefined)[]): string | undefined {
+  const own = query === '' ? '' : normalizeEncoding(query.slice(1), IN_QUERY)
   if (authority === undefined || path === undefined || own === undefined) return undefined
   return scheme + authority + path + (query === '' ? '' : `?${own}`)
 }
 
-/** With its slashes; a port that is not there needs no colon. */
+/** Canonicalizes the authority with its slashes; an empty port loses its colon. */
 function canonicalizeAuthority(authority = ''): string | undefined {
-  // A server that reads the host alone would find another resource than a rule.
-  return authority.includes('@') ? undefined : spelled(authority, IN_AUTHORITY)?.replace(/:$/, '')
+  // A server that reads only the host would find a different resource than a rule.
+  return authority.includes('@') ? undefined : normalizeEncoding(authority, IN_AUTHORITY)?.replace(/:$/, '')
 }
 
-function canonicalPath(path: string): string | undefined {
-  const own = spelled(path, IN_PATH)
-  // A `%` that was encoded, and two digits: what a server makes of it that decodes twice, no rule has seen.
+function canonicalizePath(path: string): string | undefined {
+  const own = normalizeEncoding(path, IN_PATH)
+  // An encoded `%` before two digits: a server that decodes twice would bypass the rules.
   if (own === undefined || /%25[0-9a-f]{2}/i.test(own)) return undefined
-  if (own.startsWith('/')) return withoutDots(own)
+  if (own.startsWith('/')) return removeDotSegments(own)
   return /(^|\/)\.\.?(\/|$)/.test(own) ? undefined : own
 }
 
 /** RFC 3986, section 5.2.4. */
-function withoutDots(path: string): string {
+function removeDotSegments(path: string): string {
   if (!path.includes('/.')) return path
   const segments: string[] = []
   const parts = path.slice(1).split('/')
@@ -123,33 +121,33 @@ function withoutDots(path: string): string {
   return `/${segments.join('/')}`
 }
 
-/** A part with each character in one spelling: as itself where it may stand so, else encoded in upper case. */
-function spelled(part: string, { plain, asIs, bad }: Spelling): string | undefined {
+/** Normalizes each character: decoded if allowed, else percent-encoded in upper case. */
+function normalizeEncoding(part: string, { plain, asIs, bad }: EncodingRules): string | undefined {
   let isClear = true
   const text = part.replace(/(?:%[0-9a-f]{2})+|%|[^%\w.~!$&'()*+,;=:@/?-]+/gi, found => {
     const isEscaped = found.startsWith('%')
-    const characters = isEscaped ? decoded(found) : found
+    const characters = isEscaped ? decodeEscapes(found) : found
     isClear &&= characters !== undefined && !bad.test(characters)
-    return isClear ? respelled(characters ?? '', isEscaped ? plain : asIs) : ''
+    return isClear ? normalizeEscapes(characters ?? '', isEscaped ? plain : asIs) : ''
   })
   return isClear ? text : undefined
 }
 
-function respelled(characters: string, plain: RegExp): string {
+function normalizeEscapes(characters: string, plain: RegExp): string {
   let text = ''
-  for (const one of characters) text += plain.test(one) ? one : encoded(one)
+  for (const one of characters) text += plain.test(one) ? one : encodeCharacter(one)
   return text
 }
 
-/** Also what `encodeURIComponent` leaves as it is. */
-function encoded(character: string): string {
+/** Also encodes characters that `encodeURIComponent` leaves unchanged. */
+function encodeCharacter(character: string): string {
   return /[!'()*]/.test(character)
     ? `%${character.charCodeAt(0).toString(16).toUpperCase()}`
     : encodeURIComponent(character)
 }
 
-/** Undefined for what is broken, or no UTF-8. */
-function decoded(escapes: string): string | undefined {
+/** Decodes percent escapes; undefined if invalid or not UTF-8. */
+function decodeEscapes(escapes: string): string | undefined {
   try {
     return decodeURIComponent(escapes)
   } catch {
@@ -158,10 +156,10 @@ function decoded(escapes: string): string | undefined {
 }
 
 /**
- * A glob or a template in the spelling of the URIs that it is about: its scheme, the ways to write a local file, and what is
- * encoded. What is syntax of a glob or a template stays as it is.
+ * Canonicalizes a glob or template like the URIs it matches: scheme, local file spelling and encoding. Glob and
+ * template syntax is unchanged.
  */
-export function canonicalPattern(pattern: string): string {
+export function canonicalizePattern(pattern: string): string {
   const [, scheme = '', rest = pattern] = /^([a-z][a-z0-9+.-]*:)(.*)$/is.exec(pattern) ?? []
   const own = scheme.toLowerCase()
   const place =
@@ -170,21 +168,21 @@ export function canonicalPattern(pattern: string): string {
       : WEB.has(own.slice(0, -1))
         ? rest.replace(/^\/\/[^/?#*[{]*/, authority => authority.toLowerCase())
         : rest
-  return own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, respelledInPattern)
+  return own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, normalizePatternEscapes)
 }
 
-function respelledInPattern(found: string): string {
-  const characters = found.startsWith('%') ? decoded(found) : found.replace('\\', '')
+function normalizePatternEscapes(found: string): string {
+  const characters = found.startsWith('%') ? decodeEscapes(found) : found.replace('\\', '')
   return characters === undefined || /\p{Cs}/u.test(characters)
     ? found
-    : respelled(characters, IN_PATH.plain).replaceAll('*', '\\*')
+    : normalizeEscapes(characters, IN_PATH.plain).replaceAll('*', '\\*')
 }
 
 /**
- * A URI, or a pattern of some, without what many servers do not tell apart: case of the authority, doubled slashes and one
- * at the end, and an authority that is empty. For what forbids alone.
+ * Folds differences in a URI or pattern that many servers ignore: authority case, duplicate and trailing slashes, an
+ * empty authority. For forbidding rules only.
  */
-export function foldedUri(text: string): string {
+export function foldUri(text: string): string {
   const [, scheme = '', authority = '', path = '', rest = ''] =
     /^([a-z][a-z0-9+.-]*:)(\/\/[^/?#]*)?([^?#]*)(.*)$/is.exec(text) ?? []
   if (scheme === '') return text
@@ -193,37 +191,36 @@ export function foldedUri(text: string): string {
 }
 
 /**
- * A URI of a custom scheme with its authority as a server may read it: without user, port and a dot at the end, and in lower
- * case. Rules that forbid check this form, too.
+ * Normalizes the authority of a custom-scheme URI as a server may read it: without user, port and trailing dot, in
+ * lower case. For forbidding rules only.
  */
 export function normalizeAuthority(uri: string): string {
-  const [, scheme = '', authority = '', rest = ''] =
-    /^([a-z][a-z0-9+.-]*:)\/\/([^/?#]*)(.*)$/is.exec(uri) ?? []
+  const [, scheme = '', authority = '', rest = ''] = /^([a-z][a-z0-9+.-]*:)\/\/([^/?#]*)(.*)$/is.exec(uri) ?? []
   if (authority === '' || WEB.has(scheme.slice(0, -1).toLowerCase())) return uri
   const host = authority.replace(/^.*@/s, '').replace(/:\d*$/, '').replace(/\.$/, '')
   return `${scheme.toLowerCase()}//${host.toLowerCase()}${rest}`
 }
 
-/** Tells whether a browser may be sent to a URL: http and https only, as others may run code or read files. */
-export function isPage(url: unknown): boolean {
+/** Returns true for http and https URLs, which are safe to open in a browser; others may run code or read files. */
+export function isWebUrl(url: unknown): boolean {
   return getScheme(url) === 'https:' || getScheme(url) === 'http:'
 }
 
-/** Tells whether an icon may be loaded from a URL (2025-11-25, "Icons": consumers reject unsafe schemes). */
-function isIcon(source: unknown): boolean {
-  return isPage(source) || (typeof source === 'string' && /^data:image\/[\w.+-]+[;,]/i.test(source))
+/** Returns true if an icon URL is safe to load (2025-11-25, "Icons": consumers reject unsafe schemes). */
+function isSafeIcon(source: unknown): boolean {
+  return isWebUrl(source) || (typeof source === 'string' && /^data:image\/[\w.+-]+[;,]/i.test(source))
 }
 
-/** The scheme as a browser reads it: without the blanks and line ends that may hide it. */
+/** Returns the scheme as a browser reads it, without blanks and line breaks that may hide it. */
 function getScheme(url: unknown): string | undefined {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).protocol : undefined
 }
 
-/** The entry of a list without icons that no client should load; the same entry where there are none. */
-export function withSafeIcons(entry: JsonObject): JsonObject {
+/** Removes icons with unsafe URLs from a list entry; returns the same entry if there are none. */
+export function removeUnsafeIcons(entry: JsonObject): JsonObject {
   const { icons } = entry
   if (!Array.isArray(icons)) return entry
-  const safe = (icons as unknown[]).filter(icon => isObject(icon) && isIcon(icon.src))
+  const safe = (icons as unknown[]).filter(icon => isObject(icon) && isSafeIcon(icon.src))
   if (safe.length === icons.length) return entry
   const { icons: _unsafe, ...rest } = entry
   return safe.length === 0 ? rest : { ...rest, icons: safe }

@@ -3,24 +3,23 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
-import { writeWhole } from '../util/storage/files.ts'
+import { writeFileAtomic } from '../util/storage/files.ts'
 
-/** Files that could not be read and are kept for people to look at. */
-const MAX_ASIDE = 3
+/** Limit for unreadable files kept for inspection. */
+const MAX_SET_ASIDE = 3
 
-/** Description of a state file. */
 interface StateFileOptions {
   readonly path: string
-  /** Larger ones are neither read nor written, in bytes. */
+  /** Larger files are neither read nor written, in bytes. */
   readonly maxBytes: number
-  /** Of this process; undefined where files have no owner. */
+  /** Process owner; undefined if files have no owner. */
   readonly uid: number | undefined
   readonly log: Log
 }
 
 /**
- * One JSON document on disk, for its owner alone: replaced as a whole or not at all, set aside when it cannot be read.
- * Nothing here throws; what goes wrong is said in the log once, and the gateway does without.
+ * A JSON document on disk with owner-only permissions: written atomically, set aside if unreadable. Never throws;
+ * errors are logged once, and the gateway runs without it.
  */
 export class StateFile {
   readonly #options: StateFileOptions
@@ -30,14 +29,14 @@ export class StateFile {
     this.#options = options
   }
 
-  /** Reads its content; undefined when there is none, or none that can be used. */
+  /** Reads the document; undefined if it is missing or unusable. */
   async read(): Promise<unknown> {
     const { path, log } = this.#options
     let text: string | undefined
     try {
-      text = this.#text()
+      text = this.#readText()
     } catch (error) {
-      log.warn('what was saved is not used', { file: path, why: getErrorMessage(error) })
+      log.warn('ignoring the state file', { file: path, why: getErrorMessage(error) })
     }
     if (text === undefined) return undefined
     try {
@@ -48,60 +47,55 @@ export class StateFile {
     }
   }
 
-  /** The same for who is about to replace it, and can do without: nothing is said or set aside. */
+  /** Reads the document before replacing it; logs nothing and sets nothing aside. */
   async peek(): Promise<unknown> {
     try {
-      const text = this.#text()
+      const text = this.#readText()
       return text === undefined ? undefined : (JSON.parse(text) as unknown)
     } catch {
       return undefined
     }
   }
 
-  /** Replaces it; false when that failed. */
+  /** Replaces the document; returns false on failure. */
   async write(value: unknown): Promise<boolean> {
     const { path, log, maxBytes } = this.#options
     const text = Buffer.from(JSON.stringify(value))
     try {
-      if (text.length > maxBytes) throw new Error(`it would be larger than ${maxBytes} bytes`)
-      await writeWhole(this.#options.path, text, rename)
+      if (text.length > maxBytes) throw new Error(`would exceed ${maxBytes} bytes`)
+      await writeFileAtomic(this.#options.path, text, rename)
       this.#hasFailed = false
       return true
     } catch (error) {
-      if (!this.#hasFailed)
-        log.warn('what is known of the servers is not saved', { file: path, why: getErrorMessage(error) })
+      if (!this.#hasFailed) log.warn('saving the state file failed', { file: path, why: getErrorMessage(error) })
       this.#hasFailed = true
       return false
     }
   }
 
-  /** Moves away what cannot be understood, and says so. */
   async setAside(why: string): Promise<void> {
     const { path, log } = this.#options
     const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
-    log.warn('what was saved cannot be read; it is set aside and learnt anew', { file: path, aside, why })
+    log.warn('state file unreadable, moved aside and recreated', { file: path, aside, why })
     try {
       await rename(path, aside)
-      const names = (await readdir(dirname(path))).filter(name =>
-        name.startsWith(`${basename(path)}.corrupt-`),
-      )
-      for (const name of names.sort().slice(0, -MAX_ASIDE)) await rm(join(dirname(path), name))
+      const names = (await readdir(dirname(path))).filter(name => name.startsWith(`${basename(path)}.corrupt-`))
+      for (const name of names.sort().slice(0, -MAX_SET_ASIDE)) await rm(join(dirname(path), name))
     } catch {
-      // A file that cannot be set aside is read by nobody, and replaced by the next write.
+      // If the rename fails, the file is ignored and replaced by the next write.
     }
   }
 
-  // Without promises: clients wait for the first reading, and what is read is parsed in one go anyway.
-  #text(): string | undefined {
+  // Synchronous: clients wait for the first read, and parsing blocks anyway.
+  #readText(): string | undefined {
     const { path, maxBytes, uid } = this.#options
-    const file = opened(path)
+    const file = openNoFollow(path)
     if (file === undefined) return undefined
     try {
       const { size, mode, uid: owner } = fstatSync(file)
-      if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
-      // Whoever can write it could put words into the mouths of the servers.
-      if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
-        throw new Error('others than the user of this process can write it')
+      if (size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`)
+      // Other users with write access could forge server descriptions.
+      if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0)) throw new Error('writable by other users')
       return readFileSync(file, 'utf8')
     } finally {
       closeSync(file)
@@ -109,7 +103,7 @@ export class StateFile {
   }
 }
 
-function opened(path: string): number | undefined {
+function openNoFollow(path: string): number | undefined {
   try {
     return openSync(path, 'r')
   } catch (error) {

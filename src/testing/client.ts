@@ -1,6 +1,6 @@
 import type { Response } from 'undici'
 import { Agent, fetch } from 'undici'
-import { standardHeaders } from '../protocol/headers.ts'
+import { createStandardHeaders } from '../protocol/headers.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -27,17 +27,17 @@ export async function testClient(
   return client
 }
 
-/** A client for tests: what it sends and gets is not hidden. */
+/** Test client; sent and received messages are accessible. */
 export class TestClient implements AsyncDisposable {
   readonly era: Era
-  /** The answer to `initialize`, of a legacy client. */
-  initialized: Reply | undefined
-  /** Notifications that came outside any request, once `listen` was called. */
+  /** `initialize` result of a legacy client. */
+  initializeReply: TestReply | undefined
+  /** Notifications outside requests, after `listen` was called. */
   readonly notifications: ReceivedMessage[] = []
   readonly #url: string
   readonly #options: TestClientOptions
   readonly #version: string
-  // A connection each, so that a server which restarts finds none left over.
+  // One connection per request, so that none is stale after a server restart.
   readonly #agent = new Agent({ pipelining: 0 })
   readonly #ended = new AbortController()
   #session: string | undefined
@@ -51,20 +51,23 @@ export class TestClient implements AsyncDisposable {
     this.#version = options.version ?? (this.era === 'modern' ? MODERN_VERSION : LATEST_LEGACY_VERSION)
   }
 
-  async initialize(): Promise<Reply> {
+  async initialize(): Promise<TestReply> {
     const { capabilities = {}, info = INFO } = this.#options
-    this.initialized = await this.request('initialize', {
+    this.initializeReply = await this.request('initialize', {
       protocolVersion: this.#version,
       capabilities,
       clientInfo: info,
     })
-    this.#session = this.initialized.headers[HEADER.session]
+    this.#session = this.initializeReply.headers[HEADER.session]
     await this.notify('notifications/initialized')
-    return this.initialized
+    return this.initializeReply
   }
 
-  /** Sends a request and waits for all that belongs to it. Errors are answers: it rejects only when nothing came back. */
-  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<Reply> {
+  /**
+   * Sends a request and resolves with its answer and notifications. JSON-RPC errors are answers: it rejects only
+   * without a response.
+   */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<TestReply> {
     return this.start(method, params, options).reply
   }
 
@@ -97,28 +100,24 @@ export class TestClient implements AsyncDisposable {
     return response.status
   }
 
-  /** Sends a body as it is, for what no well-behaved client would send. */
-  async raw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    const response = await this.#post(
-      body,
-      { ...this.#createHeaders('', undefined), ...headers },
-      this.#ended.signal,
-    )
+  /** Sends a raw body, for invalid messages. */
+  async sendRaw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<TestReply> {
+    const response = await this.#post(body, { ...this.#createHeaders('', undefined), ...headers }, this.#ended.signal)
     return this.#collect(undefined, response)
   }
 
-  /** Opens the stream of unrequested notifications: the GET of the legacy era, `subscriptions/listen` of the modern. */
+  /** Opens the notification stream: GET in the legacy era, `subscriptions/listen` in the modern one. */
   async listen(): Promise<void> {
     const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
     const opened =
-      this.era === 'modern' ? this.notified('notifications/subscriptions/acknowledged') : Promise.resolve()
-    void this.#hear(response)
+      this.era === 'modern' ? this.nextNotification('notifications/subscriptions/acknowledged') : Promise.resolve()
+    void this.#readStream(response)
     await opened
   }
 
-  /** Resolves with the next notification of this method, or with one that is there already, and takes it out. */
-  notified(method: string): Promise<ReceivedMessage> {
+  /** Resolves with the next notification with this method, received or future, and removes it. */
+  nextNotification(method: string): Promise<ReceivedMessage> {
     const index = this.notifications.findIndex(message => message.method === method)
     const [there] = index < 0 ? [] : this.notifications.splice(index, 1)
     return there === undefined
@@ -140,7 +139,7 @@ export class TestClient implements AsyncDisposable {
     message: unknown,
     headers: Record<string, string>,
     given: AbortSignal,
-  ): Promise<Reply> {
+  ): Promise<TestReply> {
     try {
       return await this.#collect(id, await this.#post(JSON.stringify(message), headers, given))
     } catch (error) {
@@ -149,8 +148,8 @@ export class TestClient implements AsyncDisposable {
     }
   }
 
-  /** The answer is the first message with a result or an error; what came before it are its notifications. */
-  async #collect(id: RpcId | undefined, response: Response): Promise<Reply> {
+  /** The answer is the first message with a result or an error; earlier messages are its notifications. */
+  async #collect(id: RpcId | undefined, response: Response): Promise<TestReply> {
     const notifications: ReceivedMessage[] = []
     const { status } = response
     const headers = Object.fromEntries(response.headers)
@@ -161,15 +160,15 @@ export class TestClient implements AsyncDisposable {
     return { id, notifications, status, headers, isCancelled: true }
   }
 
-  async #hear(response: Response): Promise<void> {
+  async #readStream(response: Response): Promise<void> {
     try {
-      for await (const message of readMessages(response)) this.#heard(message)
+      for await (const message of readMessages(response)) this.#deliverNotification(message)
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error
     }
   }
 
-  #heard(message: ReceivedMessage): void {
+  #deliverNotification(message: ReceivedMessage): void {
     const waiter = this.#waiters.find(({ method }) => method === message.method)
     this.#waiters = this.#waiters.filter(other => other !== waiter)
     if (waiter === undefined) this.notifications.push(message)
@@ -196,7 +195,7 @@ export class TestClient implements AsyncDisposable {
     return fetch(this.#url, {
       method: 'POST',
       body,
-      headers: withoutEmpty(headers),
+      headers: removeEmptyHeaders(headers),
       dispatcher: this.#agent,
       signal,
     })
@@ -219,7 +218,7 @@ export class TestClient implements AsyncDisposable {
       accept: 'application/json, text/event-stream',
       ...this.#options.headers,
     }
-    if (this.era === 'modern') return { ...own, ...standardHeaders(method, params, this.#version) }
+    if (this.era === 'modern') return { ...own, ...createStandardHeaders(method, params, this.#version) }
     return this.#session === undefined
       ? own
       : { ...own, [HEADER.session]: this.#session, [HEADER.version]: this.#version }
@@ -228,46 +227,46 @@ export class TestClient implements AsyncDisposable {
 
 const INFO = { name: 'test-client', version: '1.0.0' }
 
-function withoutEmpty(headers: Readonly<Record<string, string>>): Record<string, string> {
+function removeEmptyHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
 }
 
 /** Identity of a test client. */
 export interface TestClientOptions {
-  /** Default `modern`. A legacy client initializes at once. */
+  /** Default: `modern`. A legacy client initializes immediately. */
   readonly era?: Era
-  /** Protocol version to speak; default the newest of its era. */
+  /** Protocol version; default: the newest in its era. */
   readonly version?: string
   readonly info?: { readonly name: string; readonly version: string }
   readonly capabilities?: JsonObject
-  /** Headers sent with everything. */
+  /** Headers for all requests. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface RequestOptions {
-  /** The id to send; default counts from 1. */
+  /** Request id; default: counts from 1. */
   readonly id?: RpcId
-  /** Headers of this request alone; an empty value takes a standard one away. */
+  /** Headers for this request; an empty value removes a standard header. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** All that came back for one request. */
-export interface Reply {
+/** Answer and notifications for one request. */
+export interface TestReply {
   readonly id: RpcId | null | undefined
   readonly result?: JsonObject
   readonly error?: RpcError
-  /** Notifications that came ahead of the answer. */
+  /** Notifications received before the answer. */
   readonly notifications: readonly ReceivedMessage[]
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The client gave it up, and no answer came. */
+  /** True if the client cancelled the request, so there is no answer. */
   readonly isCancelled: boolean
 }
 
-/** A request under way. */
+/** Running request. */
 export interface RunningRequest {
   readonly id: RpcId
-  readonly reply: Promise<Reply>
-  /** Gives it up, the way its era does. */
+  readonly reply: Promise<TestReply>
+  /** Cancels the request as its era defines. */
   cancel(): Promise<void>
 }

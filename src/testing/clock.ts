@@ -7,12 +7,12 @@ interface Timer {
 }
 
 /**
- * Time that passes as it does, and that a test can move on: limits, caches and deadlines then see a later time at once.
+ * Real time that tests can advance: limits, caches and deadlines immediately see the later time.
  *
  * ```ts
  * const clock = new TestClock()
  * const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config, clock }))
- * clock.pass(60_000) // a minute later
+ * clock.advance(60_000) // a minute later
  * ```
  */
 export class TestClock implements Clock {
@@ -30,8 +30,8 @@ export class TestClock implements Clock {
     return () => this.#drop(timer)
   }
 
-  /** Moves time on by so many milliseconds; timers that are due then run before it returns, the earliest first. */
-  pass(ms: number): void {
+  /** Advances the time by milliseconds; due timers run before it returns, earliest first. */
+  advance(ms: number): void {
     this.#passed += ms
     const due = [...this.#timers].filter(({ at }) => at <= this.now()).sort((a, b) => a.at - b.at)
     for (const timer of due) if (this.#timers.has(timer)) this.#fire(timer)

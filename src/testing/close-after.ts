@@ -1,5 +1,5 @@
 /**
- * Closes something when a test ends. The one style of this project's tests, as it runs on Node 22, too, which has no `await using`.
+ * Closes a resource when the test ends. Also works on Node 22, which lacks `await using`.
  *
  * ```ts
  * test('…', async t => {

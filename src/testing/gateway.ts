@@ -9,32 +9,34 @@ import type { TestUpstream } from './upstream.ts'
 
 /** Options of a test gateway. */
 export interface TestGatewayOptions {
-  /** A configuration as in gateway.yaml, or a loaded file. Without listeners it gets an HTTP one on a free port. */
+  /**
+   * Configuration as in gateway.yaml, or a loaded file. Without listeners, an HTTP listener on a free port is added.
+   */
   readonly config?: JsonObject | LoadedConfig
-  /** Upstreams by name, added to those of the configuration; what that says of the same name is kept. */
+  /** Upstreams by name, merged into the configuration, whose settings win. */
   readonly upstreams?: Readonly<Record<string, Pick<TestUpstream, 'url'>>>
-  /** Plugins as objects. */
+  /** Plugin objects. */
   readonly plugins?: readonly Plugin<never>[]
-  /** Directory that relative paths of the configuration start from. */
+  /** Base directory for relative paths in the configuration. */
   readonly directory?: string
-  /** Variables that local servers may inherit. */
+  /** Environment variables that local servers may inherit. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Time as the gateway and its plugins see it; a `TestClock` can be moved on. Default: real time. */
+  /** Clock of the gateway and its plugins; a `TestClock` can be advanced. Default: real time. */
   readonly clock?: Clock
-  /** True to wait until every upstream has been tried; the default. */
+  /** Wait until every upstream has been tried. Default: true. */
   readonly settle?: boolean
 }
 
-/** One line of a test gateway's log. */
-export type LogLine = JsonObject
+/** Line in a test gateway's log. */
+export type TestLogLine = JsonObject
 
-/** A running gateway with its address and its log. */
+/** Running gateway with its URL and log. */
 export interface TestGateway extends AsyncDisposable {
   readonly gateway: Gateway
-  /** Its HTTP endpoint; empty when it has none. */
+  /** HTTP endpoint; empty without one. */
   readonly url: string
-  /** Lines that it has logged so far, from level debug. */
-  readonly log: readonly LogLine[]
+  /** Logged lines from level debug. */
+  readonly log: readonly TestLogLine[]
 }
 
 /**
@@ -47,8 +49,8 @@ export interface TestGateway extends AsyncDisposable {
  * ```
  */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const log: LogLine[] = []
-  const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
+  const log: TestLogLine[] = []
+  const write = (line: string): void => void log.push(JSON.parse(line) as TestLogLine)
   const { plugins, directory, environment, clock } = options
   const gateway = await createGateway(createSource(options), {
     log: createLog({ level: 'debug', format: 'json', write }),
@@ -80,10 +82,10 @@ function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): Json
     shutdown: { grace: 100 },
     listeners: { main: { type: 'http', port: 0 } },
     ...given,
-    upstreams: { ...Object.fromEntries(reached), ...without(own, upstreams) },
+    upstreams: { ...Object.fromEntries(reached), ...omitNames(own, upstreams) },
   }
 }
 
-function without(own: JsonObject, names: object): JsonObject {
+function omitNames(own: JsonObject, names: object): JsonObject {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !Object.hasOwn(names, name)))
 }

@@ -13,16 +13,16 @@
  *   const reply = await client.request('tools/call', { name: 'web__drop' })
  *
  *   assert.equal(reply.error?.code, -32602)
- *   assert.equal(web.received('tools/call').length, 0)
+ *   assert.equal(web.listCalls('tools/call').length, 0)
  * })
  * ```
  */
 export { TestClock } from './clock.ts'
 export { closeAfter } from './close-after.ts'
 export { testClient, type TestClient } from './client.ts'
-export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client.ts'
+export type { TestReply, RequestOptions, RunningRequest, TestClientOptions } from './client.ts'
 export type { ReceivedMessage } from './messages.ts'
-export { testGateway, type LogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
+export { testGateway, type TestLogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
 export {
   testUpstream,
   type ReceivedCall,
@@ -32,4 +32,4 @@ export {
   type TestTool,
   type TestUpstream,
 } from './upstream.ts'
-export { type TestUpstreamOptions } from './offer.ts'
+export { type TestUpstreamOptions } from './upstream-offer.ts'

@@ -5,7 +5,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
-/** One JSON-RPC message as it came. */
+/** Received JSON-RPC message. */
 export interface ReceivedMessage {
   readonly id?: RpcId | null
   readonly method?: string
@@ -14,20 +14,18 @@ export interface ReceivedMessage {
   readonly error?: RpcError
 }
 
-/** The messages of an HTTP response, whether one JSON document or a stream of events. */
+/** Reads the messages from an HTTP response, either a JSON document or an event stream. */
 export async function* readMessages(response: Response): AsyncGenerator<ReceivedMessage> {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true)
-    yield* readEvents(response)
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) yield* readEvents(response)
   else yield* parseDocument(await response.text())
 }
 
 function* parseDocument(body: string): Generator<ReceivedMessage> {
   try {
     const parsed: unknown = JSON.parse(body)
-    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed])
-      if (isObject(message)) yield message
+    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed]) if (isObject(message)) yield message
   } catch {
-    // No JSON is no message; the caller sees the status.
+    // Non-JSON bodies have no message; the caller checks the status.
   }
 }
 

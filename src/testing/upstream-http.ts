@@ -9,25 +9,25 @@ import { isObject } from '../protocol/json/json.ts'
 import { HEADER, META, METHODS, MODERN_VERSION, negotiateLegacy } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import type { Offer } from './offer.ts'
-import type { UpstreamState } from './upstream-state.ts'
-import { Received, writeEvent } from './upstream-state.ts'
+import type { Offer } from './upstream-offer.ts'
+import type { TestUpstreamState } from './upstream-state.ts'
+import { CancellableCall, writeEvent } from './upstream-state.ts'
 
-interface Post {
-  readonly call: Received
+interface PostContext {
+  readonly call: CancellableCall
   readonly response: ServerResponse
   readonly offer: Offer
-  readonly state: UpstreamState
+  readonly state: TestUpstreamState
 }
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
 
-/** Answers one HTTP request to a test upstream, in whichever era it is made. */
+/** Answers one HTTP request to a test upstream, in either era. */
 export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   offer: Offer,
-  state: UpstreamState,
+  state: TestUpstreamState,
 ): Promise<void> {
   const headers = request.headers as Record<string, string | undefined>
   const session = headers[HEADER.session]
@@ -38,20 +38,20 @@ export async function respond(
     return
   }
   const message = JSON.parse(await text(request)) as { method: string; params?: JsonObject; id?: RpcId }
-  const call = new Received(message, headers)
+  const call = new CancellableCall(message, headers)
   response.once('close', () => {
     if (!response.writableEnded) call.cancel()
   })
   state.record(call)
   if (call.id === undefined) response.writeHead(202).end()
-  else await (isModern(call) ? modern : legacy)({ call, response, offer, state })
+  else await (isModern(call) ? respondModern : respondLegacy)({ call, response, offer, state })
 }
 
-function isModern({ params }: Received): boolean {
+function isModern({ params }: CancellableCall): boolean {
   return isObject(params?._meta) && META.protocolVersion in params._meta
 }
 
-function openStream(response: ServerResponse, session: string | undefined, state: UpstreamState): void {
+function openStream(response: ServerResponse, session: string | undefined, state: TestUpstreamState): void {
   if (!state.hasSession(session)) {
     response.writeHead(session === undefined ? 405 : 404).end()
     return
@@ -60,10 +60,10 @@ function openStream(response: ServerResponse, session: string | undefined, state
   state.addStream({ response, carries: () => true })
 }
 
-async function legacy(post: Post): Promise<void> {
+async function respondLegacy(post: PostContext): Promise<void> {
   const { call, offer, state } = post
   if (offer.options.era === 'modern') {
-    fail(
+    sendError(
       post,
       400,
       rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
@@ -78,7 +78,7 @@ async function legacy(post: Post): Promise<void> {
     state.openSession(session)
     post.response.setHeader(HEADER.session, session)
     const { instructions } = offer.options
-    finish(post, {
+    sendResult(post, {
       protocolVersion: negotiateLegacy(call.params?.protocolVersion),
       capabilities: offer.capabilities,
       serverInfo: offer.info,
@@ -89,31 +89,27 @@ async function legacy(post: Post): Promise<void> {
   const session = call.headers[HEADER.session]
   if (!state.hasSession(session)) {
     const [status, code] = session === undefined ? [400, RPC.legacyBadRequest] : [404, RPC.legacyNoSession]
-    fail(
-      post,
-      status,
-      rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'),
-    )
+    sendError(post, status, rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'))
     return
   }
-  await answer(post, result => result)
+  await respondWithOffer(post, result => result)
 }
 
-async function modern(post: Post): Promise<void> {
+async function respondModern(post: PostContext): Promise<void> {
   const { call, offer } = post
   if (offer.options.era === 'legacy') {
-    fail(post, 400, rpcError(RPC.legacyBadRequest, 'Bad Request: server not initialized'))
+    sendError(post, 400, rpcError(RPC.legacyBadRequest, 'Bad Request: server not initialized'))
     return
   }
   if (call.headers[HEADER.version] !== MODERN_VERSION || call.headers[HEADER.method] !== call.method) {
-    fail(post, 400, rpcError(RPC.headerMismatch, 'Header mismatch'))
+    sendError(post, 400, rpcError(RPC.headerMismatch, 'Header mismatch'))
     return
   }
   if (call.method === 'server/discover') {
     const { instructions } = offer.options
-    finish(
+    sendResult(
       post,
-      dressed(post, {
+      completeResult(post, {
         supportedVersions: [MODERN_VERSION],
         capabilities: offer.capabilities,
         ...(instructions === undefined ? {} : { instructions }),
@@ -121,11 +117,11 @@ async function modern(post: Post): Promise<void> {
     )
     return
   }
-  if (call.method === 'subscriptions/listen') listen(post)
-  else await answer(post, result => dressed(post, result))
+  if (call.method === 'subscriptions/listen') openListenStream(post)
+  else await respondWithOffer(post, result => completeResult(post, result))
 }
 
-function listen({ call, response, state }: Post): void {
+function openListenStream({ call, response, state }: PostContext): void {
   const filter = isObject(call.params?.notifications) ? call.params.notifications : {}
   const wanted = new Set(
     ['tools', 'prompts', 'resources']
@@ -136,13 +132,12 @@ function listen({ call, response, state }: Post): void {
   const params = { notifications: filter, _meta: { [META.subscriptionId]: call.id } }
   writeEvent(response, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   const carries = (method: string): boolean =>
-    wanted.has(method) ||
-    (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
+    wanted.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
   state.addStream({ response, listenId: call.id ?? 0, carries })
 }
 
-/** A modern result says that it is complete, from whom it is, and, where it may be kept, for how long. */
-function dressed({ call, offer }: Post, result: JsonObject): JsonObject {
+/** Adds `resultType`, server info and, for cacheable results, freshness to a modern result. */
+function completeResult({ call, offer }: PostContext, result: JsonObject): JsonObject {
   const { ttlMs = 0, cacheScope = 'private' } = offer.options
   const freshness = METHODS.get(call.method)?.cacheable === true ? { ttlMs, cacheScope } : {}
   return {
@@ -153,10 +148,10 @@ function dressed({ call, offer }: Post, result: JsonObject): JsonObject {
   }
 }
 
-async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Promise<void> {
+async function respondWithOffer(post: PostContext, dress: (result: JsonObject) => JsonObject): Promise<void> {
   const { call, response, offer } = post
   const params = call.params ?? {}
-  await pause(offer.options.delayMs ?? 0, call.signal)
+  await delayResponse(offer.options.delayMs ?? 0, call.signal)
   const notify = (method: string, notified: JsonObject): void => {
     if (!response.headersSent) response.writeHead(200, EVENT_STREAM)
     writeEvent(response, { jsonrpc: '2.0', method, params: notified })
@@ -168,13 +163,13 @@ async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Pr
     notify,
   })
   if (response.destroyed) return
-  // A request that was cancelled gets no answer, and its stream an end.
+  // A cancelled request gets no answer; its stream just closes.
   if (call.isCancelled) response.end()
-  else if ('result' in outcome) finish(post, dress(outcome.result))
-  else fail(post, isModern(call) && outcome.error.code === RPC.methodNotFound ? 404 : 200, outcome.error)
+  else if ('result' in outcome) sendResult(post, dress(outcome.result))
+  else sendError(post, isModern(call) && outcome.error.code === RPC.methodNotFound ? 404 : 200, outcome.error)
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function delayResponse(ms: number, signal: AbortSignal): Promise<void> {
   if (ms === 0) return Promise.resolve()
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms)
@@ -185,15 +180,15 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-function finish(post: Post, result: JsonObject): void {
-  end(post, 200, { jsonrpc: '2.0', id: post.call.id, result })
+function sendResult(post: PostContext, result: JsonObject): void {
+  sendMessage(post, 200, { jsonrpc: '2.0', id: post.call.id, result })
 }
 
-function fail(post: Post, status: number, error: RpcError): void {
-  end(post, status, { jsonrpc: '2.0', id: post.call.id, error })
+function sendError(post: PostContext, status: number, error: RpcError): void {
+  sendMessage(post, status, { jsonrpc: '2.0', id: post.call.id, error })
 }
 
-function end({ response }: Post, status: number, message: unknown): void {
+function sendMessage({ response }: PostContext, status: number, message: unknown): void {
   if (response.headersSent) {
     writeEvent(response, message)
     response.end()
@@ -201,10 +196,10 @@ function end({ response }: Post, status: number, message: unknown): void {
 }
 
 /**
- * A port of a server that is down: connections to it are refused, and nobody else is given it. A connection goes out from
- * that very port, so that it is taken, and nobody listens there.
+ * Reserved port of a stopped server: connections are refused, and no other process gets the port. An outgoing
+ * connection from this port keeps it bound without a listener.
  */
-export class KeptPort {
+export class ReservedPort {
   readonly #holder: Server
   readonly #socket: Socket
 
@@ -213,8 +208,8 @@ export class KeptPort {
     this.#socket = socket
   }
 
-  /** @throws Error EADDRINUSE when somebody else was given it meanwhile */
-  static async keep(port: number): Promise<KeptPort> {
+  /** @throws Error EADDRINUSE if another process got the port first */
+  static async reserve(port: number): Promise<ReservedPort> {
     const holder = createServer(socket => socket.unref().on('error', () => undefined))
     await new Promise<void>(resolve => holder.listen(0, '127.0.0.1', resolve))
     const { port: to } = holder.address() as AddressInfo
@@ -231,11 +226,11 @@ export class KeptPort {
     socket.on('error', () => undefined)
     holder.unref()
     socket.unref()
-    return new KeptPort(holder, socket)
+    return new ReservedPort(holder, socket)
   }
 
-  /** Gives it up at once, for the next who listens there. */
-  async free(): Promise<void> {
+  /** Releases the port immediately, so that a new server can listen on it. */
+  async release(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#socket.once('close', () => resolve()))
     this.#socket.resetAndDestroy()
     await closed

@@ -3,7 +3,7 @@ import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { META } from '../protocol/methods.ts'
 
-/** One message that a test upstream got. */
+/** Message received by a test upstream. */
 export interface ReceivedCall {
   readonly method: string
   readonly params: JsonObject | undefined
@@ -11,16 +11,16 @@ export interface ReceivedCall {
   readonly id: RpcId | undefined
   /** HTTP headers, lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** True when the caller gave it up: by notification (legacy) or by closing the stream (modern). */
+  /** True if the caller cancelled: by notification (legacy) or by closing the stream (modern). */
   readonly isCancelled: boolean
-  /** Aborted when it is. */
+  /** Aborted on cancellation. */
   readonly signal: AbortSignal
-  /** Resolves when it is. */
-  cancelled(): Promise<void>
+  /** Resolves on cancellation. */
+  waitForCancel(): Promise<void>
 }
 
-/** A call with the means to cancel it. */
-export class Received implements ReceivedCall {
+/** Received call that can be cancelled. */
+export class CancellableCall implements ReceivedCall {
   readonly method: string
   readonly params: JsonObject | undefined
   readonly id: RpcId | undefined
@@ -49,34 +49,34 @@ export class Received implements ReceivedCall {
     this.#controller.abort()
   }
 
-  cancelled(): Promise<void> {
+  waitForCancel(): Promise<void> {
     if (this.isCancelled) return Promise.resolve()
     return new Promise(resolve => this.signal.addEventListener('abort', () => resolve(), { once: true }))
   }
 }
 
-/** A stream that carries unrequested notifications: a legacy GET, or a modern listen with its id and filter. */
-interface Stream {
+/** Stream for notifications outside requests: a legacy GET, or a modern listen with id and filter. */
+interface NotificationStream {
   readonly response: ServerResponse
   readonly listenId?: RpcId
   readonly carries: (method: string) => boolean
 }
 
-interface Waiter {
+interface CallWaiter {
   readonly method: string
   readonly fits: (call: ReceivedCall) => boolean
   readonly resolve: (call: ReceivedCall) => void
 }
 
-/** State of a test upstream while it runs. */
-export class UpstreamState {
-  readonly calls: Received[] = []
+/** Runtime state of a test upstream. */
+export class TestUpstreamState {
+  readonly calls: CancellableCall[] = []
   readonly #sessions = new Set<string>()
-  readonly #streams = new Set<Stream>()
-  #waiters: Waiter[] = []
+  readonly #streams = new Set<NotificationStream>()
+  #waiters: CallWaiter[] = []
   #listeners: (() => void)[] = []
 
-  record(call: Received): void {
+  record(call: CancellableCall): void {
     this.calls.push(call)
     if (call.method === 'notifications/cancelled') this.#cancel(call)
     const met = this.#waiters.filter(({ method, fits }) => method === call.method && fits(call))
@@ -84,7 +84,7 @@ export class UpstreamState {
     for (const { resolve } of met) resolve(call)
   }
 
-  next(method: string, fits: (call: ReceivedCall) => boolean): Promise<ReceivedCall> {
+  waitForCall(method: string, fits: (call: ReceivedCall) => boolean): Promise<ReceivedCall> {
     const past = this.calls.find(call => call.method === method && fits(call))
     if (past !== undefined) return Promise.resolve(past)
     return new Promise(resolve => this.#waiters.push({ method, fits, resolve }))
@@ -107,35 +107,31 @@ export class UpstreamState {
     this.#streams.clear()
   }
 
-  addStream(stream: Stream): void {
+  addStream(stream: NotificationStream): void {
     this.#streams.add(stream)
     stream.response.once('close', () => this.#streams.delete(stream))
     for (const resolve of this.#listeners.splice(0)) resolve()
   }
 
-  listened(): Promise<void> {
+  waitForListener(): Promise<void> {
     return this.#streams.size > 0 ? Promise.resolve() : new Promise(resolve => this.#listeners.push(resolve))
   }
 
   notify(method: string, params: JsonObject | undefined): number {
     const carriers = [...this.#streams].filter(({ carries }) => carries(method))
     for (const { response, listenId } of carriers) {
-      const stamped =
-        listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
+      const stamped = listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
       writeEvent(response, { jsonrpc: '2.0', method, params: stamped })
     }
     return carriers.length
   }
 
-  /** Ids are the client's own, so the newest call of that id is meant. */
-  #cancel({ params, headers }: Received): void {
+  /** Clients choose the ids, so cancel the newest call with this id. */
+  #cancel({ params, headers }: CancellableCall): void {
     const session = headers['mcp-session-id']
     this.calls
       .findLast(
-        call =>
-          call.id !== undefined &&
-          call.id === params?.requestId &&
-          call.headers['mcp-session-id'] === session,
+        call => call.id !== undefined && call.id === params?.requestId && call.headers['mcp-session-id'] === session,
       )
       ?.cancel()
   }

@@ -2,17 +2,17 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { KeptPort, respond } from './upstream-http.ts'
-import type { TestUpstreamOptions } from './offer.ts'
-import { Offer } from './offer.ts'
+import { ReservedPort, respond } from './upstream-http.ts'
+import type { TestUpstreamOptions } from './upstream-offer.ts'
+import { Offer } from './upstream-offer.ts'
 import type { ReceivedCall } from './upstream-state.ts'
-import { UpstreamState } from './upstream-state.ts'
+import { TestUpstreamState } from './upstream-state.ts'
 
-export type { TestContext, TestPrompt, TestResource, TestTool } from './offer.ts'
+export type { TestContext, TestPrompt, TestResource, TestTool } from './upstream-offer.ts'
 export type { ReceivedCall } from './upstream-state.ts'
 
 /**
- * Starts a small MCP server on loopback: real HTTP, both eras, and it remembers what it was asked.
+ * Starts a small MCP server on loopback, with real HTTP and both eras, which records received messages.
  *
  * ```ts
  * const tools = { echo: args => ({ content: [{ type: 'text', text: String(args.message) }] }) }
@@ -27,58 +27,56 @@ export async function testUpstream(options: TestUpstreamOptions = {}): Promise<T
   return upstream
 }
 
-/** A running MCP server for tests. */
+/** Running MCP server for tests. */
 export class TestUpstream implements AsyncDisposable {
-  /** Offer of the upstream; change it and `notify` to see whether the change arrives. */
+  /** Features of the upstream; change them and call `notify` to test change propagation. */
   readonly offer: Offer
-  readonly #state: UpstreamState
+  readonly #state: TestUpstreamState
   #server: Server | undefined
-  /** While it is stopped, so that no other program answers in its place. */
-  #kept: KeptPort | undefined
+  /** Reserves the port while stopped, so that no other program answers. */
+  #kept: ReservedPort | undefined
   #port: number
 
   constructor(options: TestUpstreamOptions) {
     this.offer = new Offer(options)
-    this.#state = new UpstreamState()
+    this.#state = new TestUpstreamState()
     this.#port = options.port ?? 0
   }
 
-  /** Its MCP endpoint. */
+  /** MCP endpoint. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}/mcp`
   }
 
-  /** Every request and notification it got, in order, with parameters and headers. */
+  /** Received requests and notifications in order, with parameters and headers. */
   get calls(): readonly ReceivedCall[] {
     return this.#state.calls
   }
 
-  /** The calls of one method. */
-  received(method: string): readonly ReceivedCall[] {
+  /** Lists the received messages with a method. */
+  listCalls(method: string): readonly ReceivedCall[] {
     return this.#state.calls.filter(call => call.method === method)
   }
 
-  /** Resolves with the first call of a method that fits, past or future. */
-  next(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
-    return this.#state.next(method, fits)
+  /** Resolves with the first matching call, past or future. */
+  waitForCall(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
+    return this.#state.waitForCall(method, fits)
   }
 
-  /** Sends a notification on every open stream that may carry it; resolves with how many those were. */
+  /** Sends a notification on every open stream that accepts it; returns the number of streams. */
   notify(method: string, params?: JsonObject): number {
     return this.#state.notify(method, params)
   }
 
-  /** Resolves when somebody listens to its notifications. */
-  listened(): Promise<void> {
-    return this.#state.listened()
+  /** Resolves when a client has opened a notification stream. */
+  waitForListener(): Promise<void> {
+    return this.#state.waitForListener()
   }
 
   async start(): Promise<void> {
     if (this.#server !== undefined) return
     await this.#free()
-    const server = createServer(
-      (request, response) => void respond(request, response, this.offer, this.#state),
-    )
+    const server = createServer((request, response) => void respond(request, response, this.offer, this.#state))
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
       server.listen(this.#port, '127.0.0.1', resolve)
@@ -87,17 +85,17 @@ export class TestUpstream implements AsyncDisposable {
     this.#server = server
   }
 
-  /** Goes away at once, with every connection and session. Nobody else is given its port until it is disposed of. */
+  /** Stops immediately and closes all connections and sessions. The port stays reserved until disposal. */
   async stop(): Promise<void> {
     if (this.#server === undefined) return
     await this.#close()
-    this.#kept = await KeptPort.keep(this.#port)
+    this.#kept = await ReservedPort.reserve(this.#port)
   }
 
   async #free(): Promise<void> {
     const kept = this.#kept
     this.#kept = undefined
-    await kept?.free()
+    await kept?.release()
   }
 
   async #close(): Promise<void> {
@@ -110,7 +108,7 @@ export class TestUpstream implements AsyncDisposable {
     await closed
   }
 
-  /** Stops and starts again on the same port, as a new process would: sessions are gone. */
+  /** Restarts on the same port like a new process: sessions are lost. */
   async restart(): Promise<void> {
     await this.#close()
     await this.start()

@@ -1,13 +1,12 @@
-/** Bytes that wait for one connection are not counted up to here: the number of connections bounds them. */
-export const SMALL = 64 * 1024
-/** Bytes that may wait for a reader before no more is taken from it. */
+/** Unread bytes per connection that the budget ignores: the number of connections bounds them. */
+export const UNCOUNTED_BYTES = 64 * 1024
+/** Unread bytes above which reading from the peer pauses. */
 const MAX_UNSENT = 1024 * 1024
-/** Bytes at which a reader is cut. */
-export const MAX_BEHIND = 64 * 1024 * 1024
+/** Unread bytes at which the connection is closed. */
+export const MAX_UNREAD_BYTES = 64 * 1024 * 1024
 
 /** Counts the bytes that a listener or an upstream holds in memory. */
-export class HeldBytes {
-  /** A reload may change it. */
+export class MemoryBudget {
   max: number
   bytes = 0
 
@@ -20,19 +19,19 @@ export class HeldBytes {
     return this.bytes >= this.max
   }
 
-  /** True if half of the room is taken: large bodies and what may be missed are refused. */
+  /** True if half of the budget is used: large bodies and optional messages are refused. */
   get isHalfFull(): boolean {
     return this.bytes >= this.max / 2
   }
 }
 
-/** The bytes of one request, connection or session among them. */
-export class Hold {
+/** The bytes of one request, connection or session within a budget. */
+export class MemoryShare {
   bytes = 0
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   #isOver = false
 
-  constructor(held: HeldBytes) {
+  constructor(held: MemoryBudget) {
     this.#held = held
   }
 
@@ -46,35 +45,35 @@ export class Hold {
     this.bytes = bytes
   }
 
-  /** Counts what waits for a reader; little does not count. */
+  /** Counts unread bytes, unless they are few. */
   setUnsent(bytes: number): void {
-    this.set(bytes <= SMALL ? 0 : bytes)
+    this.set(bytes <= UNCOUNTED_BYTES ? 0 : bytes)
   }
 
-  /** Counts this many bytes if there is room for them in the first half. */
+  /** Counts these bytes if they fit into the first half of the budget. */
   claim(bytes: number): boolean {
     if (bytes > this.bytes && this.#held.bytes + bytes - this.bytes > this.#held.max / 2) return false
     this.set(bytes)
     return true
   }
 
-  end(): void {
+  release(): void {
     this.set(0)
     this.#isOver = true
   }
 }
 
 interface BacklogOptions {
-  readonly hold: Hold | undefined
-  /** Bytes that wait for the reader now. */
+  readonly hold: MemoryShare | undefined
+  /** Bytes not yet read by the peer. */
   unsent(): number
-  /** The reader has fallen behind, or has caught up. */
+  /** Called when the reader falls behind or catches up. */
   onFlow(): void
-  /** The reader is to be cut. */
+  /** Called when the reader must be disconnected. */
   onStuck(): void
 }
 
-/** Bounds what a reader on a network leaves unread: when to wait for it, and when to cut it. */
+/** Limits unread data on a network connection: decides when to pause and when to close it. */
 export class Backlog {
   isBlocked = false
   readonly #options: BacklogOptions
@@ -83,25 +82,23 @@ export class Backlog {
     this.#options = options
   }
 
-  /** True if one more message may be written that may be missed. */
-  get mayTell(): boolean {
+  /** True if an optional message may be written. */
+  get canSkip(): boolean {
     const { hold, unsent } = this.#options
-    return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > SMALL)
+    return !this.isBlocked && !(hold?.isHalfFull === true && unsent() > UNCOUNTED_BYTES)
   }
 
-  /** Updates the counts after something was written. */
-  grew(): void {
+  handleWrite(): void {
     const { hold, unsent, onFlow, onStuck } = this.#options
     const bytes = unsent()
     hold?.setUnsent(bytes)
-    if (bytes > MAX_BEHIND) return onStuck()
+    if (bytes > MAX_UNREAD_BYTES) return onStuck()
     if (this.isBlocked || bytes <= MAX_UNSENT) return
     this.isBlocked = true
     onFlow()
   }
 
-  /** Updates the counts after something has left. */
-  shrank(): void {
+  handleDrain(): void {
     const { hold, unsent, onFlow } = this.#options
     const bytes = unsent()
     hold?.setUnsent(bytes)
@@ -111,6 +108,6 @@ export class Backlog {
   }
 
   end(): void {
-    this.#options.hold?.end()
+    this.#options.hold?.release()
   }
 }

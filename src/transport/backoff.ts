@@ -1,22 +1,22 @@
-/** At most this many starts in any time of this length; a start counts when it has failed. */
+/** Maximum starts per window; a start counts when it has failed. */
 const MAX_RECENT_RESTARTS = 6
-const SHORT_MS = 10_000
-/** As many in a row without a healthy minute, and a process is only tried now and then. */
+const BUDGET_WINDOW_MS = 10_000
+/** Failed starts in a row, without a healthy minute, after which a process is only started occasionally. */
 const MAX_CONSECUTIVE_RESTARTS = 10
 const PROBE_MS = 5 * 60_000
 
-/** When a server that failed is started again. */
-export interface Pause {
+/** Delay until the next restart. */
+export interface RestartDelay {
   readonly ms: number
-  /** Why so late, where the budget is exhausted. */
+  /** Reason, if the restart budget is exhausted. */
   readonly note: string | undefined
 }
 
-/** Starts a server again with ever longer pauses and, where each start costs a process, within a budget. */
-export class Restarts {
+/** Restarts a server with exponential backoff, and within a budget if each start costs a process. */
+export class RestartPolicy {
   readonly #backoff: Backoff
   readonly #isBounded: boolean
-  /** When the last starts without a healthy minute failed. */
+  /** Times of the failed starts since the last healthy minute. */
   #failures: number[] = []
 
   constructor(isBounded: boolean, backoff = new Backoff()) {
@@ -24,29 +24,27 @@ export class Restarts {
     this.#backoff = backoff
   }
 
-  /** A connection has ended after this long in good health. */
-  lasted(ms: number): void {
+  /** Records a connection that ended after this many healthy milliseconds. */
+  recordSuccess(ms: number): void {
     if (ms >= HEALTHY_MS) this.reset()
   }
 
-  /** A start has come to nothing. False when there may be no other one now. */
-  wasted(now: number): boolean {
+  /** Records a failed start. False if the budget allows no further one now. */
+  recordFailure(now: number): boolean {
     this.#failures = [...this.#failures, now].slice(-MAX_CONSECUTIVE_RESTARTS)
     return !this.#isBounded || this.#wait(now) === 0
   }
 
-  /** When to try again. */
-  pause(now: number): Pause {
+  computeDelay(now: number): RestartDelay {
     const ms = this.#backoff.next()
     if (!this.#isBounded) return { ms, note: undefined }
-    if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS)
-      return { ms: Math.max(ms, this.#wait(now)), note: undefined }
+    if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
-    const note = `it keeps ending, for ${seconds} s now; next try in 5 min`
+    const note = `keeps crashing, for ${seconds} s; retrying in 5 min`
     return { ms: PROBE_MS, note }
   }
 
-  /** Forgets the failures: the server has proved healthy, or somebody wants it tried again whatever was before. */
+  /** Resets the failures: the server has proved healthy, or a retry was requested. */
   reset(): void {
     this.#failures = []
     this.#backoff.reset()
@@ -54,16 +52,16 @@ export class Restarts {
 
   #wait(now: number): number {
     const oldest = this.#failures.at(-MAX_RECENT_RESTARTS)
-    return oldest === undefined ? 0 : Math.max(0, oldest + SHORT_MS - now)
+    return oldest === undefined ? 0 : Math.max(0, oldest + BUDGET_WINDOW_MS - now)
   }
 }
 
 const FIRST_MS = 500
 const MAX_MS = 30_000
-/** After this long in good health, what went wrong before no longer counts. */
+/** Healthy milliseconds after which earlier failures no longer count. */
 export const HEALTHY_MS = 60_000
 
-/** Ever longer pauses between tries, with jitter so that many servers do not try in step. */
+/** Exponential backoff with jitter, so that several servers do not retry in step. */
 export class Backoff {
   readonly #random: () => number
   #tries = 0

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
-import type { EncodedMessage } from '../util/written.ts'
-import { inOnePiece } from '../util/written.ts'
-import { within } from '../util/clock.ts'
-import { visible } from '../util/log.ts'
-import type { Hold } from './backlog.ts'
+import type { EncodedMessage } from '../util/encoded-message.ts'
+import { joinPieces } from '../util/encoded-message.ts'
+import { settlesWithin } from '../util/clock.ts'
+import { formatPeerText } from '../util/log.ts'
+import type { MemoryShare } from './backlog.ts'
 import { Backlog } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
@@ -14,62 +14,60 @@ export const SUBPROTOCOL = 'mcp'
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const PING_MS = 30_000
-/** The time that the other side may take to say good-bye. */
-const GOODBYE_MS = 1000
+/** Maximum wait for the peer's close frame. */
+const CLOSE_TIMEOUT_MS = 1000
 const AS_TEXT = { binary: false }
 
-/** The circumstances of one message, where it is an HTTP request of its own or the connection began as one. */
-export interface Arrived {
+/** Context of a message that is its own HTTP request, or whose connection began as one. */
+export interface MessageContext {
   readonly headers: Readonly<Record<string, string>>
-  /** The caller that sent this one, where that was asked anew. */
+  /** The caller of this message, if it was authenticated again. */
   readonly caller?: Principal
 }
 
-/** The events of a carrier, for its conversation. */
 export interface ChannelEvents {
-  /** One message or batch. */
-  message(bytes: Buffer, arrived?: Arrived): void
-  /** A message was longer than `limit` and is lost. */
+  message(bytes: Buffer, arrived?: MessageContext): void
+  /** A message exceeded `limit` and was discarded. */
   tooLong(limit: number): void
-  /** Nothing more comes; answers are still read. */
+  /** The input has ended; answers can still be sent. */
   ended(): void
-  /** Tells that the other side is gone; `why` where it is known. */
+  /** Called when the peer is gone, with the reason if known. */
   gone(why?: string): void
-  /** The reader of our messages has fallen behind, or has caught up. */
+  /** Called when the reader of outgoing messages falls behind or catches up. */
   flow(): void
 }
 
-/** Carries one client's conversation: whole messages in, whole messages out. */
+/** Carries one client's session as whole messages in both directions. */
 export interface Channel {
-  /** True while the reader of our messages is behind. */
+  /** True while the reader of outgoing messages is behind. */
   readonly isBlocked: boolean
   open(ears: ChannelEvents): void
   pause(): void
   resume(): void
-  /** Writes a message that may be missed; false when it will be. */
-  tell(message: string): boolean
+  /** Writes an optional message; false if it was dropped. */
+  writeOptional(message: string): boolean
   write(message: EncodedMessage): void
-  /** Resolves when all that was written has left, or never will. */
-  finished(): Promise<void>
+  /** Resolves when all written data was sent, or the connection is gone. */
+  waitForDrain(): Promise<void>
 }
 
 interface WebSocketChannelOptions {
   readonly clock: Clock
-  /** Headers of the request that opened it. */
+  /** Headers of the opening request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Counts what waits for its client. */
-  readonly hold?: Hold | undefined
+  /** Counts the client's unread data. */
+  readonly hold?: MemoryShare | undefined
 }
 
-/** A WebSocket, one message per text frame; either side of it. */
+/** A WebSocket, one message per text frame; used by both sides. */
 export class WebSocketChannel implements Channel {
   readonly #socket: WebSocket
   readonly #options: WebSocketChannelOptions
   readonly #backlog: Backlog
   readonly #gone: Promise<void>
   readonly #written: () => void
-  #ears: ChannelEvents | undefined
-  #tcp: Duplex | undefined
+  #callbacks: ChannelEvents | undefined
+  #socketStream: Duplex | undefined
   #isCorked = false
   #hasLife = true
   #lastError: string | undefined
@@ -82,12 +80,12 @@ export class WebSocketChannel implements Channel {
     this.#backlog = new Backlog({
       hold: options.hold,
       unsent: () => socket.bufferedAmount,
-      onFlow: () => this.#ears?.flow(),
-      onStuck: () => this.#cut('it does not read what it is sent'),
+      onFlow: () => this.#callbacks?.flow(),
+      onStuck: () => this.#terminate('it does not read its messages'),
     })
     this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
-    this.#written = () => this.#shrank()
-    // Whatever goes wrong ends in `close`.
+    this.#written = () => this.#handleDrain()
+    // Every error is followed by `close`.
     socket.on('error', error => (this.#lastError ??= error.message))
   }
 
@@ -95,20 +93,19 @@ export class WebSocketChannel implements Channel {
     return this.#backlog.isBlocked
   }
 
-  /** Bytes that wait for the reader. */
   get unsent(): number {
     return this.#socket.bufferedAmount
   }
 
   open(ears: ChannelEvents): void {
     const socket = this.#socket
-    this.#ears = ears
+    this.#callbacks = ears
     const { headers } = this.#options
     const arrived = headers && { headers }
     socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#hasLife = true
       if (isBinary) this.#refuseBinary()
-      // Text comes as one Buffer, as `binaryType` is left alone.
+      // Text arrives as one Buffer, as `binaryType` keeps its default.
       else if (this.#lastError === undefined) ears.message(data as Buffer, arrived)
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
@@ -116,14 +113,14 @@ export class WebSocketChannel implements Channel {
       this.#backlog.end()
       this.#stopPing?.()
       this.#onEmpty?.()
-      ears.gone(this.#whyClosed(code, reason))
+      ears.gone(this.#getCloseReason(code, reason))
     })
   }
 
-  /** The connection is there: messages of one tick leave together on it, and it is asked for signs of life. */
+  /** Called on connection: enables batching within one tick, and liveness checks. */
   connected(tcp: Duplex): void {
-    this.#tcp = tcp
-    this.#armPing()
+    this.#socketStream = tcp
+    this.#startPings()
   }
 
   pause(): void {
@@ -135,31 +132,31 @@ export class WebSocketChannel implements Channel {
     this.#socket.resume()
   }
 
-  tell(message: string): boolean {
-    if (!this.#backlog.mayTell || this.#socket.readyState !== this.#socket.OPEN) return false
+  writeOptional(message: string): boolean {
+    if (!this.#backlog.canSkip || this.#socket.readyState !== this.#socket.OPEN) return false
     this.write(message)
     return true
   }
 
   write(message: EncodedMessage): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return
-    this.#cork()
-    this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)
-    this.#backlog.grew()
+    this.#corkUntilTick()
+    this.#socket.send(joinPieces(message), AS_TEXT, this.#written)
+    this.#backlog.handleWrite()
   }
 
-  async finished(): Promise<void> {
+  async waitForDrain(): Promise<void> {
     if (this.#socket.readyState !== this.#socket.OPEN || this.unsent === 0) return
     await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
 
-  /** Says good-bye, waits for the other side a moment, and is gone. */
+  /** Closes the socket, waiting briefly for the peer's close frame. */
   async close(code = GOING_AWAY, why?: string): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return
-    // One whose handshake was refused has nothing to read from, and ws asks it all the same.
+    // Resume only if paused: after a refused handshake there is no stream, and ws fails to resume it.
     if (this.#socket.isPaused) this.#socket.resume()
     this.#socket.close(code, why)
-    if (!(await within(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
+    if (!(await settlesWithin(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
     await this.#gone
   }
 
@@ -168,42 +165,42 @@ export class WebSocketChannel implements Channel {
     this.#socket.close(UNSUPPORTED_DATA, 'one JSON-RPC message per text frame')
   }
 
-  #cut(why: string): void {
+  #terminate(why: string): void {
     this.#lastError ??= why
     this.#socket.terminate()
   }
 
-  #cork(): void {
-    if (this.#isCorked || this.#tcp === undefined) return
+  #corkUntilTick(): void {
+    if (this.#isCorked || this.#socketStream === undefined) return
     this.#isCorked = true
-    this.#tcp.cork()
+    this.#socketStream.cork()
     setImmediate(() => {
       this.#isCorked = false
-      this.#tcp?.uncork()
+      this.#socketStream?.uncork()
     })
   }
 
-  #shrank(): void {
-    // Whoever takes what we write is alive, even if its pong waits behind that.
+  #handleDrain(): void {
+    // A peer that drains data is alive, even if its pong is queued.
     this.#hasLife = true
-    this.#backlog.shrank()
+    this.#backlog.handleDrain()
     if (this.unsent === 0) this.#onEmpty?.()
   }
 
-  #armPing(): void {
+  #startPings(): void {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
-      // A peer that we do not read from cannot answer: then only what it leaves unread tells.
+      // While reading is paused, pongs cannot arrive: rely on unread data alone.
       const isSilent = !this.#hasLife && (!this.#socket.isPaused || this.unsent > 0)
-      if (isSilent) return this.#cut('it neither answers our pings nor reads what it is sent')
+      if (isSilent) return this.#terminate('ping timed out')
       this.#hasLife = false
       if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
-      this.#armPing()
+      this.#startPings()
     })
   }
 
-  #whyClosed(code: number, reason: Buffer): string {
-    if (this.#lastError !== undefined) return visible(this.#lastError, 200)
-    const said = reason.length === 0 ? '' : `: ${visible(reason.toString(), 200)}`
+  #getCloseReason(code: number, reason: Buffer): string {
+    if (this.#lastError !== undefined) return formatPeerText(this.#lastError, 200)
+    const said = reason.length === 0 ? '' : `: ${formatPeerText(reason.toString(), 200)}`
     return `it closed the WebSocket (code ${code}${said})`
   }
 }

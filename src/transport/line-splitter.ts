@@ -3,33 +3,33 @@ import { BOM_LENGTH, hasBom } from '../protocol/json/json.ts'
 const NEWLINE = 0x0a
 const RETURN = 0x0d
 
-/** What is kept of a line that is too long to be read. */
+/** Beginning and end of a line that exceeded the limit. */
 export interface SkippedLine {
   readonly head: Buffer
   readonly tail: Buffer
 }
 
-/** Bytes that are kept of the beginning of such a line, and of its end. */
+/** Bytes stored of such a line's beginning, and of its end. */
 const HEAD_BYTES = 1024
 const TAIL_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 interface LineSplitterOptions {
-  /** Most bytes of one line, its end not counted. */
+  /** Maximum bytes of one line, without its line end. */
   readonly maxLine: number
-  /** Gets each line that is not empty, without its end and without a byte order mark. The bytes stay as they are. */
+  /** Receives each non-empty line, without its line end and byte order mark. The bytes stay unchanged. */
   onLine(line: Buffer): void
-  /** Runs once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
+  /** Runs once per line that exceeds the limit, with the bytes read so far. The remaining ones are skipped. */
   onTooLong?(bytes: number): void
-  /** Gets the beginning and the end of a line that was skipped, when the next one begins. */
+  /** Receives a skipped line's beginning and end, when the next line begins. */
   onSkipped?(line: SkippedLine): void
 }
 
-/** Cuts a stream of bytes into lines. A line that arrives whole in one chunk is never copied. */
+/** Splits a byte stream into lines. A line that arrives in one chunk is never copied. */
 export class LineSplitter {
   readonly #options: LineSplitterOptions
-  /** The beginning of a line whose end has not come. */
-  #begun: Buffer[] = []
+  /** Beginning of an incomplete line. */
+  #chunks: Buffer[] = []
   #length = 0
   #skipped: SkippedLine | undefined
 
@@ -41,71 +41,71 @@ export class LineSplitter {
     let from = 0
     for (;;) {
       const at = chunk.indexOf(NEWLINE, from)
-      if (at < 0) return this.#keep(from === 0 ? chunk : chunk.subarray(from))
-      this.#close(chunk.subarray(from, at))
+      if (at < 0) return this.#appendChunk(from === 0 ? chunk : chunk.subarray(from))
+      this.#finishLine(chunk.subarray(from, at))
       from = at + 1
     }
   }
 
-  /** The stream has ended: what is left is the last line. */
+  /** The stream has ended: the remaining bytes are the last line. */
   end(): void {
-    this.#close(NOTHING)
+    this.#finishLine(NOTHING)
   }
 
-  #close(rest: Buffer): void {
+  #finishLine(rest: Buffer): void {
     if (this.#skipped !== undefined) return this.#endSkipping(rest)
-    const text = trimmed(this.#length === 0 ? rest : this.#take(rest))
+    const text = trimLine(this.#length === 0 ? rest : this.#takeLine(rest))
     if (text.length > this.#options.maxLine) {
-      this.#skip(text)
+      this.#skipLine(text)
       this.#endSkipping(NOTHING)
     } else if (text.length > 0) this.#options.onLine(text)
   }
 
-  #keep(rest: Buffer): void {
+  #appendChunk(rest: Buffer): void {
     if (rest.length === 0) return
-    if (this.#skipped !== undefined) this.#skipped = withEnd(this.#skipped, rest)
-    // One byte more may still be the carriage return of a line that fits.
-    else if (this.#length + rest.length > this.#options.maxLine + 1) this.#skip(rest)
+    if (this.#skipped !== undefined) this.#skipped = appendTail(this.#skipped, rest)
+    // One more byte may be the carriage return of a line that fits.
+    else if (this.#length + rest.length > this.#options.maxLine + 1) this.#skipLine(rest)
     else {
-      this.#begun.push(rest)
+      this.#chunks.push(rest)
       this.#length += rest.length
     }
   }
 
-  #take(rest: Buffer = NOTHING): Buffer {
-    const whole = Buffer.concat([...this.#begun, rest])
-    this.#begun = []
+  #takeLine(rest: Buffer = NOTHING): Buffer {
+    const whole = Buffer.concat([...this.#chunks, rest])
+    this.#chunks = []
     this.#length = 0
     return whole
   }
 
-  #skip(rest: Buffer): void {
-    const begun = this.#take()
+  #skipLine(rest: Buffer): void {
+    const begun = this.#takeLine()
     const head = Buffer.concat([begun.subarray(0, HEAD_BYTES), rest.subarray(0, HEAD_BYTES)])
     const bytes = begun.length + rest.length
-    this.#skipped = withEnd(withEnd({ head, tail: NOTHING }, begun), rest)
+    this.#skipped = appendTail(appendTail({ head, tail: NOTHING }, begun), rest)
     this.#options.onTooLong?.(bytes)
   }
 
   #endSkipping(rest: Buffer): void {
-    const skipped = this.#skipped && withEnd(this.#skipped, rest)
+    const skipped = this.#skipped && appendTail(this.#skipped, rest)
     this.#skipped = undefined
     if (skipped !== undefined) this.#options.onSkipped?.(skipped)
   }
 }
 
-function withEnd({ head, tail }: SkippedLine, more: Buffer): SkippedLine {
+function appendTail({ head, tail }: SkippedLine, more: Buffer): SkippedLine {
   return { head, tail: Buffer.concat([tail, more.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES) }
 }
 
-function trimmed(line: Buffer): Buffer {
+function trimLine(line: Buffer): Buffer {
   const start = hasBom(line) ? BOM_LENGTH : 0
   const end = line[line.length - 1] === RETURN ? line.length - 1 : line.length
   return start === 0 && end === line.length ? line : line.subarray(start, Math.max(start, end))
 }
 
-/** A JSON text on one line: line ends between its tokens become spaces. Without any, it is the same bytes. */
-export function onOneLine(json: Buffer): Buffer {
+/** Puts JSON on one line: line ends between tokens become spaces. Without line ends, returns the same bytes. */
+export function replaceLineEnds(json: Buffer): Buffer {
   if (json.indexOf(NEWLINE) < 0 && json.indexOf(RETURN) < 0) return json
   const line = Buffer.from(json)
   for (let at = 0; at < line.length; at++) {

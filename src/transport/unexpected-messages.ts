@@ -1,70 +1,72 @@
 import type { Clock, Log } from '../api/index.ts'
-import { visible } from '../util/log.ts'
+import { formatPeerText } from '../util/log.ts'
 
 const WINDOW_MS = 10_000
 const MAX_LINES = 1000
 const MAX_BYTES = 1024 * 1024
-const WHAT = {
-  garbage: 'skipped what is no message',
-  entry: 'withheld an entry of a list that nests too deep',
-  response: 'dropped a response that nobody waits for',
-  progress: 'dropped progress of an unknown token',
-  excess_progress: 'dropped progress beyond 20 a second for a call',
-  excess_message: 'dropped log messages beyond 100 a second for a call',
-  oversize: 'skipped a message that is too long',
-  message: 'dropped a log message that belongs to no request',
-  request: 'dropped a request that this era does not have, or that was made already',
-  ask: 'refused a request that cannot be told whose it is',
-  cancellation: 'dropped the cancellation of what is not under way',
-  completion: 'dropped the completion of an elicitation that nobody was asked for',
+const DESCRIPTIONS = {
+  garbage: 'skipped invalid output',
+  entry: 'dropped a list entry that is nested too deeply',
+  response: 'dropped a response to an unknown request',
+  progress: 'dropped progress with an unknown token',
+  excess_progress: 'dropped progress above 20 per second and call',
+  excess_message: 'dropped log messages above 100 per second and call',
+  oversize: 'skipped an oversized message',
+  message: 'dropped a log message without a request',
+  request: 'dropped a duplicate request, or one that this protocol version lacks',
+  ask: 'refused a request that matches no call',
+  cancellation: 'dropped a cancellation of an unknown request',
+  completion: 'dropped the completion of an unknown elicitation',
 } as const
 
-/** The kinds of messages that a server can send in vain. */
-type Dropped = keyof typeof WHAT
+type DroppedKind = keyof typeof DESCRIPTIONS
 
-/** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
-export class Drops {
+/** Counts dropped messages, and logs the 1st, 10th, 100th … one. */
+export class DroppedMessages {
   readonly #log: Log
   readonly #budget: GarbageBudget | undefined
-  readonly #counts: Partial<Record<Dropped, number>> = {}
+  readonly #counts: Partial<Record<DroppedKind, number>> = {}
 
   constructor(log: Log, budget?: GarbageBudget) {
     this.#log = log
     this.#budget = budget
   }
 
-  /** The complaint about a server that sends mostly garbage. */
+  /** Problem text for a server that sends mostly garbage. */
   get degraded(): string | undefined {
     return this.#budget?.degraded
   }
 
-  /** The count of each kind; undefined when nothing came in vain. */
+  /** Count of each kind; undefined if no message was dropped. */
   get counts(): Readonly<Record<string, number>> | undefined {
     return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
   }
 
-  /** Bytes that are no message. */
-  garbage(bytes: Buffer): void {
+  /** Counts bytes that are not a message. */
+  countGarbage(bytes: Buffer): void {
     const sample = (): string => bytes.toString('utf8', 0, 400)
-    if (this.#budget?.spend(bytes.length) === true)
-      this.#log.warn('most of what it sends is no message', {
+    if (this.#budget?.recordGarbage(bytes.length) === true)
+      this.#log.warn('most of its output is invalid', {
         degraded: this.degraded,
-        sample: visible(sample(), 200),
+        sample: formatPeerText(sample(), 200),
       })
     this.count('garbage', sample)
   }
 
-  count(what: Dropped, sample?: () => string): void {
+  count(what: DroppedKind, sample?: () => string): void {
     const count = (this.#counts[what] ?? 0) + 1
     this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
-    const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
-    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(WHAT[what], fields)
-    else this.#log.debug(WHAT[what], fields)
+    const fields = {
+      count,
+      ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
+    }
+    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(DESCRIPTIONS[what], fields)
+    else this.#log.debug(DESCRIPTIONS[what], fields)
   }
 }
 
-/** Bounds what a server may send that is no message: 1,000 lines or 1 MiB in ten seconds. */
+/** Limits the garbage that a server may send: 1,000 lines or 1 MiB in ten seconds. */
 export class GarbageBudget {
   readonly #clock: Clock
   #startedAt = -Infinity
@@ -76,8 +78,8 @@ export class GarbageBudget {
     this.#clock = clock
   }
 
-  /** True for the message that breaks the budget, once in a window. */
-  spend(bytes: number): boolean {
+  /** True for the message that exceeds the budget, once per window. */
+  recordGarbage(bytes: number): boolean {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WINDOW_MS) {
       this.#startedAt = now
@@ -91,10 +93,10 @@ export class GarbageBudget {
     return wasWithin
   }
 
-  /** The complaint, as one line for people; undefined ten seconds after the last message too many. */
+  /** Problem as one line for display; undefined ten seconds after the last excess message. */
   get degraded(): string | undefined {
     if (this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
-    return `it sends what is no message: ${this.#lines} lines, ${this.#bytes} bytes within 10 s; the log has a sample`
+    return `invalid output: ${this.#lines} lines, ${this.#bytes} bytes in 10 s; see the log for a sample`
   }
 
   #isWithin(): boolean {

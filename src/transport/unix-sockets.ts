@@ -9,17 +9,17 @@ import { makeDirectory } from '../util/storage/files.ts'
 import { getPlatform } from '../util/platform.ts'
 
 const CONNECT_MS = 2000
-const OTHERS_WRITE = 0o022
-const OTHERS = 0o077
+const GROUP_OTHER_WRITE = 0o022
+const GROUP_OTHER_ACCESS = 0o077
 
 /**
- * Makes a socket's place ready to listen on: its directory is there and safe, and what a dead process left is gone.
- * @throws GatewayError GW_CONTROL, also when somebody listens on it
+ * Prepares a socket path: creates and checks its directory, and removes a dead process's socket.
+ * @throws GatewayError GW_CONTROL, also if another process listens on it
  */
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
   await makeSocketDirectory(socket)
   guardDirectory(socket, isPrivate)
-  if (await removeStale(socket)) return
+  if (await removeStaleSocket(socket)) return
   throw gatewayError('GW_CONTROL', { socket, why: 'another gateway listens on it', isTaken: true })
 }
 
@@ -29,9 +29,9 @@ export async function claimSocket(socket: string, isPrivate: boolean): Promise<v
  */
 export async function listenPrivately(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error): void => reject(unusable(socket, getErrorMessage(cause), cause))
+    const fail = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
     server.once('error', fail)
-    // The socket is made within the call; nobody else may connect before its mode is set.
+    // The call creates the socket; restrict its mode before other users can connect.
     const before = process.umask(0o177)
     try {
       server.listen(socket, () => {
@@ -45,61 +45,61 @@ export async function listenPrivately(server: Server, socket: string): Promise<v
   if (!getPlatform().hasPipes) await chmod(socket, 0o600)
 }
 
-/** Makes the directory of a socket where there is none, for its owner alone. */
+/** Creates a socket's directory, private to its owner, unless it exists. */
 export async function makeSocketDirectory(socket: string): Promise<void> {
   try {
     await makeDirectory(dirname(socket), 0o700)
   } catch (cause) {
-    throw unusable(socket, getErrorMessage(cause), cause)
+    throw createSocketError(socket, getErrorMessage(cause), cause)
   }
 }
 
 /**
- * Checks that nobody else could put something in a socket's place: its directory is ours and others cannot write to it.
- * With `isPrivate`, others cannot even look into it.
+ * Checks that other users cannot replace a socket: its directory has this owner and is not writable for others.
+ * With `isPrivate`, others must not be able to list it either.
  * @throws GatewayError GW_CONTROL
  */
 export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
   const found = readSocketStats(directory, socket)
-  if (found?.isDirectory() !== true) throw unusable(socket, `${directory} is no directory`)
-  if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
-  if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
-    throw unusable(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
+  if (found?.isDirectory() !== true) throw createSocketError(socket, `${directory} is not a directory`)
+  if (!isOwnUid(found.uid)) throw createSocketError(socket, `${directory} belongs to another user`)
+  if ((found.mode & (isPrivate ? GROUP_OTHER_ACCESS : GROUP_OTHER_WRITE)) !== 0)
+    throw createSocketError(socket, `other users can ${isPrivate ? 'list' : 'write to'} ${directory}`)
 }
 
 /**
- * True when something is at the path already, which then is a socket of ours.
+ * True if a socket of this user exists at the path.
  * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
  */
 export function isOwnSocket(socket: string): boolean {
   const found = readSocketStats(socket, socket)
   if (found === undefined) return false
-  if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
-  if (!found.isSocket()) throw unusable(socket, 'something else is there')
-  if (!isOurs(found.uid)) throw unusable(socket, 'it belongs to another user')
+  if (found.isSymbolicLink()) throw createSocketError(socket, 'it is a symbolic link')
+  if (!found.isSocket()) throw createSocketError(socket, 'it is not a socket')
+  if (!isOwnUid(found.uid)) throw createSocketError(socket, 'it belongs to another user')
   return true
 }
 
-// At once, as `node:fs/promises` would cost each attached client 1 MB.
+// Synchronous, as `node:fs/promises` would cost each attached client 1 MB.
 function readSocketStats(path: string, socket: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch (cause) {
-    throw unusable(socket, getErrorMessage(cause), cause)
+    throw createSocketError(socket, getErrorMessage(cause), cause)
   }
 }
 
-/** Removes a socket that nobody answers any more; false when somebody does. */
-export async function removeStale(socket: string): Promise<boolean> {
+/** Removes a socket without a listener; false if a process still answers. */
+export async function removeStaleSocket(socket: string): Promise<boolean> {
   if (!isOwnSocket(socket)) return true
-  if (await answers(socket)) return false
+  if (await isListening(socket)) return false
   await unlink(socket).catch(() => undefined)
   return true
 }
 
-/** True when a gateway is behind a socket: a refused connection means that nobody listens any more. */
-export function answers(socket: string): Promise<boolean> {
+/** True if a gateway listens on a socket: a refused connection means that it is dead. */
+export function isListening(socket: string): Promise<boolean> {
   return new Promise(resolve => {
     const connection = connect(socket)
     const done = (isThere: boolean): void => {
@@ -114,13 +114,12 @@ export function answers(socket: string): Promise<boolean> {
   })
 }
 
-/** The error for a socket that cannot be used. */
-export function unusable(socket: string, why: string, cause?: unknown): Error {
+export function createSocketError(socket: string, why: string, cause?: unknown): Error {
   return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
 }
 
-/** True when files of this user are ours. */
-export function isOurs(uid: number): boolean {
+/** True if files with this uid belong to the gateway's user. */
+export function isOwnUid(uid: number): boolean {
   const own = process.geteuid?.()
   return own === undefined || uid === own
 }

@@ -3,8 +3,8 @@ import type {
   Authorizer,
   Call,
   Principal,
-  RootsOfClients,
-  ServerSide,
+  ClientRootsProvider,
+  ServerDescription,
   Session,
   Upstream,
   UpstreamContext,
@@ -17,67 +17,70 @@ import type { McpUpstreamConfig } from './transport.ts'
 import { IdleSweeper } from '../util/clock.ts'
 import { CONNECTION_IDLE_MS, getPoolSizes } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'
-import { tlsFingerprint } from './tls-files.ts'
+import { fingerprintTls } from './tls-files.ts'
 
-type Make = (own: UpstreamContext) => McpUpstream
+type CreateAccountUpstream = (own: UpstreamContext) => McpUpstream
 
-/** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
-export function createUpstream(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
+/** Creates an upstream: one for all callers, or one per account if the authorizer separates accounts. */
+export function createUpstream(
+  spec: McpUpstreamConfig,
+  context: UpstreamContext,
+  make: CreateAccountUpstream,
+): Upstream {
   const { authorizer } = context
-  const { accountOf } = authorizer ?? {}
-  if (authorizer === undefined || accountOf === undefined) return make(context)
-  return new Accounts(spec, context, principal => accountOf.call(authorizer, principal), make)
+  const { getAccount } = authorizer ?? {}
+  if (authorizer === undefined || getAccount === undefined) return make(context)
+  return new AccountsUpstream(spec, context, principal => getAccount.call(authorizer, principal), make)
 }
 
-/** Features that a server is asked for before anybody was let in there: its lists decide. */
-const UNKNOWN: Omit<ServerSide, 'info'> = {
+/** Features assumed before the first login; the server's lists decide later. */
+const UNKNOWN: Omit<ServerDescription, 'info'> = {
   era: 'modern',
   version: MODERN_VERSION,
   capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
   instructions: undefined,
 }
 
-interface Account {
+interface AccountEntry {
   readonly name: string
   readonly upstream: McpUpstream
-  /** Clock time of the last call, and who made it. */
+  /** Last call time and caller. */
   usedAt: number
   principal: Principal
 }
 
-/** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
-class Accounts implements Upstream {
+/** One server with separate connections, sessions and notifications for each account. */
+class AccountsUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #accountOf: (principal: Principal) => string
-  readonly #make: Make
-  readonly #accounts = new Map<string, Account>()
-  readonly #sweeper: IdleSweeper<Account>
+  readonly #make: CreateAccountUpstream
+  readonly #accounts = new Map<string, AccountEntry>()
+  readonly #sweeper: IdleSweeper<AccountEntry>
   readonly #leaving = new Set<Promise<void>>()
   readonly #tlsFiles: string
-  /** The last description by any of them. */
-  #server: ServerSide | undefined
+  #server: ServerDescription | undefined
   #isStopped = false
 
   constructor(
     spec: McpUpstreamConfig,
     context: UpstreamContext,
-    accountOf: NonNullable<Authorizer['accountOf']>,
-    make: Make,
+    accountOf: NonNullable<Authorizer['getAccount']>,
+    make: CreateAccountUpstream,
   ) {
     this.name = context.name
     this.spec = spec
     this.#context = context
     this.#accountOf = accountOf
     this.#make = make
-    this.#tlsFiles = tlsFingerprint(spec, context)
+    this.#tlsFiles = fingerprintTls(spec, context)
     const idleMs = getPoolSizes(spec).idleMs ?? CONNECTION_IDLE_MS
     this.#sweeper = new IdleSweeper(context.clock, {
       idleMs: () => idleMs,
-      all: () => this.#accounts.values(),
-      idleSince,
-      end: account => this.#end(account),
+      list: () => this.#accounts.values(),
+      idleSince: getIdleSince,
+      close: account => this.#removeAccount(account),
     })
   }
 
@@ -86,12 +89,12 @@ class Accounts implements Upstream {
     return this.#upstreams().some(({ state }) => state === 'ready') ? 'ready' : 'idle'
   }
 
-  /** Trouble of one account is none of the others. */
+  /** A failed account does not affect others. */
   get problem(): undefined {
     return undefined
   }
 
-  get server(): ServerSide {
+  get server(): ServerDescription {
     return this.#server ?? { ...UNKNOWN, info: { name: this.name, version: '0' } }
   }
 
@@ -100,7 +103,7 @@ class Accounts implements Upstream {
   }
 
   get isOutdated(): boolean {
-    return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
+    return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
   get pid(): undefined {
@@ -120,7 +123,6 @@ class Accounts implements Upstream {
     }
   }
 
-  /** Nobody's connection is opened before somebody calls. */
   start(): Promise<void> {
     this.#isStopped = false
     return Promise.resolve()
@@ -129,31 +131,31 @@ class Accounts implements Upstream {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#sweeper.stop()
-    for (const account of this.#accounts.values()) this.#end(account)
+    for (const account of this.#accounts.values()) this.#removeAccount(account)
     await Promise.all(this.#leaving)
-    this.#context.stateChanged('stopped')
+    this.#context.reportState('stopped')
   }
 
   async dispatch(call: Call): Promise<Answer> {
     const { principal } = call.exchange
-    const account = this.#of(principal)
+    const account = this.#getAccount(principal)
     account.usedAt = this.#context.clock.now()
     account.principal = principal
     return account.upstream.dispatch(call)
   }
 
   getListKey(session: Session): string | undefined {
-    return this.#known(session)?.upstream.getListKey(session)
+    return this.#findAccount(session)?.upstream.getListKey(session)
   }
 
-  sessionEnded(session: Session): void {
-    this.#known(session)?.upstream.sessionEnded(session)
+  onSessionEnd(session: Session): void {
+    this.#findAccount(session)?.upstream.onSessionEnd(session)
   }
 
-  rootsChanged(changed: readonly Session[]): void {
+  onRootsChange(changed: readonly Session[]): void {
     for (const { name, upstream } of this.#accounts.values()) {
       const own = changed.filter(({ principal }) => this.#isAccount(name, principal))
-      if (own.length > 0) upstream.rootsChanged(own)
+      if (own.length > 0) upstream.onRootsChange(own)
     }
   }
 
@@ -161,13 +163,12 @@ class Accounts implements Upstream {
     return [...this.#accounts.values()].map(({ upstream }) => upstream)
   }
 
-  #of(principal: Principal): Account {
-    if (this.#isStopped)
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'it was stopped' })
+  #getAccount(principal: Principal): AccountEntry {
+    if (this.#isStopped) throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'stopped' })
     const name = this.#accountOf(principal)
     const known = this.#accounts.get(name)
     if (known !== undefined) return known
-    this.#makeRoom()
+    this.#evictIdle()
     const usedAt = this.#context.clock.now()
     const caller = (): Principal => this.#accounts.get(name)?.principal ?? principal
     const account = {
@@ -181,11 +182,11 @@ class Accounts implements Upstream {
     return account
   }
 
-  #known({ principal }: Session): Account | undefined {
+  #findAccount({ principal }: Session): AccountEntry | undefined {
     return [...this.#accounts.values()].find(({ name }) => this.#isAccount(name, principal))
   }
 
-  /** True for a caller of this account; whoever has none hears nothing of it. */
+  /** True if the caller uses this account; callers without an account get no notifications. */
   #isAccount(account: string, principal: Principal): boolean {
     try {
       return this.#accountOf(principal) === account
@@ -194,25 +195,25 @@ class Accounts implements Upstream {
     }
   }
 
-  /** The account that was idle longest gives its place to a new one. */
-  #makeRoom(): void {
+  /** Evicts the account that was idle longest. */
+  #evictIdle(): void {
     const { max } = getPoolSizes(this.spec)
     if (this.#accounts.size < max) return
     const [idle] = [...this.#accounts.values()]
-      .filter(account => idleSince(account) !== undefined)
+      .filter(account => getIdleSince(account) !== undefined)
       .sort((a, b) => a.usedAt - b.usedAt)
-    if (idle !== undefined) return this.#end(idle)
-    const why = `${max} accounts have connections of their own to it already`
+    if (idle !== undefined) return this.#removeAccount(idle)
+    const why = `limit of ${max} account connections exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.name, why, retryAfterMs: 1000 })
   }
 
-  #end(account: Account): void {
+  #removeAccount(account: AccountEntry): void {
     this.#accounts.delete(account.name)
     const left = account.upstream.stop().finally(() => this.#leaving.delete(left))
     this.#leaving.add(left)
   }
 
-  /** All that comes of one account's connections is told its callers alone, and nothing of it is kept for the next run. */
+  /** Limits notifications to the account's callers and stores nothing for the next run. */
   #createAccountContext(account: string): UpstreamContext {
     const { roots, ...context } = this.#context
     const isOwn = ({ principal }: Session): boolean => this.#isAccount(account, principal)
@@ -221,32 +222,30 @@ class Accounts implements Upstream {
       account,
       memory: undefined,
       log: context.log.child({ account }),
-      ...(roots === undefined ? {} : { roots: rootsAmong(roots, isOwn) }),
+      ...(roots === undefined ? {} : { roots: listRootsOf(roots, isOwn) }),
       notify: (notification, isMeant = () => true) =>
         context.notify(notification, session => isOwn(session) && isMeant(session)),
-      stateChanged: (state, problem) => {
+      reportState: (state, problem) => {
         const server = this.#accounts.get(account)?.upstream.server
         if (server !== undefined) this.#server = server
-        // One account that fails is no news of the server for the others.
-        if (!this.#isStopped && state === 'ready') context.stateChanged(state, problem)
+        // A failed account does not change the state other accounts see.
+        if (!this.#isStopped && state === 'ready') context.reportState(state, problem)
       },
     }
   }
 }
 
-function idleSince({ upstream, usedAt }: Account): number | undefined {
-  return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting'
-    ? undefined
-    : usedAt
+function getIdleSince({ upstream, usedAt }: AccountEntry): number | undefined {
+  return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting' ? undefined : usedAt
 }
 
-function rootsAmong(roots: RootsOfClients, isOwn: (session: Session) => boolean): RootsOfClients {
+function listRootsOf(roots: ClientRootsProvider, isOwn: (session: Session) => boolean): ClientRootsProvider {
   const among = (isOn: (session: Session) => boolean = () => true) => {
     return (session: Session): boolean => isOwn(session) && isOn(session)
   }
   return {
     list: (ask, isOn) => roots.list(ask, among(isOn)),
     isOnly: (session, isOn) => roots.isOnly(session, among(isOn)),
-    clientOf: isOn => roots.clientOf(among(isOn)),
+    findClient: isOn => roots.findClient(among(isOn)),
   }
 }

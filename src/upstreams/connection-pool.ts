@@ -1,7 +1,7 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
-import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
+import { ALL_CAPABILITIES, normalizeCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { IdleSweeper } from '../util/clock.ts'
@@ -11,7 +11,7 @@ import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 
-/** Connections that were opened ahead, for clients to come. Each is given away once. */
+/** Pre-opened connections for future clients; each is used once. */
 class WarmConnections {
   readonly #min: number
   readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
@@ -30,8 +30,7 @@ class WarmConnections {
     return [...this.#waiting]
   }
 
-  /** Opens what is missing, as far as there is room for it. */
-  fill(room: number): void {
+  openMissing(room: number): void {
     const missing = Math.min(this.#min - this.#waiting.size, room)
     for (let count = 0; count < missing; count++) {
       const supervisor = this.#make(one => this.#waiting.has(one))
@@ -40,92 +39,89 @@ class WarmConnections {
     }
   }
 
-  /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
-  take(): Supervisor | undefined {
+  /** Takes a ready connection, or one that is starting; the taker owns it. */
+  takeConnection(): Supervisor | undefined {
     const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
     const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
     if (best !== undefined) this.#waiting.delete(best)
     return best
   }
 
-  /** Gives all of them away, to be ended. */
-  empty(): Supervisor[] {
+  /** Removes and returns all, so that the caller can close them. */
+  takeAll(): Supervisor[] {
     const all = [...this.#waiting]
     this.#waiting.clear()
     return all
   }
 }
 
-/** Connections beside the main one, unless the configuration says otherwise. */
+/** Default limit for connections other than the main one. */
 const MAX_CONNECTIONS = 64
 
-/** Most of them for one caller. */
-const MAX_EACH = 16
+/** Default limit per caller. */
+const MAX_PER_CALLER = 16
 
-/** Time after which one that nobody uses is ended. */
+/** Time after which an unused connection closes. */
 export const CONNECTION_IDLE_MS = 5 * 60_000
 
-/** Connections that differ in nothing but what their clients can be asked for. */
+/** Limit for connections that differ only in client capabilities. */
 const MAX_SHARED = 8
 
-const EVERYTHING = '*'
+const ANY_CLIENT = '*'
 
-/** Dependencies of a pool: the upstream that it belongs to. */
-interface PoolHost {
+interface PoolDeps {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
-  /** Connections beside the main one, at most, and how many of them are opened ahead. */
+  /** Limit for connections other than the main one, and how many to open ahead. */
   readonly max: number
   readonly min: number
-  /** Most of one caller; those of nobody in particular may be many. */
+  /** Limit per caller; does not apply to connections without an owner. */
   readonly maxEach: number
-  /** Headers of a caller's requests that go upstream: who sends others shares no connection with him. */
-  readonly forwarded: readonly string[]
-  /** Time after which one that nobody uses is ended. */
+  /** Request headers that go upstream; callers that send different values do not share a connection. */
+  readonly forwardedHeaders: readonly string[]
+  /** Time after which an unused connection closes. */
   readonly idleMs: number
-  /** The connection of the upstream itself, for lists and for all who need none of their own. */
+  /** The upstream's main connection, for lists and for calls that need no separate one. */
   main(): Supervisor
-  /** True where a process that all share ends for want of calls, as `idle` says. */
-  readonly rests: boolean
-  /** The era of a call, or of a session's calls, where it is not that of the main connection. */
+  /** True if an idle shared process stops, see `idle`. */
+  readonly stopsWhenIdle: boolean
+  /** The era for a call or session, if it differs from the main connection's. */
   eraOf(call: Call, main: Connection): 'legacy' | undefined
   eraOfSession(session: Session, main: Connection): 'legacy' | undefined
-  /** True while somebody waits for notifications on its connection. */
   isWatched(supervisor: Supervisor): boolean
-  /** Makes the supervisor of another connection, for clients that can be asked for this. */
+  /** Creates a supervisor for a connection with these client capabilities. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
 export interface PoolOptions {
-  /** The working directory of its process. */
   readonly cwd?: string | undefined
-  /** The era that it speaks; undefined for the one that the server was found to speak. */
+  /** Era to use; undefined for the detected one. */
   readonly era?: 'legacy' | undefined
-  /** True while it waits for its owner; it tries again by itself that long. */
-  readonly waits?: (supervisor: Supervisor) => boolean
+  /** True while the owner waits for it; it retries on its own until then. */
+  readonly isWaitedFor?: (supervisor: Supervisor) => boolean
 }
 
 interface PooledConnection {
   readonly key: string
   readonly supervisor: Supervisor
-  /** The session with which it ends; a labelled one ends when nobody uses it. */
+  /** Session that owns it; a connection with a label closes when idle. */
   readonly session: string | undefined
-  /** The caller that it belongs to; undefined where nobody in particular has it. */
+  /** Owning caller, or undefined. */
   readonly caller: string | undefined
-  /** True for the second process of a server that all share: it keeps what they did there. */
+  /** True for the second process of a shared server: it stores what its sessions did. */
   readonly isKept: boolean
   readonly openedAt: number
 }
 
-/** Place of a call among the connections. */
-interface ConnectionKey {
+/** A call's pool key. */
+interface ConnectionTraits {
   readonly headers: Headers
   readonly project: string | undefined
   readonly era: 'legacy' | undefined
 }
 
-interface Declared {
+interface DeclaredClient {
   readonly version: string
   readonly fingerprint: string
   readonly capabilities: JsonObject
@@ -135,174 +131,162 @@ type Headers = Readonly<Record<string, string>>
 
 const NO_HEADERS: Headers = Object.freeze({})
 
-/** The connections to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
+/** Connections to one server: the shared one, and others if sessions, callers or capabilities must not mix. */
 export class ConnectionPool {
-  readonly #host: PoolHost
+  readonly #host: PoolDeps
   readonly #pooled = new Map<string, PooledConnection>()
-  /** On their way out, with the calls that they still have. */
+  /** Closing connections with their pending calls. */
   readonly #leaving = new Map<Supervisor, Promise<void>>()
-  readonly #declared = new WeakMap<JsonObject, Declared>()
+  readonly #declared = new WeakMap<JsonObject, DeclaredClient>()
   readonly #warm: WarmConnections
   readonly #sweeper: IdleSweeper<PooledConnection>
 
-  constructor(host: PoolHost) {
+  constructor(host: PoolDeps) {
     this.#host = host
     this.#sweeper = new IdleSweeper(host.clock, {
       idleMs: () => host.idleMs,
-      all: () => this.#pooled.values(),
-      idleSince: pooled =>
-        pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled),
-      end: pooled => this.#leave(pooled),
+      list: () => this.#pooled.values(),
+      idleSince: pooled => (pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : getIdleSince(pooled)),
+      close: pooled => this.#drainPooled(pooled),
     })
-    this.#warm = new WarmConnections(host.min, waits => host.supervisor(ALL, { waits }))
+    this.#warm = new WarmConnections(host.min, isWaitedFor => host.supervisor(ALL_LEGACY_CAPABILITIES, { isWaitedFor }))
   }
 
   /**
-   * Finds the supervisor of the connection that a call takes, now that the main one is up. Throws a GatewayError when there are
-   * too many. With `of: main` it speaks the era of the main connection, whoever calls.
+   * Finds the supervisor for a call while the main connection is up. Throws a GatewayError if the limit is exceeded.
+   * With `of: main`, uses the main connection's era for every caller.
    */
-  supervisorFor(
-    call: Call,
-    main: Connection,
-    project?: string,
-    of: 'client' | 'main' = 'client',
-  ): Supervisor {
-    if (isOfMain(call.method)) return this.#host.main()
+  supervisorFor(call: Call, main: Connection, project?: string, of: 'client' | 'main' = 'client'): Supervisor {
+    if (usesMainConnection(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
     const place = { headers: call.headers, project, era }
     const key = this.#createPoolKey(call.exchange.session, main, place)
     if (key === undefined) return this.#host.main()
-    const pooled = this.#pooled.get(key) ?? this.#opened(key, call, main, place)
+    const pooled = this.#pooled.get(key) ?? this.#openForCall(key, call, main, place)
     return pooled?.supervisor ?? this.#host.main()
   }
 
-  /** Place of the connection that the calls of a session take beside the main one, whether it is open or not. */
+  /** Returns the pool key for a session's calls, whether or not that connection is open. */
   findPoolKey(session: Session, main: Connection, project?: string): string | undefined {
-    // The headers decide which one that is, and nobody knows them without a call.
-    if (this.#host.forwarded.length > 0) return undefined
+    // The key depends on call headers, which are unknown without a call.
+    if (this.#host.forwardedHeaders.length > 0) return undefined
     const era = this.#host.eraOfSession(session, main)
     return this.#createPoolKey(session, main, { headers: NO_HEADERS, project, era })
   }
 
-  /** Finds the supervisor of the connection at a place, where there is one. */
-  at(place: string | undefined): Supervisor | undefined {
+  getByKey(place: string | undefined): Supervisor | undefined {
     return place === undefined ? undefined : this.#pooled.get(place)?.supervisor
   }
 
-  /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */
-  #opened(key: string, call: Call, main: Connection, place: ConnectionKey): PooledConnection | undefined {
-    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#room() <= 0)) return undefined
+  /** A subscription opens no connection if the pool is full or the era differs; it uses the main connection. */
+  #openForCall(key: string, call: Call, main: Connection, place: ConnectionTraits): PooledConnection | undefined {
+    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#countFree() <= 0)) return undefined
     return this.#open(key, call.exchange.session, main, place)
   }
 
-  /** Undefined for who takes the main connection. */
-  #createPoolKey(
-    session: Session,
-    main: Connection,
-    { headers, project, era }: ConnectionKey,
-  ): string | undefined {
+  /** Returns undefined for calls on the main connection. */
+  #createPoolKey(session: Session, main: Connection, { headers, project, era }: ConnectionTraits): string | undefined {
     if (project === undefined && era === undefined && this.isShared(main)) return undefined
-    const owner = this.#owner(session, headers)
+    const owner = this.#getOwnerKey(session, headers)
     const key =
       project === undefined
-        ? `${owner}\n${this.#declares(session, main).fingerprint}`
+        ? `${owner}\n${this.#getDeclaredClient(session, main).fingerprint}`
         : JSON.stringify([owner, project])
     return era === undefined ? key : `${era}\n${key}`
   }
 
-  /** All connections beside the main one that are up. */
-  all(): Connection[] {
-    return this.supervisors().flatMap(({ connection }) => connection ?? [])
+  /** Lists the ready connections other than the main one. */
+  listConnections(): Connection[] {
+    return this.listSupervisors().flatMap(({ connection }) => connection ?? [])
   }
 
-  supervisors(): Supervisor[] {
+  listSupervisors(): Supervisor[] {
     const supervisors = [...this.#pooled.values()].map(({ supervisor }) => supervisor)
     return [...supervisors, ...this.#leaving.keys(), ...this.#warm.supervisors]
   }
 
-  /** Opens ahead what is to be ready for newcomers. */
-  fill(): void {
-    this.#warm.fill(this.#room())
+  /** Opens connections ahead for new clients. */
+  openWarm(): void {
+    this.#warm.openMissing(this.#countFree())
   }
 
-  /** Takes a new connection in the place of this one, if it is here. */
-  replace(connection: Connection, why: string): void {
-    for (const { supervisor } of this.#pooled.values()) supervisor.replace(connection, why)
+  /** Replaces this connection if it is in the pool. */
+  reconnect(connection: Connection, why: string): void {
+    for (const { supervisor } of this.#pooled.values()) supervisor.reconnect(connection, why)
   }
 
   sessionEnded({ id }: Session): void {
     if (this.#host.isolation !== 'session') return
-    for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#leave(pooled)
+    for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#drainPooled(pooled)
   }
 
-  /** A connection is of no use any more. */
-  drop(supervisor: Supervisor): void {
-    for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#leave(pooled)
+  removeSupervisor(supervisor: Supervisor): void {
+    for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#drainPooled(pooled)
   }
 
-  /** Since when the connection that is up and idle longest has had nothing to do. */
+  /** Earliest idle start among ready connections. */
   get idleSince(): number | undefined {
-    const idle = this.#idle().find(isUp)
-    return idle === undefined ? undefined : idleSince(idle)
+    const idle = this.#listIdle().find(isUp)
+    return idle === undefined ? undefined : getIdleSince(idle)
   }
 
-  /** Ends the connection that is up and idle longest, and its process. */
-  yield(): boolean {
-    const idle = this.#idle().find(isUp)
-    if (idle !== undefined) this.#leave(idle)
+  /** Closes the ready connection that was idle longest, with its process. */
+  closeIdle(): boolean {
+    const idle = this.#listIdle().find(isUp)
+    if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
-  /** Ends the connection that was idle longest, up or not. */
-  makeRoom(): boolean {
-    const [idle] = this.#idle()
-    if (idle !== undefined) this.#leave(idle)
+  /** Closes the connection that was idle longest, ready or not. */
+  evictIdle(): boolean {
+    const [idle] = this.#listIdle()
+    if (idle !== undefined) this.#drainPooled(idle)
     return idle !== undefined
   }
 
-  /** Lets every connection end with its last call. */
-  leave(): void {
-    for (const pooled of this.#pooled.values()) this.#leave(pooled)
-    for (const supervisor of this.#warm.empty()) this.#end(supervisor)
+  /** Closes every connection after its last call. */
+  drainAll(): void {
+    for (const pooled of this.#pooled.values()) this.#drainPooled(pooled)
+    for (const supervisor of this.#warm.takeAll()) this.#drainSupervisor(supervisor)
   }
 
   async stop(): Promise<void> {
     this.#sweeper.stop()
-    this.leave()
+    this.drainAll()
     await Promise.all([...this.#leaving.keys()].map(supervisor => supervisor.stop()))
   }
 
-  /** A modern server on HTTP keeps nothing between requests; one on a pipe has a single process for all who share it. */
+  /** A modern HTTP server has no state between requests; a server on a pipe has one process for all sharers. */
   isShared({ transport, server }: Connection): boolean {
     return transport.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
-  #owner(session: Session, headers: Headers): string {
-    const { isolation, forwarded } = this.#host
+  #getOwnerKey(session: Session, headers: Headers): string {
+    const { isolation, forwardedHeaders } = this.#host
     const owner = isolation === 'shared' ? '' : getIsolationKey(isolation, session)
-    return forwarded.length === 0
+    return forwardedHeaders.length === 0
       ? owner
-      : JSON.stringify([owner, ...forwarded.map(name => headers[name] ?? null)])
+      : JSON.stringify([owner, ...forwardedHeaders.map(name => headers[name] ?? null)])
   }
 
   /**
-   * Declares this client in `initialize`. The programs of one caller, or of one label, share a process, whatever each
-   * of them can; and a process that was started ahead did not know for whom.
+   * Returns the client to declare in `initialize`. Programs with the same caller or label share a process, whatever
+   * their capabilities; a process opened ahead has no client yet.
    */
-  #declares({ client, label }: Session, main: Connection): Declared {
+  #getDeclaredClient({ client, label }: Session, main: Connection): DeclaredClient {
     const isOfMany = this.#host.isolation === 'session' && label !== undefined
     if (isOfMany || (!main.transport.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
-      return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
+      return { version: '', fingerprint: ANY_CLIENT, capabilities: ALL_LEGACY_CAPABILITIES }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
-    const capabilities = toLegacyCapabilities(neutralCapabilities(client))
+    const capabilities = toLegacyCapabilities(normalizeCapabilities(client))
     const declared = { version: client.version, fingerprint: JSON.stringify(capabilities), capabilities }
     this.#declared.set(client.capabilities, declared)
     return declared
   }
 
-  #room(): number {
-    // A connection that only stops has no client any more; the bound on all processes still counts it.
+  #countFree(): number {
+    // A closing connection has no client; the limit on all processes still counts it.
     const busy = [...this.#leaving.keys()].filter(({ connection }) => connection !== undefined).length
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
@@ -311,16 +295,16 @@ export class ConnectionPool {
     key: string,
     session: Session,
     main: Connection,
-    { project: cwd, era }: ConnectionKey,
+    { project: cwd, era }: ConnectionTraits,
   ): PooledConnection | undefined {
     const isShared = this.#host.isolation === 'shared' && cwd === undefined
     if (isShared && this.#pooled.size >= MAX_SHARED) return undefined
-    const isKept = isShared && !main.transport.streams && !this.#host.rests
+    const isKept = isShared && !main.transport.streams && !this.#host.stopsWhenIdle
     if (!isKept) this.#evictIfFull(session)
-    const isAhead = era === undefined ? this.#warm.take() : undefined
+    const isAhead = era === undefined ? this.#warm.takeConnection() : undefined
     const pooled: PooledConnection = {
       key,
-      supervisor: isAhead ?? this.#fresh(this.#declares(session, main).capabilities, { cwd, era }),
+      supervisor: isAhead ?? this.#createSupervisor(this.#getDeclaredClient(session, main).capabilities, { cwd, era }),
       session: this.#getSessionKey(session),
       caller: isKept ? undefined : getCallerKey(session),
       isKept,
@@ -328,7 +312,7 @@ export class ConnectionPool {
     }
     this.#pooled.set(key, pooled)
     this.#sweeper.arm()
-    this.fill()
+    this.openWarm()
     return pooled
   }
 
@@ -336,14 +320,14 @@ export class ConnectionPool {
     return this.#host.isolation === 'session' && label === undefined ? id : undefined
   }
 
-  #fresh(capabilities: JsonObject, also: PoolOptions): Supervisor {
+  #createSupervisor(capabilities: JsonObject, also: PoolOptions): Supervisor {
     const { name, max, supervisor } = this.#host
-    if (this.#room() > 0 || this.makeRoom()) return supervisor(capabilities, also)
-    const why = `${max} clients have connections of their own to it already`
+    if (this.#countFree() > 0 || this.evictIdle()) return supervisor(capabilities, also)
+    const why = `limit of ${max} client connections exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** One caller cannot take the places of all others: beyond his share his own idle ones make room. */
+  /** If a caller exceeds its share, evict only its own idle connections. */
   #evictIfFull(session: Session): void {
     const { name, maxEach } = this.#host
     const caller = getCallerKey(session)
@@ -351,39 +335,36 @@ export class ConnectionPool {
     let count = 0
     for (const pooled of this.#pooled.values()) if (pooled.caller === caller) count++
     if (count < maxEach) return
-    const idle = this.#idle().find(pooled => pooled.caller === caller)
-    if (idle !== undefined) return this.#leave(idle)
-    const why = `${maxEach} conversations of this caller have connections of their own to it already`
+    const idle = this.#listIdle().find(pooled => pooled.caller === caller)
+    if (idle !== undefined) return this.#drainPooled(idle)
+    const why = `limit of ${maxEach} connections for this caller exceeded`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
-  /** Those that nobody uses, the one idle longest first. */
-  #idle(): PooledConnection[] {
-    const idle = [...this.#pooled.values()].filter(
-      pooled => !pooled.isKept && idleSince(pooled) !== undefined,
-    )
-    return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
+  #listIdle(): PooledConnection[] {
+    const idle = [...this.#pooled.values()].filter(pooled => !pooled.isKept && getIdleSince(pooled) !== undefined)
+    return idle.sort((a, b) => (getIdleSince(a) ?? 0) - (getIdleSince(b) ?? 0))
   }
 
-  #leave(pooled: PooledConnection): void {
+  #drainPooled(pooled: PooledConnection): void {
     this.#pooled.delete(pooled.key)
-    this.#end(pooled.supervisor)
+    this.#drainSupervisor(pooled.supervisor)
   }
 
-  #end(supervisor: Supervisor): void {
-    const left = supervisor.leave().finally(() => {
+  #drainSupervisor(supervisor: Supervisor): void {
+    const left = supervisor.stopAfterLastCall().finally(() => {
       this.#leaving.delete(supervisor)
-      if (this.#host.main().state === 'ready') this.fill()
+      if (this.#host.main().state === 'ready') this.openWarm()
     })
     this.#leaving.set(supervisor, left)
   }
 }
 
-/** All that a client can be asked for, as `initialize` declares it. */
-export const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
+/** All client capabilities, as `initialize` declares them. */
+export const ALL_LEGACY_CAPABILITIES = toLegacyCapabilities(ALL_CAPABILITIES)
 
-/** True for methods of the main connection: lists, which are the same everywhere at first, and what is sent in everybody's name. */
-export function isOfMain(method: string): boolean {
+/** True for methods on the main connection: lists, and requests for all sessions. */
+export function usesMainConnection(method: string): boolean {
   return method === 'logging/setLevel' || METHODS.get(method)?.to === 'list'
 }
 
@@ -400,14 +381,14 @@ function isUp({ supervisor }: PooledConnection): boolean {
   return supervisor.connection !== undefined
 }
 
-function idleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
+function getIdleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
   if (supervisor.state === 'starting') return undefined
   const { connection } = supervisor
   return connection === undefined ? openedAt : connection.use.idleSince
 }
 
-/** Numbers of connections of each sort. */
-interface Sizes {
+/** Limits per connection kind. */
+interface PoolSizes {
   readonly replicas: number
   readonly min: number
   readonly max: number
@@ -415,15 +396,18 @@ interface Sizes {
   readonly idleMs: number | undefined
 }
 
-/** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
-export function getPoolSizes(spec: McpUpstreamConfig): Sizes {
+/**
+ * Reads the connection limits from a spec; processes can have 0 ahead, other transports 1 and more as clients
+ * connect.
+ */
+export function getPoolSizes(spec: McpUpstreamConfig): PoolSizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   const {
     min,
     max,
     perPrincipal: maxEach,
-  } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_EACH }
-  // The directory of a project's process is not known ahead.
+  } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_PER_CALLER }
+  // The project directory is unknown before the first call.
   const isAhead = spec.isolation !== 'shared' && !isPerProject(spec)
   const hasReplicas = spec.type === 'stdio' && spec.isolation === 'shared' && !isPerProject(spec)
   return {
@@ -435,18 +419,18 @@ export function getPoolSizes(spec: McpUpstreamConfig): Sizes {
   }
 }
 
-/** Lower case, as calls carry them. */
+/** Lower-case header names, as calls carry them. */
 export function listForwardedHeaders(spec: UpstreamConfig): readonly string[] {
   const names = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
   return (names ?? []).map(name => name.toLowerCase())
 }
 
-/** True where each project has a process of its own. */
+/** True if each project gets its own process. */
 export function isPerProject(spec: UpstreamConfig): boolean {
   return spec.type === 'stdio' && spec.cwd === 'project'
 }
 
-/** Directories that projects may lie in. */
+/** Returns the directories that may contain projects. */
 export function getAllowedDirectories(spec: UpstreamConfig): readonly string[] | undefined {
   return spec.type === 'stdio' ? spec.projects : undefined
 }

@@ -4,65 +4,64 @@ import type { GatewayError, Reason } from '../errors/errors.ts'
 import { describeReason, getOwnerProblem } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/clock.ts'
-import { Projects } from './client-roots.ts'
+import { ProjectDirectories } from './project-directories.ts'
 import type { PoolOptions } from './connection-pool.ts'
 import {
-  ALL,
+  ALL_LEGACY_CAPABILITIES,
   getAllowedDirectories,
   listForwardedHeaders,
-  isOfMain,
+  usesMainConnection,
   isPerProject,
   CONNECTION_IDLE_MS,
   ConnectionPool,
   getPoolSizes,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
-import { Replicas, measureLoad } from './replicas.ts'
+import { Replicas, measureConnectionsLoad } from './replicas.ts'
 import { EraMatch } from './era-match.ts'
 import { OwnLists } from './own-lists.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
-import type { Supervisors } from './supervisor-factory.ts'
+import type { SupervisorFactory } from './supervisor-factory.ts'
 
-/** Dependencies of a set of connections: the upstream that it belongs to. */
-interface UpstreamHost {
+interface ConnectionsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
-  readonly supervisors: Supervisors
-  /** True while somebody waits for notifications, on any connection or on the one of this supervisor. */
+  readonly supervisors: SupervisorFactory
+  /** True while a client waits for notifications, on any connection or this supervisor's. */
   isWatched(supervisor?: Supervisor): boolean
-  /** The main connection is another one, or gone. */
+  /** The main connection was replaced or closed. */
   changed(state: UpstreamState, connection: Connection | undefined): void
-  /** A connection beside it is up. */
+  /** Another connection is ready. */
   opened(connection: Connection): void
-  /** The same, or it has gone. */
+  /** Another connection is ready or closed. */
   moved(supervisor: Supervisor): void
 }
 
-/** All connections to one server: the main one, its replicas, and those that belong to one session or caller. */
+/** All connections to one server: the main one, its replicas, and those for a session or caller. */
 export class Connections {
   main: Supervisor
-  readonly #host: UpstreamHost
+  readonly #host: ConnectionsDeps
   readonly #replicas: Replicas | undefined
   readonly #pool: ConnectionPool
   readonly #idle: IdleSweeper<unknown> | undefined
-  readonly #projects: Projects | undefined
+  readonly #projects: ProjectDirectories | undefined
   readonly #eras: EraMatch
-  /** Lists of those beside the main one. */
+  /** Lists from connections other than the main one. */
   readonly ownLists: OwnLists
-  /** The main connection, where all calls take it that are made in its era. */
+  /** The main connection, for all calls in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
-  /** Restarts of supervisors that are gone. */
+  /** Restarts by removed supervisors. */
   #restarts = 0
-  #takeBackOffer: (() => void) | undefined
+  #withdrawOffer: (() => void) | undefined
 
-  constructor(host: UpstreamHost) {
+  constructor(host: ConnectionsDeps) {
     this.#host = host
     const { spec, context } = host
     const { replicas, idleMs, ...sizes } = getPoolSizes(spec)
     const forwarded = listForwardedHeaders(spec)
-    this.#projects = isPerProject(spec) ? new Projects(context, getAllowedDirectories(spec)) : undefined
+    this.#projects = isPerProject(spec) ? new ProjectDirectories(context, getAllowedDirectories(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
@@ -71,91 +70,95 @@ export class Connections {
       spec,
       context,
       placeOf: session => this.#findPoolKey(session),
-      at: place => this.#pool.at(place),
+      at: place => this.#pool.getByKey(place),
       knowsPlaces: () => this.main.connection !== undefined,
     })
     this.#pool = new ConnectionPool({
       name: context.name,
-      // A session with a server depends on the caller's forwarded headers, so others must not share it.
+      // Forwarded headers can affect the server's session, so callers must not share it.
       isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
-      forwarded,
+      forwardedHeaders: forwarded,
       ...sizes,
       clock: context.clock,
       idleMs: idleMs ?? CONNECTION_IDLE_MS,
-      rests: idleMs !== undefined,
-      eraOf: (call, main) => this.#eras.ofCall(call, main),
-      eraOfSession: (session, main) => this.#eras.of(session, main),
+      stopsWhenIdle: idleMs !== undefined,
+      eraOf: (call, main) => this.#eras.getCallEra(call, main),
+      eraOfSession: (session, main) => this.#eras.getSessionEra(session, main),
       main: () => this.main,
       isWatched: supervisor => host.isWatched(supervisor),
-      supervisor: (capabilities, also) => this.#makeAnother(capabilities, also),
+      supervisor: (capabilities, also) => this.#makeAdditional(capabilities, also),
     })
     if (idleMs !== undefined)
       this.#idle = new IdleSweeper<unknown>(context.clock, {
         idleMs: () => idleMs,
-        all: () => [this],
-        idleSince: () => this.#idleSince(),
-        end: () => this.#rest(`it was not called for ${String(spec.idle)}`),
+        list: () => [this],
+        idleSince: () => this.#getIdleSince(),
+        close: () => this.#goIdle(`idle for ${String(spec.idle)}`),
       })
   }
 
-  /** The connection that a call takes, where it is up already. */
-  now(call: Call): Connection | undefined {
+  /** Returns the connection for a call if it is ready. */
+  getReadyConnection(call: Call): Connection | undefined {
     const main = this.main.connection
     if (main === undefined) return main
     const own = this.ownLists.findConnection(call)
     if (own !== undefined) return own
-    if (main === this.#shared && !this.#eras.isOther(call, main)) return main
-    if (this.#projects === undefined || isOfMain(call.method))
+    if (main === this.#shared && !this.#eras.usesOtherEra(call, main)) return main
+    if (this.#projects === undefined || usesMainConnection(call.method))
       return this.#selectSupervisor(call, main).connection
-    const project = this.#projects.known(call.exchange.session)
-    // A subscription is nobody's exchange, and asks nobody where it works.
+    const project = this.#projects.getKnown(call.exchange.session)
+    // A subscription has no client requests.
     if (project === undefined && call.method === SUBSCRIBE) return main
     return project === undefined ? undefined : this.#selectSupervisor(call, main, project).connection
   }
 
-  /** The same, once it is up; undefined when the client did not wait. */
-  async soon(call: Call): Promise<Connection | undefined> {
+  /** Waits for the connection; undefined if the client stopped waiting. */
+  async waitForConnection(call: Call): Promise<Connection | undefined> {
     const main = await this.main.waitUntilReady(call)
     if (main === undefined) return undefined
-    if (this.#projects === undefined || isOfMain(call.method)) return this.#inItsEra(call, main)
+    if (this.#projects === undefined || usesMainConnection(call.method)) return this.#waitInClientEra(call, main)
     const project =
-      call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
-    return project === undefined ? main : this.#inItsEra(call, main, project)
+      call.method === SUBSCRIBE ? this.#projects.getKnown(call.exchange.session) : await this.#projects.getProject(call)
+    return project === undefined ? main : this.#waitInClientEra(call, main, project)
   }
 
-  /** The connection of a call once it is up, in the era of its client; or else in that of the main one. */
-  #inItsEra(call: Call, main: Connection, project?: string): Promise<Connection | undefined> {
+  /** Returns the connection in the client's era, or the main connection's era as a fallback. */
+  #waitInClientEra(call: Call, main: Connection, project?: string): Promise<Connection | undefined> {
     const supervisor = this.#selectSupervisor(call, main, project)
     return this.#eras.ready(supervisor, call, main, isOver => {
-      if (isOver) this.#pool.drop(supervisor)
-      return this.#pool.supervisorFor(call, main, this.#apart(project), 'main')
+      if (isOver) this.#pool.removeSupervisor(supervisor)
+      return this.#pool.supervisorFor(call, main, this.#findSeparateProject(project), 'main')
     })
   }
 
-  /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
-  home(session: Session): Supervisor | undefined {
+  /** Finds the supervisor for a session's calls if it is ready and not the main one. */
+  findOwnSupervisor(session: Session): Supervisor | undefined {
     const supervisor = this.#findSupervisor(session)
     return supervisor?.connection === undefined ? undefined : supervisor
   }
 
   #findSupervisor(session: Session): Supervisor | undefined {
-    return this.#pool.at(this.#findPoolKey(session))
+    return this.#pool.getByKey(this.#findPoolKey(session))
   }
 
   #findPoolKey(session: Session): string | undefined {
     const main = this.main.connection
-    const project = this.#projects?.known(session)
+    const project = this.#projects?.getKnown(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
-    return this.#pool.findPoolKey(session, main, this.#apart(project))
+    return this.#pool.findPoolKey(session, main, this.#findSeparateProject(project))
   }
 
-  all(): Connection[] {
-    return this.#supervisors().flatMap(({ connection }) => connection ?? [])
+  listConnections(): Connection[] {
+    return this.#listSupervisors().flatMap(({ connection }) => connection ?? [])
   }
 
   get runtime(): UpstreamRuntime {
-    const restarts = this.#supervisors().reduce((sum, one) => sum + one.restarts, this.#restarts)
-    return { ...measureLoad(this.all(), this.main.connection), restarts, ...this.#lastError }
+    const restarts = this.#listSupervisors().reduce((sum, one) => sum + one.restarts, this.#restarts)
+    return {
+      ...measureConnectionsLoad(this.listConnections(), this.main.connection),
+      restarts,
+      ...this.#lastError,
+    }
   }
 
   start(): Promise<void> {
@@ -164,52 +167,45 @@ export class Connections {
 
   async stop(): Promise<void> {
     this.#idle?.stop()
-    this.#takeBackOffer?.()
-    this.#takeBackOffer = undefined
-    await Promise.all([...this.#mains().map(supervisor => supervisor.stop()), this.#pool.stop()])
-    // Whoever stops a server knows what it did until then.
+    this.#withdrawOffer?.()
+    this.#withdrawOffer = undefined
+    await Promise.all([...this.#listMainSupervisors().map(supervisor => supervisor.stop()), this.#pool.stop()])
+    // A manual stop clears the last error.
     this.#lastError = undefined
   }
 
-  /** Tells that somebody must log in before the server is of use to those on this connection. */
-  denied(connection: Connection, failure: GatewayError): void {
-    for (const supervisor of this.#supervisors()) supervisor.denied(connection, failure)
+  /** Reports that this connection needs a login. */
+  handleAuthRequired(connection: Connection, failure: GatewayError): void {
+    for (const supervisor of this.#listSupervisors()) supervisor.handleAuthRequired(connection, failure)
   }
 
-  /** The server has forgotten us, or is another one. */
-  replace(connection: Connection, why: string): void {
-    for (const supervisor of this.#mains()) supervisor.replace(connection, why)
-    this.#pool.replace(connection, why)
+  reconnect(connection: Connection, why: string): void {
+    for (const supervisor of this.#listMainSupervisors()) supervisor.reconnect(connection, why)
+    this.#pool.reconnect(connection, why)
   }
 
-  /** Nothing that was learned of the server holds any more. */
-  startAnew(why: string): void {
-    this.#eras.forget()
-    this.#pool.leave()
-    for (const supervisor of this.#mains())
-      if (supervisor.connection !== undefined) supervisor.replace(supervisor.connection, why)
+  restart(why: string): void {
+    this.#eras.clear()
+    this.#pool.drainAll()
+    for (const supervisor of this.#listMainSupervisors())
+      if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, why)
   }
 
-  /** Tells each server that has asked for roots, and would be told others now, that they changed. */
+  /** Notifies servers that requested roots when they changed. */
   rootsChanged(changed: readonly Session[]): void {
-    for (const supervisor of this.#supervisors())
-      if (supervisor.connection?.roots !== undefined)
-        void this.#tellOfRoots(supervisor, supervisor.connection, changed)
+    for (const supervisor of this.#listSupervisors())
+      if (supervisor.connection?.roots !== undefined) void this.#tellOfRoots(supervisor, supervisor.connection, changed)
   }
 
-  async #tellOfRoots(
-    supervisor: Supervisor,
-    connection: Connection,
-    changed: readonly Session[],
-  ): Promise<void> {
-    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(supervisor))
+  async #tellOfRoots(supervisor: Supervisor, connection: Connection, changed: readonly Session[]): Promise<void> {
+    const client = await this.#host.context.roots?.findClient(this.#createSessionFilter(supervisor))
     if (client === undefined || (client.id === connection.roots?.of && !changed.includes(client))) return
     if (connection.closedBecause === undefined) await connection.notify('notifications/roots/list_changed')
   }
 
-  /** Tells the sessions that use a connection; undefined where all of them may. */
-  #sessionsOn(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
-    if (this.#host.spec.isolation === 'shared' || this.#mains().includes(supervisor)) return undefined
+  /** Returns a filter for the sessions on a connection; undefined if all sessions match. */
+  #createSessionFilter(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
+    if (this.#host.spec.isolation === 'shared' || this.#listMainSupervisors().includes(supervisor)) return undefined
     return session => this.#findSupervisor(session) === supervisor
   }
 
@@ -218,123 +214,122 @@ export class Connections {
     this.#projects?.sessionEnded(session)
   }
 
-  /** The main process runs where the gateway does: whoever works there, and shares, needs no other. */
-  #apart(project: string | undefined): string | undefined {
+  /** The main process runs in the gateway's directory: shared clients there need no other process. */
+  #findSeparateProject(project: string | undefined): string | undefined {
     return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
 
   #selectSupervisor(call: Call, main: Connection, project?: string): Supervisor {
-    const supervisor = this.#pool.supervisorFor(call, main, this.#apart(project))
-    if (this.#replicas === undefined || isOfMain(call.method) || call.method === SUBSCRIBE) return supervisor
-    return this.#replicas.pick() ?? supervisor
+    const supervisor = this.#pool.supervisorFor(call, main, this.#findSeparateProject(project))
+    if (this.#replicas === undefined || usesMainConnection(call.method) || call.method === SUBSCRIBE) return supervisor
+    return this.#replicas.pickLeastLoaded() ?? supervisor
   }
 
-  #mains(): Supervisor[] {
-    return this.#replicas === undefined ? [this.main] : [this.main, ...this.#replicas.others(this.main)]
+  #listMainSupervisors(): Supervisor[] {
+    return this.#replicas === undefined ? [this.main] : [this.main, ...this.#replicas.listOthers(this.main)]
   }
 
-  #supervisors(): Supervisor[] {
-    return [...this.#mains(), ...this.#pool.supervisors()]
+  #listSupervisors(): Supervisor[] {
+    return [...this.#listMainSupervisors(), ...this.#pool.listSupervisors()]
   }
 
   #makeMain(): Supervisor {
-    return this.#host.supervisors.make({
-      capabilities: ALL,
+    return this.#host.supervisors.createSupervisor({
+      capabilities: ALL_LEGACY_CAPABILITIES,
       cwd: this.#projects?.home,
       retries: () => true,
       isUsedBy: (_main, session) => this.#findSupervisor(session) === undefined,
       changed: (supervisor, state, connection) => {
-        this.#note(supervisor)
-        if (supervisor === this.main) this.#mainChanged(state, connection)
-        else this.#besides(supervisor, state, connection)
+        this.#recordFailure(supervisor)
+        if (supervisor === this.main) this.#handleMainChange(state, connection)
+        else this.#handleAdditionalChange(supervisor, state, connection)
       },
       lost: (supervisor, connection, reason) => {
-        if (supervisor === this.main && supervisor.connection === connection) this.#handOver(reason)
-        supervisor.lost(connection, reason)
+        if (supervisor === this.main && supervisor.connection === connection) this.#promoteReplica(reason)
+        supervisor.handleClosed(connection, reason)
       },
     })
   }
 
-  /** A connection beside the main one. Whether the server can be reached at all is still the main one's business. */
-  #makeAnother(capabilities: JsonObject, { cwd, era, waits }: PoolOptions = {}): Supervisor {
-    const another: Supervisor = this.#host.supervisors.make({
+  /** Creates an additional connection. The main connection determines whether the server is reachable. */
+  #makeAdditional(capabilities: JsonObject, { cwd, era, isWaitedFor }: PoolOptions = {}): Supervisor {
+    const another: Supervisor = this.#host.supervisors.createSupervisor({
       capabilities,
       cwd,
       era,
-      retries: () => waits?.(another) === true,
-      sessions: supervisor => this.#sessionsOn(supervisor),
+      retries: () => isWaitedFor?.(another) === true,
+      sessions: supervisor => this.#createSessionFilter(supervisor),
       isUsedBy: (supervisor, session) => this.#findSupervisor(session) === supervisor,
-      listsChanged: (supervisor, news) => this.ownLists.changed(supervisor, news),
+      listsChanged: (supervisor, news) => this.ownLists.handleListChange(supervisor, news),
       changed: (supervisor, state, connection) => {
-        if (this.#eras.isNews(supervisor)) this.#note(supervisor)
+        if (this.#eras.describesServer(supervisor)) this.#recordFailure(supervisor)
         if (state === 'stopped') this.#restarts += supervisor.restarts
-        this.#besides(supervisor, state, connection)
+        this.#handleAdditionalChange(supervisor, state, connection)
       },
       lost: (supervisor, connection, reason) => {
-        // The server is away for all: what was watched here is not to be told to the main connection in its last moment.
+        // The server is down for all: do not move watches to the main connection as it closes.
         if (connection.transport.streams && era === undefined && this.main.connection !== undefined)
-          this.main.lost(this.main.connection, reason)
-        supervisor.lost(connection, reason)
-        if (connection.transport.streams) this.#pool.drop(supervisor)
+          this.main.handleClosed(this.main.connection, reason)
+        supervisor.handleClosed(connection, reason)
+        if (connection.transport.streams) this.#pool.removeSupervisor(supervisor)
       },
     })
-    if (era !== undefined) this.#eras.add(another)
+    if (era !== undefined) this.#eras.addSupervisor(another)
     return another
   }
 
-  #mainChanged(state: UpstreamState, connection: Connection | undefined): void {
-    this.#shared = connection !== undefined && this.#isForAll(connection) ? connection : undefined
+  #handleMainChange(state: UpstreamState, connection: Connection | undefined): void {
+    this.#shared = connection !== undefined && this.#isShared(connection) ? connection : undefined
     this.#eras.follow(connection)
     this.#host.changed(state, connection)
     if (state !== 'ready') return
-    this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
-    for (const supervisor of this.#replicas?.others(this.main) ?? []) void supervisor.start()
-    this.#pool.fill()
+    this.#withdrawOffer ??= this.#host.context.processLimiter?.registerEvictable(this.#createYielding())
+    for (const supervisor of this.#replicas?.listOthers(this.main) ?? []) void supervisor.start()
+    this.#pool.openWarm()
     this.#idle?.arm()
   }
 
-  #isForAll(connection: Connection): boolean {
+  #isShared(connection: Connection): boolean {
     return this.#projects === undefined && this.#replicas === undefined && this.#pool.isShared(connection)
   }
 
-  #besides(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
+  #handleAdditionalChange(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
     const problem = getOwnerProblem(supervisor)
     const { log, name } = this.#host.context
-    if (state === 'failed' && this.#mains().includes(supervisor))
-      log.warn('a replica is not available', { upstream: name, problem })
-    else log.debug('a connection beside the main one', { state, problem, pid: connection?.transport.pid })
+    if (state === 'failed' && this.#listMainSupervisors().includes(supervisor))
+      log.warn('replica not available', { upstream: name, problem })
+    else log.debug('connection changed', { state, problem, pid: connection?.transport.pid })
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state === 'starting') return
     this.#host.moved(supervisor)
-    this.ownLists.moved(supervisor)
+    this.ownLists.handleConnectionChange(supervisor)
   }
 
-  /** The main connection is about to be lost: a replica that is up takes its place, and nobody misses anything. */
-  #handOver(reason: Reason): void {
-    const heir = this.#replicas?.others(this.main).find(({ connection }) => connection !== undefined)
+  /** The main connection is closing: promote a ready replica, so that no notification is lost. */
+  #promoteReplica(reason: Reason): void {
+    const heir = this.#replicas?.listOthers(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
-    this.#host.context.log.warn('a replica has ended; another one takes its place', {
+    this.#host.context.log.warn('replica closed; another replica takes over', {
       why: describeReason(reason),
     })
     this.main = heir
     this.#host.changed('ready', heir.connection)
   }
 
-  #note(supervisor: Supervisor): void {
+  #recordFailure(supervisor: Supervisor): void {
     const problem = supervisor.state === 'failed' ? getOwnerProblem(supervisor) : undefined
-    if (problem !== undefined) this.note(problem)
+    if (problem !== undefined) this.recordProblem(problem)
   }
 
-  /** Notes the last failure, for the owner. */
-  note(problem: string): void {
+  /** Stores the last error, for the owner. */
+  recordProblem(problem: string): void {
     this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
 
-  /** Since when nothing has used any of its connections. */
-  #idleSince(): number | undefined {
+  #getIdleSince(): number | undefined {
     if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
     let latest = 0
-    for (const { state, connection } of this.#supervisors()) {
+    for (const { state, connection } of this.#listSupervisors()) {
       const since = state === 'starting' ? undefined : connection === undefined ? 0 : connection.use.idleSince
       if (since === undefined) return undefined
       latest = Math.max(latest, since)
@@ -342,22 +337,22 @@ export class Connections {
     return latest
   }
 
-  #rest(why: string): void {
-    this.#host.context.log.info('upstream rests until its next call', { why })
-    for (const supervisor of this.#mains()) supervisor.rest(why)
-    this.#pool.leave()
+  #goIdle(why: string): void {
+    this.#host.context.log.info('upstream idle, restarting on the next call', { why })
+    for (const supervisor of this.#listMainSupervisors()) supervisor.goIdle(why)
+    this.#pool.drainAll()
   }
 
-  #yielding(): { readonly idleSince: number | undefined; yield(): void } {
+  #createYielding(): { readonly idleSince: number | undefined; evict(): void } {
     const pool = this.#pool
-    const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#idleSince())
-    const rest = (): void => this.#rest('others need its place')
+    const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#getIdleSince())
+    const rest = (): void => this.#goIdle('process limit reached')
     return {
       get idleSince() {
         return pool.idleSince ?? own()
       },
-      yield: () => {
-        if (!pool.yield()) rest()
+      evict: () => {
+        if (!pool.closeIdle()) rest()
       },
     }
   }

@@ -1,83 +1,80 @@
-import type { Call, ServerSide, Session, UpstreamMemory } from '../api/index.ts'
+import type { Call, ServerDescription, Session, UpstreamMemory } from '../api/index.ts'
 import { GatewayError } from '../errors/errors.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
-import { isRefusal } from './connection/handshake.ts'
+import { isInitializeRefusal } from './connection/handshake.ts'
 
-const PART = 'eras'
+const MEMORY_KEY = 'eras'
 
-/** A verdict of "modern only" never corrects itself, so it does not hold for ever. */
-const VERDICT_MS = 24 * 60 * 60_000
+/** Lifetime of a "modern only" verdict, which is never re-checked otherwise. */
+const VERDICT_TTL_MS = 24 * 60 * 60_000
 
-/** A server that fails so often before it ever spoke the legacy era is not asked again. */
+/** Failures after which a server that never used the legacy era is not tried again. */
 const MAX_FAILURES = 3
 
-/** Capabilities of a client by which a legacy server may ask it. */
-const ASKABLE = ['elicitation', 'sampling', 'roots']
+/** Client capabilities that allow requests by a legacy server. */
+const INPUT_CAPABILITIES = ['elicitation', 'sampling', 'roots']
 
-/** Dependencies of the choice. */
-interface EraMatchOptions {
-  /** True with `era: match`. */
+interface EraMatchDeps {
   readonly isOn: boolean
   readonly memory: UpstreamMemory | undefined
 }
 
 /**
- * Chooses the era of a call where a modern server may speak the legacy one as well. A legacy client that can be asked for
- * something is spoken for in its own: there a tool asks by requests of its own, which the modern era does not have.
+ * Chooses the era for a call if a modern server may support the legacy one as well. A legacy client with input
+ * capabilities gets a legacy connection: tools there send requests that the modern era does not have.
  */
 export class EraMatch {
   readonly #isOn: boolean
   readonly #memory: UpstreamMemory | undefined
-  /** Supervisors of connections in another era than the main one. */
-  readonly #others = new WeakSet<Supervisor>()
+  /** Supervisors for connections in the other era. */
+  readonly #otherEra = new WeakSet<Supervisor>()
   #main: Connection | undefined
-  /** True while some calls may be made beside the main connection, as they are of another era. */
+  /** True while some calls may use a connection in another era. */
   #mayDiffer = false
-  /** The server that speaks the modern era alone, as it calls itself. */
+  /** Name and version of a server that supports only the modern era. */
   #modernOnly: string | undefined
   #failures = 0
   #lastFailure: unknown
-  /** True once the server was spoken to in the legacy era. */
+  /** True once the server answered in the legacy era. */
   #isConfirmed = false
 
-  constructor({ isOn, memory }: EraMatchOptions) {
+  constructor({ isOn, memory }: EraMatchDeps) {
     this.#isOn = isOn
     this.#memory = memory
-    const saved = isOn ? memory?.read(PART) : undefined
+    const saved = isOn ? memory?.read(MEMORY_KEY) : undefined
     if (!isObject(saved) || typeof saved.modernOnly !== 'string') return
-    if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_MS) this.#modernOnly = saved.modernOnly
+    if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_TTL_MS) this.#modernOnly = saved.modernOnly
   }
 
-  /** The main connection is this one now; undefined when there is none. */
+  /** Follows the main connection; undefined when it closed. */
   follow(main: Connection | undefined): void {
     this.#main = main
     const server = main?.server
     this.#mayDiffer = this.#isOn && server?.era === 'modern' && getServerIdentity(server) !== this.#modernOnly
   }
 
-  /** Notes the supervisor of a connection in another era than the main one. */
-  add(supervisor: Supervisor): void {
-    this.#others.add(supervisor)
+  addSupervisor(supervisor: Supervisor): void {
+    this.#otherEra.add(supervisor)
   }
 
-  /** Tells if the state of a supervisor says something of the server. Whether it speaks another era is only tried, at first. */
-  isNews(supervisor: Supervisor): boolean {
-    if (!this.#others.has(supervisor)) return true
+  /** True if a supervisor's state reflects the server's. The first attempts in another era do not. */
+  describesServer(supervisor: Supervisor): boolean {
+    if (!this.#otherEra.has(supervisor)) return true
     if (supervisor.state === 'ready') this.#isConfirmed = true
     return this.#isConfirmed
   }
 
-  /** Tells if a call is made in another era than that of the main connection, where that is up. */
-  isOther(call: Call, main: Connection): boolean {
-    return this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.ofCall(call, main) !== undefined
+  /** True if a call uses another era than the ready main connection. */
+  usesOtherEra(call: Call, main: Connection): boolean {
+    return this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.getCallEra(call, main) !== undefined
   }
 
   /**
-   * The connection of a call, once it is up. Where that is one of another era and does not come up, the call takes what
-   * `otherwise` says instead; `isOver` tells that the other era is not tried again.
+   * Returns the connection for a call once it is ready. If a connection in the other era fails, returns `otherwise`
+   * instead; `isOver` reports that the other era is not tried again.
    */
   async ready(
     supervisor: Supervisor,
@@ -85,53 +82,52 @@ export class EraMatch {
     main: Connection,
     otherwise: (isOver: boolean) => Supervisor,
   ): Promise<Connection | undefined> {
-    if (!this.#others.has(supervisor)) return supervisor.waitUntilReady(call)
+    if (!this.#otherEra.has(supervisor)) return supervisor.waitUntilReady(call)
     try {
       return await supervisor.waitUntilReady(call)
     } catch (error) {
-      return otherwise(this.#failed(error, main)).waitUntilReady(call)
+      return otherwise(this.#recordFailure(error, main)).waitUntilReady(call)
     }
   }
 
-  /** The era of a session's calls, where it is not that of the main connection. */
-  of({ client }: Session, main: Connection): 'legacy' | undefined {
-    if (client.era !== 'legacy' || !ASKABLE.some(what => isObject(client.capabilities[what])))
+  /** The era for a session's calls, if it differs from the main connection's. */
+  getSessionEra({ client }: Session, main: Connection): 'legacy' | undefined {
+    if (client.era !== 'legacy' || !INPUT_CAPABILITIES.some(what => isObject(client.capabilities[what])))
       return undefined
     return this.#mayDiffer && main === this.#main ? 'legacy' : undefined
   }
 
-  /** The same for a call. A task is made and looked at where its server has tasks. */
-  ofCall({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
-    return mayBeTask === true || method.startsWith('tasks/') ? undefined : this.of(exchange.session, main)
+  /** The same for a call. Tasks exist only in the server's own era. */
+  getCallEra({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
+    return mayBeTask === true || method.startsWith('tasks/') ? undefined : this.getSessionEra(exchange.session, main)
   }
 
-  /** The legacy era was tried, and did not come up. True when it is not tried again. */
-  #failed(error: unknown, { server, transport }: Connection): boolean {
-    // Many calls may have waited for one attempt. What goes wrong on a network says nothing of the server.
-    if (error !== this.#lastFailure && !transport.streams && isOfServer(error)) this.#failures++
+  /** Records a failed legacy connection. Returns true if the era is not tried again. */
+  #recordFailure(error: unknown, { server, transport }: Connection): boolean {
+    // Many calls may share one attempt. Network errors do not reflect the server's support.
+    if (error !== this.#lastFailure && !transport.streams && isServerFailure(error)) this.#failures++
     this.#lastFailure = error
-    const isOver = isRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
+    const isOver = isInitializeRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
     if (isOver && server !== undefined) {
       this.#modernOnly = getServerIdentity(server)
       this.#mayDiffer = false
-      this.#memory?.write(PART, { modernOnly: this.#modernOnly, seenAt: Date.now() })
+      this.#memory?.write(MEMORY_KEY, { modernOnly: this.#modernOnly, seenAt: Date.now() })
     }
     return isOver
   }
 
-  /** The server has become another one. */
-  forget(): void {
+  clear(): void {
     this.#modernOnly = undefined
     this.#failures = 0
     this.#isConfirmed = false
   }
 }
 
-/** True for a process that ended, or said nothing in its time. */
-function isOfServer(error: unknown): boolean {
+/** True if a process exited or timed out. */
+function isServerFailure(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
 }
 
-function getServerIdentity({ info, version }: ServerSide): string {
+function getServerIdentity({ info, version }: ServerDescription): string {
   return JSON.stringify([info.name, info.version, version])
 }

@@ -1,7 +1,7 @@
 import type {
   Answer,
   Call,
-  ServerSide,
+  ServerDescription,
   Session,
   Upstream,
   UpstreamContext,
@@ -11,88 +11,88 @@ import type {
 } from '../api/index.ts'
 import { describeReason, GatewayError, needsAuth, getOwnerProblem } from '../errors/errors.ts'
 import { METHODS, isLegacy, isModern } from '../protocol/methods.ts'
-import { cancelledAnswer } from './connection/translate-call.ts'
+import { createCancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
 import { SessionDoubt, isSessionError } from './http/http-failures.ts'
 import { Connections } from './connections.ts'
 import { isPerProject } from './connection-pool.ts'
-import type { Connect } from './supervisor-factory.ts'
-import { Supervisors } from './supervisor-factory.ts'
-import { tlsFingerprint } from './tls-files.ts'
+import type { OpenTransport } from './supervisor-factory.ts'
+import { SupervisorFactory } from './supervisor-factory.ts'
+import { fingerprintTls } from './tls-files.ts'
 import type { Connection } from './connection/connection.ts'
 import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
-const PART = 'server'
+const MEMORY_KEY = 'server'
 
-/** Longest description of a server that is saved, in characters of JSON. */
-const MAX_LENGTH = 256 * 1024
+/** Limit for a stored server description, in JSON characters. */
+const MAX_SERVER_LENGTH = 256 * 1024
 
-/** An equal answer is noted again after this time, so that the age of a verdict is known. */
-const NOTED_MS = 60 * 60_000
+/** Interval at which an unchanged verdict is stored again, to refresh its age. */
+const NOTE_INTERVAL_MS = 60 * 60_000
 
 const WINDOW_MS = 1000
 
-/** Beyond these in a second they are counted, so that a failing server does not flood the log. */
-const MAX_COUNT = 10
+/** Log lines per second; more are only counted, so that a failing server does not flood the log. */
+const MAX_LOGGED = 10
 
-const OTHER_ERA = 'it speaks another era of the protocol now'
+const OTHER_ERA = 'the protocol era of the server changed'
 
-/** Methods that may be sent twice: they read. */
+/** Read-only methods, which may be sent twice. */
 const REPEATABLE: ReadonlySet<string> = new Set(
   [...METHODS]
     .filter(([method, row]) => row.to !== 'gateway' && row.era === undefined && method !== 'tools/call')
     .map(([method]) => method),
 )
 
-/** A configured server, over whatever carries its messages: kept alive, spoken to in the era that it speaks. */
+/** A configured MCP server over any transport: kept running, in its own era. */
 export class McpUpstream implements Upstream {
   readonly name: string
   readonly spec: McpUpstreamConfig
-  /** The server's last description of itself; kept while it is away, so that others know what they miss. */
-  server: ServerSide | undefined
+  /** Last server description; retained while the server is down, so that its features stay known. */
+  server: ServerDescription | undefined
   readonly #context: UpstreamContext
-  readonly #supervisors: Supervisors
+  readonly #supervisors: SupervisorFactory
   readonly #connections: Connections
-  readonly #doubt: EraDoubt
+  readonly #eraDoubt: EraDoubt
   readonly #sessionDoubt: SessionDoubt
   readonly #interest: ClientInterest
-  readonly #remembered: StoredServer
-  readonly #refusals: Refusals
+  readonly #storedServer: StoredServer
+  readonly #refusals: RefusalLog
   readonly #tlsFiles: string
 
-  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: Connect) {
+  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: OpenTransport) {
     this.name = context.name
     this.spec = spec
     this.#context = context
-    this.#tlsFiles = tlsFingerprint(spec, context)
-    this.#doubt = new EraDoubt(context)
+    this.#tlsFiles = fingerprintTls(spec, context)
+    this.#eraDoubt = new EraDoubt(context)
     this.#sessionDoubt = new SessionDoubt(context.clock)
     this.#interest = new ClientInterest(
       context,
-      session => this.#connections.home(session),
+      session => this.#connections.findOwnSupervisor(session),
       spec.isolation === 'shared' && !isPerProject(spec)
         ? undefined
-        : (supervisor, news) => this.#connections.ownLists.changed(supervisor, news),
+        : (supervisor, news) => this.#connections.ownLists.handleListChange(supervisor, news),
     )
-    this.#supervisors = new Supervisors(spec, context, connect, supervisor =>
-      this.#interest.audienceOf(supervisor),
+    this.#supervisors = new SupervisorFactory(spec, context, connect, supervisor =>
+      this.#interest.getAudience(supervisor),
     )
-    this.#remembered = new StoredServer(context.memory)
-    this.server = this.#remembered.server
-    if (this.server !== undefined) this.#supervisors.memory.learn(this.server.era, this.#remembered.ageMs)
+    this.#storedServer = new StoredServer(context.memory)
+    this.server = this.#storedServer.server
+    if (this.server !== undefined) this.#supervisors.memory.setEra(this.server.era, this.#storedServer.ageMs)
     this.#connections = new Connections({
       spec,
       context,
       supervisors: this.#supervisors,
-      isWatched: supervisor => this.#interest.arePending(supervisor),
-      moved: supervisor => this.#interest.moved(supervisor),
-      changed: (state, connection) => this.#changed(state, connection),
-      opened: connection => this.#interest.opened(connection),
+      isWatched: supervisor => this.#interest.isWatched(supervisor),
+      moved: supervisor => this.#interest.handleConnectionChange(supervisor),
+      changed: (state, connection) => this.#handleMainChange(state, connection),
+      opened: connection => this.#interest.handleConnectionUp(connection),
     })
-    this.#refusals = new Refusals(context, problem => this.#connections.note(problem))
+    this.#refusals = new RefusalLog(context, problem => this.#connections.recordProblem(problem))
   }
 
   get state(): UpstreamState {
@@ -124,16 +124,16 @@ export class McpUpstream implements Upstream {
   }
 
   get isRemembered(): boolean {
-    return this.server !== undefined && !this.#remembered.isConfirmed
+    return this.server !== undefined && !this.#storedServer.isConfirmed
   }
 
   get isOutdated(): boolean {
-    return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
+    return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
-  /** True while somebody waits for notifications of it. */
+  /** True while a client waits for notifications. */
   get isWatched(): boolean {
-    return this.#interest.arePending()
+    return this.#interest.isWatched()
   }
 
   get degraded(): string | undefined {
@@ -150,164 +150,162 @@ export class McpUpstream implements Upstream {
   }
 
   getListKey(session: Session): string | undefined {
-    return this.#connections.ownLists.of(session)
+    return this.#connections.ownLists.getListKey(session)
   }
 
-  sessionEnded(session: Session): void {
-    this.#interest.forget(session, () => this.#connections.all())
+  onSessionEnd(session: Session): void {
+    this.#interest.forgetSession(session, () => this.#connections.listConnections())
     this.#connections.sessionEnded(session)
   }
 
-  rootsChanged(changed: readonly Session[]): void {
+  onRootsChange(changed: readonly Session[]): void {
     this.#connections.rootsChanged(changed)
   }
 
   async dispatch(call: Call): Promise<Answer> {
     if (call.method === UNSUBSCRIBE) return this.#interest.unsubscribe(call)
-    const connection = this.#connections.now(call) ?? (await this.#connections.soon(call))
-    if (connection === undefined) return cancelledAnswer()
+    const connection = this.#connections.getReadyConnection(call) ?? (await this.#connections.waitForConnection(call))
+    if (connection === undefined) return createCancelledAnswer()
     const { use } = connection
-    use.hold()
+    use.acquire()
     try {
-      const answer = await this.#interest.answer(call, connection)
+      const answer = await this.#interest.callServer(call, connection)
       if ('error' in answer && isSessionLost(answer.error, connection))
         return await this.#renewSession(connection, call, answer)
-      return 'error' in answer && this.#isDoubted(answer.error.code, call.method, connection)
-        ? await this.#heal(connection, call, answer)
+      return 'error' in answer && this.#isEraDoubted(answer.error.code, call.method, connection)
+        ? await this.#recoverFromAnswer(connection, call, answer)
         : answer
     } catch (error) {
-      this.#refusals.note(error, call.method)
-      return await this.#recover(connection, call, error)
+      this.#refusals.logRefusal(error, call.method)
+      return await this.#recoverFromError(connection, call, error)
     } finally {
-      use.letGo()
+      use.release()
     }
   }
 
-  #changed(state: UpstreamState, connection: Connection | undefined): void {
+  #handleMainChange(state: UpstreamState, connection: Connection | undefined): void {
     const { name, pid } = this
     const { log } = this.#context
     const problem = getOwnerProblem(this)
-    if (connection?.server !== undefined) this.#meets(connection.server)
+    if (connection?.server !== undefined) this.#canSendIn(connection.server)
     const { era, version } = connection?.server ?? {}
-    if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
-    if (state === 'needs_auth') log.warn('upstream needs a login', { upstream: name, problem })
-    if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
-    this.#interest.follow(state === 'ready' ? connection : undefined)
-    this.#context.stateChanged(state, problem)
+    if (state === 'failed') log.warn('upstream not available', { upstream: name, problem })
+    if (state === 'needs_auth') log.warn('upstream requires a login', { upstream: name, problem })
+    if (state === 'ready') log.info('upstream ready', { upstream: name, era, version, pid })
+    this.#interest.setMainConnection(state === 'ready' ? connection : undefined)
+    this.#context.reportState(state, problem)
   }
 
-  #meets(server: ServerSide): void {
+  #canSendIn(server: ServerDescription): void {
     if (server === this.server) return
     this.server = server
-    this.#remembered.keep(server)
+    this.#storedServer.saveServer(server)
   }
 
-  /** A connection in the era of its client says nothing of the main one's: the server speaks both. */
-  #isDoubted(code: number, method: string, connection: Connection): boolean {
-    return this.#isOfMainEra(connection) && this.#doubt.isRejected(code, method, connection)
+  /** A connection in the client's era does not affect the main one's: the server supports both. */
+  #isEraDoubted(code: number, method: string, connection: Connection): boolean {
+    return this.#isInMainEra(connection) && this.#eraDoubt.isRejected(code, method, connection)
   }
 
-  #isDoubtedByStatus(status: number, connection: Connection): boolean {
-    return this.#isOfMainEra(connection) && this.#doubt.isRaisedByStatus(status, connection)
+  #isEraDoubtedByStatus(status: number, connection: Connection): boolean {
+    return this.#isInMainEra(connection) && this.#eraDoubt.isRaisedByStatus(status, connection)
   }
 
-  #isOfMainEra({ server }: Connection): boolean {
+  #isInMainEra({ server }: Connection): boolean {
     return server?.era === this.server?.era
   }
 
-  /** The server may have become another one: asks it who it is, and starts anew if it changed. */
-  async #heal(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
-    if (!(await this.#doubt.isConfirmed(connection))) return answer
-    this.#startAnew()
-    return REPEATABLE.has(call.method) ? this.#again(call) : answer
+  /** Probes again, as the server may have been replaced; restarts if it changed. */
+  async #recoverFromAnswer(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
+    if (!(await this.#eraDoubt.isConfirmed(connection))) return answer
+    this.#restart()
+    return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
 
   async #renewSession(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
-    this.#connections.replace(connection, 'it has forgotten our session')
-    return REPEATABLE.has(call.method) ? this.#again(call) : answer
+    this.#connections.reconnect(connection, 'session expired')
+    return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
 
-  async #recover(connection: Connection, call: Call, error: unknown): Promise<Answer> {
+  async #recoverFromError(connection: Connection, call: Call, error: unknown): Promise<Answer> {
     if (!(error instanceof GatewayError)) throw error
     if (needsAuth(error)) {
-      this.#connections.denied(connection, error)
+      this.#connections.handleAuthRequired(connection, error)
       throw error
     }
     const { sessionLost, stale, status, unheard } = error.fields
-    // A socket that ended before its answer says nothing of the connection. Whether to call again is not for us to say.
+    // A stale socket does not reflect the connection. The caller decides whether to retry.
     if (stale === true) throw error
-    if (sessionLost === true) this.#connections.replace(connection, String(error.fields.why))
-    else if (!(await this.#isRenewed(connection, status))) throw error
+    if (sessionLost === true) this.#connections.reconnect(connection, String(error.fields.why))
+    else if (!(await this.#reconnectIfLost(connection, status))) throw error
     if (unheard !== true && !REPEATABLE.has(call.method)) throw error
-    return this.#again(call)
+    return this.#retryCall(call)
   }
 
-  /** Starts anew if a status turns out to be of a lost session, or of a server that has become another one. */
-  async #isRenewed(connection: Connection, status: unknown): Promise<boolean> {
+  /** Restarts if a status means a lost session, or a server in another era. */
+  async #reconnectIfLost(connection: Connection, status: unknown): Promise<boolean> {
     if (typeof status !== 'number') return false
     if (await this.#sessionDoubt.isConfirmed(connection)) {
-      this.#connections.replace(connection, `it refuses our session (HTTP ${status})`)
+      this.#connections.reconnect(connection, `session rejected (HTTP ${status})`)
       return true
     }
-    if (!this.#isDoubtedByStatus(status, connection) || !(await this.#doubt.isConfirmed(connection)))
-      return false
-    this.#startAnew()
+    if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection))) return false
+    this.#restart()
     return true
   }
 
-  #startAnew(): void {
-    this.#supervisors.memory.forget()
-    this.#connections.startAnew(OTHER_ERA)
+  #restart(): void {
+    this.#supervisors.memory.clear()
+    this.#connections.restart(OTHER_ERA)
   }
 
-  async #again(call: Call): Promise<Answer> {
-    const connection = await this.#connections.soon(call)
-    if (connection === undefined) return cancelledAnswer()
-    connection.use.hold()
+  async #retryCall(call: Call): Promise<Answer> {
+    const connection = await this.#connections.waitForConnection(call)
+    if (connection === undefined) return createCancelledAnswer()
+    connection.use.acquire()
     try {
-      return await this.#interest.answer(call, connection)
+      return await this.#interest.callServer(call, connection)
     } finally {
-      connection.use.letGo()
+      connection.use.release()
     }
   }
 }
 
-/** Tells the owner what a server said when it refused a call, as callers are not told: it may quote our credentials. */
-class Refusals {
+/** Logs server errors for the owner only, as the text may quote credentials. */
+class RefusalLog {
   readonly #context: UpstreamContext
   readonly #keep: (problem: string) => void
   #windowStart = -Infinity
   #count = 0
 
-  /** `keep` gets the last one, for `ps` and `inspect`. */
+  /** `keep` stores the last one for `ps` and `inspect`. */
   constructor(context: UpstreamContext, keep: (problem: string) => void) {
     this.#context = context
     this.#keep = keep
   }
 
-  note(error: unknown, method: string): void {
+  logRefusal(error: unknown, method: string): void {
     if (!(error instanceof GatewayError) || error.detail === undefined) return
     const { log, clock, hide } = this.#context
     const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
     this.#keep(why)
-    if (clock.now() - this.#windowStart >= WINDOW_MS) this.#nextWindow()
-    if (++this.#count <= MAX_COUNT) log.warn('a call was refused', { method, code: error.code, why })
+    if (clock.now() - this.#windowStart >= WINDOW_MS) this.#startWindow()
+    if (++this.#count <= MAX_LOGGED) log.warn('call rejected by the server', { method, code: error.code, why })
   }
 
-  #nextWindow(): void {
-    if (this.#count > MAX_COUNT)
-      this.#context.log.warn('more calls were refused', { count: this.#count - MAX_COUNT })
+  #startWindow(): void {
+    if (this.#count > MAX_LOGGED)
+      this.#context.log.warn('more calls rejected by the server', { count: this.#count - MAX_LOGGED })
     this.#windowStart = this.#context.clock.now()
     this.#count = 0
   }
 }
 
-/** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
+/** A server description from an earlier run, so that clients can initialize before the server runs. */
 class StoredServer {
-  readonly server: ServerSide | undefined
-  /** Milliseconds since it said so. */
+  readonly server: ServerDescription | undefined
   readonly ageMs: number
-  /** True once it has been spoken to in this run. */
+  /** True after contact in this run. */
   isConfirmed = false
   readonly #memory: UpstreamMemory | undefined
   #text = ''
@@ -315,36 +313,35 @@ class StoredServer {
 
   constructor(memory: UpstreamMemory | undefined) {
     this.#memory = memory
-    const saved = memory?.read(PART)
+    const saved = memory?.read(MEMORY_KEY)
     const { server, seenAt } = isObject(saved) ? saved : {}
     const age = Date.now() - Number(seenAt)
-    // A clock that was set back proves nothing, so what is from the future is of today.
+    // The clock may have been set back: treat future times as now.
     this.ageMs = age > 0 ? age : 0
-    this.server = isServerSide(server) ? server : undefined
+    this.server = isServerDescription(server) ? server : undefined
     if (this.server === undefined) return
     this.#text = JSON.stringify(this.server)
     this.#seenAt = Date.now() - this.ageMs
   }
 
-  /** Notes what it says now. */
-  keep(server: ServerSide): void {
+  saveServer(server: ServerDescription): void {
     this.isConfirmed = true
     if (this.#memory === undefined) return
     const text = JSON.stringify(server)
     const now = Date.now()
-    if (text.length > MAX_LENGTH || (text === this.#text && now - this.#seenAt < NOTED_MS)) return
+    if (text.length > MAX_SERVER_LENGTH || (text === this.#text && now - this.#seenAt < NOTE_INTERVAL_MS)) return
     this.#text = text
     this.#seenAt = now
-    this.#memory.write(PART, { server, seenAt: now })
+    this.#memory.write(MEMORY_KEY, { server, seenAt: now })
   }
 }
 
-/** True if an answer says that the server has forgotten the session of its connection. */
+/** True if an answer reports that the connection's session is unknown. */
 function isSessionLost(error: RpcError, { transport }: Connection): boolean {
   return transport.session !== undefined && isSessionError(error, transport.session)
 }
 
-function isServerSide(value: unknown): value is ServerSide {
+function isServerDescription(value: unknown): value is ServerDescription {
   if (!isObject(value) || !isObject(value.info) || !isObject(value.capabilities)) return false
   const { era, version, info, instructions } = value
   const isOfEra = era === 'modern' ? isModern : era === 'legacy' ? isLegacy : () => false

@@ -1,7 +1,7 @@
 import { definePlugin } from '../plugin.ts'
-import { HeldBytes } from '../transport/backlog.ts'
+import { MemoryBudget } from '../transport/backlog.ts'
 
-/** Upstreams of type `ws`: servers reached over a WebSocket, of either era. */
+/** Upstreams with type `ws`: WebSocket servers in either era. */
 export const callWs = definePlugin<undefined>({
   name: 'call-ws',
   claims: { always: true },
@@ -21,10 +21,10 @@ export const callWs = definePlugin<undefined>({
   },
 })
 
-/** Bytes of replies being read of one upstream above which no call is sent. */
+/** Limit for one upstream's buffered reply bytes; above it, no call is sent. */
 const MAX_HELD = 64 * 1024 * 1024
 
-/** Upstreams of type `sse`: servers reached over HTTP+SSE (2024-11-05). */
+/** Upstreams with type `sse`: HTTP+SSE servers (2024-11-05). */
 export const callSse = definePlugin<undefined>({
   name: 'call-sse',
   claims: { always: true },
@@ -44,13 +44,13 @@ export const callSse = definePlugin<undefined>({
   },
 })
 
-/** Upstreams of type `http`: servers reached by Streamable HTTP, of either era, or by what was before it. */
+/** Upstreams with type `http`: Streamable HTTP servers in either era, with a fallback to HTTP+SSE. */
 export const callHttp = definePlugin<undefined>({
   name: 'call-http',
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
-    // An HTTP client takes a while to load, so only those who use it wait.
+    // Load the HTTP client lazily, because it is slow to load.
     const [{ openHttpOrSse }, { McpUpstream }, { createUpstream }] = await Promise.all([
       import('./http/http-or-sse-transport.ts'),
       import('./mcp-upstream.ts'),
@@ -58,7 +58,7 @@ export const callHttp = definePlugin<undefined>({
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
-      const held = new HeldBytes(MAX_HELD)
+      const held = new MemoryBudget(MAX_HELD)
       return createUpstream(spec, context, own => {
         return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, held))
       })

@@ -2,7 +2,7 @@ import type { UpstreamRuntime } from '../api/index.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Equal processes of one server, of which one is the main one: lists and subscriptions are its business. */
+/** Equal processes for one server; the main one serves lists and subscriptions. */
 export class Replicas {
   readonly #all: readonly Supervisor[]
   #turn = 0
@@ -11,8 +11,8 @@ export class Replicas {
     this.#all = all
   }
 
-  /** The one with the fewest calls under way, and of equals the next in turn; undefined when none is up. */
-  pick(): Supervisor | undefined {
+  /** Picks the replica with the fewest pending calls, round robin among equals; undefined if none is ready. */
+  pickLeastLoaded(): Supervisor | undefined {
     const count = this.#all.length
     const first = ++this.#turn % count
     let best: Supervisor | undefined
@@ -27,16 +27,18 @@ export class Replicas {
     return best
   }
 
-  /** All but this one. */
-  others(main: Supervisor): Supervisor[] {
+  listOthers(main: Supervisor): Supervisor[] {
     return this.#all.filter(supervisor => supervisor !== main)
   }
 }
 
-type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
+type ConnectionsLoad = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
-/** Load of connections, with the era of those that speak another one than the main one. */
-export function measureLoad(connections: readonly Connection[], main: Connection | undefined): Load {
+/** Measures connection load, with the era if it differs from the main one's. */
+export function measureConnectionsLoad(
+  connections: readonly Connection[],
+  main: Connection | undefined,
+): ConnectionsLoad {
   const own = main?.server?.era
   const instances = connections.map(({ transport, use, server }) => ({
     ...(transport.pid === undefined ? {} : { pid: transport.pid }),

@@ -3,67 +3,67 @@ import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Era } from '../protocol/methods.ts'
 import { getChangedKinds } from '../protocol/methods.ts'
-import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
+import { GarbageBudget, DroppedMessages } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
 import { Connection } from './connection/connection.ts'
-import { EraMemory, shakeHands } from './connection/handshake.ts'
-import { listChangeNotifications } from './subscriptions/subscriptions.ts'
+import { EraMemory, performHandshake } from './connection/handshake.ts'
+import { createListChanges } from './subscriptions/subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
-import type { ConnectionEvents, ConnectionHost, McpUpstreamConfig, Transport } from './transport.ts'
+import type { ConnectionEvents, ConnectionDeps, McpUpstreamConfig, Transport } from './transport.ts'
 
-/** Opens what carries a connection; a process runs in `cwd`, where that is given. */
-export type Connect = (events: ConnectionEvents, cwd: string | undefined) => Transport
+/** Opens a transport; `cwd` is for processes. */
+export type OpenTransport = (events: ConnectionEvents, cwd: string | undefined) => Transport
 
-const PROBE_MS = 5000
-/** The notification on the state of a task: ids of tasks are those of one connection (2025-11-25, tasks). */
+const MAX_PROBE_MS = 5000
+/** Task status notification: task ids belong to one connection (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Differences between the supervisors of one upstream. */
-interface Keeping {
-  /** Capabilities of the clients of this connection, as `initialize` declares them. */
+/** Supervisor options. */
+interface SupervisorOptions {
+  /** Client capabilities for `initialize`. */
   readonly capabilities: JsonObject
-  /** Working directory of a process; undefined for the one of its spec. */
+  /** Process working directory; default: from its spec. */
   readonly cwd: string | undefined
-  /** The era that its connections speak; undefined for the one of the spec. */
+  /** Connection era; default: from the spec. */
   readonly era?: Era | undefined
   retries(): boolean
-  /** Tells the sessions that use its connection; undefined where all of them may. */
+  /** Returns a filter for the sessions on its connection; undefined if all sessions match. */
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
-  /** True where the calls of a session take its connection. */
+  /** True if a session's calls use its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
-  /** Tells that a list of the server is another one now, as it said on this connection; absent where all are told. */
+  /** Handles a list change on this connection; absent if all sessions are notified. */
   listsChanged?(supervisor: Supervisor, notification: Notification): void
   changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
 
-/** Sessions that are told of a change that came by the connection of a supervisor; undefined for all of them. */
-type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
+/** Returns a filter for the sessions to notify about a change on a supervisor's connection; undefined for all. */
+type FindAudience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
-/** Makes the supervisors of one upstream, and knows what they have in common. */
-export class Supervisors {
+/** Creates one upstream's supervisors. */
+export class SupervisorFactory {
   readonly memory: EraMemory
-  readonly drops: Drops
+  readonly drops: DroppedMessages
   readonly #spec: McpUpstreamConfig
   readonly #context: UpstreamContext
-  readonly #connect: Connect
-  readonly #audience: Audience
+  readonly #connect: OpenTransport
+  readonly #audience: FindAudience
 
-  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: Connect, audience: Audience) {
+  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: OpenTransport, audience: FindAudience) {
     this.#spec = spec
     this.#context = context
     this.#connect = connect
     this.#audience = audience
     this.memory = new EraMemory(context.clock)
-    this.drops = new Drops(context.log, new GarbageBudget(context.clock))
+    this.drops = new DroppedMessages(context.log, new GarbageBudget(context.clock))
   }
 
-  make(keeping: Keeping): Supervisor {
+  createSupervisor(keeping: SupervisorOptions): Supervisor {
     const { capabilities, cwd, era, retries, changed, lost } = keeping
-    const { name, log, clock, gateway, room, hide } = this.#context
+    const { name, log, clock, gateway, processLimiter, hide } = this.#context
     const { startupTimeout, maxLifetime, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
-    const probeMs = Math.min(PROBE_MS, startupMs / 3)
+    const probeMs = Math.min(MAX_PROBE_MS, startupMs / 3)
     const known = {
       upstream: name,
       era: era ?? getConfiguredEra(this.#spec),
@@ -82,21 +82,19 @@ export class Supervisors {
       lifetimeMs: maxLifetime === undefined ? undefined : parseDuration(maxLifetime),
       isProcess: type === 'stdio',
       retries,
-      enter: () => (type === 'stdio' ? room?.enter() : undefined),
-      connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
+      enter: () => (type === 'stdio' ? processLimiter?.requestPermit() : undefined),
+      connect: own => performHandshake({ ...known, capabilities, open: () => own(open) }),
       changed: (state, connection) => changed(supervisor, state, connection),
     })
-    const host = this.#connectionHost(supervisor, keeping, (connection, reason) =>
-      lost(supervisor, connection, reason),
-    )
+    const host = this.#connectionHost(supervisor, keeping, (connection, reason) => lost(supervisor, connection, reason))
     return supervisor
   }
 
   #connectionHost(
     supervisor: Supervisor,
-    { sessions, isUsedBy, listsChanged }: Keeping,
-    closed: ConnectionHost<Connection>['closed'],
-  ): ConnectionHost<Connection> {
+    { sessions, isUsedBy, listsChanged }: SupervisorOptions,
+    closed: ConnectionDeps<Connection>['closed'],
+  ): ConnectionDeps<Connection> {
     const context = this.#context
     const { roots } = context
     return {
@@ -116,13 +114,15 @@ export class Supervisors {
       clients: context,
       isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),
       listRoots: roots && (ask => roots.list(ask, sessions?.(supervisor))),
-      missed: ({ server }) => listChangeNotifications(server).forEach(change => context.notify(change)),
+      missed: ({ server }) => createListChanges(server).forEach(change => context.notify(change)),
       closed,
     }
   }
 }
 
-/** The era of the main connection: with \`match\` it is found out, too, and clients of the other one get another connection. */
+/**
+ * The main connection's era. With `match` it is detected, and clients in the other era get another connection.
+ */
 function getConfiguredEra({ era }: McpUpstreamConfig): 'auto' | Era {
   return era === 'match' ? 'auto' : era
 }

@@ -1,49 +1,47 @@
-import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
+import type { Call, Clock, Log, ProcessPermit, QueuedProcess, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { gatewayError, GatewayError, needsAuth, getOwnerReason, getErrorMessage } from '../errors/errors.ts'
-import type { Pause } from '../transport/backoff.ts'
-import { Restarts } from '../transport/backoff.ts'
-import { visible } from '../util/log.ts'
-import { withoutSequences } from '../util/plain-text.ts'
+import type { RestartDelay } from '../transport/backoff.ts'
+import { RestartPolicy } from '../transport/backoff.ts'
+import { formatPeerText } from '../util/log.ts'
+import { stripEscapes } from '../util/plain-text.ts'
 import type { Connection } from './connection/connection.ts'
-import { closedError } from './connection/connection.ts'
+import { createClosedError } from './connection/connection.ts'
 
-/** Connections of one supervisor that are being ended, and the right of each connection's process to run. */
+/** One supervisor's closing connections, with their process permits. */
 class LeavingConnections {
   readonly #leaving = new Map<Connection, Promise<void>>()
   readonly #permits = new Map<Connection, ProcessPermit>()
 
-  get all(): Connection[] {
+  get listLeaving(): Connection[] {
     return [...this.#leaving.keys()]
   }
 
-  /** Notes the right under which a connection's process runs. */
-  permit(connection: Connection, permit: ProcessPermit | undefined): void {
+  setPermit(connection: Connection, permit: ProcessPermit | undefined): void {
     if (permit !== undefined) this.#permits.set(connection, permit)
   }
 
-  /** Ends a connection at once. */
-  close(connection: Connection | undefined, reason: Reason): void {
+  closeConnection(connection: Connection | undefined, reason: Reason): void {
     if (connection !== undefined)
-      this.#watch(
+      this.#trackClosing(
         connection,
-        this.#end(connection, () => connection.close(reason)),
+        this.#endConnection(connection, () => connection.close(reason)),
       )
   }
 
-  /** Ends a connection that is of no use any more; what is under way over HTTP ends by itself. */
-  retire(connection: Connection, reason: Reason): void {
-    this.#watch(
+  /** Retires a connection that is no longer usable; pending HTTP calls may finish. */
+  retireConnection(connection: Connection, reason: Reason): void {
+    this.#trackClosing(
       connection,
-      this.#end(connection, () => connection.retire(reason)),
+      this.#endConnection(connection, () => connection.retire(reason)),
     )
   }
 
-  /** Ends a connection with its last call. */
-  drain(connection: Connection, reason: Reason): void {
-    this.#watch(
+  /** Closes a connection after its last call. */
+  drainConnection(connection: Connection, reason: Reason): void {
+    this.#trackClosing(
       connection,
-      connection.use.free().then(() => this.#end(connection, () => connection.close(reason))),
+      connection.use.waitUntilFree().then(() => this.#endConnection(connection, () => connection.close(reason))),
     )
   }
 
@@ -51,66 +49,65 @@ class LeavingConnections {
     await Promise.all(this.#leaving.values())
   }
 
-  #end(connection: Connection, end: () => Promise<void>): Promise<void> {
-    this.#permits.get(connection)?.leaving()
+  #endConnection(connection: Connection, end: () => Promise<void>): Promise<void> {
+    this.#permits.get(connection)?.markStopping()
     return end()
   }
 
-  #watch(connection: Connection, left: Promise<void>): void {
+  #trackClosing(connection: Connection, left: Promise<void>): void {
     const leaving = left.finally(() => {
       if (this.#leaving.get(connection) === leaving) this.#leaving.delete(connection)
-      this.#permits.get(connection)?.ended()
+      this.#permits.get(connection)?.markStopped()
       this.#permits.delete(connection)
     })
     this.#leaving.set(connection, leaving)
   }
 }
 
-/** Dependencies of a supervisor: the upstream that it belongs to. */
-interface SupervisorHost {
+interface SupervisorDeps {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
-  /** Longest life of one connection; undefined for no limit. */
+  /** Maximum connection lifetime; undefined for no limit. */
   readonly lifetimeMs?: number | undefined
-  /** True where each start costs a process. */
+  /** True if each start costs a process. */
   readonly isProcess: boolean
-  /** True where it is started again by itself; otherwise the next call starts it. */
+  /** True if it restarts automatically; otherwise the next call starts it. */
   retries(): boolean
-  /** Asks for the right to start; undefined where nothing bounds that. */
-  enter(): ProcessTurn | undefined
-  /** Opens a connection and shakes hands; `open` must be given every connection as soon as it is made. */
+  /** Requests a start permit; undefined if starts are unlimited. */
+  enter(): QueuedProcess | undefined
+  /** Opens a connection and runs the handshake; must pass every connection to `own` immediately. */
   connect(own: (make: () => Connection) => Connection): Promise<Connection>
   changed(state: UpstreamState, connection: Connection | undefined): void
-  /** Takes every secret out of a text. */
+  /** Redacts all secrets in a text. */
   hide(text: string): string
 }
 
-/** Connection replaced at once, without a pause, at most once in this time. */
-const REPLACE_MS = 1000
-/** After this long a start for which there was no room is tried again. */
-const NO_ROOM_RETRY_MS = 1000
-/** Shortest pause between two tries of a remote server that calls wait for. */
-const HASTENED_MS = 1000
-/** One that needs a login is tried by a call at most once in this time. */
-const NEEDS_AUTH_MS = 1000
-const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
-/** After this long a connection that could not be renewed is tried again. */
-const RENEW_AGAIN_MS = 60_000
+/** Minimum interval between two immediate reconnections. */
+const MIN_RECONNECT_MS = 1000
+/** Retry delay if there was no start permit. */
+const NO_PERMIT_RETRY_MS = 1000
+/** Shortest retry delay for a remote server that calls wait for. */
+const MIN_RETRY_MS = 1000
+/** Minimum interval between attempts by calls while a login is needed. */
+const AUTH_RETRY_MS = 1000
+const NO_PERMIT: RestartDelay = { ms: NO_PERMIT_RETRY_MS, note: undefined }
+/** Retry delay after a failed renewal. */
+const RENEW_RETRY_MS = 60_000
 
-/** Keeps one connection to a server alive: starts it, notices its end, and tries again with growing pauses. */
+/** Keeps one connection to a server open: starts it, detects its end, and reconnects with exponential backoff. */
 export class Supervisor {
   state: UpstreamState = 'idle'
-  /** Why it is not ready, for anybody. */
+  /** Reason for a state other than ready. */
   problem: string | undefined = undefined
-  /** The server's own words on that, for the owner alone. */
+  /** Server text about the problem, for the owner only. */
   problemDetail: string | undefined = undefined
   connection: Connection | undefined = undefined
-  /** Number of restarts, but for waking from idleness. */
+  /** Restarts, without those after idle time. */
   restarts = 0
-  readonly #host: SupervisorHost
-  readonly #restarts: Restarts
+  readonly #host: SupervisorDeps
+  readonly #restarts: RestartPolicy
   #opening: Connection | undefined
   #starting: Promise<void> | undefined
   #failure: GatewayError | undefined
@@ -118,116 +115,113 @@ export class Supervisor {
   #failedAt = -Infinity
   #readyAt = 0
   #replacedAt = -Infinity
-  #takeBackRetry: (() => void) | undefined
-  #takeBackRenewal: (() => void) | undefined
-  #turn: ProcessTurn | undefined
-  /** Connections on their way out; a stop waits for them. */
+  #cancelRetry: (() => void) | undefined
+  #cancelRenewal: (() => void) | undefined
+  #turn: QueuedProcess | undefined
+  /** Closing connections; a stop waits for them. */
   readonly #leaving = new LeavingConnections()
 
-  constructor(host: SupervisorHost, restarts = new Restarts(host.isProcess)) {
+  constructor(host: SupervisorDeps, restarts = new RestartPolicy(host.isProcess)) {
     this.#host = host
     this.#restarts = restarts
   }
 
-  /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
+  /** Resolves when the first attempt has succeeded or failed. Restarts a stopped supervisor. */
   start(): Promise<void> {
     if (this.state === 'stopped') this.#restarts.reset()
-    if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth')
-      return this.#attempt()
+    if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth') return this.#attempt()
     return this.#starting ?? Promise.resolve()
   }
 
   async stop(): Promise<void> {
     if (this.state === 'stopped') return
-    const connections = [this.#opening, this.connection, ...this.#leaving.all]
-    this.#takeBackRetry?.()
-    this.#takeBackRenewal?.()
+    const connections = [this.#opening, this.connection, ...this.#leaving.listLeaving]
+    this.#cancelRetry?.()
+    this.#cancelRenewal?.()
     this.connection = undefined
-    this.#become('stopped', undefined)
-    this.#turn?.leave()
-    for (const connection of connections)
-      this.#leaving.close(connection, { why: 'the gateway has stopped it' })
+    this.#setState('stopped', undefined)
+    this.#turn?.cancel()
+    for (const connection of connections) this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
     await this.#starting
     await this.#leaving.done()
   }
 
-  /** Stops when the last call has ended. */
-  async leave(): Promise<void> {
-    await this.connection?.use.free()
+  /** Stops after the last call. */
+  async stopAfterLastCall(): Promise<void> {
+    await this.connection?.use.waitUntilFree()
     await this.#leaving.done()
     await this.stop()
   }
 
-  /** Ends the connection until somebody needs one again. */
-  rest(why: string): void {
+  /** Closes the connection until the next call. */
+  goIdle(why: string): void {
     const isAwake = this.state === 'ready' || this.state === 'failed' || this.state === 'needs_auth'
     if (this.#starting !== undefined || !isAwake) return
     const { connection } = this
-    this.#takeBackRetry?.()
-    this.#takeBackRenewal?.()
+    this.#cancelRetry?.()
+    this.#cancelRenewal?.()
     this.connection = undefined
-    this.#become('idle', undefined)
-    this.#leaving.close(connection, { why })
+    this.#setState('idle', undefined)
+    this.#leaving.closeConnection(connection, { why })
   }
 
-  /** The live connection, waited for while a start is under way. Rejects with a GatewayError when there is none. */
-  async ready(): Promise<Connection> {
-    if (this.state === 'failed' && !this.#host.isProcess) this.#hasten()
+  /** Returns the open connection; waits for a start in progress. Rejects with a GatewayError if there is none. */
+  async waitForConnection(): Promise<Connection> {
+    if (this.state === 'failed' && !this.#host.isProcess) this.#retrySooner()
     const attempt = this.#isDue() ? this.#attempt() : this.#starting
     await attempt
     if (this.connection !== undefined) return this.connection
-    throw this.#whyNotReady(attempt !== undefined)
+    throw this.#createNotReadyError(attempt !== undefined)
   }
 
-  /** The same for a call; undefined when its client did not wait. */
+  /** The same for a call; returns undefined if its client stopped waiting. */
   async waitUntilReady(call: Call): Promise<Connection | undefined> {
     if (this.connection !== undefined) return this.connection
     let takeBack = (): void => undefined
     const left = new Promise<undefined>(resolve => {
       takeBack = call.onCancel(() => resolve(undefined))
     })
-    return Promise.race([this.ready(), left]).finally(() => takeBack())
+    return Promise.race([this.waitForConnection(), left]).finally(() => takeBack())
   }
 
-  /** A connection has ended by itself. */
-  lost(connection: Connection, reason: Reason): void {
+  handleClosed(connection: Connection, reason: Reason): void {
     if (connection !== this.connection) return
     this.connection = undefined
-    this.#leaving.retire(connection, reason)
+    this.#leaving.retireConnection(connection, reason)
     const now = this.#host.clock.now()
-    this.#restarts.lasted(now - this.#readyAt)
-    this.#restarts.wasted(now)
-    this.#fail(reason.error ?? gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
+    this.#restarts.recordSuccess(now - this.#readyAt)
+    this.#restarts.recordFailure(now)
+    this.#handleFailure(reason.error ?? gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
-  /** Nothing more is let in over a connection before somebody logs in; what is under way may end. */
-  denied(connection: Connection, failure: GatewayError): void {
+  /** Accepts no more calls until a login; pending calls may finish. */
+  handleAuthRequired(connection: Connection, failure: GatewayError): void {
     if (connection !== this.connection) return
     this.connection = undefined
-    this.#fail(failure)
-    this.#leaving.drain(connection, { why: 'it needs a login' })
+    this.#handleFailure(failure)
+    this.#leaving.drainConnection(connection, { why: 'login required' })
   }
 
-  /** A connection is up but of no use any more: takes a new one at once. */
-  replace(connection: Connection, why: string): void {
+  /** Replaces an open connection that is no longer usable. */
+  reconnect(connection: Connection, why: string): void {
     if (connection !== this.connection) return
     const { clock, log } = this.#host
-    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(connection, { why })
+    if (clock.now() - this.#replacedAt < MIN_RECONNECT_MS) return this.handleClosed(connection, { why })
     this.#replacedAt = clock.now()
     this.connection = undefined
-    this.#leaving.retire(connection, { why })
-    log.info('connecting anew', { why })
+    this.#leaving.retireConnection(connection, { why })
+    log.info('reconnecting', { why })
     void this.#attempt()
   }
 
-  /** A call needs the server: the next try comes a second after the last one at most, whatever the pause. */
-  #hasten(): void {
+  /** A call needs the server: retry within one second after the last attempt, whatever the backoff. */
+  #retrySooner(): void {
     const { clock, retries } = this.#host
-    const dueAt = Math.max(clock.now(), this.#failedAt + HASTENED_MS)
+    const dueAt = Math.max(clock.now(), this.#failedAt + MIN_RETRY_MS)
     if (this.#starting !== undefined || dueAt >= this.#dueAt || !retries()) return
     this.#dueAt = dueAt
-    this.#takeBackRetry?.()
-    this.#takeBackRetry = clock.after(dueAt - clock.now(), () => void this.#attempt())
+    this.#cancelRetry?.()
+    this.#cancelRetry = clock.after(dueAt - clock.now(), () => void this.#attempt())
   }
 
   #isDue(): boolean {
@@ -235,18 +229,21 @@ export class Supervisor {
     return this.state === 'idle' || (isDown && this.#host.clock.now() >= this.#dueAt)
   }
 
-  /** The error of a call without a connection: how the attempt failed that it waited for, or that the upstream is down. */
-  #whyNotReady(hasWaited: boolean): GatewayError {
+  /**
+   * Creates the error for a call without a connection: the failure of the attempt it waited for, or that the upstream
+   * is down.
+   */
+  #createNotReadyError(hasWaited: boolean): GatewayError {
     const failure = this.#failure
     const isStopped = this.state === 'stopped'
-    if (failure !== undefined && !isStopped && (hasWaited || saysItAll(failure))) return failure
-    const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
+    if (failure !== undefined && !isStopped && (hasWaited || isSpecificFailure(failure))) return failure
+    const why = isStopped ? 'stopped' : (this.problem ?? 'not started')
     return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why, detail: this.problemDetail })
   }
 
   #attempt(): Promise<void> {
-    this.#takeBackRetry?.()
-    this.#takeBackRenewal?.()
+    this.#cancelRetry?.()
+    this.#cancelRenewal?.()
     this.#starting ??= this.#run().finally(() => {
       this.#starting = undefined
     })
@@ -256,53 +253,51 @@ export class Supervisor {
   async #run(): Promise<void> {
     const isQuiet = this.state === 'needs_auth'
     if (this.state !== 'idle' && !isQuiet) this.restarts++
-    // The problem stays until it is ready: a server that never answers is starting most of the time.
-    if (this.connection === undefined && !isQuiet) this.#become('starting', this.problem, this.problemDetail)
+    // Keep the problem until the server is ready: a server that never answers is mostly starting.
+    if (this.connection === undefined && !isQuiet) this.#setState('starting', this.problem, this.problemDetail)
     try {
-      await this.#open()
+      await this.#openConnection()
     } catch (error) {
       if (!this.#isRunning()) return
-      if (this.connection === undefined) this.#fail(this.#startFailure(error))
-      else this.#keepOn(error)
+      if (this.connection === undefined) this.#handleFailure(this.#wrapStartError(error))
+      else this.#keepOldConnection(error)
     }
   }
 
-  /** Waits for its turn, then opens a connection within the start-up time. */
-  async #open(): Promise<void> {
-    const permit = await this.#entered()
+  /** Waits for a permit, then opens a connection within the start timeout. */
+  async #openConnection(): Promise<void> {
+    const permit = await this.#waitForPermit()
     let over: Reason | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
-      over = this.#whyTooLate()
-      this.#leaving.close(this.#opening, over)
+      over = this.#createTimeoutError()
+      this.#leaving.closeConnection(this.#opening, over)
     })
     try {
-      const connection = await this.#host.connect(make => this.#own(make, over))
-      this.#leaving.permit(connection, permit)
-      permit?.started()
-      this.#opened(connection)
+      const connection = await this.#host.connect(make => this.#trackConnection(make, over))
+      this.#leaving.setPermit(connection, permit)
+      permit?.markStarted()
+      this.#handleOpened(connection)
     } catch (error) {
-      if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
-      if (this.#opening === undefined) permit?.ended()
-      else this.#leaving.permit(this.#opening, permit)
-      this.#leaving.close(this.#opening, { why: 'it did not start' })
-      throw over === undefined
-        ? error
-        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
+      if (this.#opening !== undefined) this.#restarts.recordFailure(this.#host.clock.now())
+      if (this.#opening === undefined) permit?.markStopped()
+      else this.#leaving.setPermit(this.#opening, permit)
+      this.#leaving.closeConnection(this.#opening, { why: 'start failed' })
+      throw over === undefined ? error : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
     } finally {
       disarm()
       this.#opening = undefined
     }
   }
 
-  #whyTooLate(): Reason {
+  #createTimeoutError(): Reason {
     const { stray, transport } = this.#opening ?? {}
     const why = `no handshake within ${this.#host.startupMs} ms`
-    if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastWords }
-    const detail = visible(this.#host.hide(withoutSequences(stray)), 200)
-    return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
+    if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastStderr }
+    const detail = formatPeerText(this.#host.hide(stripEscapes(stray)), 200)
+    return { why: `${why}: stdout has a line that is not JSON`, detail }
   }
 
-  async #entered(): Promise<ProcessPermit | undefined> {
+  async #waitForPermit(): Promise<ProcessPermit | undefined> {
     this.#turn = this.#host.enter()
     try {
       return await this.#turn?.permit
@@ -311,7 +306,7 @@ export class Supervisor {
       throw gatewayError('GW_UPSTREAM_BUSY', {
         upstream: this.#host.name,
         why,
-        retryAfterMs: NO_ROOM_RETRY_MS,
+        retryAfterMs: NO_PERMIT_RETRY_MS,
         cause,
       })
     } finally {
@@ -319,60 +314,60 @@ export class Supervisor {
     }
   }
 
-  #own(make: () => Connection, over: Reason | undefined): Connection {
+  #trackConnection(make: () => Connection, over: Reason | undefined): Connection {
     if (over !== undefined || !this.#isRunning()) throw gatewayError('GW_STOPPING')
-    if (this.#opening !== undefined && !this.#restarts.wasted(this.#host.clock.now()))
+    if (this.#opening !== undefined && !this.#restarts.recordFailure(this.#host.clock.now()))
       throw gatewayError('GW_UPSTREAM_CLOSED', {
         upstream: this.#host.name,
-        ...(this.#opening.closedBecause ?? { why: 'it ends again and again' }),
+        ...(this.#opening.closedBecause ?? { why: 'it keeps crashing' }),
       })
     this.#opening = make()
     return this.#opening
   }
 
-  #opened(connection: Connection): void {
+  #handleOpened(connection: Connection): void {
     if (!this.#isRunning()) return
-    if (connection.closedBecause !== undefined) throw closedError(this.#host.name, connection.closedBecause)
+    if (connection.closedBecause !== undefined) throw createClosedError(this.#host.name, connection.closedBecause)
     const before = this.connection
-    this.#takeBackRetry?.()
+    this.#cancelRetry?.()
     this.connection = connection
     this.#failure = undefined
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
-    this.#become('ready', undefined)
-    if (before !== undefined) this.#leaving.drain(before, { why: 'a fresh one has taken over' })
+    this.#setState('ready', undefined)
+    if (before !== undefined) this.#leaving.drainConnection(before, { why: 'replaced by a new connection' })
   }
 
   #armRenewal(ms: number | undefined): void {
     if (ms === undefined) return
-    // Equal processes are not to be renewed all at once.
+    // Jitter, so that equal processes are not renewed at the same time.
     const early = ms * (0.9 + 0.1 * Math.random())
-    this.#takeBackRenewal = this.#host.clock.after(early, () => this.#renew())
+    this.#cancelRenewal = this.#host.clock.after(early, () => this.#renewConnection())
   }
 
-  /** The connection has lived its time: a fresh one takes over, and it ends with its last call. */
-  #renew(): void {
+  /** Maximum lifetime reached: opens a new connection; the old one closes after its last call. */
+  #renewConnection(): void {
     if (this.connection === undefined || this.#starting !== undefined) return
-    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.connection.transport.pid })
+    this.#host.log.info('max lifetime reached, restarting', { pid: this.connection.transport.pid })
     void this.#attempt()
   }
 
-  /** The fresh one did not come up: better an old connection than none. */
-  #keepOn(error: unknown): void {
-    this.#host.log.warn('no fresh one came up; the old one goes on', { why: getOwnerReason(error) })
-    this.#armRenewal(RENEW_AGAIN_MS)
+  /** The new connection failed: keep the old one. */
+  #keepOldConnection(error: unknown): void {
+    this.#host.log.warn('restart failed, keeping the old connection', { why: getOwnerReason(error) })
+    this.#armRenewal(RENEW_RETRY_MS)
   }
 
   #isRunning(): boolean {
     return this.state !== 'stopped'
   }
 
-  #startFailure(error: unknown): GatewayError {
+  #wrapStartError(error: unknown): GatewayError {
     const upstream = this.#host.name
     if (!(error instanceof GatewayError))
       return gatewayError('GW_UPSTREAM_START', {
         upstream,
-        why: visible(getErrorMessage(error), 500),
+        why: formatPeerText(getErrorMessage(error), 500),
         cause: error,
       })
     return error.code === 'GW_UPSTREAM_CLOSED'
@@ -380,34 +375,34 @@ export class Supervisor {
       : error
   }
 
-  #fail(failure: GatewayError): void {
+  #handleFailure(failure: GatewayError): void {
     const { clock, name } = this.#host
     if (needsAuth(failure)) return this.#waitForLogin(failure)
     const isRefused = failure.code === 'GW_UPSTREAM_BUSY'
-    const { ms, note } = isRefused ? NO_ROOM : this.#restarts.pause(clock.now())
+    const { ms, note } = isRefused ? NO_PERMIT : this.#restarts.computeDelay(clock.now())
     this.#failure = failure
     this.#failedAt = clock.now()
     this.#dueAt = isRefused ? -Infinity : clock.now() + ms
-    this.#takeBackRetry?.()
-    this.#takeBackRenewal?.()
-    if (this.#host.retries()) this.#takeBackRetry = clock.after(ms, () => void this.#attempt())
+    this.#cancelRetry?.()
+    this.#cancelRenewal?.()
+    if (this.#host.retries()) this.#cancelRetry = clock.after(ms, () => void this.#attempt())
     const why = typeof failure.fields.why === 'string' ? failure.fields.why : failure.message
-    const hint = note === undefined ? '' : ` – ${note}, or \`gateway start ${name}\``
-    this.#become('failed', `${why}${hint}`, failure.detail)
+    const hint = note === undefined ? '' : ` – ${note}, or run \`gateway start ${name}\``
+    this.#setState('failed', `${why}${hint}`, failure.detail)
   }
 
-  /** Nothing is tried before somebody calls or has logged in. */
+  /** Waits for a call or a login before the next attempt. */
   #waitForLogin(failure: GatewayError): void {
     const problem = `${String(failure.fields.why)}. ${failure.hint}`
     const isKnown = this.state === 'needs_auth' && this.problem === this.#host.hide(problem)
     this.#failure = failure
-    this.#dueAt = this.#host.clock.now() + NEEDS_AUTH_MS
-    this.#takeBackRetry?.()
-    this.#takeBackRenewal?.()
-    if (!isKnown) this.#become('needs_auth', problem, failure.detail)
+    this.#dueAt = this.#host.clock.now() + AUTH_RETRY_MS
+    this.#cancelRetry?.()
+    this.#cancelRenewal?.()
+    if (!isKnown) this.#setState('needs_auth', problem, failure.detail)
   }
 
-  #become(state: UpstreamState, problem: string | undefined, detail?: string): void {
+  #setState(state: UpstreamState, problem: string | undefined, detail?: string): void {
     this.state = state
     this.problem = problem === undefined ? undefined : this.#host.hide(problem)
     this.problemDetail = detail === undefined ? undefined : this.#host.hide(detail)
@@ -415,7 +410,7 @@ export class Supervisor {
   }
 }
 
-/** True for a failure that the next caller should hear as it is: one of ours, or a login that is for somebody to make. */
-function saysItAll(failure: GatewayError): boolean {
-  return failure.entry.isOurs === true || needsAuth(failure)
+/** True for a failure that callers should see unchanged: a gateway error, or a required login. */
+function isSpecificFailure(failure: GatewayError): boolean {
+  return failure.entry.isLocal === true || needsAuth(failure)
 }

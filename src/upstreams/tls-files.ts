@@ -7,27 +7,32 @@ import type { TlsMaterial } from '../http-client/undici-client.ts'
 
 type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 
-/** The texts of the files of an upstream's `tls`. @throws GatewayError when one cannot be read. */
-export function readTls({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
-  return { ca: read(ca, place), cert: read(cert, place), key: read(key, place), passphrase }
+/** Reads the files from an upstream's `tls` key. @throws GatewayError if one is unreadable. */
+export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
+  return {
+    ca: readTlsFile(ca, place),
+    cert: readTlsFile(cert, place),
+    key: readTlsFile(key, place),
+    passphrase,
+  }
 }
 
-/** The present contents of the files of an upstream's `tls`, as one text; another one is a reason to connect anew. */
-export function tlsFingerprint(spec: UpstreamConfig, place: TlsOrigin): string {
+/** Returns the current contents of an upstream's `tls` files as one text; a change requires a reconnection. */
+export function fingerprintTls(spec: UpstreamConfig, place: TlsOrigin): string {
   if (!('tls' in spec) || spec.tls === undefined) return ''
   try {
-    return JSON.stringify(readTls(spec.tls, place))
+    return JSON.stringify(readTlsFiles(spec.tls, place))
   } catch (error) {
     return getErrorMessage(error)
   }
 }
 
-function read(file: string | undefined, { name, directory }: TlsOrigin): string | undefined {
+function readTlsFile(file: string | undefined, { name, directory }: TlsOrigin): string | undefined {
   if (file === undefined) return undefined
   try {
     return readFileSync(resolve(directory, file), 'utf8')
   } catch (error) {
-    const why = `${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`
+    const why = `reading ${file} failed (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why, cause: error })
   }
 }

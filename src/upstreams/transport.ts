@@ -5,7 +5,7 @@ import type {
   ListedRoots,
   Log,
   Notification,
-  ServerSide,
+  ServerDescription,
   Session,
   UpstreamConfig,
   UpstreamContext,
@@ -13,33 +13,32 @@ import type {
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import type { Drops } from '../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../transport/unexpected-messages.ts'
 
-/** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
+/** Carries a connection's messages: through process pipes, or POSTs to a server. */
 export interface Transport {
   readonly pid: number | undefined
-  /** True where each request has a stream of its own (HTTP); false where all share one pipe. */
+  /** True if each request has its own stream (HTTP); false for a shared pipe. */
   readonly streams: boolean
-  /** The session that the server has given the connection. */
+  /** Session id from the server. */
   readonly session?: string | undefined
-  /** The last lines of the server's stderr, for the detail of errors. */
-  readonly lastWords?: string | undefined
-  /** Sends a request; throws a GatewayError when it cannot even be queued. */
-  request(pending: Pending, params: JsonObject | undefined): void
-  /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
+  /** Last stderr lines from the server, for error details. */
+  readonly lastStderr?: string | undefined
+  /** Sends a request; throws a GatewayError if it cannot be queued. */
+  request(pending: PendingRequest, params: JsonObject | undefined): void
+  /** Sends a notification or a response; resolves when it is sent or lost, never rejects. */
   send(text: string): Promise<void>
-  /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
-  abandon(pending: Pending): boolean
-  /** The server has introduced itself. */
-  opened(server: ServerSide): void
-  /** Opens what is needed to hear notifications that belong to no request. */
+  /** Abandons a request. Returns true if the server never received it. */
+  abandon(pending: PendingRequest): boolean
+  opened(server: ServerDescription): void
+  /** Opens the stream for notifications outside requests. */
   listen(): void
-  /** Takes no more requests; resolves when the last one has ended. */
+  /** Accepts no more requests; resolves after the last one. */
   retire(): Promise<void>
   close(): Promise<void>
 }
 
-/** Both ends of a message that was longer than a key of its upstream allows. */
+/** Both ends of a message that exceeded a configured limit. */
 export interface SkippedMessage {
   readonly head: Buffer
   readonly tail: Buffer
@@ -47,50 +46,49 @@ export interface SkippedMessage {
   readonly key: string
 }
 
-/** Events of a transport, for its connection. */
+/** Transport events, for its connection. */
 export interface TransportEvents {
-  /** One message, whose bytes are the connection's from then on, and the request on whose stream it came, where streams tell. */
-  received(bytes: Buffer, of: Pending | undefined): void
-  /** A message was too long to be read, and the next one can be. */
+  /** One message, whose buffer the connection now owns, and its stream's request, if known. */
+  received(bytes: Buffer, of: PendingRequest | undefined): void
+  /** A message was too long; the next one is readable. */
   skipped?(message: SkippedMessage): void
-  /** One request failed on its way; the others live on. */
-  failed(pending: Pending, error: Error): void
-  /** The stream of what belongs to no request has been away, and may have missed something. */
+  /** One request failed; the others continue. */
+  failed(pending: PendingRequest, error: Error): void
+  /** The stream for messages outside requests was interrupted; messages may be lost. */
   reopened(): void
-  /** The transport is gone for good. */
   closed(reason: Reason): void
 }
 
-/** Events of a transport that has not found out yet how the server is spoken to. */
+/** Transport events before the server's transport type is known. */
 export interface ConnectionEvents extends TransportEvents {
-  /** Another transport carries the connection from now on. */
+  /** Replaces the connection's transport. */
   attachTransport(transport: Transport): void
 }
 
-/** A request that stays open, and is answered with notifications. */
+/** A request that stays open and receives notifications. */
 export interface Subscription {
   readonly ended: Promise<RpcResponse>
   end(): void
 }
 
-/** One request of ours that waits for its answer. */
-export class Pending {
+/** A pending request to the server. */
+export class PendingRequest {
   readonly id: RpcId
   readonly method: string
-  /** The client's call; undefined for requests of our own. */
+  /** The client's call; undefined for gateway requests. */
   readonly call: Call | undefined
   readonly resolve: (response: RpcResponse) => void
   readonly reject: (error: Error) => void
   open = true
-  /** Stops watching for the cancellation by its client. */
+  /** Stops watching for cancellation by the client. */
   stopWatching: (() => void) | undefined = undefined
-  /** The HTTP request that carries it. */
+  /** The HTTP request. */
   carrier: { abort(): void } | undefined = undefined
-  /** Bounds its progress; made with the first one. */
+  /** Rate limit for its progress, created on demand. */
   progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
-  /** Bounds its log messages; made with the first one. */
+  /** Rate limit for its log messages, created on demand. */
   messages: { add(notification: Notification): void; flush(): void } | undefined = undefined
-  /** Takes the notifications of a subscription. */
+  /** Handles a subscription's notifications. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 
   constructor(
@@ -108,24 +106,24 @@ export class Pending {
   }
 }
 
-/** Dependencies of a connection: the upstream that it belongs to. */
-export interface ConnectionHost<Connection = unknown> {
+/** Connection dependencies, from its upstream. */
+export interface ConnectionDeps<Connection = unknown> {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
-  readonly drops: Drops
+  readonly drops: DroppedMessages
   notify(notification: Notification): void
-  /** Takes a server's requests to clients. */
+  /** Sends server requests to clients. */
   readonly clients: Pick<UpstreamContext, 'ask'>
-  /** True where a client is the only one of the connection, and can be asked outside its calls; absent where nobody can. */
+  /** True if the client is alone on the connection and can get requests outside calls; absent if no client can. */
   isOnlyClient?: ((session: Session) => boolean) | undefined
-  /** Asks a client for its roots outside any call; absent where nobody can be asked. */
+  /** Requests a client's roots outside calls; absent if no client can be asked. */
   listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
-  /** Notifications of the server may have been lost meanwhile. */
+  /** Server notifications may have been lost. */
   missed(connection: Connection): void
-  /** The connection is of no more use. Calls that are under way over HTTP still end by themselves. */
+  /** The connection is no longer usable. Pending HTTP calls may finish. */
   closed(connection: Connection, reason: Reason): void
 }
 
-/** A server that speaks MCP, over whatever carries its messages. */
+/** An MCP server over any transport. */
 export type McpUpstreamConfig = Extract<UpstreamConfig, { readonly era: unknown }>

@@ -1,34 +1,34 @@
-/** Bounds of a map, and what it does with what it must let go. */
-export interface Bounds<K, V> {
-  /** Most entries at a time. */
+/** Bounds of a map. */
+export interface BoundedMapOptions<K, V> {
+  /** Maximum entries. */
   readonly max: number
-  /** Most entries of one caller; those set without a caller have no share. */
+  /** Maximum entries per caller; entries without a caller are not limited by it. */
   readonly share?: number
-  /** Most weight at a time, such as bytes. What is heavier alone is not kept. */
+  /** Maximum total weight, for example in bytes. A heavier single entry is not stored. */
   readonly maxWeight?: number
-  /** Gets each entry that was pushed out; not one that was deleted or replaced. */
+  /** Called for each evicted entry; not for deleted or replaced ones. */
   readonly onForget?: (key: K, value: V) => void
 }
 
-interface Entry<V> {
+interface BoundedEntry<V> {
   readonly value: V
   readonly caller: string | undefined
   readonly weight: number
 }
 
 /**
- * A map that never grows beyond its bounds: it forgets the entry that was set, or used, longest ago. A caller that has
- * its share pushes out its own entries, and nobody else's.
+ * Map with bounds: evicts the entry that was set or used least recently. A caller that exceeds its share evicts only
+ * its own entries.
  */
 export class BoundedMap<K, V> {
-  readonly #bounds: Bounds<K, V>
-  /** In the order of age, the oldest first. */
-  readonly #entries = new Map<K, Entry<V>>()
-  /** The same order for each caller. */
+  readonly #bounds: BoundedMapOptions<K, V>
+  /** By age, oldest first. */
+  readonly #entries = new Map<K, BoundedEntry<V>>()
+  /** Keys per caller, oldest first. */
   readonly #byCaller = new Map<string, Set<K>>()
   #weight = 0
 
-  constructor(bounds: Bounds<K, V>) {
+  constructor(bounds: BoundedMapOptions<K, V>) {
     this.#bounds = bounds
   }
 
@@ -36,12 +36,12 @@ export class BoundedMap<K, V> {
     return this.#entries.size
   }
 
-  /** The weight of all entries. */
+  /** Total weight. */
   get weight(): number {
     return this.#weight
   }
 
-  /** Number of a caller's entries. */
+  /** Counts a caller's entries. */
   countEntries(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0
   }
@@ -50,12 +50,12 @@ export class BoundedMap<K, V> {
     return this.#entries.has(key)
   }
 
-  /** The value; its age stays. */
+  /** Returns the value without changing its age. */
   get(key: K): V | undefined {
     return this.#entries.get(key)?.value
   }
 
-  /** The value, which is the youngest from here on: for maps that forget what was used longest ago. */
+  /** Returns the value and makes it the newest: for LRU maps. */
   use(key: K): V | undefined {
     const entry = this.#entries.get(key)
     if (entry === undefined) return undefined
@@ -66,15 +66,14 @@ export class BoundedMap<K, V> {
     return entry.value
   }
 
-  /** Sets a value, which is the youngest, and forgets as many old ones as are too many now. */
+  /** Sets a value as the newest and evicts old ones if necessary. */
   set(key: K, value: V, caller?: string, weight = 1): void {
     const { max, share = Infinity, maxWeight = Infinity } = this.#bounds
     this.delete(key)
     if (weight > maxWeight) return
     this.#entries.set(key, { value, caller, weight })
     this.#weight += weight
-    if (caller !== undefined && this.#own(caller, key).size > share)
-      this.#forgetOldest(this.#own(caller, key))
+    if (caller !== undefined && this.#own(caller, key).size > share) this.#forgetOldest(this.#own(caller, key))
     while (this.#entries.size > max || this.#weight > maxWeight) this.#forgetOldest(this.#entries)
   }
 
@@ -84,9 +83,9 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#weight -= entry.weight
     if (entry.caller === undefined) return true
-    const own = this.#byCaller.get(entry.caller)
-    own?.delete(key)
-    if (own?.size === 0) this.#byCaller.delete(entry.caller)
+    const getCallerKeys = this.#byCaller.get(entry.caller)
+    getCallerKeys?.delete(key)
+    if (getCallerKeys?.size === 0) this.#byCaller.delete(entry.caller)
     return true
   }
 
@@ -100,12 +99,12 @@ export class BoundedMap<K, V> {
     return this.#entries.keys()
   }
 
-  /** The values, the oldest first. */
+  /** Iterates the values, oldest first. */
   *values(): IterableIterator<V> {
     for (const { value } of this.#entries.values()) yield value
   }
 
-  /** Keys and values, the oldest first. */
+  /** Iterates the entries, oldest first. */
   *entries(): IterableIterator<[K, V]> {
     for (const [key, { value }] of this.#entries) yield [key, value]
   }

@@ -1,17 +1,17 @@
-/** Counts the time; every `Clock` does. */
+/** Timer and clock; every `Clock` has both. */
 interface SweepClock {
   now(): number
   after(ms: number, callback: () => void): () => void
 }
 
-/** Repeats a task while there is need: it begins when it is armed, and rests when the task says that nothing is left. */
+/** Repeats a task after it is armed, until the task returns false. */
 export class Ticker {
   readonly #timer: Pick<SweepClock, 'after'>
   readonly #everyMs: () => number
   readonly #task: () => boolean
   #disarm: (() => void) | undefined
 
-  /** `task` returns whether it is needed again. */
+  /** `task` returns true to run again. */
   constructor(timer: Pick<SweepClock, 'after'>, everyMs: () => number, task: () => boolean) {
     this.#timer = timer
     this.#everyMs = everyMs
@@ -31,43 +31,43 @@ export class Ticker {
   }
 }
 
-/** Rules of a sweeper. */
+/** Sweeper settings. */
 interface SweepOptions<T> {
-  /** Time that one may be idle. Where it may change, `mostMs` says how late that is seen. */
+  /** Idle timeout. If it may change, `maxMs` bounds how late that is noticed. */
   readonly idleMs: () => number
-  /** Those that are there now. */
-  readonly all: () => Iterable<T>
-  /** The time since which one is idle; undefined while it is in use. */
+  /** Lists the current items. */
+  readonly list: () => Iterable<T>
+  /** Returns the time since which an item is idle; undefined while in use. */
   readonly idleSince: (one: T) => number | undefined
-  readonly end: (one: T) => void
-  /** Least time between two looks, where there are many to look at. Default: 10 ms. */
-  readonly leastMs?: number
-  /** Time after which one in use is looked at again. Default: a second. */
+  readonly close: (one: T) => void
+  /** Minimum interval between sweeps. Default: 10 ms. */
+  readonly minMs?: number
+  /** Interval after which an item in use is checked again. Default: 1 s. */
   readonly busyMs?: number
-  /** Most time between two looks. Default: none. */
-  readonly mostMs?: number
+  /** Maximum interval between sweeps. Default: unlimited. */
+  readonly maxMs?: number
 }
 
-/** Ends what has been idle for a time, soon after that time is over. It looks only while there is something to look at. */
+/** Closes items soon after their idle timeout. Runs only while there are items. */
 export class IdleSweeper<T> {
   readonly #timer: SweepClock
   readonly #options: SweepOptions<T>
   readonly #ticker: Ticker
-  /** Time until the next of them can have been idle for too long. */
+  /** Time until the next item can expire. */
   #nextMs = 0
 
   constructor(timer: SweepClock, options: SweepOptions<T>) {
     this.#timer = timer
     this.#options = options
-    const { leastMs = 10, mostMs = Infinity } = options
+    const { minMs = 10, maxMs = Infinity } = options
     this.#ticker = new Ticker(
       timer,
-      () => Math.min(Math.max(this.#nextMs, leastMs), mostMs),
+      () => Math.min(Math.max(this.#nextMs, minMs), maxMs),
       () => this.sweep(),
     )
   }
 
-  /** Begins to look, as there is something now. */
+  /** Starts sweeping after an item was added. */
   arm(): void {
     this.#nextMs = this.#options.idleMs()
     this.#ticker.arm()
@@ -77,7 +77,7 @@ export class IdleSweeper<T> {
     this.#ticker.stop()
   }
 
-  /** True when one has been idle for too long, even if it was not looked at yet. */
+  /** Returns true if an item has expired, even before it is swept. */
   isExpired(one: T): boolean {
     return this.#getRemainingMs(one) <= 0
   }
@@ -88,13 +88,13 @@ export class IdleSweeper<T> {
     return since === undefined ? Math.min(idleMs(), busyMs) : since + idleMs() - this.#timer.now()
   }
 
-  /** Ends now what has been idle for too long; whether anything is left. */
+  /** Closes expired items; returns true if any items remain. */
   sweep(): boolean {
     const left: number[] = []
-    for (const one of [...this.#options.all()]) {
+    for (const one of [...this.#options.list()]) {
       const ms = this.#getRemainingMs(one)
       if (ms > 0) left.push(ms)
-      else this.#options.end(one)
+      else this.#options.close(one)
     }
     this.#nextMs = left.reduce((least, ms) => Math.min(least, ms), Infinity)
     return left.length > 0
@@ -111,20 +111,20 @@ export const systemClock = Object.freeze({
 })
 
 /**
- * Milliseconds since 1970, for times that other processes read as well. Counted on from the start of the process, so a
- * system clock that is set meanwhile moves nothing.
+ * Returns milliseconds since 1970, for times that other processes read as well. Monotonic from the process start, so
+ * changes of the system clock have no effect.
  */
-export function steadyTime(): number {
+export function getSteadyTime(): number {
   return performance.timeOrigin + performance.now()
 }
 
-/** Counts the time; every `Clock` does. */
+/** Clock with timers. */
 interface Timer {
   after(ms: number, callback: () => void): () => void
 }
 
-/** Waits for something, but no longer than this. True when it came in time; what it came to does not matter. */
-export function within(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
+/** Waits for a promise with a timeout. Returns true if it settled in time, even if it rejected. */
+export function settlesWithin(timer: Timer, ms: number, done: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
     const takeBack = timer.after(ms, () => resolve(false))
     const inTime = (): void => {

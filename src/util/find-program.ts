@@ -3,39 +3,37 @@ import { win32 } from 'node:path'
 import type { Platform } from './platform.ts'
 import { getPlatform } from './platform.ts'
 
-/** A longer batch file is none of npm's. */
+/** Maximum size of an npm batch file. */
 const MAX_BYTES = 64 * 1024
 const BATCH = /\.(cmd|bat)$/i
-/** Scripts beside the batch file, as npm and its cmd-shim write them. */
+/** Scripts next to the batch file, as referenced by npm and its cmd-shim. */
 const SCRIPT = /%(?:~dp0|dp0%)\\?([^"%\r\n]+\.[cm]?js)"/gi
 
 /**
- * The script of Node behind a batch file that npm has written, such as npx.cmd. Node starts no batch file without a shell,
- * as nobody can quote for cmd.exe safely; the script takes its arguments as they are. Undefined for any other file.
+ * Finds the Node script in an npm batch file such as npx.cmd; undefined for other files. Node starts batch files only
+ * with a shell, and cmd.exe cannot be quoted safely; the script takes its arguments verbatim.
  */
-export function scriptBehind(file: string, files: BatchFiles = onDisk): string | undefined {
+export function findNodeScript(file: string, files: FileDeps = diskFiles): string | undefined {
   if (!BATCH.test(file)) return undefined
   const text = files.read(file)
   const folder = win32.dirname(file)
   const name = win32.basename(file).replace(BATCH, '').toLowerCase()
   const scripts = [...text.matchAll(SCRIPT)].map(([, script = '']) => win32.resolve(folder, script))
   const [only, ...others] = new Set(scripts)
-  // Those of npm itself name a second one, which finds out where npm was updated to.
+  // npm's own files also name a second script, which locates an updated npm.
   const own =
-    others.length === 0
-      ? only
-      : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
+    others.length === 0 ? only : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
   return own !== undefined && files.isFile(own) ? own : undefined
 }
 
-/** Means by which files are looked at. */
-interface BatchFiles {
-  /** The text of a file; empty where it cannot be read. */
+/** File access. */
+interface FileDeps {
+  /** Reads a file; returns an empty string on failure. */
   readonly read: (file: string) => string
   readonly isFile: (file: string) => boolean
 }
 
-const onDisk: BatchFiles = {
+const diskFiles: FileDeps = {
   read(file) {
     try {
       return statSync(file).size > MAX_BYTES ? '' : readFileSync(file, 'latin1')
@@ -46,28 +44,28 @@ const onDisk: BatchFiles = {
   isFile: file => statSync(file, { throwIfNoEntry: false })?.isFile() === true,
 }
 
-/** Folders that the system itself looks in where there is no PATH. */
+/** Default folders without a PATH. */
 const DEFAULT_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
-/** Endings that Windows tries, in its order. */
-const ENDINGS = ['.com', '.exe', '.bat', '.cmd']
+/** Windows executable extensions, in search order. */
+const EXTENSIONS = ['.com', '.exe', '.bat', '.cmd']
 
-/** System on which programs are looked for: this one, if nothing else is said. */
-export interface ProgramSite {
+/** Target system. Default: this one. */
+export interface ProgramSearchDeps {
   readonly platform: Platform
   readonly isProgram: (file: string) => boolean
 }
 
-/** The file that a command stands for, as the system would find it in these folders; undefined when there is none. */
+/** Finds the executable of a command as the system would, in these folders; undefined if not found. */
 export function findProgram(
   command: string,
   folders: readonly string[] | undefined,
   cwd: string,
-  { platform, isProgram }: ProgramSite = here(),
+  { platform, isProgram }: ProgramSearchDeps = createDefaultDeps(),
 ): string | undefined {
   const { path, hasModes } = platform
   const isPlace = hasModes ? command.includes('/') : /[\\/]/.test(command)
   const places = isPlace ? [''] : (folders ?? (hasModes ? DEFAULT_PATH : []))
-  const names = hasModes ? [command] : endings(command).map(ending => `${command}${ending}`)
+  const names = hasModes ? [command] : listExtensions(command).map(ending => `${command}${ending}`)
   for (const place of places)
     for (const name of names) {
       const file = path.resolve(cwd, place, name)
@@ -76,11 +74,11 @@ export function findProgram(
   return undefined
 }
 
-function endings(command: string): readonly string[] {
-  return ENDINGS.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : ENDINGS
+function listExtensions(command: string): readonly string[] {
+  return EXTENSIONS.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : EXTENSIONS
 }
 
-function here(): ProgramSite {
+function createDefaultDeps(): ProgramSearchDeps {
   const platform = getPlatform()
   return { platform, isProgram: file => isFile(file, platform.hasModes) }
 }

@@ -1,23 +1,23 @@
 import { suggestName } from './suggest.ts'
 
-/** Something wrong, or doubtful, in a configuration, and where in it. */
+/** Error or warning in a configuration, with its location. */
 export interface Finding {
   /** JSON pointer, such as `/upstreams/files/prefix`. */
   readonly pointer: string
-  /** Says the problem: `there is no upstream "flies"`. */
+  /** Problem: `there is no upstream "flies"`. */
   readonly message: string
-  /** Says what to do about it: `did you mean "files"?` */
+  /** Fix: `did you mean "files"?` */
   readonly hint?: string | undefined
-  /** Default `error`, with which nothing starts. */
+  /** Default: `error`, which prevents the start. */
   readonly severity?: 'error' | 'warning'
-  /** Point at the key instead of its value. */
+  /** Marks the key instead of its value. */
   readonly on?: 'key'
 }
 
-/** Takes findings as they are made. */
+/** Receives findings. */
 export type Report = (finding: Finding) => void
 
-/** Reports a name that is none of these, with the one that was probably meant; whether it is one. */
+/** Reports an unknown name with the most similar known one; returns true if it is known. */
 export function checkKnownName(
   name: unknown,
   known: {
@@ -34,37 +34,40 @@ export function checkKnownName(
   return false
 }
 
-/** Settings of TLS that need each other, by the setting that is of no use alone. */
+/** TLS settings that require each other. */
 const PAIRS = { cert: 'key', key: 'cert', passphrase: 'key' } as const
 
-/** Reports each setting of a `tls` that stands without the one that it needs. */
+/** Reports each `tls` setting without the one that it requires. */
 export function checkKeyPair(tls: Readonly<Record<string, unknown>>, pointer: string, report: Report): void {
   for (const [one, other] of Object.entries(PAIRS))
     if (tls[one] !== undefined && tls[other] === undefined)
       report({
         pointer: `${pointer}/${one}`,
-        message: `"${one}" is of no use without "${other}"`,
+        message: `"${one}" requires "${other}"`,
         hint: `add "${other}"`,
       })
 }
 
-/** The JSON pointer one step further down. */
+/** Appends a key to a JSON pointer. */
 export function appendPointer(parent: string, key: string | number): string {
   return `${parent}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** The keys a JSON pointer goes through. */
+/** Splits a JSON pointer into keys. */
 export function parsePointer(pointer: string): string[] {
   const keys = pointer.split('/').slice(1)
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The JSON pointer one step up; the root is its own parent. */
+/** Returns the parent of a JSON pointer; the root is its own parent. */
 export function pointerParent(pointer: string): string {
   return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
 }
 
-/** True when a pointer fits a pattern in which `*` stands for any one key. Allocates nothing: each value is held against each pattern. */
+/**
+ * Returns true if a pointer matches a pattern, in which `*` is any one key. Allocation-free, as each value is matched
+ * against each pattern.
+ */
 export function pointerFits(pointer: string, pattern: string): boolean {
   let at = 0
   for (let i = 0; i < pattern.length; i++) {

@@ -1,18 +1,19 @@
-/** One place of a pattern: any text, any one character, one of a class, or this character. */
+/** Element of a pattern: any text, any character, a class, or a literal character. */
 type GlobPart = typeof ANY_TEXT | ((character: string) => boolean) | string
 
 const ANY_TEXT = Symbol('*')
 const MAX_ALTERNATIVES = 1000
 
 /**
- * A test for "does any of these globs match the whole text": `*` any text, `?` any character, `{a,b}` either,
- * `[0-9]` or `[!0-9]` one of a class, `\` takes the next character as it is. An empty list matches nothing.
+ * Compiles a test if any of these globs matches the entire text: `*` any text, `?` any character, `{a,b}`
+ * alternatives,
+ * `[0-9]` or `[!0-9]` a class, `\` escapes the next character. An empty list matches nothing.
  *
- * Names and URIs are no paths: `*` crosses slashes, dots and line breaks, so that nothing slips through a `deny`.
- * Matching takes time linear in the text for each pattern, whatever a peer sends.
+ * Names and URIs are not paths: `*` matches slashes, dots and line breaks, so that nothing bypasses a `deny`.
+ * Matching takes linear time per pattern for any input.
  *
  * ```ts
- * const isRead = globs(['read_*', 'list_{files,folders}'])
+ * const isRead = compileGlobs(['read_*', 'list_{files,folders}'])
  * isRead('read_file') // true
  * ```
  */
@@ -20,8 +21,8 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
   const exact = new Set<string>()
   const loose: ((text: string) => boolean)[] = []
   for (const pattern of typeof patterns === 'string' ? [patterns] : patterns) {
-    for (const alternative of alternatives(pattern)) {
-      const places = compile(alternative)
+    for (const alternative of expandBraces(pattern)) {
+      const places = parseGlobParts(alternative)
       if (places.every(place => typeof place === 'string')) exact.add(places.join(''))
       else loose.push(compileParts(places))
     }
@@ -29,7 +30,7 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
   return text => exact.has(text) || loose.some(isMatch => isMatch(text))
 }
 
-/** The `{` or `[` of a glob that is not closed, if there is one: it would stand for itself, which nobody means. */
+/** Finds an unclosed `{` or `[`, which would be a literal and is probably a mistake. */
 export function findUnclosed(pattern: string): '{' | '[' | undefined {
   let depth = 0
   for (let at = 0; at < pattern.length; at++) {
@@ -46,22 +47,22 @@ export function findUnclosed(pattern: string): '{' | '[' | undefined {
   return depth > 0 ? '{' : undefined
 }
 
-/** `a{b,c}d` as `abd` and `acd`. Braces without a comma stand for themselves, as in `file:///{path}`. */
-function alternatives(pattern: string): string[] {
+/** Expands `a{b,c}d` to `abd` and `acd`. Braces without a comma are literals, as in `file:///{path}`. */
+function expandBraces(pattern: string): string[] {
   const finished: string[] = []
   const open = [pattern]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const braces = firstBraces(next)
+    const braces = expandFirstBraces(next)
     if (braces === undefined) finished.push(next)
     else open.push(...braces)
     if (finished.length + open.length > MAX_ALTERNATIVES) {
-      throw new RangeError(`the glob "${pattern}" stands for more than ${MAX_ALTERNATIVES} alternatives`)
+      throw new RangeError(`the glob "${pattern}" expands to more than ${MAX_ALTERNATIVES} alternatives`)
     }
   }
   return finished
 }
 
-function firstBraces(pattern: string): string[] | undefined {
+function expandFirstBraces(pattern: string): string[] | undefined {
   for (let start = 0; start < pattern.length; start++) {
     if (pattern[start] === '\\') start++
     else if (pattern[start] === '{') {
@@ -81,22 +82,19 @@ function parseBraces(pattern: string, start: number): string[] | undefined {
     else if (character === '{') depth++
     else if (character === ',' && depth === 1) cuts.push(at)
     else if (character === '}' && --depth === 0)
-      return cuts.length === 1 ? undefined : join(pattern, [...cuts, at])
+      return cuts.length === 1 ? undefined : joinAlternatives(pattern, [...cuts, at])
   }
   return undefined
 }
 
-function join(pattern: string, cuts: readonly number[]): string[] {
+function joinAlternatives(pattern: string, cuts: readonly number[]): string[] {
   const [start = 0, end = 0] = [cuts[0], cuts.at(-1)]
   return cuts
     .slice(1)
-    .map(
-      (cut, index) =>
-        pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1),
-    )
+    .map((cut, index) => pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1))
 }
 
-function compile(pattern: string): GlobPart[] {
+function parseGlobParts(pattern: string): GlobPart[] {
   const places: GlobPart[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] ?? ''
@@ -112,7 +110,7 @@ function compile(pattern: string): GlobPart[] {
   return places
 }
 
-/** `a-z_` as a test; `!` or `^` in front turns it round. */
+/** Compiles a class such as `a-z_`; a leading `!` or `^` negates it. */
 function createClassTest(members: string): (character: string) => boolean {
   const negated = /^[!^]./.test(members)
   const ranges = [...members.slice(negated ? 1 : 0).matchAll(/(.)-(.)|(.)/gs)].map(
@@ -121,18 +119,18 @@ function createClassTest(members: string): (character: string) => boolean {
   return character => ranges.some(([from, to]) => character >= from && character <= to) !== negated
 }
 
-/** The test of one pattern. Most have one `*` and plain characters: then both ends are compared, and nothing is walked. */
+/** Compiles one pattern. Most have one `*` and literals: then only both ends are compared. */
 function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
   const star = places.indexOf(ANY_TEXT)
   const [before, after] = [places.slice(0, star), places.slice(star + 1)]
-  if (![...before, ...after].every(place => typeof place === 'string')) return text => matches(places, text)
+  if (![...before, ...after].every(place => typeof place === 'string')) return text => matchParts(places, text)
   const [start, end] = [before.join(''), after.join('')]
   const least = start.length + end.length
   return text => text.length >= least && text.startsWith(start) && text.endsWith(end)
 }
 
-/** Walks both side by side; after a mismatch only the last `*` may take more, so there is no backtracking to explode. */
-function matches(places: readonly GlobPart[], text: string): boolean {
+/** Matches in parallel; after a mismatch only the last `*` expands, so there is no exponential backtracking. */
+function matchParts(places: readonly GlobPart[], text: string): boolean {
   let place = 0
   let at = 0
   let star = -1
@@ -141,7 +139,7 @@ function matches(places: readonly GlobPart[], text: string): boolean {
     if (places[place] === ANY_TEXT) {
       star = place++
       taken = at
-    } else if (fits(places[place], text.charAt(at))) {
+    } else if (matchesPart(places[place], text.charAt(at))) {
       place++
       at++
     } else if (star >= 0) {
@@ -153,6 +151,6 @@ function matches(places: readonly GlobPart[], text: string): boolean {
   return place === places.length
 }
 
-function fits(place: GlobPart | undefined, character: string): boolean {
+function matchesPart(place: GlobPart | undefined, character: string): boolean {
   return typeof place === 'function' ? place(character) : place === character
 }

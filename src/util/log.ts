@@ -1,25 +1,25 @@
-import { withoutSequences } from './plain-text.ts'
-import type { Hide } from './secrets.ts'
+import { stripEscapes } from './plain-text.ts'
+import type { HideSecrets } from './secrets.ts'
 import { redactValue, Secrets } from './secrets.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-type Level = (typeof LEVELS)[number]
+type LogLevel = (typeof LEVELS)[number]
 
 type Fields = Record<string, unknown>
 
 export interface LogOptions {
-  readonly level: Level
+  readonly level: LogLevel
   /** `pretty` for people, `json` for machines. */
   readonly format: 'pretty' | 'json'
-  /** Writes a line; to stderr in the CLI, as stdout belongs to the protocol. */
+  /** Writes a line; the CLI uses stderr, as stdout carries the protocol. */
   readonly write: (line: string) => void
   /** Wall-clock time of a line. */
   readonly time?: () => Date
-  /** Replaced by `***` wherever they would appear, in any encoding that programs print them in. */
+  /** Values replaced by `***` in every encoding that programs print. */
   readonly secrets?: readonly string[]
-  /** Instead of `secrets`, where they change with time. */
-  readonly hide?: Hide
+  /** Replaces `secrets` if they change over time. */
+  readonly hide?: HideSecrets
 }
 
 interface Logger {
@@ -30,74 +30,74 @@ interface Logger {
   child(fields: Fields): Logger
 }
 
-/** A log of one line per event. Control characters of what peers said are escaped in both formats. */
+/** Creates a log with one line per event. Control characters from peers are escaped in both formats. */
 export function createLog(options: LogOptions): Logger {
-  return logger(options, {}, options.hide ?? new Secrets(options.secrets).hide)
+  return createLogger(options, {}, options.hide ?? new Secrets(options.secrets).hide)
 }
 
-function logger(options: LogOptions, bound: Fields, hide: Hide): Logger {
-  const at = (level: Level) => (message: string, fields?: Fields) => {
+function createLogger(options: LogOptions, bound: Fields, hide: HideSecrets): Logger {
+  const at = (level: LogLevel) => (message: string, fields?: Fields) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(options.level)) return
-    options.write(printable(hide(line(options, level, message, { ...bound, ...fields }))))
+    options.write(escapeUnprintable(hide(formatLine(options, level, message, { ...bound, ...fields }))))
   }
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: fields => logger(options, { ...bound, ...fields }, hide),
+    child: fields => createLogger(options, { ...bound, ...fields }, hide),
   }
 }
 
-function line(
+function formatLine(
   { format, time = () => new Date() }: LogOptions,
-  level: Level,
+  level: LogLevel,
   message: string,
   fields: Fields,
 ): string {
   const now = time().toISOString()
-  if (format === 'json') return JSON.stringify({ time: now, level, message, ...fields }, plain)
+  if (format === 'json') return JSON.stringify({ time: now, level, message, ...fields }, sanitizeField)
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(
       ([key, value]) =>
-        ` ${key}=${typeof value === 'string' ? quoted(withoutSequences(value)) : JSON.stringify(value, plain)}`,
+        ` ${key}=${typeof value === 'string' ? quoteText(stripEscapes(value)) : JSON.stringify(value, sanitizeField)}`,
     )
-  return `${now.slice(11, 23)} ${level.padEnd(5)} ${withoutSequences(message)}${tail.join('')}`
+  return `${now.slice(11, 23)} ${level.padEnd(5)} ${stripEscapes(message)}${tail.join('')}`
 }
 
-function plain(_key: string, value: unknown): unknown {
-  if (value instanceof Error) return withoutSequences(value.stack ?? value.message)
-  return typeof value === 'string' ? withoutSequences(value) : value
+function sanitizeField(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return stripEscapes(value.stack ?? value.message)
+  return typeof value === 'string' ? stripEscapes(value) : value
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text)
 }
 
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Text without anything that could steer a terminal. */
-export function printable(text: string): string {
+/** Escapes characters that could control a terminal. */
+export function escapeUnprintable(text: string): string {
   return text.replace(UNPRINTABLE, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** The same log, without secrets in what it is told. */
-export function hidingLog(log: Logger, hide: Hide): Logger {
-  const at = (level: Level) => (message: string, fields?: Fields) =>
+/** Creates a log that removes secrets. */
+export function createRedactedLog(log: Logger, hide: HideSecrets): Logger {
+  const at = (level: LogLevel) => (message: string, fields?: Fields) =>
     log[level](hide(message), fields === undefined ? undefined : redactValue(fields, hide))
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: fields => hidingLog(log.child(redactValue(fields, hide)), hide),
+    child: fields => createRedactedLog(log.child(redactValue(fields, hide)), hide),
   }
 }
 
-/** Text of a peer as it may stand in a log or an error: without colours, control characters escaped, cut to `limit`. */
-export function visible(said: string, limit: number): string {
-  const text = withoutSequences(said)
-  return printable(text.length > limit ? `${text.slice(0, limit)}…` : text)
+/** Formats peer text for logs and errors: no colours, control characters escaped, at most `limit` characters. */
+export function formatPeerText(said: string, limit: number): string {
+  const text = stripEscapes(said)
+  return escapeUnprintable(text.length > limit ? `${text.slice(0, limit)}…` : text)
 }

@@ -6,21 +6,21 @@ const KIB = 1024
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
-/** Beginning and end of what sets titles, links and clipboards. */
+/** Start and end of sequences that set titles, links and clipboards. */
 const COMMAND = '\u001b]'
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const COMMAND_END = /\x07|\x1b\\|\x9c/g
-/** All other sequences (ECMA-48). What may follow one another has no character in common, so that each is looked at once. */
+/** Other escape sequences (ECMA-48). Adjacent classes are disjoint, so matching is linear. */
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const SEQUENCE = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\-~]/g
 
-/** A text without escape sequences, in time linear in it: the function of Node for that is quadratic. */
-export function withoutSequences(text: string): string {
-  return withoutCommands(text).replace(SEQUENCE, '')
+/** Removes escape sequences in linear time; Node's own function is quadratic. */
+export function stripEscapes(text: string): string {
+  return stripCommands(text).replace(SEQUENCE, '')
 }
 
-/** A command that does not end is none, and neither is one behind it. */
-function withoutCommands(text: string): string {
+/** Unterminated commands, and any later ones, are kept. */
+function stripCommands(text: string): string {
   let shown = ''
   let from = 0
   for (let at = text.indexOf(COMMAND); at >= 0; at = text.indexOf(COMMAND, from)) {
@@ -33,17 +33,20 @@ function withoutCommands(text: string): string {
   return shown + text.slice(from)
 }
 
-/** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
+/**
+ * Sanitizes untrusted text for a terminal: no escape sequences, no control characters except line break and tab, no
+ * direction changes.
+ */
 export function sanitizeText(text: string): string {
-  return withoutSequences(text).replace(STEERING, '')
+  return stripEscapes(text).replace(STEERING, '')
 }
 
-/** The same on one line. */
+/** Sanitizes text to one line. */
 export function toOneLine(text: string): string {
   return sanitizeText(text).replace(/\s+/g, ' ').trim()
 }
 
-/** A text without its percent encoding; as it is where that is none. */
+/** Decodes percent escapes; returns the text unchanged if they are invalid. */
 export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -52,12 +55,12 @@ export function decodePercent(text: string): string {
   }
 }
 
-/** Cut to so many columns, with a mark where something is missing. */
-export function shortened(text: string, columns: number): string {
+/** Truncates text to a number of columns, with an ellipsis. */
+export function truncateText(text: string, columns: number): string {
   if (text.length <= columns) return text
   const part = text.slice(0, Math.max(0, columns - 1))
   const end = text[part.length] === ' ' ? part.length : part.lastIndexOf(' ')
-  // A word that is longer than half of the room is cut all the same.
+  // A word longer than half of the columns is cut.
   return `${(end > columns / 2 ? part.slice(0, end) : part).trimEnd()}…`
 }
 

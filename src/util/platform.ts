@@ -1,21 +1,21 @@
 import path from 'node:path'
 
-/** Ways in which systems differ that matter here. Nothing else asks for the system's name to decide anything. */
+/** Platform differences that matter here; no other module checks the platform name. */
 export interface Platform {
   readonly name: NodeJS.Platform
-  /** Form of its paths. */
+  /** Path syntax. */
   readonly path: path.PlatformPath
-  /** Processes have groups, which one signal reaches; without, a process is ended alone. */
+  /** True if process groups can be signalled; otherwise only single processes are stopped. */
   readonly hasGroups: boolean
-  /** Files have modes that keep others out, and programs one that lets them run. */
+  /** True if file modes restrict access, and programs have an executable bit. */
   readonly hasModes: boolean
-  /** Programs on one machine meet at named pipes, which are no files. */
+  /** True if local programs connect through named pipes, which are not files. */
   readonly hasPipes: boolean
-  /** `/proc` tells of processes. */
+  /** True if `/proc` has process information. */
   readonly hasProc: boolean
-  /** Bubblewrap can make a sandbox. */
+  /** True if Bubblewrap sandboxes are available. */
   readonly hasSandbox: boolean
-  /** A parent can set limits for what it starts. */
+  /** True if a parent can set resource limits for its children. */
   readonly hasLimits: boolean
 }
 
@@ -38,7 +38,7 @@ const WINDOWS = {
   hasLimits: false,
 }
 
-/** The system that this runs on, or another one. */
+/** Returns the properties of a platform. Default: this one. */
 export function getPlatform(name: NodeJS.Platform = process.platform): Platform {
   if (name === 'win32') return { name, ...WINDOWS }
   return name === 'linux' ? { name, ...UNIX, hasProc: true, hasSandbox: true } : { name, ...UNIX }
@@ -46,22 +46,22 @@ export function getPlatform(name: NodeJS.Platform = process.platform): Platform 
 
 const PIPES = '\\\\.\\pipe\\'
 
-/** Names of the sockets at which programs of one machine meet, below a directory; where they are pipes, that is not used. */
-export function localAddress(directory: string, name: string, { hasPipes }: Platform): string {
+/** Returns a local socket's address below a directory; named pipes ignore the directory. */
+export function getSocketAddress(directory: string, name: string, { hasPipes }: Platform): string {
   return hasPipes ? `${PIPES}${name}` : `${directory}/${name}`
 }
 
-/** The folder that lists all pipes, or the directory of sockets. */
-export function addressFolder(directory: () => string, { hasPipes }: Platform): string {
+/** Returns the folder that lists all pipes, or the socket directory. */
+export function getSocketFolder(directory: () => string, { hasPipes }: Platform): string {
   return hasPipes ? PIPES : `${directory()}/`
 }
 
-/** Address that somebody wrote: a pipe has no directory that it could be relative to. */
-export function resolvedAddress(address: string, directory: string, platform: Platform): string {
+/** Resolves a configured address; named pipes are never relative. */
+export function resolveSocketAddress(address: string, directory: string, platform: Platform): string {
   return platform.hasPipes ? address : platform.path.resolve(directory, address)
 }
 
-/** Folders that a PATH names; undefined where there is none. */
+/** Splits a PATH into folders; undefined if unset. */
 export function splitPath(
   searchPath: string | undefined,
   { path: form }: Platform = getPlatform(),

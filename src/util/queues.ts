@@ -1,21 +1,24 @@
-/** Parts that wait for a slow reader, and their characters. */
+/** Maximum queued parts for a slow reader, and their maximum characters. */
 const MAX_WAITING = 1024
 const MAX_CHARACTERS = 1024 * 1024
 
-/** A text that is read while it is written, such as a stream of events. What a slow reader has no room for is left out, but never its end. */
+/**
+ * Text that is read while it is written, such as an event stream. Parts above a slow reader's capacity are dropped,
+ * except the last one.
+ */
 export class TextStream implements AsyncIterable<string> {
   readonly #waiting: string[] = []
   #characters = 0
   #isOver = false
   #wake: () => void = () => undefined
 
-  /** False where the next part would be left out. */
-  get hasRoom(): boolean {
+  /** False if the next part would be dropped. */
+  get hasCapacity(): boolean {
     return !this.#isOver && this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
   }
 
-  add(part: string): void {
-    if (this.hasRoom) this.#push(part)
+  append(part: string): void {
+    if (this.hasCapacity) this.#push(part)
   }
 
   /** Adds the last part. */
@@ -42,45 +45,45 @@ export class TextStream implements AsyncIterable<string> {
   }
 }
 
-/** Milliseconds of work in one turn of the event loop. */
-const TURN_MS = 3
+/** Milliseconds of work per event loop turn. */
+const SLICE_MS = 3
 
 const waiting: (() => void)[] = []
 
 /**
- * Runs work that yields every millisecond or so. Work that ends within a turn is returned immediately; the rest continues after
- * other events, and of several works one continues in each turn.
+ * Runs work in time slices. Returns immediately if it finishes within the first one; otherwise it continues after
+ * other events, one slice of work per turn.
  */
-export function runInTurns<T>(work: Generator<void, T>): T | Promise<T> {
-  const step = runTurn(work)
-  return step.done === true ? step.value : continueInTurns(work)
+export function runInSlices<T>(work: Generator<void, T>): T | Promise<T> {
+  const step = runSlice(work)
+  return step.done === true ? step.value : continueInSlices(work)
 }
 
-/** Runs the work to its end without a pause. */
-export function finish<T>(work: Generator<void, T>): T {
+/** Runs the work to completion without yielding. */
+export function runToCompletion<T>(work: Generator<void, T>): T {
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
   }
 }
 
-async function continueInTurns<T>(work: Generator<void, T>): Promise<T> {
+async function continueInSlices<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
-    await nextTurn()
-    const step = runTurn(work)
+    await waitForSlice()
+    const step = runSlice(work)
     if (step.done === true) return step.value
   }
 }
 
-function runTurn<T>(work: Generator<void, T>): IteratorResult<void, T> {
-  const end = performance.now() + TURN_MS
+function runSlice<T>(work: Generator<void, T>): IteratorResult<void, T> {
+  const end = performance.now() + SLICE_MS
   for (;;) {
     const step = work.next()
     if (step.done === true || performance.now() >= end) return step
   }
 }
 
-function nextTurn(): Promise<void> {
+function waitForSlice(): Promise<void> {
   return new Promise(resolve => {
     if (waiting.push(resolve) === 1) setImmediate(releaseOne)
   })
@@ -93,27 +96,27 @@ function releaseOne(): void {
 
 interface QueueEntry<T> {
   readonly item: T
-  readonly own: Own<T>
+  readonly own: CallerQueue<T>
   readonly isAhead: boolean
   before: QueueEntry<T> | undefined
   after: QueueEntry<T> | undefined
 }
 
-/** The items of one caller, first come first. */
-interface Own<T> {
+/** Items of one caller, FIFO. */
+interface CallerQueue<T> {
   readonly caller: string
   first: QueueEntry<T> | undefined
   last: QueueEntry<T> | undefined
-  /** The last of those that were put ahead. */
+  /** Last priority item. */
   lastAhead: QueueEntry<T> | undefined
   size: number
   ahead: number
 }
 
-/** A queue in which callers take turns; items of one caller come out in the order they went in. An item is in it once. */
+/** Fair queue: callers alternate; each caller's items are FIFO. An item can be queued once. */
 export class FairQueue<T> {
-  /** In the order of their turns. */
-  readonly #callers = new Map<string, Own<T>>()
+  /** In round-robin order. */
+  readonly #callers = new Map<string, CallerQueue<T>>()
   readonly #places = new Map<T, QueueEntry<T>>()
   #ahead = 0
 
@@ -121,47 +124,47 @@ export class FairQueue<T> {
     return this.#places.size
   }
 
-  /** The number of items that were put ahead. */
+  /** Number of priority items. */
   get ahead(): number {
     return this.#ahead
   }
 
-  /** Callers that have something in it, in the order of their turns. */
+  /** Callers with queued items, in round-robin order. */
   get callers(): Iterable<string> {
     return this.#callers.keys()
   }
 
-  /** The number of items of one caller. */
+  /** Counts a caller's items. */
   countQueued(caller: string): number {
     return this.#callers.get(caller)?.size ?? 0
   }
 
-  /** The number of items of one caller that were put ahead. */
+  /** Counts a caller's priority items. */
   countAhead(caller: string): number {
     return this.#callers.get(caller)?.ahead ?? 0
   }
 
-  get #nextCaller(): Own<T> | undefined {
+  get #nextCaller(): CallerQueue<T> | undefined {
     return this.#callers.values().next().value
   }
 
   add(caller: string, item: T): void {
-    const own = this.#own(caller)
-    this.#put({ item, own, isAhead: false, before: own.last, after: undefined })
+    const own = this.#getCallerQueue(caller)
+    this.#insertEntry({ item, own, isAhead: false, before: own.last, after: undefined })
   }
 
-  /** Adds an item before the others of its caller, behind those that were put ahead earlier. */
+  /** Adds a priority item, after the caller's earlier priority items and before its other items. */
   addAhead(caller: string, item: T): void {
-    const own = this.#own(caller)
+    const own = this.#getCallerQueue(caller)
     const before = own.lastAhead
     const place = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
     own.lastAhead = place
     own.ahead++
     this.#ahead++
-    this.#put(place)
+    this.#insertEntry(place)
   }
 
-  #own(caller: string): Own<T> {
+  #getCallerQueue(caller: string): CallerQueue<T> {
     let own = this.#callers.get(caller)
     if (own === undefined) {
       own = { caller, first: undefined, last: undefined, lastAhead: undefined, size: 0, ahead: 0 }
@@ -170,7 +173,7 @@ export class FairQueue<T> {
     return own
   }
 
-  #put(place: QueueEntry<T>): void {
+  #insertEntry(place: QueueEntry<T>): void {
     const { item, own, before, after } = place
     if (before === undefined) own.first = place
     else before.after = place
@@ -180,17 +183,17 @@ export class FairQueue<T> {
     this.#places.set(item, place)
   }
 
-  /** The item that is taken out next. */
+  /** Next item to take. */
   get next(): T | undefined {
     return this.#nextCaller?.first?.item
   }
 
-  /** The item of a caller that is taken out last. */
+  /** Last item of a caller. */
   last(caller: string): T | undefined {
     return this.#callers.get(caller)?.last?.item
   }
 
-  /** Takes the next item out, or the next of this caller; its others go behind those of everybody else. */
+  /** Takes the next item, or the next one of this caller, which then moves to the back. */
   take(caller?: string): T | undefined {
     const own = caller === undefined ? this.#nextCaller : this.#callers.get(caller)
     if (own?.first === undefined) return undefined
@@ -200,7 +203,7 @@ export class FairQueue<T> {
     return item
   }
 
-  /** Takes one item out of turn; false when it is not there. */
+  /** Removes an item; false if it is not queued. */
   delete(item: T): boolean {
     const place = this.#places.get(item)
     if (place === undefined) return false
@@ -209,19 +212,19 @@ export class FairQueue<T> {
     else before.after = after
     if (after === undefined) own.last = before
     else after.before = before
-    if (place.isAhead) this.#leaveAhead(place)
+    if (place.isAhead) this.#removeAhead(place)
     if (--own.size === 0) this.#callers.delete(own.caller)
     return this.#places.delete(item)
   }
 
-  #leaveAhead(place: QueueEntry<T>): void {
+  #removeAhead(place: QueueEntry<T>): void {
     const { own, before } = place
     if (own.lastAhead === place) own.lastAhead = before
     own.ahead--
     this.#ahead--
   }
 
-  /** Empties it; returns what was in it, in the order of arrival. */
+  /** Clears the queue; returns its items in arrival order. */
   clear(): T[] {
     const items = [...this.#places.keys()]
     this.#places.clear()

@@ -19,8 +19,7 @@ const WRITES: Readonly<Record<Agent, (path: string) => string>> = {
   gemini: path => `[[tool:write_file ${JSON.stringify({ file_path: path, content: 'tea' })}]]`,
 }
 
-const isOpen = (requests: readonly ModelRequest[]): boolean =>
-  requests.some(({ outcome }) => outcome === 'open')
+const isOpen = (requests: readonly ModelRequest[]): boolean => requests.some(({ outcome }) => outcome === 'open')
 const isGivenUp = (requests: readonly ModelRequest[]): boolean =>
   !isOpen(requests) && requests.some(({ outcome }) => outcome === 'aborted')
 
@@ -163,8 +162,7 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
     cleanup(t, () => world.end())
     await world.start()
     const before = await world.user()
-    const prompt = (agent: Agent): string =>
-      `${agent} remembers [[sleep:${agent === 'gemini' ? 4000 : 300_000}]]`
+    const prompt = (agent: Agent): string => `${agent} remembers [[sleep:${agent === 'gemini' ? 4000 : 300_000}]]`
     const begin = (agent: Agent): Promise<Told> =>
       before.call('delegate_task', { agent, prompt: prompt(agent), background: true })
     const opencode = await begin('opencode')

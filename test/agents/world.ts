@@ -125,8 +125,7 @@ export class World {
     const until = performance.now() + GONE_MS
     for (;;) {
       const found = processesWith(this.directory)
-      if (found.length === 0 || performance.now() > until)
-        return found.map(({ pid, command }) => `${pid} ${command}`)
+      if (found.length === 0 || performance.now() > until) return found.map(({ pid, command }) => `${pid} ${command}`)
       await pause(100)
     }
   }

@@ -150,10 +150,7 @@ export function featuresOf(plugins: Plugins, place: Place): Required<Feature> {
   return {
     sections: Object.assign({}, ...parts.map(({ sections }) => sections)) as Record<string, unknown>,
     upstream: Object.assign({}, ...parts.map(({ upstream }) => upstream)) as Record<string, unknown>,
-    httpUpstream: Object.assign({}, ...parts.map(({ httpUpstream }) => httpUpstream)) as Record<
-      string,
-      unknown
-    >,
+    httpUpstream: Object.assign({}, ...parts.map(({ httpUpstream }) => httpUpstream)) as Record<string, unknown>,
   }
 }
 

@@ -1,8 +1,8 @@
 // Cost of 500 rules to a call: `node test/bench/policy.ts`. Processor time of judging alone, median of eleven rounds. No
 // two rules of one effect have the same text, but for those of `allow`.
 import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
-import { Judge } from '../../plugins/policy/judge.ts'
-import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/facts.ts'
+import { PolicyJudge } from '../../plugins/policy/policy-judge.ts'
+import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/expression-variables.ts'
 
 const ROUNDS = 11
 const CALLS = 100_000
@@ -19,19 +19,18 @@ const principal = new PrincipalFacts({
   key: '',
 })
 
-for (const size of SIZES)
-  console.log(`${String(size).padStart(4)} rules: ${median(size).toFixed(2)} µs a call`)
+for (const size of SIZES) console.log(`${String(size).padStart(4)} rules: ${median(size).toFixed(2)} µs a call`)
 
 function median(size: number): number {
   const rules = new RuleIndex(compileRules(policyOf(size)).rules)
-  const judge = new Judge(rules.hasAllow, () => undefined)
+  const judge = new PolicyJudge(rules.hasAllow, () => undefined)
   const calls = Array.from({ length: size / 5 }, (_, index) => factsOf(index))
   const rounds = Array.from({ length: ROUNDS }, () => {
     const began = process.cpuUsage()
     for (let call = 0; call < CALLS; call++) {
       const facts = calls[call % calls.length] as Facts
       const name = (facts.tool as ToolFacts).name
-      judge.call(rules.fitting({ kind: 'tools', name }), { facts, scopes: [] })
+      judge.judgeCall(rules.findApplicable({ kind: 'tools', name }), { facts, scopes: [] })
     }
     const { user, system } = process.cpuUsage(began)
     return (user + system) / CALLS

@@ -72,17 +72,10 @@ export class Rivals {
   }
 }
 
-function startsOf(
-  wiring: Wiring,
-  url: string,
-  file: (name: string) => string,
-): readonly (readonly [string, Start])[] {
+function startsOf(wiring: Wiring, url: string, file: (name: string) => string): readonly (readonly [string, Start])[] {
   const http: Upstreams = { up: { type: 'http', url, era: 'legacy' } }
   const stdio: Upstreams = { up: stdioUpstream() }
-  const hub = (upstreams: Upstreams): readonly [string, Start] => [
-    'mcp-hub',
-    startHub(file('mcp-hub'), upstreams),
-  ]
+  const hub = (upstreams: Upstreams): readonly [string, Start] => ['mcp-hub', startHub(file('mcp-hub'), upstreams)]
   const sdks = (from: 'http' | 'stdio', upstreams: Upstreams): readonly (readonly [string, Start])[] =>
     (['SDK v1 gateway', 'SDK v2 gateway'] as const).map(sdk => [sdk, startSdk(sdk, from, upstreams)])
   const starts: Partial<Record<Wiring, readonly (readonly [string, Start])[]>> = {
@@ -100,10 +93,7 @@ function startsOf(
         'mcp-remote',
         pipe('mcp-remote', [file('mcp-remote'), url, '--allow-http', '--transport', 'http-only', '--silent']),
       ],
-      [
-        'supergateway',
-        pipe('supergateway', [file('supergateway'), '--streamableHttp', url, '--logLevel', 'none']),
-      ],
+      ['supergateway', pipe('supergateway', [file('supergateway'), '--streamableHttp', url, '--logLevel', 'none'])],
       ...sdks('stdio', http),
     ],
     lists: [hub(groups(url, 10, 100)), ...sdks('http', groups(url, 10, 100))],
@@ -125,12 +115,7 @@ export function sdkArgs(
   return [benchFile(`rivals/${SDK_FILES[sdk]}`), listener, JSON.stringify(upstreams), era]
 }
 
-function startSdk(
-  sdk: Sdk,
-  listener: 'http' | 'stdio',
-  upstreams: Upstreams,
-  era?: 'legacy' | 'modern',
-): Start {
+function startSdk(sdk: Sdk, listener: 'http' | 'stdio', upstreams: Upstreams, era?: 'legacy' | 'modern'): Start {
   const prefix = `${Object.keys(upstreams)[0] ?? ''}__`
   const args = sdkArgs(sdk, listener, upstreams, era)
   return async workshop => {
@@ -159,15 +144,7 @@ function startProxy(file: string): Start {
 function startSuper(file: string): Start {
   return async workshop => {
     const command = `"${process.execPath}" "${benchFile('peers/server-stdio.ts')}"`
-    const args = [
-      '--stdio',
-      command,
-      '--outputTransport',
-      'streamableHttp',
-      '--stateful',
-      '--logLevel',
-      'none',
-    ]
+    const args = ['--stdio', command, '--outputTransport', 'streamableHttp', '--stateful', '--logLevel', 'none']
     const { pid, port } = await onPort(workshop, [file, '--port'], args)
     return { label: 'supergateway', target: { url: `http://127.0.0.1:${port}/mcp` }, pid, prefix: '' }
   }

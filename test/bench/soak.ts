@@ -45,9 +45,7 @@ export async function soak(all: WorkshopOptions, ms: number): Promise<void> {
   all.pins.subject(gateway.pid)
   const { calls, samples } = await busy(all, gateway, ms)
   const settled = samples.filter(([minutes]) => minutes * 60_000 >= ms * WARM_SHARE)
-  console.log(
-    `${calls.toLocaleString('en')} calls; ${slopeOf(settled).toFixed(3)} MB per minute over the second half`,
-  )
+  console.log(`${calls.toLocaleString('en')} calls; ${slopeOf(settled).toFixed(3)} MB per minute over the second half`)
 }
 
 async function busy(
@@ -62,8 +60,7 @@ async function busy(
   for (let turn = 0; performance.now() - began < ms; turn++) {
     const { ask, concurrency, pace } = MIX[turn % MIX.length] as (typeof MIX)[number]
     // Sessions come and go too.
-    if ('url' in target)
-      await load.hold({ url: target.url, sessions: CHURN, hasStreams: true, areEnded: true })
+    if ('url' in target) await load.hold({ url: target.url, sessions: CHURN, hasStreams: true, areEnded: true })
     const cell = { target, ask, concurrency, pace, warmMs: 0, warmCalls: 0, ms: SLICE_MS, pid }
     calls += (await load.measure(cell)).calls
     const minutes = (performance.now() - began) / 60_000

@@ -44,10 +44,7 @@ export async function measureStarts(
   times: number,
   say: (text: string) => void,
 ): Promise<readonly StartResult[]> {
-  const starts = [
-    ...ownStarts(launcher, configs, cold),
-    ...(rivals === undefined ? [] : rivalStarts(rivals, configs)),
-  ]
+  const starts = [...ownStarts(launcher, configs, cold), ...(rivals === undefined ? [] : rivalStarts(rivals, configs))]
   const took = new Map<Start, number[]>(starts.map(start => [start, []]))
   // The first turn fills caches of the disk and of compiled code.
   for (let turn = 0; turn <= times; turn++) {

@@ -34,19 +34,14 @@ export async function readKnownFailures(): Promise<KnownFailure[]> {
 }
 
 /** Compares what failed with what was expected; an entry that passes is stale. */
-export function verdictOf(
-  reports: readonly CellReport[],
-  known: readonly KnownFailure[],
-  isWhole: boolean,
-): Verdict {
+export function verdictOf(reports: readonly CellReport[], known: readonly KnownFailure[], isWhole: boolean): Verdict {
   const results = reports.flatMap(resultsOf)
   const covers = (entry: KnownFailure, { id, cell }: Result) =>
     matches(entry.requirement, id) && entry.cells.some(glob => matches(glob, cell))
   const unexpected = results.filter(result => result.failed && !known.some(entry => covers(entry, result)))
   const stale = known.flatMap(entry => {
     const met = results.filter(result => covers(entry, result))
-    if (met.length === 0)
-      return isWhole ? [`${entry.requirement} in ${entry.cells.join(' ')}: no such result`] : []
+    if (met.length === 0) return isWhole ? [`${entry.requirement} in ${entry.cells.join(' ')}: no such result`] : []
     if (entry.sometimes === true) return []
     return met.filter(({ failed }) => !failed).map(({ id, cell }) => `${id} in ${cell}: passes`)
   })

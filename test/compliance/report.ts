@@ -12,12 +12,7 @@ export function tableOf(reports: readonly CellReport[]): string {
     ([name, cells]) => `${name.padEnd(24)}${cells.map(cell => cell.padStart(20)).join('')}`,
   )
   const head = `${''.padEnd(24)}${COLUMNS.map(({ transport, route }) => `${transport} ${route}`.padStart(20)).join('')}`
-  return [
-    head,
-    ...rows,
-    '(passed/failed/not applicable; – where there is no such cell)',
-    totalOf(reports),
-  ].join('\n')
+  return [head, ...rows, '(passed/failed/not applicable; – where there is no such cell)', totalOf(reports)].join('\n')
 }
 
 /** All that failed, by requirement. */
@@ -83,13 +78,8 @@ function rowsOf(reports: readonly CellReport[]): [string, string[]][] {
         other.transport === column.transport &&
         other.route === column.route,
     )
-  const pairs = Object.keys(SERVERS).flatMap(server =>
-    Object.keys(CLIENTS).map(client => ({ client, server }) as Cell),
-  )
-  return pairs.map(pair => [
-    `${pair.client} → ${pair.server}`,
-    COLUMNS.map(column => countOf(find(pair, column))),
-  ])
+  const pairs = Object.keys(SERVERS).flatMap(server => Object.keys(CLIENTS).map(client => ({ client, server }) as Cell))
+  return pairs.map(pair => [`${pair.client} → ${pair.server}`, COLUMNS.map(column => countOf(find(pair, column)))])
 }
 
 function countOf(report: CellReport | undefined): string {
@@ -98,9 +88,7 @@ function countOf(report: CellReport | undefined): string {
 }
 
 function countsOf(outcomes: readonly Outcome[]): number[] {
-  return ['passed', 'failed', 'not applicable'].map(
-    state => outcomes.filter(outcome => outcome.state === state).length,
-  )
+  return ['passed', 'failed', 'not applicable'].map(state => outcomes.filter(outcome => outcome.state === state).length)
 }
 
 function totalOf(reports: readonly CellReport[]): string {
@@ -118,8 +106,7 @@ function failedIn(reports: readonly CellReport[], id: string): [string, string][
 
 function absencesOf(reports: readonly CellReport[]): string[] {
   const counts = new Map<string, number>()
-  for (const { absent } of reports)
-    if (absent !== undefined) counts.set(absent, (counts.get(absent) ?? 0) + 1)
+  for (const { absent } of reports) if (absent !== undefined) counts.set(absent, (counts.get(absent) ?? 0) + 1)
   return [...counts].map(([reason, count]) => `- ${reason} (${count})`)
 }
 

@@ -11,8 +11,7 @@ export const UNBRIDGED: readonly Unbridged[] = [
   {
     feature: 'A request of the server that belongs to no call',
     eras: 'legacy server → modern client',
-    instead:
-      'it goes to the client of the open calls, if there is only one; otherwise the server gets an error',
+    instead: 'it goes to the client of the open calls, if there is only one; otherwise the server gets an error',
     why: 'a modern client can only be asked in the answer to a request of its own',
   },
   {

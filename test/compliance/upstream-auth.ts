@@ -82,8 +82,7 @@ async function login(running: Gateway): Promise<void> {
   for (let hops = 0; !next.startsWith(REDIRECT); hops++) {
     const response = await fetch(next, { redirect: 'manual' })
     const location = response.headers.get('location')
-    if (location === null || hops > 10)
-      throw new Error(`the browser ended at ${next} (HTTP ${response.status})`)
+    if (location === null || hops > 10) throw new Error(`the browser ended at ${next} (HTTP ${response.status})`)
     next = new URL(location, next).href
   }
   await running.control('login.finish', { url: next })
@@ -94,8 +93,7 @@ async function login(running: Gateway): Promise<void> {
 /** The configuration of a scenario, from what the suite says of it. */
 async function oauthFor(said: Context): Promise<object> {
   const { client_id: id = DOCUMENT, client_secret: secret, private_key_pem: key, valid_jwt: assertion } = said
-  if (assertion !== undefined)
-    return { grant: 'workload', assertionFile: await kept('workload.jwt', assertion) }
+  if (assertion !== undefined) return { grant: 'workload', assertionFile: await kept('workload.jwt', assertion) }
   if (said.idp_id_token !== undefined) return enterprise(said)
   const client = { id, ...(secret === undefined ? {} : { secret }) }
   if (key !== undefined) {

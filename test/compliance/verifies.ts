@@ -24,10 +24,7 @@ export interface CellReport {
 const LIMIT = 30_000
 
 /** Runs every requirement in a cell that applies to it. */
-export async function runCell(
-  cell: Cell,
-  only: readonly string[] = Object.keys(REQUIREMENTS),
-): Promise<CellReport> {
+export async function runCell(cell: Cell, only: readonly string[] = Object.keys(REQUIREMENTS)): Promise<CellReport> {
   const name = nameOf(cell)
   const absent = absence(cell)
   if (absent !== undefined) return { cell, name, absent, outcomes: {} }

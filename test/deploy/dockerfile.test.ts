@@ -22,8 +22,7 @@ test('an image runs no install script, installs named versions alone, and has no
     for (const { name, text } of instructions) {
       assert.notEqual(name, 'ADD')
       if (name === 'ARG' || name === 'ENV') assert.doesNotMatch(text, /TOKEN|PASSWORD|SECRET|_KEY\b/i)
-      if (['CMD', 'ENTRYPOINT', 'VOLUME'].includes(name))
-        assert.match(text, /^\[/, 'signals reach the program')
+      if (['CMD', 'ENTRYPOINT', 'VOLUME'].includes(name)) assert.match(text, /^\[/, 'signals reach the program')
       assert.doesNotMatch(text, /(curl|wget)[^|]*\|\s*(ba)?sh|\bsudo\b/)
       if (/npm (ci|install)/.test(text)) assert.match(text, /--ignore-scripts/)
       if (/(pip|npm) install/.test(text)) assert.match(text, /==\$\{\w+\}|@\$\{\w+\}/)
@@ -58,9 +57,7 @@ test('the client of Redis in the image is the one that is tested', () => {
   }
   const args = stages.flatMap(({ instructions }) => instructions.filter(({ name }) => name === 'ARG'))
 
-  assert.ok(
-    args.some(({ text }) => text === `REDIS_CLIENT=${packages['node_modules/@redis/client']?.version}`),
-  )
+  assert.ok(args.some(({ text }) => text === `REDIS_CLIENT=${packages['node_modules/@redis/client']?.version}`))
 })
 
 test('what is built from the tree is in the context, and what is nobody else’s business is not', () => {

@@ -32,13 +32,13 @@ test(
     const pid = await container.pid()
     const client = await testClient(String(url))
     const answer = client.request('tools/call', { name: 'web__slow', arguments: {} })
-    await web.next('tools/call')
+    await web.waitForCall('tools/call')
 
     assert.match(await readFile(`/proc/${pid}/status`, 'utf8'), /^NSpid:\t\d+\t1$/m, 'signals reach it')
     assert.match(await mountsOf(pid), /^\S+ \/ \S+ ro[, ]/m)
     assert.equal(await image.health(), 0)
     process.kill(pid, 'SIGTERM')
-    await container.logged('not ready any more, and serves on')
+    await container.logged('draining: not ready, still serving')
     assert.equal((await fetch(new URL('/readyz', String(url)))).status, 503)
     while (
       await fetch(new URL('/livez', String(url))).then(

@@ -41,11 +41,7 @@ export interface Container {
 export async function imageOf(t: TestContext): Promise<Image> {
   const directory = await mkdtemp(join(tmpdir(), 'image-'))
   cleanup(t, () => rm(directory, { recursive: true, force: true }))
-  const [app, volume, etc] = ['app', 'volume', 'etc'].map(name => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [app, volume, etc] = ['app', 'volume', 'etc'].map(name => join(directory, name)) as [string, string, string]
   for (const path of [volume, etc]) await mkdir(path, { mode: 0o700 })
   const needed = await layDown(directory, app)
   const { stages } = readDockerfile(await readFile(join(PACKAGE, 'deploy/docker/Dockerfile'), 'utf8'))
@@ -58,10 +54,7 @@ export async function imageOf(t: TestContext): Promise<Image> {
     start: config => {
       spawnSync('cp', [config, join(etc, 'gateway.yaml')])
       const command = [...listOf(says('ENTRYPOINT')?.text), ...listOf(says('CMD')?.text)]
-      return contained(
-        t,
-        spawn('bwrap', [...walls(place), ...command], { stdio: ['ignore', 'ignore', 'pipe'] }),
-      )
+      return contained(t, spawn('bwrap', [...walls(place), ...command], { stdio: ['ignore', 'ignore', 'pipe'] }))
     },
     health: async () => {
       const command = listOf(/CMD (\[.*\])$/.exec(says('HEALTHCHECK')?.text ?? '')?.[1])
@@ -112,30 +105,12 @@ interface Inside {
 function walls({ app, needed, volume, etc, variables }: Inside): string[] {
   const node = dirname(process.execPath)
   return [
-    ...[
-      '--unshare-user',
-      '--uid',
-      '10001',
-      '--gid',
-      '10001',
-      '--unshare-pid',
-      '--as-pid-1',
-      '--die-with-parent',
-    ],
+    ...['--unshare-user', '--uid', '10001', '--gid', '10001', '--unshare-pid', '--as-pid-1', '--die-with-parent'],
     ...['--ro-bind', '/usr', '/usr', '--symlink', 'usr/lib', '/lib', '--symlink', 'usr/lib64', '/lib64'],
     ...['--symlink', 'usr/bin', '/bin', '--proc', '/proc', '--dev', '/dev'],
     ...['--ro-bind', node, '/opt/node', '--ro-bind', app, '/app', '--ro-bind', etc, '/etc/gateway'],
     ...needed.flatMap(path => ['--ro-bind', join(PACKAGE, path), `/app/${path}`]),
-    ...[
-      '--bind',
-      volume,
-      '/var/lib/gateway',
-      '--remount-ro',
-      '/',
-      '--chdir',
-      '/var/lib/gateway',
-      '--clearenv',
-    ],
+    ...['--bind', volume, '/var/lib/gateway', '--remount-ro', '/', '--chdir', '/var/lib/gateway', '--clearenv'],
     ...['--setenv', 'PATH', '/opt/node:/usr/bin'],
     ...variables.flatMap(([name, value]) => ['--setenv', name, value]),
   ]

@@ -15,8 +15,7 @@ const FUNCTIONS: Readonly<Record<string, Evaluate>> = {
   default: ([fallback, value]) => (isTrue(value) ? value : fallback),
   nindent: ([depth, text]) => `\n${String(text).replace(/^/gm, ' '.repeat(Number(depth)))}`,
   not: ([one]) => !isTrue(one),
-  printf: ([format, ...rest]) =>
-    rest.reduce<string>((text, one) => text.replace('%s', String(one)), String(format)),
+  printf: ([format, ...rest]) => rest.reduce<string>((text, one) => text.replace('%s', String(one)), String(format)),
   quote: ([one]) => JSON.stringify(String(one)),
   sha256sum: ([text]) => createHash('sha256').update(String(text)).digest('hex'),
   toJson: ([one]) => JSON.stringify(one),

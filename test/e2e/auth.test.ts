@@ -82,10 +82,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
   })
 
   test(`${name} with a bad token does not get in`, async () => {
-    await assert.rejects(
-      connect(await issuer.sign('https://other.example/mcp')),
-      /401|unauthorized|who sends/i,
-    )
+    await assert.rejects(connect(await issuer.sign('https://other.example/mcp')), /401|unauthorized|who sends/i)
   })
 }
 
@@ -94,15 +91,13 @@ test('a key that gateway key new makes opens a gateway that knows its hash', asy
   const { code, stdout } = await command(['key', 'new', '--name', 'ci', '--scope', 'db:drop'], { cwd })
   assert.equal(code, 0)
   const [held = ''] = /gwk_[\w-]{43}/.exec(stdout) ?? []
-  assert.match(
-    stdout,
-    /gwk_[\w-]{43}\n[^]*- \{ name: "ci", hash: "sha256:[0-9a-f]{64}", scopes: \["db:drop"\] \}/,
-  )
+  assert.match(stdout, /gwk_[\w-]{43}\n[^]*- \{ name: "ci", hash: "sha256:[0-9a-f]{64}", scopes: \["db:drop"\] \}/)
   const bad = await command(['key', 'new', '--name', 'a b'], { cwd })
   assert.equal(bad.code, 2)
-  const made = JSON.parse(
-    (await command(['key', 'new', '--name', 'other', '--json'], { cwd })).stdout,
-  ) as Record<string, string>
+  const made = JSON.parse((await command(['key', 'new', '--name', 'other', '--json'], { cwd })).stdout) as Record<
+    string,
+    string
+  >
   const line = /^ {2}(ci sha256:[0-9a-f]{64} db:drop)$/m.exec(stdout)?.[1] ?? ''
   await writeFile(join(cwd, 'keys.txt'), `${line}\n`)
   const served = await serveHttpGateway({

@@ -62,7 +62,7 @@ test('after SIGTERM it is not ready, and serves sessions and new clients until t
   assert.equal(await isReady(url), true)
 
   child.kill('SIGTERM')
-  await logged('not ready any more, and serves on')
+  await logged('draining: not ready, still serving')
   while (await isReady(url)) await new Promise(resolve => setTimeout(resolve, 20))
 
   for (const [message, of] of [
@@ -101,7 +101,7 @@ test('Ctrl-C does not wait for load balancers', async t => {
   child.kill('SIGINT')
 
   assert.equal(await exit, 0)
-  assert.doesNotMatch(stderr(), /not ready any more/)
+  assert.doesNotMatch(stderr(), /draining: not ready/)
 })
 
 test('one whose only client is on a pipe does not wait either', async t => {

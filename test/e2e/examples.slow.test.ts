@@ -7,13 +7,7 @@ import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { loadConfig } from '../../src/config/index.ts'
 import type { JsonObject } from '../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestClient,
-} from '../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestClient } from '../../src/testing/index.ts'
 import { skip as skipSandbox } from '../fixtures/sandbox.ts'
 import { cleanup } from '../fixtures/cleanup.ts'
 
@@ -91,13 +85,9 @@ const RUNS: readonly Run[] = [
   {
     example: 'surface',
     calls: [
-      [
-        'search_tools',
-        { query: 'write text to a file' },
-        /files__write_file\(path: string, content: string\)/,
-      ],
+      ['search_tools', { query: 'write text to a file' }, /files__write_file\(path: string, content: string\)/],
       ['call_tool', { name: 'everything__echo', arguments: HI }, /Echo: hi/],
-      ['call_read_tool', { name: 'files__write_file' }, /does not say that it only reads/],
+      ['call_read_tool', { name: 'files__write_file' }, /is not marked as read-only/],
       ['files__read_text_file', { path: 'README.md' }, /# Surface/],
     ],
   },
@@ -107,7 +97,7 @@ const RUNS: readonly Run[] = [
     calls: [
       ['everything__get-structured-content', { location: 'New York' }, /"sky":"\w+","celsius":\d+/],
       ['everything__get-structured-content', { location: 'New York', _pick: 'humidity' }, /^\D*82\D*$/],
-      ['docs__read_text_file', { path: 'tools.md' }, /read_result has the whole/],
+      ['docs__read_text_file', { path: 'tools.md' }, /read_result/],
     ],
   },
   {
@@ -166,28 +156,24 @@ const RUNS: readonly Run[] = [
 describe('examples', { concurrency: 4 }, () => {
   for (const run of RUNS) {
     const { example, env, era, remote = [], skip = false, calls } = run
-    test(
-      `examples/${example}${env === undefined ? '' : ` --env ${env}`} does what it says`,
-      { skip },
-      async t => {
-        const who = (_args: JsonObject, { headers }: { headers: object }): string => JSON.stringify(headers)
-        const web = closeAfter(t, await testUpstream({ tools: { who } }))
-        const variables = Object.fromEntries(remote.map(name => [name, web.url]))
-        const environment = { PATH, SystemRoot, SEARCH_TOKEN: 'token', ...variables }
-        const set = ['listeners={"main":{"type":"http","port":0}}']
-        const config = await loadConfig({
-          cwd: join(EXAMPLES, example),
-          file: 'gateway.yaml',
-          env,
-          set,
-          environment,
-        })
-        const gateway = closeAfter(t, await testGateway({ config, environment }))
-        const client = closeAfter(t, await testClient(gateway, era === undefined ? {} : { era }))
+    test(`examples/${example}${env === undefined ? '' : ` --env ${env}`} does what it says`, { skip }, async t => {
+      const who = (_args: JsonObject, { headers }: { headers: object }): string => JSON.stringify(headers)
+      const web = closeAfter(t, await testUpstream({ tools: { who } }))
+      const variables = Object.fromEntries(remote.map(name => [name, web.url]))
+      const environment = { PATH, SystemRoot, SEARCH_TOKEN: 'token', ...variables }
+      const set = ['listeners={"main":{"type":"http","port":0}}']
+      const config = await loadConfig({
+        cwd: join(EXAMPLES, example),
+        file: 'gateway.yaml',
+        env,
+        set,
+        environment,
+      })
+      const gateway = closeAfter(t, await testGateway({ config, environment }))
+      const client = closeAfter(t, await testClient(gateway, era === undefined ? {} : { era }))
 
-        for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
-      },
-    )
+      for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
+    })
   }
 
   test('examples/access lets a key in, hides what it may not use, and stops a guest', async t => {
@@ -204,9 +190,9 @@ describe('examples', { concurrency: 4 }, () => {
     const guest = await as('gwk_guest-of-this-example')
 
     assert.match(await called(ci, 'everything__echo', HI), /Echo: hi/)
-    assert.match(await called(ci, 'everything__get-env', {}), /needs the scope env/)
+    assert.match(await called(ci, 'everything__get-env', {}), /requires the scope env/)
     for (let i = 0; i < 3; i++) assert.match(await called(guest, 'everything__echo', HI), /Echo: hi/)
-    assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 a minute/)
+    assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 per minute/)
     assert.equal((await fetch(gateway.url, { method: 'POST' })).status, 401)
   })
 

@@ -16,8 +16,7 @@ const HTTP = 'listeners.stdio={"type":"http","port":0}'
 
 /** One local and one remote server, as each client writes them. */
 const WRITERS: Readonly<Record<string, (url: string) => string>> = {
-  'claude.json': url =>
-    json({ mcpServers: { near: { type: 'stdio', ...STDIO }, far: { type: 'http', url } } }),
+  'claude.json': url => json({ mcpServers: { near: { type: 'stdio', ...STDIO }, far: { type: 'http', url } } }),
   'cursor.json': url => json({ mcpServers: { near: STDIO, far: { url } } }),
   'vscode.json': url => json({ servers: { near: { type: 'stdio', ...STDIO }, far: { type: 'http', url } } }),
   'windsurf.json': url => json({ mcpServers: { near: STDIO, far: { serverUrl: url } } }),
@@ -89,5 +88,5 @@ test('what Claude Code keeps for a project is imported in that project, and name
 
   assert.deepEqual(imported.upstreams, ['shared', 'both', 'here'])
   assert.match(imported.text, /127\.0\.0\.1:1\/here/)
-  assert.deepEqual(imported.notes, ['there: left out: of the project /elsewhere; run "gateway import" there'])
+  assert.deepEqual(imported.notes, ['there: skipped: belongs to project /elsewhere; run "gateway import" there'])
 })

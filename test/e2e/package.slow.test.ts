@@ -60,9 +60,7 @@ test('what is packed runs, and plugins share its errors with it', async t => {
   const launcher = join(cwd, 'node_modules/tapgate/bin/run.js')
   const version = await run(process.execPath, [launcher, '--version'], { cwd })
   const help = await run(process.execPath, [launcher, 'help', 'serve'], { cwd })
-  const validate = await run(process.execPath, [launcher, 'validate'], { cwd }).catch(
-    (error: unknown) => error,
-  )
+  const validate = await run(process.execPath, [launcher, 'validate'], { cwd }).catch((error: unknown) => error)
   const same = await run(process.execPath, ['same.mjs'], { cwd })
 
   assert.match(version.stdout, /^tapgate\//)
@@ -78,9 +76,7 @@ test('what is packed has the types of each entry, the licenses of what is inside
   const { exports } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as {
     exports: Record<string, string | Record<string, string>>
   }
-  const named = Object.values(exports).flatMap(entry =>
-    typeof entry === 'string' ? [] : Object.values(entry),
-  )
+  const named = Object.values(exports).flatMap(entry => (typeof entry === 'string' ? [] : Object.values(entry)))
   const present = await readdir(home, { recursive: true })
 
   for (const file of named) assert.ok(present.includes(join(file)), file)

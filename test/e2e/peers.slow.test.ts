@@ -99,10 +99,7 @@ function listsEverything(peer: () => Peer): void {
 
     assert.ok(prompts.includes('everything__simple-prompt') && prompts.includes('modern__greet'))
     assert.ok(uris.includes('memory://knowledge-graph') && uris.includes('note://today'))
-    assert.ok(
-      templates.includes('demo://resource/dynamic/text/{resourceId}') &&
-        templates.includes('note://day/{day}'),
-    )
+    assert.ok(templates.includes('demo://resource/dynamic/text/{resourceId}') && templates.includes('note://day/{day}'))
   })
 }
 
@@ -145,12 +142,7 @@ function usesTheRest(peer: () => Peer): void {
   })
 
   test('reads resources, listed ones and those of a template', async () => {
-    const uris = [
-      'memory://knowledge-graph',
-      'demo://resource/dynamic/text/1',
-      'note://today',
-      'note://day/monday',
-    ]
+    const uris = ['memory://knowledge-graph', 'demo://resource/dynamic/text/1', 'note://today', 'note://day/monday']
 
     const reads = await Promise.all(uris.map(uri => peer().readResource({ uri })))
 

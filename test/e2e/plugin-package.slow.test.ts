@@ -65,20 +65,14 @@ test('validate checks the section of an installed plugin by its schema and its c
   const unknown = await gateway(['validate'], CONFIG.replace('calls: 1', 'cals: 1'))
   const wrong = await gateway(['validate'], CONFIG.replace('calls: 1', 'calls: often'))
   const missing = await gateway(['validate'], `${CONFIG}  free: [wbe__ping]\n`)
-  const twice = await gateway(
-    ['validate'],
-    CONFIG.replace('tapgate-budget }', 'tapgate-budget, options: {} }'),
-  )
+  const twice = await gateway(['validate'], CONFIG.replace('tapgate-budget }', 'tapgate-budget, options: {} }'))
 
   assert.equal(valid.code, 0, valid.stderr)
   assert.match(unknown.stderr, /gateway\.yaml:8:3 \/budget\/cals unknown key "cals" – did you mean "calls"\?/)
   assert.match(wrong.stderr, /gateway\.yaml:8:10 \/budget\/calls expected a whole number, found "often"/)
-  assert.match(
-    missing.stderr,
-    /gateway\.yaml:9:10 \/budget\/free\/0 no server is called "wbe" – did you mean "web"\?/,
-  )
+  assert.match(missing.stderr, /gateway\.yaml:9:10 \/budget\/free\/0 no server is called "wbe" – did you mean "web"\?/)
   assert.deepEqual([unknown.code, wrong.code, missing.code], [3, 3, 3])
-  assert.match(twice.stderr, /\/budget this plugin has "options" already/)
+  assert.match(twice.stderr, /\/budget plugin already has "options"/)
 })
 
 test('a plugin has the classes of the gateway that loads it, where its project has none or another one', async t => {
@@ -87,10 +81,7 @@ test('a plugin has the classes of the gateway that loads it, where its project h
   await rm(beside)
   const none = await gateway(['call', 'web__ping'])
   await mkdir(beside)
-  await writeFile(
-    join(beside, 'package.json'),
-    '{ "name": "tapgate", "exports": { "./plugin": "./other.js" } }',
-  )
+  await writeFile(join(beside, 'package.json'), '{ "name": "tapgate", "exports": { "./plugin": "./other.js" } }')
   await writeFile(join(beside, 'other.js'), "throw new Error('another gateway')")
   const another = await gateway(['call', 'web__ping'])
 
@@ -104,7 +95,7 @@ test('a package that is not there is named with the way to get it', async t => {
   assert.equal(code, 3)
   assert.match(
     stderr,
-    /\/plugins\/budget\/use the package "tapgate-bugdet" is not installed – npm install tapgate-bugdet, beside gateway\.yaml\n/,
+    /\/plugins\/budget\/use the package "tapgate-bugdet" is not installed – run npm install tapgate-bugdet in the directory of gateway\.yaml\n/,
   )
   assert.doesNotMatch(stderr, /Require stack/)
 })
@@ -150,9 +141,7 @@ test('its errors are in the reference that errors prints, and a broken plugin on
   assert.match(one.stdout, /^BUDGET_SPENT .*\nRaise plugins\.budget.*\nJSON-RPC -31001\n$/)
   assert.deepEqual([typo.code, /did you mean "BUDGET_SPENT"/.test(typo.stderr)], [2, true])
   assert.equal(broken.code, 0)
-  assert.ok(
-    codes(broken.stdout).includes('GW_RATE_LIMITED') && !codes(broken.stdout).includes('BUDGET_SPENT'),
-  )
+  assert.ok(codes(broken.stdout).includes('GW_RATE_LIMITED') && !codes(broken.stdout).includes('BUDGET_SPENT'))
   assert.match(broken.stderr, /warning errors of plugins are missing: plugin "budget" could not be loaded/)
 })
 

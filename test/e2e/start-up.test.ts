@@ -115,10 +115,7 @@ test('compiled code is kept nowhere that others can write to, nor behind a link'
   for (const cache of [open, linked]) {
     const env = { XDG_CACHE_HOME: cache, TMPDIR: temporary, NODE_COMPILE_CACHE: '' }
     assert.equal((await gateway(['--version'], { env })).code, 0)
-    assert.deepEqual(
-      await readdir(join(cache, 'tapgate/compiled')).then(found => found.includes('others')),
-      false,
-    )
+    assert.deepEqual(await readdir(join(cache, 'tapgate/compiled')).then(found => found.includes('others')), false)
   }
   assert.deepEqual(await readdir(temporary), [`tapgate-compiled-${process.getuid?.()}`])
 })

@@ -13,10 +13,7 @@ import { directory, gateway, PACKAGE } from './cli/run.ts'
 import { cleanup } from '../fixtures/cleanup.ts'
 
 const EXAMPLE = join(PACKAGE, 'examples/smart-client-simple-server')
-const [LOCAL, REMOTE] = ['local', 'remote'].map(side => join(EXAMPLE, side, 'gateway.yaml')) as [
-  string,
-  string,
-]
+const [LOCAL, REMOTE] = ['local', 'remote'].map(side => join(EXAMPLE, side, 'gateway.yaml')) as [string, string]
 const PATH = `${join(PACKAGE, 'node_modules/.bin')}:${process.env.PATH ?? ''}`
 /** Lists are compared here, so the first one waits for all servers. */
 const PATIENT = ['--set', 'lists.grace=20s']
@@ -43,10 +40,7 @@ test('two gateways work as one, and the local one goes on alone', { skip: !HAS_S
   await gone
   assert.ok((await toolsOf(client)).every(name => /^(files|git)__/.test(name)))
   assert.match(await textOf(client, 'files__read_text_file', { path: 'hello.txt' }), /hello from the project/)
-  await assert.rejects(
-    textOf(client, 'everything__echo', { message: 'a' }),
-    /upstream "remote" is not available/,
-  )
+  await assert.rejects(textOf(client, 'everything__echo', { message: 'a' }), /upstream "remote" is not available/)
 
   const back = changed()
   await remoteGateway(t, Number(new URL(first.url).port))

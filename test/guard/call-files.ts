@@ -19,10 +19,7 @@ export async function listCallFiles(): Promise<string[]> {
   const { result } = await session.post('Profiler.takePreciseCoverage')
   const root = pathToFileURL(ROOT).href
   return result
-    .filter(
-      ({ url, functions }) =>
-        url.startsWith(root) && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0),
-    )
+    .filter(({ url, functions }) => url.startsWith(root) && functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
     .map(({ url }) => url.slice(root.length))
     .filter(file => /^(src\/(?!testing\/)|plugins\/)/.test(file))
     .sort()

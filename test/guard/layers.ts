@@ -46,8 +46,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'config',
     path: /^src\/config\//,
-    holds:
-      'reads and checks gateway.yaml; `source/` finds and parses it, `checks/` look at what a schema cannot',
+    holds: 'reads and checks gateway.yaml; `source/` finds and parses it, `checks/` look at what a schema cannot',
     may: ['util', 'errors', 'config types'],
   },
   {

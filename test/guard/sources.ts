@@ -83,18 +83,13 @@ function sizeOf(node: ts.Node, tree: ts.SourceFile): FunctionSize | undefined {
 
 // `default` is also a word of switch statements.
 function isDefaultExport(node: ts.Node): boolean {
-  return (
-    ts.isExportAssignment(node) ||
-    (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent))
-  )
+  return ts.isExportAssignment(node) || (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent))
 }
 
 function nameOf(node: ts.SignatureDeclaration): string {
   if (node.name !== undefined) return node.name.getText()
   const { parent } = node
-  return ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)
-    ? parent.name.getText()
-    : 'a function'
+  return ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent) ? parent.name.getText() : 'a function'
 }
 
 interface RawImport {
@@ -110,16 +105,13 @@ function importOf(node: ts.Node): RawImport | undefined {
     const typeOnly = ts.isImportDeclaration(node) ? importsTypes(node) : exportsTypes(node)
     return { specifier: moduleSpecifier.text, typeOnly, lazy: false }
   }
-  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument))
-    return written(node.argument.literal, true)
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) return written(node.argument.literal, true)
   if (!ts.isCallExpression(node) || node.expression.kind !== ts.SyntaxKind.ImportKeyword) return undefined
   return written(node.arguments[0], false)
 }
 
 function written(node: ts.Node | undefined, typeOnly: boolean): RawImport | undefined {
-  return node !== undefined && ts.isStringLiteralLike(node)
-    ? { specifier: node.text, typeOnly, lazy: true }
-    : undefined
+  return node !== undefined && ts.isStringLiteralLike(node) ? { specifier: node.text, typeOnly, lazy: true } : undefined
 }
 
 function importsTypes({ importClause }: ts.ImportDeclaration): boolean {
@@ -136,8 +128,7 @@ function exportsTypes({ isTypeOnly, exportClause }: ts.ExportDeclaration): boole
 function onlyTypes(bindings: ts.NamedImportBindings | ts.NamedExportBindings | undefined): boolean {
   if (bindings === undefined || !('elements' in bindings)) return false
   return (
-    bindings.elements.length > 0 &&
-    bindings.elements.every((element: { isTypeOnly: boolean }) => element.isTypeOnly)
+    bindings.elements.length > 0 && bindings.elements.every((element: { isTypeOnly: boolean }) => element.isTypeOnly)
   )
 }
 

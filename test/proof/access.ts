@@ -37,9 +37,7 @@ async function tokens(): Promise<void> {
     (await fetch(gateway.url, { method: 'POST', headers })).status
   const good = await status({ authorization: `Bearer ${await issuer.sign(RESOURCE)}` })
   const bad = await badTokens(issuer, RESOURCE)
-  const rows = await Promise.all(
-    bad.map(async ({ why, headers }) => ({ why, status: await status(headers) })),
-  )
+  const rows = await Promise.all(bad.map(async ({ why, headers }) => ({ why, status: await status(headers) })))
   await gateway[Symbol.asyncDispose]()
   await issuer.close()
   console.log(`${bad.length} bad credentials; the good one: ${good}`)

@@ -56,10 +56,7 @@ async function coalesced(): Promise<boolean> {
 /** A list of 1,000 tools and a call, from the cache of a gateway in its own process, beside the server asked directly. */
 async function ratios(): Promise<boolean> {
   const children = new Children()
-  const url = await children.start(
-    [benchFile('peers/server-http.ts')],
-    text => /^(http:\S+)\n/m.exec(text)?.[1],
-  )
+  const url = await children.start([benchFile('peers/server-http.ts')], text => /^(http:\S+)\n/m.exec(text)?.[1])
   const whole = `${url.found}/1000/all_`
   const { file, remove } = await writeConfig({
     version: 1,

@@ -32,9 +32,7 @@ async function sessionsThatDie(): Promise<void> {
   let peak = 0
   let refused = 0
   for (let done = 0; done < SESSIONS;) {
-    const wanted = Array.from({ length: Math.min(AT_ONCE, SESSIONS - done) }, () =>
-      openAndDie(gateway.webSocket),
-    )
+    const wanted = Array.from({ length: Math.min(AT_ONCE, SESSIONS - done) }, () => openAndDie(gateway.webSocket))
     const opened = (await Promise.all(wanted)).filter(Boolean).length
     done += opened
     refused += wanted.length - opened

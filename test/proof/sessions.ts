@@ -118,8 +118,7 @@ async function hostile(): Promise<void> {
       const reply = await attempt.send()
       const text = await reply.text()
       const count = Number(/"text":"\S+ (\d+)"/.exec(text)?.[1])
-      const isRight =
-        reply.status === attempt.status && (attempt.count === undefined || count === attempt.count)
+      const isRight = reply.status === attempt.status && (attempt.count === undefined || count === attempt.count)
       if (!isRight) wrong++
       if (attempt.who !== undefined) own.set(attempt.who, [...(own.get(attempt.who) ?? []), count])
       const key = `${attempt.what}: ${reply.status}`
@@ -250,11 +249,7 @@ async function countingServer(): Promise<{ url: string; close(): Promise<void> }
   }
 }
 
-async function serve(
-  asked: IncomingMessage,
-  response: ServerResponse,
-  counts: Map<string, number>,
-): Promise<void> {
+async function serve(asked: IncomingMessage, response: ServerResponse, counts: Map<string, number>): Promise<void> {
   let body = ''
   for await (const chunk of asked) body += String(chunk)
   if (asked.method !== 'POST') return void response.writeHead(asked.method === 'DELETE' ? 204 : 405).end()

@@ -9,17 +9,14 @@ export const tour = definePlugin<{ words: readonly string[] }>({
   requires: ['routing'],
 
   setup({ options, config, hooks, log, clock, slot }) {
-    if (options.words.length === 0)
-      throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tour', why: 'no words' })
+    if (options.words.length === 0) throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tour', why: 'no words' })
     const started = slot.exchange(() => clock.now())
     const seen = slot.session(() => new Set<string>())
 
     hooks.session.tap(session => void seen.get(session).add(session.principal.subject))
     hooks.request.tap({ stage: 'limit', methods: ['tools/call'] }, exchange => {
       started.set(exchange, clock.now())
-      return options.words.includes(String(exchange.params?.name))
-        ? refuse(-32602, 'not that one')
-        : undefined
+      return options.words.includes(String(exchange.params?.name)) ? refuse(-32602, 'not that one') : undefined
     })
     hooks.request.tap({ methods: LIST_METHODS, before: 'cache' }, async () => answer({ tools: [] }))
     hooks.route.tap(exchange => ({
@@ -32,8 +29,7 @@ export const tour = definePlugin<{ words: readonly string[] }>({
       call.params = { ...call.params, _meta: {} }
     })
     hooks.dispatch.tap(
-      (next, upstream) => call =>
-        upstream.state === 'ready' ? next(call) : Promise.resolve(refuse(-32603, 'later')),
+      (next, upstream) => call => (upstream.state === 'ready' ? next(call) : Promise.resolve(refuse(-32603, 'later'))),
     )
     hooks.response.tap({ stage: 'transform' }, given =>
       'result' in given ? answer({ ...given.result.value() }) : given,

@@ -5,37 +5,36 @@ import path from 'node:path'
 import type { Clock, Log, Programs } from '../../../src/plugin.ts'
 import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { PlaceQueue } from '../scheduling.ts'
+import type { SlotQueue } from '../scheduling.ts'
 import type { AgentHealth, FailureKind, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AgentSession, LiveSession } from './session.ts'
 import { AgentProcess } from './agent-process.ts'
 
-/** Settings and dependencies of an agent. */
 export interface HostDeps {
   readonly settings: AgentSettings
   readonly programs: Programs
   readonly clock: Clock
   readonly log: Log
-  /** Directory of the configuration. */
+  /** Configuration directory. */
   readonly directory: string
-  /** The plugin's own directory for what outlives this process; undefined if nothing does. */
+  /** State directory of the plugin; undefined if there is no persistent state. */
   readonly state: string | undefined
-  /** Globs that the real path of its program must match. */
+  /** Globs that the program's real path must match. */
   readonly commands: readonly string[] | undefined
-  /** The bound on processes of all agents. */
-  readonly places: PlaceQueue
-  /** Of the gateway. */
+  /** Process limit shared by all agents. */
+  readonly places: SlotQueue
+  /** Gateway version. */
   readonly version: string
 }
 
 const OUT: ReadonlySet<FailureKind> = new Set(['spawn', 'timeout', 'crash', 'protocol', 'refused'])
 
-/** Phases that every task would fail in. */
+/** Failure phases that would affect every task. */
 const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
 
-/** Behind a session that nobody works in. */
+/** Handler for sessions without a task. */
 const NOBODY: SessionRequest['side'] = {
   update: () => undefined,
   permission: () => Promise.resolve('cancelled'),
@@ -44,7 +43,7 @@ const NOBODY: SessionRequest['side'] = {
 
 export type AgentHost = Pick<LocalAgentHost, keyof LocalAgentHost>
 
-/** One agent: a process for each session. */
+/** One configured agent; starts a process per session. */
 export class LocalAgentHost {
   readonly settings: AgentSettings
   readonly #deps: HostDeps
@@ -58,12 +57,12 @@ export class LocalAgentHost {
     this.settings = deps.settings
   }
 
-  /** If it never ran, at least whether there is a program. */
+  /** Before the first run, only reflects whether the program exists. */
   get health(): AgentHealth {
     if (this.#health.state !== 'unknown') return this.#health
     const { inheritEnv, env } = this.settings
     try {
-      this.#program(this.#deps.programs.environment(inheritEnv, env).PATH)
+      this.#resolveProgram(this.#deps.programs.createEnvironment(inheritEnv, env).PATH)
       return this.#health
     } catch (error) {
       return { state: 'unavailable', why: getErrorMessage(error) }
@@ -76,70 +75,73 @@ export class LocalAgentHost {
   }
 
   /** @throws GatewayError GW_AGENT_COMMAND */
-  #program(searchPath: string | undefined): string {
+  #resolveProgram(searchPath: string | undefined): string {
     const { directory, commands } = this.#deps
-    return programOf(this.settings, { searchPath, directory, commands })
+    return resolveProgramFile(this.settings, { searchPath, directory, commands })
   }
 
-  /** A session in a process of its own. @throws AgentFailure */
-  async open(wanted: SessionRequest): Promise<AgentSession> {
+  /** Opens a session in its own process. @throws AgentFailure */
+  async openSession(wanted: SessionRequest): Promise<AgentSession> {
     const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
-    const leave = await this.#deps.places.enter(id, limits.queueTimeoutMs, signal, true)
-    if (leave === 'cancelled') throw this.#failure('stopped', 'nobody waits for it any more')
-    if (typeof leave !== 'function') throw this.#failure('busy', 'all of "agents.processes" are in use')
+    const leave = await this.#deps.places.acquire(id, limits.queueTimeoutMs, signal, true)
+    if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
+    if (typeof leave !== 'function') throw this.#createFailure('busy', 'the limit agents.processes is reached')
     let process: AgentProcess | undefined
     const release = async (): Promise<void> => {
-      process?.end(this.#failure('stopped', 'its session was closed'))
+      process?.terminate(this.#createFailure('stopped', 'the session was closed'))
       await process?.gone
       if (process !== undefined) this.#processes.delete(process)
       leave()
     }
     try {
       process = await this.#start(wanted.cwd, signal)
-      const session = await openUnless(signal, process, wanted)
+      const session = await openOrAbort(signal, process, wanted)
       session.release = release
       return session
     } catch (error) {
       await release()
-      throw this.#note(error)
+      throw this.#recordHealth(error)
     }
   }
 
   async #start(cwd: string, signal: AbortSignal): Promise<AgentProcess> {
     const { settings, programs, clock, log, version } = this.#deps
     try {
-      const home = await this.#homeDirectory()
-      const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
-      const program = this.#program(env.PATH)
+      const home = await this.#getHomeDirectory()
+      const env = programs.createEnvironment(settings.inheritEnv, { HOME: home, ...settings.env })
+      const program = this.#resolveProgram(env.PATH)
       const writable = home === cwd ? [home] : [home, cwd]
-      const failed = (error: AgentFailure): void => void this.#note(error)
+      const failed = (error: AgentFailure): void => void this.#recordHealth(error)
       const deps = { settings, program, env, programs, clock, log, version, cwd, writable, failed }
       const process = await AgentProcess.start(deps, signal)
       this.#processes.add(process)
       this.#health = { state: 'ready', facts: { ...this.#health.facts, ...process.facts } }
       return process
     } catch (error) {
-      throw startFailure(error)
+      throw toStartFailure(error)
     }
   }
 
-  #note(error: unknown): unknown {
-    this.#health = healthAfter(error, this.#health)
+  #recordHealth(error: unknown): unknown {
+    this.#health = deriveHealth(error, this.#health)
     return error
   }
 
-  /** Starts a process as far as a session, as many agents want a login only then. Never rejects. */
+  /** Starts a process and a session, because many agents require a login only for a session. Never rejects. */
   async probe(): Promise<AgentHealth> {
     try {
-      const session = await this.open({ cwd: await this.#homeDirectory(), mcpServers: [], side: NOBODY })
+      const session = await this.openSession({
+        cwd: await this.#getHomeDirectory(),
+        mcpServers: [],
+        side: NOBODY,
+      })
       const { ownMode } = session
       const { facts } = this.#health
-      if (facts !== undefined && ownMode !== undefined)
-        this.#health = { ...this.#health, facts: { ...facts, ownMode } }
+      if (facts !== undefined && ownMode !== undefined) this.#health = { ...this.#health, facts: { ...facts, ownMode } }
       await session.close()
     } catch (error) {
-      this.#deps.log.debug('an agent that was probed opened no session', {
+      this.#deps.log.debug('probed agent did not open a session', {
         why: getErrorMessage(error),
         lastWords: error instanceof AgentFailure ? error.lastWords : undefined,
       })
@@ -147,24 +149,24 @@ export class LocalAgentHost {
     return this.#health
   }
 
-  /** Ends every process; open turns fail with kind `stopped`. */
+  /** Stops all processes; open turns fail with kind `stopped`. */
   async stop(): Promise<void> {
-    const failure = this.#failure('stopped', 'the gateway is stopping')
+    const failure = this.#createFailure('stopped', 'the gateway is stopping')
     this.#stopping.abort(failure)
     const running = [...this.#processes]
-    for (const process of running) process.end(failure)
+    for (const process of running) process.terminate(failure)
     await Promise.all(running.map(({ gone }) => gone))
     if (this.#deps.state !== undefined || this.#home === undefined) return
     const made = await this.#home.catch(() => undefined)
     if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
   }
 
-  /** The HOME of this agent alone, for its owner only; a temporary one if nothing is kept. */
-  #homeDirectory(): Promise<string> {
-    return (this.#home ??= this.#makeHome())
+  /** Returns the agent's private HOME; temporary without persistent state. */
+  #getHomeDirectory(): Promise<string> {
+    return (this.#home ??= this.#createHome())
   }
 
-  async #makeHome(): Promise<string> {
+  async #createHome(): Promise<string> {
     const { state, settings } = this.#deps
     if (state === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
     const kept = path.join(state, 'homes', settings.id)
@@ -173,29 +175,24 @@ export class LocalAgentHost {
     return realpath(kept)
   }
 
-  #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
+  #createFailure(kind: AgentFailure['kind'], what: string): AgentFailure {
     return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
   }
 }
 
-/** Opens a session; the process is ended if nobody waits for it any more. */
-async function openUnless(
-  signal: AbortSignal,
-  process: AgentProcess,
-  wanted: SessionRequest,
-): Promise<LiveSession> {
-  const giveUp = (): void =>
-    process.end(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
-  signal.addEventListener('abort', giveUp, { once: true })
+/** Opens a session; stops the process if the signal is aborted. */
+async function openOrAbort(signal: AbortSignal, process: AgentProcess, wanted: SessionRequest): Promise<LiveSession> {
+  const abortOpen = (): void => process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
+  signal.addEventListener('abort', abortOpen, { once: true })
   try {
-    return await process.open(wanted)
+    return await process.openSession(wanted)
   } finally {
-    signal.removeEventListener('abort', giveUp)
+    signal.removeEventListener('abort', abortOpen)
   }
 }
 
-/** Health of an agent after an error of a start, a session or a turn. */
-function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
+/** Derives the agent's health from a start, session or turn error. */
+function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
   if (!(error instanceof AgentFailure)) return before
   const facts = before.facts === undefined ? {} : { facts: before.facts }
   if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
@@ -205,42 +202,41 @@ function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
   return isOut ? { state: 'unavailable', why: error.message, ...words, ...facts } : before
 }
 
-/** Whatever kept a process from being started, as a failure of the agent. */
-function startFailure(error: unknown): AgentFailure {
+/** Converts a start error to an agent failure. */
+function toStartFailure(error: unknown): AgentFailure {
   if (error instanceof AgentFailure) return error
   return Object.assign(new AgentFailure('spawn', 'spawn', getErrorMessage(error)), { cause: error })
 }
 
-/** Rules for the program of an agent. */
 interface ProgramRules {
-  /** Of the agent's own environment. */
+  /** PATH in the agent's environment. */
   readonly searchPath: string | undefined
-  /** The directory that relative commands are relative to. */
+  /** Base directory for relative commands. */
   readonly directory: string
-  /** Globs that the real path must match; undefined lets any program run. */
+  /** Globs that the real path must match; undefined allows any program. */
   readonly commands: readonly string[] | undefined
 }
 
 /**
- * The file to run for an agent. With `commands` it is the real path, so that what was checked is what runs; without, it is
- * the file as it was found, as some programs look at their own name. @throws GatewayError GW_AGENT_COMMAND when there is
- * none, or it is not allowed
+ * Resolves the agent's program. With `commands`, returns the real path, so that the checked file is the executed one;
+ * otherwise keeps symlinks, because some programs inspect their own name. @throws GatewayError GW_AGENT_COMMAND if
+ * the program is missing or not allowed
  */
-export function programOf(
+export function resolveProgramFile(
   { id, command }: Pick<AgentSettings, 'id' | 'command'>,
   { commands, searchPath, directory }: ProgramRules,
 ): string {
   const where = `agents.list.${id}.command`
-  // Relative folders would name other programs in the directory of each task.
+  // Relative PATH entries would resolve differently in each task directory.
   const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)
   if (file === undefined) {
-    const why = 'it is not there, or may not be executed'
+    const why = 'not found or not executable'
     throw agentError('GW_AGENT_COMMAND', { where, command, why, missing: true })
   }
   if (commands === undefined) return file
   const real = realpathSync(file)
   if (!compileGlobs(commands)(real))
-    throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} matches none of agents.commands` })
+    throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} does not match agents.commands` })
   return real
 }

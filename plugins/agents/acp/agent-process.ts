@@ -3,70 +3,69 @@ import { isObject } from '../../../src/plugin.ts'
 import type { AgentFacts, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
-import { CODES, Connection, RpcFault, failureOf } from './connection.ts'
-import { initializeParams, logIn, openSession, readFacts } from './open-session.ts'
+import { CODES, RpcConnection, RpcFault, toAgentFailure } from './rpc-connection.ts'
+import { buildInitializeParams, logIn, openSession, parseFacts } from './open-session.ts'
 import type { LiveSession, SessionProcess } from './session.ts'
 
-/** Settings and dependencies of a process. */
 interface ProcessDeps {
   readonly settings: AgentSettings
-  /** The file that is run. */
+  /** Program path. */
   readonly program: string
   readonly cwd: string
-  /** Paths that it may write in a sandbox. */
+  /** Paths that the sandbox allows the process to write. */
   readonly writable: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly programs: Programs
   readonly clock: Clock
   readonly log: Log
-  /** Of the gateway, for `clientInfo`. */
+  /** Gateway version, sent in `clientInfo`. */
   readonly version: string
-  /** A turn failed in a way that may say something of the agent. */
+  /** Called on turn failures that affect the agent's health. */
   failed(failure: AgentFailure): void
 }
 
-/** Updates for a session whose id has not been read yet. */
+/** Buffered updates that arrive before the session id is known. */
 const MAX_EARLY = 64
 
-/** One running process of an agent, for one session. */
+/** A running agent process with one session. */
 export class AgentProcess implements SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
   readonly log: Log
-  /** Resolves when nothing is left of it, once it has ended. */
+  /** Resolves when the process and its children have exited. */
   gone: Promise<void> = Promise.resolve()
   session: LiveSession | undefined
   readonly #deps: ProcessDeps
-  readonly #connection: Connection
+  readonly #connection: RpcConnection
   #program: Program | undefined
   #facts: AgentFacts | undefined
-  #ended: AgentFailure | undefined
-  #early: JsonObject[] = []
+  #endReason: AgentFailure | undefined
+  #earlyUpdates: JsonObject[] = []
 
   private constructor(deps: ProcessDeps) {
     this.#deps = deps
     this.settings = deps.settings
     this.clock = deps.clock
     this.log = deps.log
-    this.#connection = new Connection(
+    this.#connection = new RpcConnection(
       {
         send: line => this.#program?.send(line) ?? false,
         reply: line => this.#program?.reply(line),
       },
       {
-        request: (method, params, signal) => this.#answer(method, params, signal),
-        notification: (method, params) => this.#receive(method, params),
-        broken: why => this.end(this.#failure('protocol', 'process', why)),
+        request: (method, params, signal) => this.#handleRequest(method, params, signal),
+        notification: (method, params) => this.#handleNotification(method, params),
+        broken: why => this.terminate(this.#createFailure('protocol', 'process', why)),
       },
     )
   }
 
-  /** Starts one, as far as it can take a session. @throws AgentFailure; nothing is left then */
+  /** Starts and initializes a process. @throws AgentFailure after cleaning up */
   static async start(deps: ProcessDeps, signal: AbortSignal): Promise<AgentProcess> {
     const started = new AgentProcess(deps)
-    const stopped = started.#failure('stopped', 'initialize', 'nobody waits for it any more')
-    const leave = (): void => started.end(stopped)
-    signal.addEventListener('abort', leave, { once: true })
+    const stopped = started.#createFailure('stopped', 'initialize', 'the request was cancelled')
+    const abortStart = (): void => started.terminate(stopped)
+    signal.addEventListener('abort', abortStart, { once: true })
     try {
       if (signal.aborted) throw stopped
       await started.#launch()
@@ -74,17 +73,17 @@ export class AgentProcess implements SessionProcess {
       await logIn(started)
       return started
     } catch (error) {
-      const failure = failureOf(error, deps.settings.id, 'initialize')
-      started.end(failure)
+      const failure = toAgentFailure(error, deps.settings.id, 'initialize')
+      started.terminate(failure)
       await started.gone
       throw failure
     } finally {
-      signal.removeEventListener('abort', leave)
+      signal.removeEventListener('abort', abortStart)
     }
   }
 
   get facts(): AgentFacts {
-    if (this.#facts === undefined) throw this.#failure('protocol', 'initialize', 'it has not answered yet')
+    if (this.#facts === undefined) throw this.#createFailure('protocol', 'initialize', 'not initialized yet')
     return this.#facts
   }
 
@@ -104,48 +103,48 @@ export class AgentProcess implements SessionProcess {
         sandbox: settings.sandbox,
         maxLine: settings.output.maxLine,
         onLine: line => this.#connection.receive(line),
-        onEnd: (why, _exit, lastWords) => this.#whenGone(why, lastWords),
+        onEnd: (why, _exit, lastWords) => this.#handleExit(why, lastWords),
       })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
-      throw this.#failure('spawn', 'spawn', why)
+      throw this.#createFailure('spawn', 'spawn', why)
     }
-    if (this.#ended === undefined) return
-    // The process was given up while there was none to end.
+    if (this.#endReason === undefined) return
+    // Startup was aborted before the process existed.
     this.gone = this.#program.stop()
-    throw this.#ended
+    throw this.#endReason
   }
 
-  #whenGone(why: string, lastWords: string | undefined): void {
+  #handleExit(why: string, lastWords: string | undefined): void {
     const hasBegun = this.#facts !== undefined
-    const failure = this.#failure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why)
+    const failure = this.#createFailure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why)
     failure.lastWords = lastWords
-    this.end(failure)
+    this.terminate(failure)
   }
 
   async #initialize(): Promise<void> {
     const { settings, version } = this.#deps
     const { initializeMs } = settings.timeouts
-    const answer = await this.demand('initialize', 'initialize', initializeParams(version), initializeMs)
-    this.#facts = readFacts(answer, settings.id)
+    const answer = await this.requestInTime('initialize', 'initialize', buildInitializeParams(version), initializeMs)
+    this.#facts = parseFacts(answer, settings.id)
   }
 
-  ask(method: string, params: JsonObject): Promise<unknown> {
+  sendRequest(method: string, params: JsonObject): Promise<unknown> {
     return this.#connection.request(method, params)
   }
 
-  /** A request that must be answered in time. @throws AgentFailure; a late answer costs the process */
-  async demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
+  /** Sends a request with a timeout. @throws AgentFailure; a timeout terminates the process */
+  async requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
     const late = Promise.withResolvers<never>()
     const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
-      const failure = this.#failure('timeout', phase, `it did not answer ${method} within ${ms} ms`)
+      const failure = this.#createFailure('timeout', phase, `${method} timed out after ${ms} ms`)
       late.reject(failure)
-      this.end(failure)
+      this.terminate(failure)
     })
     try {
-      return await Promise.race([this.ask(method, params), late.promise])
+      return await Promise.race([this.sendRequest(method, params), late.promise])
     } catch (error) {
-      throw failureOf(error, this.settings.id, phase)
+      throw toAgentFailure(error, this.settings.id, phase)
     } finally {
       stopTimer()
     }
@@ -155,48 +154,48 @@ export class AgentProcess implements SessionProcess {
     this.#connection.notify(method, params)
   }
 
-  /** A new session, or one that is resumed. @throws AgentFailure */
-  async open(wanted: SessionRequest): Promise<LiveSession> {
+  /** Creates or resumes a session. @throws AgentFailure */
+  async openSession(wanted: SessionRequest): Promise<LiveSession> {
     const session = await openSession(this, wanted)
-    for (const params of this.#early) this.#receive('session/update', params)
-    this.#early = []
+    for (const params of this.#earlyUpdates) this.#handleNotification('session/update', params)
+    this.#earlyUpdates = []
     return session
   }
 
-  /** Ends the process, and with it its session. */
-  end(why: AgentFailure): void {
-    if (this.#ended !== undefined) return
-    this.#ended = why
-    this.#connection.end(why)
+  /** Terminates the process and its session. */
+  terminate(why: AgentFailure): void {
+    if (this.#endReason !== undefined) return
+    this.#endReason = why
+    this.#connection.abort(why)
     this.session?.fail(why)
     this.gone = this.#program?.stop() ?? Promise.resolve()
   }
 
-  turnFailed(failure: AgentFailure): void {
+  reportTurnFailure(failure: AgentFailure): void {
     this.#deps.failed(failure)
   }
 
-  #receive(method: string, params: JsonObject): void {
+  #handleNotification(method: string, params: JsonObject): void {
     const { sessionId, update } = params
     if (method !== 'session/update' || typeof sessionId !== 'string' || !isObject(update)) return
-    if (this.session?.id === sessionId) this.session.receive(update)
-    // Updates of a session may come before its id has been read.
-    else if (this.session === undefined && this.#early.length < MAX_EARLY) this.#early.push(params)
+    if (this.session?.id === sessionId) this.session.handleUpdate(update)
+    // Updates may arrive before the session id has been read.
+    else if (this.session === undefined && this.#earlyUpdates.length < MAX_EARLY) this.#earlyUpdates.push(params)
   }
 
-  #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  #handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { sessionId } = params
     if (this.session !== undefined && this.session.id === sessionId)
-      return this.session.request(method, params, signal)
+      return this.session.handleRequest(method, params, signal)
     if (method === 'session/request_permission') return Promise.resolve({ outcome: { outcome: 'cancelled' } })
     return Promise.reject(
       method === 'elicitation/create' && typeof sessionId === 'string'
-        ? new RpcFault(CODES.invalidParams, 'There is no such session')
+        ? new RpcFault(CODES.invalidParams, 'Unknown session')
         : new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`),
     )
   }
 
-  #failure(kind: AgentFailure['kind'], phase: string, what: string): AgentFailure {
+  #createFailure(kind: AgentFailure['kind'], phase: string, what: string): AgentFailure {
     return new AgentFailure(kind, phase, `agent "${this.settings.id}": ${what}`)
   }
 }

@@ -5,11 +5,10 @@ import { AgentFailure } from '../types.ts'
 import type { SessionProcess } from './session.ts'
 import { LiveSession } from './session.ts'
 
-/** The one version that is spoken. */
+/** The supported ACP version. */
 const PROTOCOL = 1
 
-/** Parameters of our `initialize`. */
-export function initializeParams(version: string): JsonObject {
+export function buildInitializeParams(version: string): JsonObject {
   return {
     protocolVersion: PROTOCOL,
     clientInfo: { name: 'tapgate', title: 'tapgate', version },
@@ -22,122 +21,123 @@ export function initializeParams(version: string): JsonObject {
   }
 }
 
-/** Reads the agent's answer to `initialize`. @throws AgentFailure when it cannot be talked to */
-export function readFacts(answer: unknown, agent: string): AgentFacts {
+/** Parses the agent's `initialize` result. @throws AgentFailure if it is incompatible */
+export function parseFacts(answer: unknown, agent: string): AgentFacts {
   if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
-    throw wrong(agent, 'answered initialize without a protocolVersion')
+    throw createSetupFailure(agent, 'returned no protocolVersion from initialize')
   if (answer.protocolVersion !== PROTOCOL)
-    throw wrong(
+    throw createSetupFailure(
       agent,
-      `speaks version ${answer.protocolVersion} of the protocol, and version ${PROTOCOL} is spoken here`,
+      `uses protocol version ${answer.protocolVersion}, but only version ${PROTOCOL} is supported`,
     )
-  const can = objectOf(answer.agentCapabilities)
-  const session = objectOf(can.sessionCapabilities)
-  const info = objectOf(answer.agentInfo)
+  const can = toObject(answer.agentCapabilities)
+  const session = toObject(can.sessionCapabilities)
+  const info = toObject(answer.agentInfo)
   return {
-    name: wordOf(info.name),
-    version: wordOf(info.version),
+    name: toWord(info.name),
+    version: toWord(info.version),
     protocol: answer.protocolVersion,
     canLoad: can.loadSession === true,
     canResume: isObject(session.resume),
-    mcpHttp: objectOf(can.mcpCapabilities).http === true,
-    authMethods: methodsOf(answer.authMethods),
+    mcpHttp: toObject(can.mcpCapabilities).http === true,
+    authMethods: parseAuthMethods(answer.authMethods),
   }
 }
 
-/** Tells a new process who pays, if that is configured. @throws AgentFailure */
-export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'demand'>): Promise<void> {
+/** Authenticates a new process if a method is configured. @throws AgentFailure */
+export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'requestInTime'>): Promise<void> {
   const { auth, id, timeouts } = process.settings
   const { provider, method, meta } = auth ?? {}
   if (provider !== undefined) {
     const { id: providerId, api: apiType, url: baseUrl, headers } = provider
     const params = { providerId, apiType, baseUrl, headers: { ...headers } }
-    await process.demand('auth', 'providers/set', params, timeouts.initializeMs)
+    await process.requestInTime('auth', 'providers/set', params, timeouts.initializeMs)
   }
   if (method === undefined) return
-  checkMethod(id, method, process.facts)
+  checkAuthMethod(id, method, process.facts)
   const params = { methodId: method, ...(meta === undefined ? {} : { _meta: meta }) }
-  await process.demand('auth', 'authenticate', params, timeouts.initializeMs)
+  await process.requestInTime('auth', 'authenticate', params, timeouts.initializeMs)
 }
 
-/** A method that needs a terminal would wait for somebody who is not there. */
-function checkMethod(agent: string, method: string, { authMethods }: AgentFacts): void {
+/** Rejects methods that need a terminal: the login would block. */
+function checkAuthMethod(agent: string, method: string, { authMethods }: AgentFacts): void {
   const found = authMethods.find(({ id }) => id === method)
   if (found !== undefined && found.type !== 'terminal') return
   const there = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
-  const why = found === undefined ? 'has no such method' : 'needs a terminal for it'
+  const why = found === undefined ? 'does not offer this method' : 'requires a terminal'
   throw new AgentFailure(
     'auth',
     'auth',
-    `agent "${agent}" cannot log in with "${method}": it ${why}; without a terminal it offers ${there.join(', ') || 'none'}`,
+    `agent "${agent}" cannot log in with "${method}": ${why}; methods without a terminal: ${there.join(', ') || 'none'}`,
   )
 }
 
-function wrong(agent: string, what: string): AgentFailure {
+function createSetupFailure(agent: string, what: string): AgentFailure {
   return new AgentFailure('protocol', 'initialize', `agent "${agent}" ${what}`)
 }
 
-function methodsOf(methods: unknown): AgentFacts['authMethods'] {
+function parseAuthMethods(methods: unknown): AgentFacts['authMethods'] {
   if (!Array.isArray(methods)) return []
   return methods
     .slice(0, 32)
     .filter(isObject)
     .flatMap(({ id, name, type }) => {
-      const known = wordOf(id)
-      return known === undefined
-        ? []
-        : [{ id: known, name: wordOf(name) ?? known, type: wordOf(type) ?? 'agent' }]
+      const known = toWord(id)
+      return known === undefined ? [] : [{ id: known, name: toWord(name) ?? known, type: toWord(type) ?? 'agent' }]
     })
 }
 
-function objectOf(value: unknown): JsonObject {
+function toObject(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
-function wordOf(value: unknown): string | undefined {
+function toWord(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
 }
 
 const MAX_ID = 1024
 
-/** A new session, or one that is taken up again, set as configured. @throws AgentFailure; no session is left then */
+/**
+ * Creates or resumes a session and applies the configured mode, model and options. @throws AgentFailure after
+ * cleaning up
+ */
 export async function openSession(process: SessionProcess, wanted: SessionRequest): Promise<LiveSession> {
   try {
     const { session, opened } = await (wanted.resume === undefined
-      ? create(process, wanted)
-      : takeUp(process, wanted, wanted.resume))
-    await choose(process, session, opened, wanted)
+      ? createSession(process, wanted)
+      : resumeSession(process, wanted, wanted.resume))
+    await configureSession(process, session, opened, wanted)
     return session
   } catch (error) {
-    throw error instanceof AgentFailure ? withMethods(error, process.facts) : error
+    throw error instanceof AgentFailure ? addAuthMethods(error, process.facts) : error
   }
 }
 
-interface Opened {
+interface OpenedSession {
   readonly session: LiveSession
   readonly opened: JsonObject
 }
 
-async function create(process: SessionProcess, wanted: SessionRequest): Promise<Opened> {
-  const answer = await demand(process, 'session/new', placeOf(process, wanted))
+async function createSession(process: SessionProcess, wanted: SessionRequest): Promise<OpenedSession> {
+  const answer = await sendRequest(process, 'session/new', buildSessionParams(process, wanted))
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
-    throw failure(process, 'protocol', 'it opened a session without an id')
+    throw createFailure(process, 'protocol', 'opened a session without an id')
   const session = new LiveSession(process, id, wanted.side, false)
   process.session = session
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
-async function takeUp(process: SessionProcess, wanted: SessionRequest, id: string): Promise<Opened> {
+async function resumeSession(process: SessionProcess, wanted: SessionRequest, id: string): Promise<OpenedSession> {
   const { canResume, canLoad } = process.facts
   const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
-  let why = 'it can neither resume nor load sessions'
+  let why = 'supports neither resuming nor loading sessions'
   for (const method of methods) {
     const session = new LiveSession(process, id, wanted.side, true)
     process.session = session
     try {
-      const params = { sessionId: id, ...placeOf(process, wanted) }
-      const answer = await demand(process, method, params)
+      const params = { sessionId: id, ...buildSessionParams(process, wanted) }
+      const answer = await sendRequest(process, method, params)
       session.isReplaying = false
       return { session, opened: isObject(answer) ? answer : {} }
     } catch (error) {
@@ -146,16 +146,16 @@ async function takeUp(process: SessionProcess, wanted: SessionRequest, id: strin
       why = error.message
     }
   }
-  throw failure(process, 'lost', why)
+  throw createFailure(process, 'lost', why)
 }
 
-/** A server that the agent cannot reach over http is not given to it: some refuse the session then. */
-function placeOf(process: SessionProcess, { cwd, mcpServers }: SessionRequest): JsonObject {
+/** Omits HTTP servers if the agent cannot connect to them: some agents reject the session otherwise. */
+function buildSessionParams(process: SessionProcess, { cwd, mcpServers }: SessionRequest): JsonObject {
   const servers = process.facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http')
   return { cwd, mcpServers: servers }
 }
 
-async function choose(
+async function configureSession(
   process: SessionProcess,
   session: LiveSession,
   opened: JsonObject,
@@ -163,142 +163,142 @@ async function choose(
 ): Promise<void> {
   const { id, mode, model, options } = process.settings
   const wished = { mode, model: wanted.model ?? model, options }
-  session.ownMode = mode === undefined ? modeIn(opened) : undefined
-  for (const { method, params } of settingsFor(id, opened, wished))
-    await demand(process, method, { sessionId: session.id, ...params })
+  session.ownMode = mode === undefined ? readMode(opened) : undefined
+  for (const { method, params } of planSettings(id, opened, wished))
+    await sendRequest(process, method, { sessionId: session.id, ...params })
 }
 
-/** The mode of a session as it was opened. */
-function modeIn({ configOptions, modes }: JsonObject): string | undefined {
-  const option = optionsOf(configOptions).find(({ id, category }) => id === 'mode' || category === 'mode')
-  const current = option === undefined ? olderModes(modes)?.current : option.current
+/** Reads the session's initial mode. */
+function readMode({ configOptions, modes }: JsonObject): string | undefined {
+  const option = parseOptions(configOptions).find(({ id, category }) => id === 'mode' || category === 'mode')
+  const current = option === undefined ? parseLegacyModes(modes)?.current : option.current
   return typeof current === 'string' ? current.slice(0, MAX_MODE) : undefined
 }
 
 const MAX_MODE = 128
 
-function demand(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
-  return process.demand('session', method, params, process.settings.timeouts.sessionMs)
+function sendRequest(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
+  return process.requestInTime('session', method, params, process.settings.timeouts.sessionMs)
 }
 
-function failure(process: SessionProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
+function createFailure(process: SessionProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
   return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
 }
 
-/** The same failure, with the methods of a login. */
-function withMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {
+/** Adds the available login methods to the message. */
+function addAuthMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {
   if (failure.kind !== 'auth' || authMethods.length === 0) return failure
   const names = authMethods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id))
-  const message = `${failure.message}; it knows these methods: ${names.join(', ')}`
+  const message = `${failure.message}; login methods: ${names.join(', ')}`
   return new AgentFailure('auth', failure.phase, message)
 }
 
-/** Mode, model and options that a session is set to. */
-interface Choices {
+/** Requested mode, model and options. */
+interface SessionChoices {
   readonly mode: string | undefined
   readonly model: string | undefined
   readonly options: Readonly<Record<string, string | boolean>>
 }
 
-/** One request that sets something. */
+/** A request that changes one setting. */
 interface Setting {
   readonly method: string
   readonly params: JsonObject
 }
 
 /**
- * The requests that set a new session as wished, by what the agent said that it offers: `configOptions`, else the older
- * `modes` and `models`. What is so already is left alone. @throws AgentFailure `refused`, with what there is
+ * Plans the requests that configure a new session from the offered `configOptions`, or from the older `modes` and
+ * `models`. Skips values that are already set. @throws AgentFailure `refused` with the offered values
  */
-function settingsFor(agent: string, opened: JsonObject, wished: Choices): Setting[] {
-  const offered = optionsOf(opened.configOptions)
+function planSettings(agent: string, opened: JsonObject, wished: SessionChoices): Setting[] {
+  const offered = parseOptions(opened.configOptions)
   return [
-    ...oneOf(agent, 'mode', wished.mode, offered, olderModes(opened.modes)),
-    ...oneOf(agent, 'model', wished.model, offered, olderModels(opened.models)),
+    ...planChoice(agent, 'mode', wished.mode, offered, parseLegacyModes(opened.modes)),
+    ...planChoice(agent, 'model', wished.model, offered, parseLegacyModels(opened.models)),
     ...Object.entries(wished.options).flatMap(([id, value]) => {
       const option = offered.find(each => each.id === id)
       if (option === undefined)
-        throw refusal(
+        throw createRefusal(
           agent,
           `option "${id}"`,
           offered.map(each => each.id),
         )
-      return setOption(agent, option, value)
+      return planOption(agent, option, value)
     }),
   ]
 }
 
-interface Option {
+interface SessionOption {
   readonly id: string
   readonly category: unknown
   readonly current: unknown
-  /** Undefined for a boolean. */
+  /** Undefined for a boolean option. */
   readonly values: readonly string[] | undefined
 }
 
-/** The older way to say the same. */
-interface Older {
+/** A mode or model list in the older format. */
+interface LegacyOption {
   readonly current: unknown
   readonly ids: readonly string[]
   readonly method: string
   readonly key: string
 }
 
-function oneOf(
+function planChoice(
   agent: string,
   what: 'mode' | 'model',
   wished: string | undefined,
-  offered: readonly Option[],
-  older: Older | undefined,
+  offered: readonly SessionOption[],
+  older: LegacyOption | undefined,
 ): Setting[] {
   if (wished === undefined) return []
   const option = offered.find(({ id }) => id === what) ?? offered.find(({ category }) => category === what)
-  if (option !== undefined) return setOption(agent, option, wished)
+  if (option !== undefined) return planOption(agent, option, wished)
   if (older === undefined || !older.ids.includes(wished))
-    throw refusal(agent, `${what} "${wished}"`, older?.ids ?? [])
+    throw createRefusal(agent, `${what} "${wished}"`, older?.ids ?? [])
   return older.current === wished ? [] : [{ method: older.method, params: { [older.key]: wished } }]
 }
 
-function setOption(agent: string, { id, current, values }: Option, value: string | boolean): Setting[] {
+function planOption(agent: string, { id, current, values }: SessionOption, value: string | boolean): Setting[] {
   const isKnown = values === undefined ? typeof value === 'boolean' : values.includes(String(value))
-  if (!isKnown) throw refusal(agent, `value "${String(value)}" for ${id}`, values ?? ['true', 'false'])
+  if (!isKnown) throw createRefusal(agent, `value "${String(value)}" for ${id}`, values ?? ['true', 'false'])
   if (current === value) return []
   const type = values === undefined ? { type: 'boolean' } : {}
   return [{ method: 'session/set_config_option', params: { configId: id, ...type, value } }]
 }
 
-function refusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
-  const there = offered.length === 0 ? 'it offers none' : `it offers ${offered.slice(0, 32).join(', ')}`
+function createRefusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
+  const there = offered.length === 0 ? 'none available' : `available: ${offered.slice(0, 32).join(', ')}`
   return new AgentFailure('refused', 'session', `agent "${agent}" has no ${what}; ${there}`)
 }
 
-function optionsOf(written: unknown): Option[] {
-  return objects(written).flatMap(({ id, category, currentValue, type, options }) => {
+function parseOptions(written: unknown): SessionOption[] {
+  return filterObjects(written).flatMap(({ id, category, currentValue, type, options }) => {
     if (typeof id !== 'string') return []
-    const values = type === 'boolean' ? undefined : valuesOf(options)
+    const values = type === 'boolean' ? undefined : parseValues(options)
     return [{ id, category, current: currentValue, values }]
   })
 }
 
-/** Values stand in one list, or in groups. */
-function valuesOf(options: unknown): string[] {
-  return objects(options).flatMap(({ value, options: group }) =>
-    typeof value === 'string' ? [value] : Array.isArray(group) ? valuesOf(group) : [],
+/** Values are either a flat list or grouped. */
+function parseValues(options: unknown): string[] {
+  return filterObjects(options).flatMap(({ value, options: group }) =>
+    typeof value === 'string' ? [value] : Array.isArray(group) ? parseValues(group) : [],
   )
 }
 
-function olderModes(modes: unknown): Older | undefined {
+function parseLegacyModes(modes: unknown): LegacyOption | undefined {
   if (!isObject(modes)) return undefined
-  const ids = objects(modes.availableModes).map(({ id }) => String(id))
+  const ids = filterObjects(modes.availableModes).map(({ id }) => String(id))
   return { current: modes.currentModeId, ids, method: 'session/set_mode', key: 'modeId' }
 }
 
-function olderModels(models: unknown): Older | undefined {
+function parseLegacyModels(models: unknown): LegacyOption | undefined {
   if (!isObject(models)) return undefined
-  const ids = objects(models.availableModels).map(({ modelId }) => String(modelId))
+  const ids = filterObjects(models.availableModels).map(({ modelId }) => String(modelId))
   return { current: models.currentModelId, ids, method: 'session/set_model', key: 'modelId' }
 }
 
-function objects(list: unknown): JsonObject[] {
+function filterObjects(list: unknown): JsonObject[] {
   return Array.isArray(list) ? list.slice(0, 256).filter(isObject) : []
 }

@@ -1,12 +1,12 @@
-import type { AgentFacts, SessionSide, TurnEnd } from '../types.ts'
+import type { AgentFacts, SessionHandler, TurnEnd } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { Clock, JsonObject, Log } from '../../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
-import { CODES, failureOf, RpcFault } from './connection.ts'
+import { CODES, toAgentFailure, RpcFault } from './rpc-connection.ts'
 import { readPermission, readUpdate, ToolCalls } from './updates.ts'
 
-/** Longest time that a timer can wait. */
+/** Maximum timer delay in Node. */
 const MAX_TIMER = 2 ** 31 - 1
 
 const REASONS = ['end_turn', 'max_tokens', 'max_turn_requests', 'refusal', 'cancelled'] as const
@@ -16,12 +16,12 @@ const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 const REFUSED = { outcome: { outcome: 'cancelled' } }
 
 const TOO_LATE: Record<TurnPhase, string> = {
-  firstUpdate: 'it showed no sign of life',
-  idle: 'it did nothing more',
-  turn: 'it did not end the turn',
+  firstUpdate: 'no activity after the prompt',
+  idle: 'no further activity',
+  turn: 'the turn did not end',
 }
 
-/** The process of a session. */
+/** Process interface that a session needs. */
 export interface SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
@@ -29,87 +29,86 @@ export interface SessionProcess {
   readonly pid: number | undefined
   readonly facts: AgentFacts
   session: LiveSession | undefined
-  /** @throws RpcFault, or the failure that ended the process */
-  ask(method: string, params: JsonObject): Promise<unknown>
-  /** Asks the agent for something within `ms`. @throws AgentFailure */
-  demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
+  /** @throws RpcFault, or the failure that terminated the process */
+  sendRequest(method: string, params: JsonObject): Promise<unknown>
+  /** Sends a request that must be answered within `ms`. @throws AgentFailure */
+  requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
   notify(method: string, params: JsonObject): void
-  turnFailed(failure: AgentFailure): void
-  end(why: AgentFailure): void
+  reportTurnFailure(failure: AgentFailure): void
+  terminate(why: AgentFailure): void
 }
 
-interface Running {
+interface RunningTurn {
   readonly turn: Turn
-  /** Ends the turn for whoever waits, whatever the agent does. */
+  /** Ends the turn for the caller, regardless of the agent. */
   readonly settle: (failure: AgentFailure) => void
-  /** Resolves when it has ended for whoever waits. */
+  /** Resolves when the turn has ended for the caller. */
   readonly ended: Promise<unknown>
 }
 
-/** One session; one prompt at a time. */
+/** A session, limited to one prompt at a time. */
 export type AgentSession = Pick<LiveSession, 'id' | 'pid' | 'ownMode' | 'prompt' | 'cancel' | 'close'>
 
-/** One session in a process of an agent. */
 export class LiveSession {
-  /** The agent's own id for it. */
+  /** Session id chosen by the agent. */
   readonly id: string
-  /** Mode that the agent chose itself; undefined if it has none or the settings name one. */
+  /** Mode that the agent chose; undefined if it has none or the settings specify one. */
   ownMode: string | undefined
-  /** Updates while the session loads are history, and for nobody. */
+  /** True while a loaded session replays its history, which is discarded. */
   isReplaying: boolean
   readonly #process: SessionProcess
-  readonly #side: SessionSide
+  readonly #handler: SessionHandler
   readonly #calls = new ToolCalls()
-  #running: Running | undefined
+  #running: RunningTurn | undefined
   #stopEnd: (() => void) | undefined
   #failed: AgentFailure | undefined
   #closing: Promise<void> | undefined
-  /** Ends its process. */
+  /** Stops the process. */
   release: () => Promise<void> = () => Promise.resolve()
 
-  constructor(process: SessionProcess, id: string, side: SessionSide, isReplaying: boolean) {
+  constructor(process: SessionProcess, id: string, side: SessionHandler, isReplaying: boolean) {
     this.#process = process
     this.id = id
     this.isReplaying = isReplaying
-    this.#side = side
+    this.#handler = side
   }
 
   get pid(): number | undefined {
     return this.#process.pid
   }
 
-  /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
+  /** Runs one turn. `meta` is sent as `_meta`, for example `traceparent`. @throws AgentFailure */
   async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
     const { settings, clock } = this.#process
     if (this.#failed !== undefined) throw this.#failed
-    if (this.#closing !== undefined) throw this.#failure('stopped', 'the session was closed')
-    if (this.#running !== undefined) throw this.#failure('busy', 'a turn is under way in this session')
+    if (this.#closing !== undefined) throw this.#createFailure('stopped', 'the session was closed')
+    if (this.#running !== undefined) throw this.#createFailure('busy', 'another turn is in progress')
     const over = Promise.withResolvers<never>()
     const turn = new Turn(clock, settings.timeouts, (phase, ms) => this.#expire(phase, ms))
-    const answered = this.#answered(content, meta)
+    const answered = this.#sendPrompt(content, meta)
     const ended = Promise.race([answered, over.promise])
     this.#running = { turn, settle: over.reject, ended }
     try {
       const end = await ended
       return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
     } catch (error) {
-      // Whatever came after the cancellation: that was first.
+      // The cancellation came first and takes precedence.
       if (turn.isCancelled) return CANCELLED
       throw error
     } finally {
-      turn.over()
+      turn.finish()
       this.#running = undefined
     }
   }
 
-  async #answered(content: readonly JsonObject[], meta: JsonObject | undefined): Promise<TurnEnd> {
+  async #sendPrompt(content: readonly JsonObject[], meta: JsonObject | undefined): Promise<TurnEnd> {
     const params = { sessionId: this.id, prompt: content, ...(meta === undefined ? {} : { _meta: meta }) }
     try {
-      const answer = await this.#process.ask('session/prompt', params)
-      return this.#readEnd(answer)
+      const answer = await this.#process.sendRequest('session/prompt', params)
+      return this.#parseTurnEnd(answer)
     } catch (error) {
-      const failure = failureOf(error, this.#process.settings.id, 'prompt')
-      this.#process.turnFailed(failure)
+      const failure = toAgentFailure(error, this.#process.settings.id, 'prompt')
+      this.#process.reportTurnFailure(failure)
       throw failure
     } finally {
       this.#stopEnd?.()
@@ -117,31 +116,34 @@ export class LiveSession {
     }
   }
 
-  #readEnd(answer: unknown): TurnEnd {
+  #parseTurnEnd(answer: unknown): TurnEnd {
     const { stopReason, usage } = isObject(answer) ? answer : ({} as JsonObject)
     const known = REASONS.find(each => each === stopReason)
     if (known !== undefined) return { stopReason: known, usage: isObject(usage) ? usage : undefined }
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
-    throw this.#failure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
+    throw this.#createFailure('protocol', `unknown stopReason: ${reason}`)
   }
 
-  /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
+  /**
+   * Sends `session/cancel` and terminates the process after `timeouts.cancelMs`; the prompt resolves with
+   * `cancelled`.
+   */
   cancel(): void {
     if (this.#running === undefined || this.#running.turn.isCancelled) return
     this.#running.turn.cancel()
-    this.#demandEnd()
+    this.#requestEnd()
   }
 
-  /** The agent is told; a process that does not end the turn in time is ended. */
-  #demandEnd(): void {
+  /** Cancels the turn; terminates the process if the turn does not end in time. */
+  #requestEnd(): void {
     const { settings, clock } = this.#process
     const { cancelMs } = settings.timeouts
     this.#process.notify('session/cancel', { sessionId: this.id })
     this.#stopEnd ??= clock.after(cancelMs, () =>
-      this.#process.end(
-        this.#failure(
+      this.#process.terminate(
+        this.#createFailure(
           'crash',
-          `its process was ended, as it did not end a turn within ${cancelMs} ms of a cancellation`,
+          `process stopped: the turn did not end within ${cancelMs} ms after cancellation`,
           'cancel',
         ),
       ),
@@ -149,95 +151,93 @@ export class LiveSession {
   }
 
   #expire(phase: TurnPhase, ms: number): void {
-    const failure = this.#failure('timeout', `${TOO_LATE[phase]} within ${ms} ms`, phase)
+    const failure = this.#createFailure('timeout', `${TOO_LATE[phase]} within ${ms} ms`, phase)
     this.#failed = failure
     this.#running?.settle(failure)
-    this.#process.end(failure)
+    this.#process.terminate(failure)
   }
 
-  /** The process has ended. */
+  /** Called when the process has exited. */
   fail(why: AgentFailure): void {
     this.#failed ??= why
     this.#stopEnd?.()
     this.#running?.settle(why)
   }
 
-  /** One `session/update`. */
-  receive(update: JsonObject): void {
+  handleUpdate(update: JsonObject): void {
     if (this.isReplaying || this.#closing !== undefined) return
-    this.#running?.turn.sign()
-    this.#tell(() => this.#side.update(readUpdate(update, this.#calls)))
+    this.#running?.turn.recordActivity()
+    this.#notifyHandler(() => this.#handler.update(readUpdate(update, this.#calls)))
   }
 
-  #tell(tell: () => void): void {
+  #notifyHandler(tell: () => void): void {
     try {
       tell()
     } catch (error) {
-      this.#process.log.error('an update of an agent could not be taken', { why: getErrorMessage(error) })
+      this.#process.log.error('cannot handle agent update', { why: getErrorMessage(error) })
     }
   }
 
-  /** A request of the agent that is about this session. `signal` is aborted when the agent cancels it. */
-  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+  /** Handles a request for this session. `signal` is aborted when the agent cancels it. */
+  async handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const turn = this.#running?.turn
-    turn?.sign()
-    if (method === 'session/request_permission') return this.#permission(params, turn, signal)
+    turn?.recordActivity()
+    if (method === 'session/request_permission') return this.#handlePermission(params, turn, signal)
     if (method !== 'elicitation/create')
       throw new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`)
     if (turn === undefined || turn.isCancelled) throw new RpcFault(CODES.cancelled, 'The turn is over')
-    turn.owe()
+    turn.pauseIdle()
     try {
-      return await this.#side.elicit(params, AbortSignal.any([signal, turn.signal]))
+      return await this.#handler.elicit(params, AbortSignal.any([signal, turn.signal]))
     } finally {
-      turn.paid()
+      turn.resumeIdle()
     }
   }
 
-  async #permission(params: JsonObject, turn: Turn | undefined, signal: AbortSignal): Promise<JsonObject> {
+  async #handlePermission(params: JsonObject, turn: Turn | undefined, signal: AbortSignal): Promise<JsonObject> {
     const request = readPermission(params, this.#calls)
     if (request === undefined) throw new RpcFault(CODES.invalidParams, 'toolCall.toolCallId is missing')
     const { call, options, isNew } = request
-    if (isNew) this.#tell(() => this.#side.update({ is: 'tool', call, isNew }))
+    if (isNew) this.#notifyHandler(() => this.#handler.update({ is: 'tool', call, isNew }))
     if (turn === undefined || turn.isCancelled) return REFUSED
-    turn.owe()
+    turn.pauseIdle()
     try {
       const both = AbortSignal.any([signal, turn.signal])
       const outcome = await Promise.race([
-        this.#side.permission({ call, options, signal: both }),
-        aborted(both),
+        this.#handler.permission({ call, options, signal: both }),
+        waitForAbort(both),
       ])
-      const isOffered =
-        outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
+      const isOffered = outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
       return isOffered ? { outcome: { outcome: 'selected', optionId: outcome.optionId } } : REFUSED
     } finally {
-      turn.paid()
+      turn.resumeIdle()
     }
   }
 
-  /** The task needs it no more: its process ends. */
+  /** Stops the process. */
   close(): Promise<void> {
-    this.#closing ??= this.#close()
+    this.#closing ??= this.#closeProcess()
     return this.#closing
   }
 
-  async #close(): Promise<void> {
+  async #closeProcess(): Promise<void> {
     this.cancel()
     await this.#running?.ended.catch(() => undefined)
     await this.release()
   }
 
-  #failure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
+  #createFailure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
     return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${what}`)
   }
 }
 
-function aborted(signal: AbortSignal): Promise<'cancelled'> {
+function waitForAbort(signal: AbortSignal): Promise<'cancelled'> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve('cancelled'), { once: true }))
 }
 
 type TurnPhase = 'firstUpdate' | 'idle' | 'turn'
 
-/** One turn: when it must have begun, gone on, and ended. While the agent waits for us, it is not idle. */
+/** Tracks the turn timeouts. Pending answers from the gateway suspend the idle timeout. */
 class Turn {
   readonly #clock: Clock
   readonly #timeouts: AgentSettings['timeouts']
@@ -245,25 +245,21 @@ class Turn {
   readonly #cancelled = new AbortController()
   readonly #stopWhole: () => void
   #stopWatch: () => void = () => undefined
-  #lastSign: number
-  #hasSigned = false
-  #owed = 0
+  #lastActivityAt: number
+  #hasActivity = false
+  #pendingAnswers = 0
 
-  constructor(
-    clock: Clock,
-    timeouts: AgentSettings['timeouts'],
-    expire: (phase: TurnPhase, ms: number) => void,
-  ) {
+  constructor(clock: Clock, timeouts: AgentSettings['timeouts'], expire: (phase: TurnPhase, ms: number) => void) {
     this.#clock = clock
     this.#timeouts = timeouts
     this.#expire = expire
-    this.#lastSign = clock.now()
+    this.#lastActivityAt = clock.now()
     const { turnMs } = timeouts
     this.#stopWhole = clock.after(Math.min(turnMs, MAX_TIMER), () => expire('turn', turnMs))
-    this.#watch()
+    this.#watchIdle()
   }
 
-  /** Aborted when the turn is cancelled or over: nobody waits for answers then. */
+  /** Aborted when the turn ends or is cancelled. */
   get signal(): AbortSignal {
     return this.#cancelled.signal
   }
@@ -276,36 +272,36 @@ class Turn {
     this.#cancelled.abort()
   }
 
-  /** The agent did something. Costs nothing but the time, as this is once per update. */
-  sign(): void {
-    this.#lastSign = this.#clock.now()
-    if (this.#hasSigned) return
-    this.#hasSigned = true
+  /** Records agent activity. Called for every update, so it only stores the time. */
+  recordActivity(): void {
+    this.#lastActivityAt = this.#clock.now()
+    if (this.#hasActivity) return
+    this.#hasActivity = true
     this.#stopWatch()
-    this.#watch()
+    this.#watchIdle()
   }
 
-  /** The agent waits for an answer of ours. */
-  owe(): void {
-    this.#owed++
+  /** Suspends the idle timeout while the agent waits for an answer. */
+  pauseIdle(): void {
+    this.#pendingAnswers++
   }
 
-  paid(): void {
-    this.#owed--
-    this.#lastSign = this.#clock.now()
+  resumeIdle(): void {
+    this.#pendingAnswers--
+    this.#lastActivityAt = this.#clock.now()
   }
 
-  over(): void {
+  finish(): void {
     this.#stopWatch()
     this.#stopWhole()
     this.#cancelled.abort()
   }
 
-  #watch(): void {
-    const phase = this.#hasSigned ? 'idle' : 'firstUpdate'
+  #watchIdle(): void {
+    const phase = this.#hasActivity ? 'idle' : 'firstUpdate'
     const limit = this.#timeouts[`${phase}Ms`]
-    const left = this.#owed > 0 ? limit : this.#lastSign + limit - this.#clock.now()
+    const left = this.#pendingAnswers > 0 ? limit : this.#lastActivityAt + limit - this.#clock.now()
     if (left <= 0) return this.#expire(phase, limit)
-    this.#stopWatch = this.#clock.after(Math.min(left, MAX_TIMER), () => this.#watch())
+    this.#stopWatch = this.#clock.after(Math.min(left, MAX_TIMER), () => this.#watchIdle())
   }
 }

@@ -8,7 +8,7 @@ const MAX_PATHS = 256
 
 const MAX_PATH = 4096
 
-/** Stands for what could not be listed: no rule about a directory holds for it. */
+/** Placeholder for paths beyond the limit: matches no directory rule. */
 const EVERYWHERE = '/'
 
 const MAX_CALLS = 256
@@ -17,7 +17,7 @@ const MAX_ID = 512
 
 const MAX_TITLE = 2048
 
-/** Bytes of what a call was given, and of what it shows. */
+/** Byte limits for a tool call's input and content. */
 const MAX_INPUT = 256 * 1024
 
 const MAX_BLOCKS = 64
@@ -28,37 +28,37 @@ const KINDS: ReadonlySet<unknown> = new Set<ToolKind>(
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'in_progress', 'completed', 'failed'])
 
-/** Reads one `session/update`, whatever it is. What we do not know goes on as it came. */
+/** Parses a `session/update`; unknown variants are passed through. */
 export function readUpdate(update: JsonObject, calls: ToolCalls): SessionUpdate {
   const name = typeof update.sessionUpdate === 'string' ? update.sessionUpdate : ''
   const read = Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : undefined
   return read?.(update, calls) ?? { is: 'other', name, update }
 }
 
-type Read = (update: JsonObject, calls: ToolCalls) => SessionUpdate | undefined
+type UpdateReader = (update: JsonObject, calls: ToolCalls) => SessionUpdate | undefined
 
-const VARIANTS: Readonly<Record<string, Read>> = {
+const VARIANTS: Readonly<Record<string, UpdateReader>> = {
   agent_message_chunk: ({ content }) => {
     if (!isObject(content)) return undefined
     return isText(content) ? { is: 'text', text: content.text } : { is: 'content', content }
   },
   agent_thought_chunk: ({ content }) =>
     isObject(content) && isText(content) ? { is: 'thought', text: content.text } : undefined,
-  tool_call: toolCall,
-  tool_call_update: toolCall,
+  tool_call: readToolCall,
+  tool_call_update: readToolCall,
   plan: ({ entries }) =>
     Array.isArray(entries) ? { is: 'plan', entries: entries.filter(isObject).slice(0, 256) } : undefined,
-  session_info_update: ({ _meta }) => threadStatus(_meta),
+  session_info_update: ({ _meta }) => readThreadStatus(_meta),
   usage_update: ({ sessionUpdate: _, ...usage }) => ({ is: 'usage', usage }),
 }
 
-function toolCall(update: JsonObject, calls: ToolCalls): SessionUpdate | undefined {
+function readToolCall(update: JsonObject, calls: ToolCalls): SessionUpdate | undefined {
   const merged = calls.merge(update)
   return merged && { is: 'tool', ...merged }
 }
 
-/** Status of a thread of Codex, which ends a turn that has failed as one that went well. */
-function threadStatus(meta: unknown): SessionUpdate | undefined {
+/** Reads the Codex thread status: Codex reports failed turns as successful. */
+function readThreadStatus(meta: unknown): SessionUpdate | undefined {
   const status = isObject(meta) && isObject(meta.codex) ? meta.codex.threadStatus : undefined
   return isObject(status) ? { is: 'health', isBroken: status.type === 'systemError' } : undefined
 }
@@ -67,34 +67,29 @@ function isText(content: JsonObject): content is { type: 'text'; text: string } 
   return content.type === 'text' && typeof content.text === 'string'
 }
 
-const OPTION_KINDS: ReadonlySet<unknown> = new Set([
-  'allow_once',
-  'allow_always',
-  'reject_once',
-  'reject_always',
-])
+const OPTION_KINDS: ReadonlySet<unknown> = new Set(['allow_once', 'allow_always', 'reject_once', 'reject_always'])
 
-/** Reads `session/request_permission`; undefined when it names no tool call. An option of an unknown kind is none. */
+/** Parses `session/request_permission`; undefined without a tool call. Options with unknown kinds are dropped. */
 export function readPermission(
   { toolCall: given, options }: JsonObject,
   calls: ToolCalls,
 ): (Omit<PermissionRequest, 'signal'> & { readonly isNew: boolean }) | undefined {
   const merged = isObject(given) ? calls.merge(given) : undefined
   const offered = Array.isArray(options) ? options.filter(isObject).slice(0, 32) : []
-  return merged && { ...merged, options: offered.flatMap(optionOf) }
+  return merged && { ...merged, options: offered.flatMap(parseOption) }
 }
 
-function optionOf({ optionId, name, kind }: JsonObject): PermissionRequest['options'] {
+function parseOption({ optionId, name, kind }: JsonObject): PermissionRequest['options'] {
   if (typeof optionId !== 'string' || !OPTION_KINDS.has(kind)) return []
   const known = kind as PermissionRequest['options'][number]['kind']
   return [{ optionId, name: typeof name === 'string' ? name.slice(0, 256) : optionId, kind: known }]
 }
 
-/** The tool calls of one session, each with all that was said of it. */
+/** Tool calls of one session, merged from all their updates. */
 export class ToolCalls {
   readonly #known = new BoundedMap<string, AgentToolCall>({ max: MAX_CALLS })
 
-  /** Undefined for what names no call. */
+  /** Returns undefined if there is no call id. */
   merge(given: JsonObject): { readonly call: AgentToolCall; readonly isNew: boolean } | undefined {
     const id = given.toolCallId
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
@@ -109,50 +104,50 @@ const BLANK: Omit<AgentToolCall, 'id'> = {
   ...{ title: '', kind: undefined, status: 'pending', paths: [], rawInput: undefined, content: [] },
 }
 
-/** Members of an update replace those before; paths only grow, as a rule may have to hold for all of them. */
+/** Later members replace earlier ones; paths only accumulate, because a rule may have to match all of them. */
 function mergeCall(call: AgentToolCall, given: JsonObject): AgentToolCall {
   const { title, kind, status, rawInput, content, locations } = given
   return {
     id: call.id,
-    title: typeof title === 'string' ? takeTitle(title) : call.title,
-    kind: KINDS.has(kind) ? (kind as ToolKind) : hasValue(kind) ? undefined : call.kind,
+    title: typeof title === 'string' ? limitTitle(title) : call.title,
+    kind: KINDS.has(kind) ? (kind as ToolKind) : isPresent(kind) ? undefined : call.kind,
     status: STATES.has(status) ? (status as AgentToolCall['status']) : call.status,
-    paths: addPaths(call.paths, [locations, content]),
-    rawInput: hasValue(rawInput) ? takeInput(rawInput) : call.rawInput,
-    content: Array.isArray(content) ? takeContent(content) : call.content,
+    paths: mergePaths(call.paths, [locations, content]),
+    rawInput: isPresent(rawInput) ? limitInput(rawInput) : call.rawInput,
+    content: Array.isArray(content) ? limitContent(content) : call.content,
   }
 }
 
-function hasValue(given: unknown): boolean {
+function isPresent(given: unknown): boolean {
   return given !== undefined && given !== null
 }
 
-/** Both ends of a long one: what matters may stand at either. */
-function takeTitle(title: string): string {
+/** Keeps both ends of a long title, because either may matter. */
+function limitTitle(title: string): string {
   if (title.length <= MAX_TITLE) return title
   return `${title.slice(0, MAX_TITLE / 2).toWellFormed()} … ${title.slice(-MAX_TITLE / 2).toWellFormed()}`
 }
 
-/** What is too large is left out: a rule that needs it is unsure then, and a person is told that it is missing. */
-function takeInput(given: unknown): JsonObject | undefined {
+/** Drops oversized input: rules that need it become uncertain, and approvers see that it is missing. */
+function limitInput(given: unknown): JsonObject | undefined {
   return isObject(given) && JSON.stringify(given).length <= MAX_INPUT ? given : undefined
 }
 
-function takeContent(content: readonly unknown[]): readonly JsonObject[] {
+function limitContent(content: readonly unknown[]): readonly JsonObject[] {
   const blocks = content.filter(isObject).slice(0, MAX_BLOCKS)
   return JSON.stringify(blocks).length <= MAX_INPUT ? blocks : []
 }
 
-/** Paths of `locations`, and of content of type `diff`. */
-function addPaths(before: readonly string[], lists: readonly unknown[]): readonly string[] {
+/** Collects paths from `locations` and `diff` content. */
+function mergePaths(before: readonly string[], lists: readonly unknown[]): readonly string[] {
   const paths = lists
     .flatMap(list => (Array.isArray(list) ? (list as unknown[]) : []))
-    .flatMap(each => (isObject(each) && typeof each.path === 'string' ? [plain(each.path)] : []))
+    .flatMap(each => (isObject(each) && typeof each.path === 'string' ? [normalizePath(each.path)] : []))
   const all = new Set([...before, ...paths])
   return all.size > MAX_PATHS || paths.some(({ length }) => length > MAX_PATH) ? [EVERYWHERE] : [...all]
 }
 
-function plain(path: string): string {
+function normalizePath(path: string): string {
   if (!path.startsWith('file://')) return path
   try {
     return fileURLToPath(path)

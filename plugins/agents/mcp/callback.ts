@@ -4,19 +4,19 @@ import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from 
 import { TOOLS } from './schemas.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types.ts'
 
-/** Never among the scopes of a token: it keeps what an agent sees apart from what its owner sees. */
+/** Scope prefix that distinguishes an agent from its owner; not a scope of the token itself. */
 const MARK = 'tapgate:agent:'
 
 const TOKEN_BYTES = 32
 
-/** Tokens in use at once, and those that are remembered. */
+/** Limits on open and remembered tokens. */
 const MAX_OPEN = 1000
 const MAX_KNOWN = 10_000
 
-/** Name of the listener for agents alone. */
+/** Listener name for agent callbacks. */
 export const CALLBACK_LISTENER = 'agents-callback'
 
-/** A listener of its own, which other machines cannot reach. Its port is whichever is free. */
+/** A dedicated loopback listener on a free port. */
 export const CALLBACK_SPEC = {
   type: 'http',
   host: '127.0.0.1',
@@ -25,7 +25,7 @@ export const CALLBACK_SPEC = {
   sessionLabel: false,
 } as unknown as ListenerConfig
 
-const refused = refuse(RPC.invalidRequest, 'who sends this is not known: the token of an agent is needed')
+const refused = refuse(RPC.invalidRequest, 'authentication required: send an agent token')
 
 const REFUSED: Refusal = {
   status: 401,
@@ -33,23 +33,23 @@ const REFUSED: Refusal = {
   headers: { 'www-authenticate': 'Bearer' },
 }
 
-/** Lets agents in by their tokens, and shows them what their owners see, as far as they may use it. */
+/** Authenticates agents by token and limits their view to what their owner and their grant allow. */
 export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
   hooks.listening.tap(({ name, url }) => {
-    if (name === CALLBACK_LISTENER) callbackTokens.listensAt(url)
+    if (name === CALLBACK_LISTENER) callbackTokens.setUrl(url)
   })
   hooks.authenticate.tap({ stage: 'identify', listeners: [CALLBACK_LISTENER] }, credentials =>
     identify(credentials, callbackTokens),
   )
   hooks.session.tap({ stage: 'identify' }, ({ listener, principal, profile }) => {
     if (listener !== CALLBACK_LISTENER) return
-    const grant = callbackTokens.grantOf(principal)
+    const grant = callbackTokens.resolveGrant(principal)
     if (grant === undefined || grant.profile !== profile)
-      throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent is for another profile' })
+      throw gatewayError('GW_UNAUTHORIZED', { why: 'the agent token is for another profile' })
   })
-  // After the profiles, so that it speaks of names as clients know them, and of what the owner sees.
+  // After profiles, so that names and entries are those the owner sees.
   hooks.catalog.tap({ stage: 'transform' }, (entries, { kind, principal }) => {
-    const grant = callbackTokens.grantOf(principal)
+    const grant = callbackTokens.resolveGrant(principal)
     if (grant === undefined) return undefined
     if (kind !== 'tools') return []
     return entries.filter(
@@ -62,67 +62,67 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens,
 function identify(credentials: Credentials, grants: CallbackTokens): Principal | Refusal {
   const sent = credentials.header('authorization')
   const token = sent.length === 1 ? /^bearer ([\w-]{1,256})$/i.exec(sent[0] ?? '')?.[1] : undefined
-  const grant = token === undefined ? undefined : grants.enter(hashSecret(token), credentials.path)
+  const grant = token === undefined ? undefined : grants.findGrant(hashSecret(token), credentials.path)
   return grant?.principal ?? REFUSED
 }
 
-/** One session of one task, as the gateway knows whoever comes with its token. */
-export interface Grant {
+/** Grant for one session of a task, identified by its token. */
+export interface AgentGrant {
   readonly task: string
   readonly root: string
   readonly depth: number
-  /** True if its tasks may begin others. */
+  /** True if the agent may delegate further tasks. */
   readonly mayDelegate: boolean
   readonly principal: Principal
   readonly profile: string | undefined
-  /** Path of the endpoint that the token is for. */
+  /** Endpoint path that the token is valid for. */
   readonly path: string
-  /** Globs of the tools that its agent may use: of each list, one must fit. */
+  /** Tool globs; a tool must match one in each list. */
   readonly tools: readonly (readonly string[])[]
   readonly permits: (tool: string) => boolean
 }
 
-/** True for a tool that each of the lists lets through. */
-function permitting(tools: Grant['tools']): Grant['permits'] {
+/** Returns true for a tool that matches every list. */
+function compilePermits(tools: AgentGrant['tools']): AgentGrant['permits'] {
   const lists = tools.map(list => compileGlobs(list))
   return tool => lists.every(fits => fits(tool))
 }
 
-/** The scope that keeps an agent apart from its owner, by which its grant is found in any process. */
-function markOf({ scopes }: Principal): string | undefined {
+/** Finds the scope that identifies the agent's grant in any process. */
+function findMark({ scopes }: Principal): string | undefined {
   return scopes.find(scope => scope.startsWith(MARK))
 }
 
 type GrantRequest = Parameters<Callback['open']>[0]
 
-interface OpenGrant extends Grant {
+interface OpenGrant extends AgentGrant {
   wasUsed: boolean
 }
 
-/** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
+/** Callback tokens, stored only as digests. */
 export class CallbackTokens implements Callback {
   readonly #grants = new Map<string, OpenGrant>()
-  /** Those of late too: what came with a token may go on after its end. */
-  readonly #byMark = new BoundedMap<string, Grant>({ max: MAX_KNOWN })
-  readonly #identityOf: (task: string) => CallerIdentity | undefined
-  /** URL at which agents find the gateway; undefined while nobody listens. */
+  /** Includes closed grants, because requests may outlive their token. */
+  readonly #byMark = new BoundedMap<string, AgentGrant>({ max: MAX_KNOWN })
+  readonly #findIdentity: (task: string) => CallerIdentity | undefined
+  /** Callback URL; undefined while there is no listener. */
   url: string | undefined
 
-  /** `identityOf` finds the identity behind a task, where its caller has none. */
+  /** `identityOf` looks up a task's identity if the caller has none. */
   constructor(identityOf: (task: string) => CallerIdentity | undefined) {
-    this.#identityOf = identityOf
+    this.#findIdentity = identityOf
   }
 
   open(visit: GrantRequest): CallbackToken | undefined {
-    const identity = visit.caller.identity ?? this.#identityOf(visit.task)
+    const identity = visit.caller.identity ?? this.#findIdentity(visit.task)
     if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
     const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
-    const grant = this.#grantFor(visit, identity, new URL(url).pathname)
+    const grant = this.#createGrant(visit, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const digest = hashSecret(token)
     this.#grants.set(digest, grant)
-    this.#byMark.set(markOf(grant.principal) ?? '', grant)
+    this.#byMark.set(findMark(grant.principal) ?? '', grant)
     return {
       server: {
         type: 'http',
@@ -139,14 +139,14 @@ export class CallbackTokens implements Callback {
     }
   }
 
-  #grantFor(
+  #createGrant(
     { task, root, depth, agent }: GrantRequest,
     identity: CallerIdentity,
     path: string,
   ): OpenGrant | undefined {
     if (agent.callback === undefined) return undefined
-    // An agent that an agent called sees no more than that one.
-    const outer = this.grantOf(identity.principal)
+    // A nested agent sees no more than its parent.
+    const outer = this.resolveGrant(identity.principal)
     const tools = [agent.callback.tools, ...(outer?.tools ?? [])]
     const { issuer, client, subject, scopes } = identity.principal
     const marked = [...scopes.filter(scope => !scope.startsWith(MARK)), `${MARK}${randomUUID()}`]
@@ -159,30 +159,35 @@ export class CallbackTokens implements Callback {
       profile: identity.profile,
       path,
       tools,
-      permits: permitting(tools),
+      permits: compilePermits(tools),
       wasUsed: false,
     }
   }
 
-  /** URL at which agents find the gateway. */
-  listensAt(url: string | undefined): void {
+  setUrl(url: string | undefined): void {
     this.url = url
   }
 
-  /** Finds the grant of a token while its session lives. Beside MCP, other plugins may serve what is not for agents. */
-  enter(digest: string, path: string): Grant | undefined {
+  /**
+   * Finds an open grant by token digest. Rejects other paths, because plugins may serve endpoints that agents must
+   * not use.
+   */
+  findGrant(digest: string, path: string): AgentGrant | undefined {
     const grant = this.#grants.get(digest)
     if (grant === undefined || grant.path !== path) return undefined
     grant.wasUsed = true
     return grant
   }
 
-  /** The grant of the agent that came; undefined for all other callers. @throws GatewayError where that is not known any more */
-  grantOf(principal: Principal): Grant | undefined {
-    const mark = markOf(principal)
+  /**
+   * Returns the calling agent's grant; undefined for other callers. @throws GatewayError if the grant is no longer
+   * known
+   */
+  resolveGrant(principal: Principal): AgentGrant | undefined {
+    const mark = findMark(principal)
     if (mark === undefined) return undefined
     const grant = this.#byMark.get(mark)
-    if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent has ended' })
+    if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the agent token has expired' })
     return grant
   }
 }

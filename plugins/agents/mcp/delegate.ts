@@ -1,79 +1,79 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, Payload } from '../../../src/plugin.ts'
-import type { Caller, TaskRequest, TaskView } from '../types.ts'
-import type { McpParts } from './callers.ts'
+import type { TaskCaller, TaskRequest, TaskView } from '../types.ts'
+import type { McpDeps } from './callers.ts'
 import {
-  askThrough,
-  canBeAsked,
-  failed,
-  giveAnswers,
+  elicitAnswer,
+  canShowForm,
+  buildFailure,
+  applyAnswers,
   hasEnded,
-  inputRequests,
-  taskAnswer,
-  taskState,
+  buildInputRequests,
+  buildTaskAnswer,
+  formatTaskState,
   tryAnswer,
-  unknownTask,
+  buildUnknownTask,
 } from './results.ts'
 
-/** Between two signs of life to a client that wants them. */
+/** Interval between progress notifications. */
 export const PROGRESS_MS = 5000
 
-interface Waited {
+interface DelegationWait {
   readonly call: Call
   readonly owner: string
-  /** True if the task ends with the call, as nobody else knows of it. */
+  /** True if the task is cancelled with the call, because no other client knows its id. */
   readonly isHeld: boolean
 }
 
 /**
- * Waits for a task in the place of a client that knows of none: until it ends, needs something, or its client is answered as it
- * waits no longer (`patience`). A call that is given up meanwhile takes the task with it, unless somebody has been given its id.
+ * Waits on behalf of a client without task support, until the task ends, needs input, or the client's patience ends.
+ * Cancelling the call cancels the task, unless its id is known elsewhere.
  */
-export async function waitFor(parts: McpParts, first: TaskView, waited: Waited): Promise<Answer> {
+export async function waitForTask(parts: McpDeps, first: TaskView, waited: DelegationWait): Promise<Answer> {
   const { call, owner, isHeld } = waited
   const { exchange } = call
   const release = isHeld ? parts.foreground.hold(first.id) : () => false
-  const cancel = (why: string): void => {
+  const cancelTask = (why: string): void => {
     if (release()) parts.service().cancel(first.id, owner, why)
   }
-  const unlisten = [call.onCancel(cancel), parts.foreground.onEnd(() => cancel('the gateway stops'))]
+  const unlisten = [call.onCancel(cancelTask), parts.foreground.onEnd(() => cancelTask('the gateway is stopping'))]
   const wait = openWait(call, parts)
-  const view = await follow(parts, first, waited, wait.signal)
+  const view = await followTask(parts, first, waited, wait.signal)
   for (const close of [...unlisten, wait.close]) close()
-  if (exchange.cancelled) return taskAnswer(view)
-  if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
+  if (exchange.cancelled) return buildTaskAnswer(view)
+  if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canShowForm(exchange)) {
     release()
-    return wanted(view, isHeld)
+    return requestInput(view, isHeld)
   }
-  if (!hasEnded(view)) parts.foreground.free(view.id)
+  if (!hasEnded(view)) parts.foreground.release(view.id)
   release()
-  return taskAnswer(view)
+  return buildTaskAnswer(view)
 }
 
-/** A wait whose signal is aborted when the client waits no longer: it gave the call up, is out of patience, or the gateway stops. */
+/** Creates a signal that is aborted on cancellation, at the end of the client's patience, or on shutdown. */
 export function openWait(
   call: Call,
-  { foreground, patience }: McpParts,
+  { foreground, patience }: McpDeps,
 ): { readonly signal: AbortSignal; close(): void } {
   const gaveUp = new AbortController()
   const giveUp = (): void => gaveUp.abort()
-  const closers = [call.onCancel(giveUp), foreground.onEnd(giveUp), patience.waits(call.exchange, giveUp)]
+  const closers = [call.onCancel(giveUp), foreground.onEnd(giveUp), patience.trackWait(call.exchange, giveUp)]
   return { signal: gaveUp.signal, close: () => closers.forEach(close => close()) }
 }
 
-/** Request for input that the client must answer first; its retry brings the task's id along, which nobody else can read. */
-function wanted(view: TaskView, isHeld: boolean): Answer {
+/** Requests input from the client; the retry returns the task id in sealed state. */
+function requestInput(view: TaskView, isHeld: boolean): Answer {
   const requestState = JSON.stringify({ task: view.id, isHeld })
   return {
     input: Payload.of(
-      { resultType: 'input_required', inputRequests: inputRequests(view), requestState },
+      { resultType: 'input_required', inputRequests: buildInputRequests(view), requestState },
       'modern',
     ),
   }
 }
 
-/** The task that a retry goes on with. */
-export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
+/** Parses the task id from a retry. */
+export function parseRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
   const state = params?.requestState
   if (typeof state !== 'string') return undefined
   try {
@@ -85,15 +85,15 @@ export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean }
   }
 }
 
-/** The task when it has ended, needs something that this client cannot be asked in its call, or nobody waits any more. */
-async function follow(
-  parts: McpParts,
+/** Resolves when the task ends, needs input that this call cannot request, or the wait is aborted. */
+async function followTask(
+  parts: McpDeps,
   first: TaskView,
-  waited: Waited,
+  waited: DelegationWait,
   signal: AbortSignal,
 ): Promise<TaskView> {
   const refused = new Set<string>()
-  const tell = progressOf(waited.call.exchange)
+  const tell = createProgressReporter(waited.call.exchange)
   let view = first
   while (!hasEnded(view) && !signal.aborted) {
     if (view.questions.length > 0) {
@@ -108,25 +108,25 @@ async function follow(
   return view
 }
 
-/** Puts a question to a legacy client; undefined if there is none that it may be asked. */
+/** Asks a legacy client a question; undefined if there is none that it can answer. */
 async function askClient(
-  { service }: McpParts,
+  { service }: McpDeps,
   view: TaskView,
-  { call: { exchange }, owner }: Waited,
+  { call: { exchange }, owner }: DelegationWait,
   refused: Set<string>,
 ): Promise<TaskView | undefined> {
-  if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return undefined
+  if (exchange.session.client.era === 'modern' || !canShowForm(exchange)) return undefined
   const question = view.questions.find(({ id }) => !refused.has(id))
   if (question === undefined) return undefined
-  const given = await askThrough(exchange, service(), view, question, owner)
+  const given = await elicitAnswer(exchange, service(), view, question, owner)
   if (given !== undefined) tryAnswer(service(), view.id, owner, question.id, given)
   const after = service().view(view.id, owner) ?? view
   if (after.questions.some(({ id }) => id === question.id)) refused.add(question.id)
   return after
 }
 
-/** Tells a client that wants to hear of progress how the task does. */
-export function progressOf(exchange: Exchange): (view: TaskView) => void {
+/** Sends progress notifications if the client requested them. */
+export function createProgressReporter(exchange: Exchange): (view: TaskView) => void {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
   if (progressToken === undefined) return () => undefined
@@ -142,57 +142,55 @@ export function progressOf(exchange: Exchange): (view: TaskView) => void {
     })
 }
 
-/** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
-export async function delegateTask(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
-  const retried = taskOfRetry(call)
-  if (retried !== undefined) return goOn(call, retried, parts)
-  return begin(call, requestOf(given), parts)
+/** Handles `delegate_task`: stores a task, then returns what this client supports. */
+export async function delegateTask(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
+  const retried = parseRetry(call)
+  if (retried !== undefined) return resumeTask(call, retried, parts)
+  return startTask(call, parseRequest(given), parts)
 }
 
-/** A new task, and the wait for it. @throws GatewayError only what is not the caller's to mend */
-export async function begin(call: Call, request: TaskRequest, parts: McpParts): Promise<Answer> {
-  const caller = parts.callers.callerOf(call.exchange)
+/** Starts a task and waits for it. @throws GatewayError only for errors that the caller cannot fix */
+export async function startTask(call: Call, request: TaskRequest, parts: McpDeps): Promise<Answer> {
+  const caller = parts.callers.identifyCaller(call.exchange)
   const isKept = request.background || call.mayBeTask === true
-  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller))
-    return unknownTask()
+  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller)) return buildUnknownTask()
   try {
-    const view = await parts.service().delegate({ ...apart(request, caller), background: isKept }, caller)
-    parts.callers.note(view.id, caller)
-    if (call.mayBeTask === true)
-      return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
-    if (request.background) return taskAnswer(view)
-    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
-    return await waitFor(parts, view, { call, owner: caller.owner, isHeld: true })
+    const view = await parts.service().delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
+    parts.callers.noteCaller(view.id, caller)
+    if (call.mayBeTask === true) return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
+    if (request.background) return buildTaskAnswer(view)
+    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
+    return await waitForTask(parts, view, { call, owner: caller.owner, isHeld: true })
   } catch (error) {
-    if (error instanceof GatewayError) return failed(error.message, error.fields.retryAfterMs)
+    if (error instanceof GatewayError) return buildFailure(error.message, error.fields.retryAfterMs)
     throw error
   }
 }
 
-/** An agent's keys are its own: the same key of its owner is another task. */
-function apart(request: TaskRequest, { parent }: Caller): TaskRequest {
+/** Separates an agent's idempotency keys from its owner's. */
+function scopeRequest(request: TaskRequest, { parent }: TaskCaller): TaskRequest {
   const { idempotencyKey } = request
   if (parent === undefined || idempotencyKey === undefined) return request
   return { ...request, idempotencyKey: `${parent.task}:${idempotencyKey}` }
 }
 
-/** The client comes back with what the task needed. */
-export async function goOn(
+/** Handles a retry with the requested input. */
+export async function resumeTask(
   call: Call,
   { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
-  parts: McpParts,
+  parts: McpDeps,
 ): Promise<Answer> {
-  const caller = parts.callers.callerOf(call.exchange)
+  const caller = parts.callers.identifyCaller(call.exchange)
   const before = parts.callers.find(parts.service(), task, caller)
-  if (before === undefined) return unknownTask()
+  if (before === undefined) return buildUnknownTask()
   const { owner } = caller
-  giveAnswers(parts.service(), before, owner, call.params?.inputResponses)
+  applyAnswers(parts.service(), before, owner, call.params?.inputResponses)
   const view = parts.service().view(task, owner) ?? before
-  return waitFor(parts, view, { call, owner, isHeld })
+  return waitForTask(parts, view, { call, owner, isHeld })
 }
 
-/** Arguments of `delegate_task`, checked against its schema already. */
-export function requestOf(given: JsonObject): TaskRequest {
+/** Parses `delegate_task` arguments that were validated before. */
+export function parseRequest(given: JsonObject): TaskRequest {
   const text = (key: string): string | undefined => given[key] as string | undefined
   const texts = (key: string): readonly string[] => (given[key] as readonly string[] | undefined) ?? []
   return {
@@ -212,7 +210,7 @@ export function requestOf(given: JsonObject): TaskRequest {
   }
 }
 
-/** The next prompt for the session of a task. */
-export function nextRequest(task: string, prompt: string, background: boolean): TaskRequest {
-  return { ...requestOf({ prompt }), continues: task, background }
+/** Builds a follow-up request in the task's session. */
+export function buildNextRequest(task: string, prompt: string, background: boolean): TaskRequest {
+  return { ...parseRequest({ prompt }), continues: task, background }
 }

@@ -1,57 +1,52 @@
 import type { TaskService } from '../tasks/service.ts'
-import type { Answer, Ask, Call, ClientSide, Exchange, JsonObject } from '../../../src/plugin.ts'
+import type { Answer, Ask, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
-import type { AgentRow, Page, Question, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
-import type { McpParts } from './callers.ts'
+import type { AgentRow, Page, TaskQuestion, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
+import type { McpDeps } from './callers.ts'
 
-/** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
-export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([
+/** `tasks/get`, `tasks/update` and `tasks/cancel` of the tasks extension. */
+export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
   [
     'tasks/get',
-    (call, parts) => within(call, parts, view => createUpstreamAnswer(detailed(view, call.exchange))),
+    (call, parts) => withTask(call, parts, view => createUpstreamAnswer(formatTaskDetails(view, call.exchange))),
   ],
-  ['tasks/update', update],
-  ['tasks/cancel', cancel],
+  ['tasks/update', handleTaskUpdate],
+  ['tasks/cancel', handleTaskCancel],
 ])
 
-function within(
+function withTask(
   { params, exchange }: Call,
-  parts: McpParts,
+  parts: McpDeps,
   handler: (view: TaskView, owner: string) => Answer,
 ): Answer {
-  const caller = parts.callers.callerOf(exchange)
+  const caller = parts.callers.identifyCaller(exchange)
   const view = parts.callers.find(parts.service(), params?.taskId, caller)
-  return view === undefined ? unknownTaskError() : handler(view, caller.owner)
+  return view === undefined ? buildUnknownTaskError() : handler(view, caller.owner)
 }
 
-function update(call: Call, parts: McpParts): Answer {
+function handleTaskUpdate(call: Call, parts: McpDeps): Answer {
   const responses = call.params?.inputResponses
-  if (!isObject(responses))
-    return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
-  return within(call, parts, (view, owner) => {
-    giveAnswers(parts.service(), view, owner, responses)
+  if (!isObject(responses)) return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
+  return withTask(call, parts, (view, owner) => {
+    applyAnswers(parts.service(), view, owner, responses)
     return createUpstreamAnswer({})
   })
 }
 
-function cancel(call: Call, parts: McpParts): Answer {
-  return within(call, parts, (view, owner) => {
-    parts.service().cancel(view.id, owner, 'the client cancelled it')
+function handleTaskCancel(call: Call, parts: McpDeps): Answer {
+  return withTask(call, parts, (view, owner) => {
+    parts.service().cancel(view.id, owner, 'cancelled by the client')
     return createUpstreamAnswer({})
   })
 }
 
-/** A task as the extension knows it: what waits for its owner does so, whatever has come between. */
-export function taskState(view: TaskView, canAsk = false): JsonObject {
-  const status = hasEnded(view)
-    ? view.state
-    : view.questions.length > 0 && canAsk
-      ? 'input_required'
-      : 'working'
+/** Formats a task for the extension; open questions take precedence over its state. */
+export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
+  const status = hasEnded(view) ? view.state : view.questions.length > 0 && canAsk ? 'input_required' : 'working'
   return {
     taskId: view.id,
     status,
-    statusMessage: messageOf(view),
+    statusMessage: formatMessage(view),
     createdAt: new Date(view.createdAt).toISOString(),
     lastUpdatedAt: new Date(view.updatedAt).toISOString(),
     ttlMs: view.ttlMs,
@@ -59,42 +54,45 @@ export function taskState(view: TaskView, canAsk = false): JsonObject {
   }
 }
 
-function messageOf({ state, why, progress, questions, agent }: TaskView): string {
+function formatMessage({ state, why, progress, questions, agent }: TaskView): string {
   const [question] = questions
-  if (question !== undefined) return `it asks: ${question.message}`
+  if (question !== undefined) return `question: ${question.message}`
   return why ?? progress ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`
 }
 
-/** The same with what belongs to its state. A client that cannot be shown a form answers by `agent_reply`. */
-function detailed(view: TaskView, exchange: Exchange): JsonObject {
-  const state = taskState(view, canBeAsked(exchange))
-  if (state.status === 'input_required') return { ...state, inputRequests: inputRequests(view) }
-  if (view.state === 'completed') return { ...state, result: resultOf(view) }
+/** Adds members that depend on the state. Clients without forms answer with `agent_reply`. */
+function formatTaskDetails(view: TaskView, exchange: Exchange): JsonObject {
+  const state = formatTaskState(view, canShowForm(exchange))
+  if (state.status === 'input_required') return { ...state, inputRequests: buildInputRequests(view) }
+  if (view.state === 'completed') return { ...state, result: buildResult(view) }
   if (view.state !== 'failed') return state
-  return { ...state, error: { code: RPC.internal, message: view.why ?? view.state, data: structured(view) } }
+  return {
+    ...state,
+    error: { code: RPC.internal, message: view.why ?? view.state, data: formatStructured(view) },
+  }
 }
 
-function resultOf(view: TaskView): JsonObject {
-  const answer = taskAnswer(view)
+function buildResult(view: TaskView): JsonObject {
+  const answer = buildTaskAnswer(view)
   return 'result' in answer ? answer.result.value() : {}
 }
 
-/** Nothing can happen to a task any more that is in one of these. */
+/** Final states. */
 const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled'])
 
-/** Time for which a client should leave a running task alone. */
+/** Suggested polling interval. */
 export const POLL_MS = 2000
 
-/** The same words for a task of somebody else and for none at all. */
-const UNKNOWN_TASK = 'Unknown task: it has expired, or never was yours'
+/** The same message for unknown tasks and other owners' tasks. */
+const UNKNOWN_TASK = 'Unknown task: expired, or not yours'
 
 export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
 }
 
-/** Result of a tool: for programs, and as text: what the agent said, then the other members as JSON. */
-export function toolResult(facts: Record<string, unknown>, isError = false, saysText = true): Answer {
-  const structuredContent = compact(facts)
+/** Builds a tool result: structured content, and text with the agent's output followed by JSON. */
+export function buildToolResult(facts: Record<string, unknown>, isError = false, saysText = true): Answer {
+  const structuredContent = dropUndefined(facts)
   const { text, ...rest } = structuredContent
   const shown = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
   const texts = [...(saysText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
@@ -105,30 +103,29 @@ export function toolResult(facts: Record<string, unknown>, isError = false, says
   })
 }
 
-/** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
-export function failed(why: string, retryAfterMs?: unknown): Answer {
+/** Builds an error result for the model, with the retry delay if known. */
+export function buildFailure(why: string, retryAfterMs?: unknown): Answer {
   if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(why))
-  const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
+  const text = `${why}; retry in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
   return createUpstreamAnswer({ ...toolError(text), _meta })
 }
 
-export function unknownTask(): Answer {
-  return failed(UNKNOWN_TASK)
+export function buildUnknownTask(): Answer {
+  return buildFailure(UNKNOWN_TASK)
 }
 
-export function unknownTaskError(): Answer {
+export function buildUnknownTaskError(): Answer {
   return refuse(RPC.invalidParams, UNKNOWN_TASK)
 }
 
-/** A task as the tools tell of it. */
-export function taskAnswer(view: TaskView): Answer {
-  return toolResult(structured(view), isFailed(view))
+export function buildTaskAnswer(view: TaskView): Answer {
+  return buildToolResult(formatStructured(view), isFailed(view))
 }
 
-export function structured(view: TaskView): JsonObject {
+export function formatStructured(view: TaskView): JsonObject {
   const { decision, endedAt, updatedAt, createdAt } = view
-  return compact({
+  return dropUndefined({
     task_id: view.id,
     state: view.state,
     is_error: isFailed(view),
@@ -146,37 +143,37 @@ export function structured(view: TaskView): JsonObject {
     denied: [...view.denied],
     warnings: [...view.warnings],
     usage: view.usage,
-    attempts: view.attempts.map(({ agent, failure }) => compact({ agent, failure })),
-    questions: view.questions.map(question => asked(question)),
+    attempts: view.attempts.map(({ agent, failure }) => dropUndefined({ agent, failure })),
+    questions: view.questions.map(question => formatQuestion(question)),
     progress: view.progress,
     duration_ms: Math.max(0, (endedAt ?? updatedAt) - createdAt),
     seq: view.seq,
     poll_after_ms: hasEnded(view) ? undefined : POLL_MS,
-    next: nextStep(view),
+    next: suggestNextStep(view),
   })
 }
 
-function asked({ id, kind, message, schema }: Question): JsonObject {
+function formatQuestion({ id, kind, message, schema }: TaskQuestion): JsonObject {
   return { question_id: id, kind, message, schema }
 }
 
-function nextStep(view: TaskView): string | undefined {
+function suggestNextStep(view: TaskView): string | undefined {
   if (view.questions.length > 0) return 'agent_reply answers its questions'
-  if (!hasEnded(view)) return 'it goes on: agent_status with wait_ms waits for it'
+  if (!hasEnded(view)) return 'still running: agent_status with wait_ms waits for it'
   return view.truncated ? 'agent_result has the whole text' : undefined
 }
 
-export function statusAnswer(view: TaskView, events: readonly TaskEvent[]): Answer {
+export function buildStatusAnswer(view: TaskView, events: readonly TaskEvent[]): Answer {
   const rows = events.map(event => ({ ...event, at: new Date(event.at).toISOString() }))
-  return toolResult({ ...structured(view), events: rows }, isFailed(view), hasEnded(view))
+  return buildToolResult({ ...formatStructured(view), events: rows }, isFailed(view), hasEnded(view))
 }
 
-export function taskAnswers(views: readonly TaskView[]): Answer {
-  return toolResult({ tasks: views.map(view => compact(outcomeOf(view))) })
+export function buildTaskList(views: readonly TaskView[]): Answer {
+  return buildToolResult({ tasks: views.map(view => dropUndefined(pickOutcome(view))) })
 }
 
-/** Members of a task wherever it is named. */
-function outcomeOf(view: TaskView): Record<string, unknown> {
+/** Returns the members common to all task formats. */
+function pickOutcome(view: TaskView): Record<string, unknown> {
   const { id, state, why, agent, progress } = view
   return { task_id: id, state, is_error: isFailed(view), why, agent, progress }
 }
@@ -185,17 +182,17 @@ function isFailed(view: TaskView): boolean {
   return hasEnded(view) && view.isError
 }
 
-export function pageAnswer(view: TaskView, what: string, offset: number, page: Page): Answer {
+export function buildPageAnswer(view: TaskView, what: string, offset: number, page: Page): Answer {
   const { text, next, total, cut } = page
-  const { agent: _, progress: __, ...outcome } = outcomeOf(view)
+  const { agent: _, progress: __, ...outcome } = pickOutcome(view)
   const about = { what, text, offset, next_offset: next, bytes_total: total, truncated: cut }
-  return toolResult({ ...outcome, ...about }, isFailed(view))
+  return buildToolResult({ ...outcome, ...about }, isFailed(view))
 }
 
-/** One agent for programs: the tools and the owner's verbs say the same. */
-export function agentRow(row: AgentRow): JsonObject {
+/** Formats an agent for tools and control verbs. */
+export function formatAgentRow(row: AgentRow): JsonObject {
   const { id, title, description, capabilities, health, running, queued } = row
-  return compact({
+  return dropUndefined({
     ...{ id, title, description, capabilities: [...capabilities] },
     health: health.state,
     why: health.why,
@@ -204,50 +201,49 @@ export function agentRow(row: AgentRow): JsonObject {
   })
 }
 
-function compact(value: Record<string, unknown>): JsonObject {
+function dropUndefined(value: Record<string, unknown>): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
-/** True if this client can be shown a form. */
-export function canBeAsked({ canAsk, session }: Exchange): boolean {
-  return canAsk && takesForms(session.client)
+export function canShowForm({ canAsk, session }: Exchange): boolean {
+  return canAsk && supportsForms(session.client)
 }
 
-function takesForms({ capabilities, version }: ClientSide): boolean {
+function supportsForms({ capabilities, version }: ClientDescription): boolean {
   const { elicitation } = capabilities
   if (!isObject(elicitation)) return false
-  // Before there were other ways, to elicit was to show a form.
+  // Before URL elicitation existed, the capability implied forms.
   return elicitation.form !== undefined || elicitation.url === undefined || version < '2025-11-25'
 }
 
-/** A question as servers ask it. */
-function askOf({ message, schema }: Question): Ask {
+/** Converts a question to an elicitation request. */
+function buildElicitation({ message, schema }: TaskQuestion): Ask {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
 }
 
-/** The open questions of a task, as `inputRequests` has them. */
-export function inputRequests({ questions }: TaskView): JsonObject {
-  return Object.fromEntries(questions.map(question => [question.id, askOf(question)]))
+/** Builds `inputRequests` from the open questions. */
+export function buildInputRequests({ questions }: TaskView): JsonObject {
+  return Object.fromEntries(questions.map(question => [question.id, buildElicitation(question)]))
 }
 
-/** Reads a client's answer to a form; undefined for what is no answer. */
-export function answerIn(reply: unknown): QuestionAnswer | undefined {
+/** Parses a form response; undefined if it is invalid. */
+export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
   if (!isObject(reply)) return undefined
   const { action, content } = reply
   if (action === 'accept') return { action, content: isObject(content) ? content : {} }
   return action === 'decline' || action === 'cancel' ? { action } : undefined
 }
 
-/** Gives a task the answers that a client brings along. What is not asked, or was answered already, is passed over. */
-export function giveAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
+/** Applies a client's answers. Ignores unknown and already answered questions. */
+export function applyAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
   if (!isObject(responses)) return
   for (const { id } of view.questions) {
-    const given = Object.hasOwn(responses, id) ? answerIn(responses[id]) : undefined
+    const given = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
     if (given !== undefined) tryAnswer(service, view.id, owner, id, given)
   }
 }
 
-/** False when it is not open any more, or the answer does not fit. */
+/** Returns false if the question is closed or the answer invalid. */
 export function tryAnswer(
   service: TaskService,
   task: string,
@@ -263,12 +259,12 @@ export function tryAnswer(
   }
 }
 
-/** Asks a legacy client on the stream of its call; undefined when it gave no answer. */
-export async function askThrough(
+/** Asks a legacy client through its call; undefined if it gave no answer. */
+export async function elicitAnswer(
   exchange: Exchange,
   service: TaskService,
   { id: task }: TaskView,
-  question: Question,
+  question: TaskQuestion,
   owner: string,
 ): Promise<QuestionAnswer | undefined> {
   const takers = new Set<(reason: string) => void>()
@@ -276,18 +272,18 @@ export async function askThrough(
   const unwatch = service.watch(task, owner, view => {
     if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
     isOpen = false
-    for (const taken of takers) taken('the question was answered, or is out of time')
+    for (const taken of takers) taken('the question was answered or has expired')
   })
   const ask: Ask = {
-    ...askOf(question),
-    get isTakenBack() {
+    ...buildElicitation(question),
+    get isCancelled() {
       return !isOpen
     },
-    onTakeBack: listener => void takers.add(listener),
+    onCancel: listener => void takers.add(listener),
   }
   try {
     const reply = await exchange.ask(ask)
-    return 'result' in reply ? answerIn(reply.result) : undefined
+    return 'result' in reply ? parseAnswer(reply.result) : undefined
   } finally {
     isOpen = false
     unwatch()

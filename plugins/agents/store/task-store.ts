@@ -13,15 +13,15 @@ import {
   getSqlNumber,
   getSqlText,
 } from '../../../src/plugin.ts'
-import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
+import type { TaskQuestion, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
 
-/** `tgag`, in the header of the file: what else is a database is not ours. */
+/** `tgag` in the file header; identifies our databases. */
 const APPLICATION_ID = 0x74676167
 
-/** Of the tables below; a file of another version is set aside. */
+/** Schema version; other versions are set aside. */
 const VERSION = 2
 
-/** Times are milliseconds since 1970. `output` has events by their number, text and diff in pieces by their offset. */
+/** Times are milliseconds since 1970. `output` contains events by number, and text and diff chunks by offset. */
 const SCHEMA = `
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${VERSION};
@@ -54,54 +54,55 @@ CREATE TABLE output (
 ) STRICT;
 `
 
-/** Another gateway may be about to stop. */
+/** A stopping gateway may still hold the lock. */
 const BUSY_MS = 2000
 
 /**
- * The database of the tasks, for this process alone as long as it is open; in memory without a path. What is no such database
- * is set aside. @throws GatewayError GW_UPSTREAM_DOWN while another gateway has it, Error when there can be none at that path
+ * Opens the task database with an exclusive lock; in memory without a path. Sets foreign files aside. @throws
+ * GatewayError GW_UPSTREAM_DOWN if another gateway holds the lock, Error if the path is unusable
  */
-export function openDatabase(path: string | undefined, log: Log): Sqlite.DatabaseSync {
-  if (path === undefined) return prepare(':memory:')
+export function openTaskDatabase(path: string | undefined, log: Log): Sqlite.DatabaseSync {
+  if (path === undefined) return prepareDatabase(':memory:')
   const directory = dirname(path)
   if (makeDirectorySync(directory, 0o700) !== undefined) chmodSync(directory, 0o700)
   try {
     checkFile(path)
-    return prepare(path)
+    return prepareDatabase(path)
   } catch (error) {
     if (isSqlBusy(error)) {
-      const why = `another gateway works on its tasks: ${path} is locked`
+      const why = `another gateway uses the task database: ${path} is locked`
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why })
     }
-    setAside(path, getErrorMessage(error), log)
+    moveAside(path, getErrorMessage(error), log)
     checkFile(path)
-    return prepare(path)
+    return prepareDatabase(path)
   }
 }
 
-/** Makes the file if there is none. @throws Error for one that others may have written */
+/** Creates the file if missing. @throws Error if other users can write it */
 function checkFile(path: string): void {
   const file = openSync(path, 'a', 0o600)
   try {
     const { mode, uid } = fstatSync(file)
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o022) !== 0))
-      throw new Error('others than the user of this process can write it')
+      throw new Error('other users can write the file')
     fchmodSync(file, 0o600)
   } finally {
     closeSync(file)
   }
 }
 
-function prepare(path: string): Sqlite.DatabaseSync {
+function prepareDatabase(path: string): Sqlite.DatabaseSync {
   const database = new (loadSqlite().DatabaseSync)(path)
   const number = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0])
   try {
-    // A task is on the disk before its caller hears of it: FULL syncs each commit. One process runs the tasks of a file.
+    // FULL syncs every commit, so a task is on disk before its caller gets an answer. The lock is exclusive to one
+    // process.
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; BEGIN IMMEDIATE`)
     if (number('SELECT count(*) FROM sqlite_master') === 0) database.exec(SCHEMA)
-    else if (number('PRAGMA application_id') !== APPLICATION_ID) throw new Error('it is no database of tasks')
-    else if (number('PRAGMA user_version') !== VERSION) throw new Error('it is of another version')
+    else if (number('PRAGMA application_id') !== APPLICATION_ID) throw new Error('not a task database')
+    else if (number('PRAGMA user_version') !== VERSION) throw new Error('unsupported schema version')
     database.exec('COMMIT')
     return database
   } catch (error) {
@@ -110,9 +111,9 @@ function prepare(path: string): Sqlite.DatabaseSync {
   }
 }
 
-function setAside(path: string, why: string, log: Log): void {
+function moveAside(path: string, why: string, log: Log): void {
   const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
-  log.warn('the tasks that were kept cannot be read; the file is set aside, and a new one begun', {
+  log.warn('cannot read stored tasks; moved the file aside and started a new one', {
     file: path,
     aside,
     why,
@@ -121,17 +122,17 @@ function setAside(path: string, why: string, log: Log): void {
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
-/** States from which there is no way on. */
+/** Final states. */
 const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']
-/** In the hands of a runner. */
+/** States with an active runner. */
 export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'input_required']
 
-/** Beginning of a task; never changes. */
+/** Immutable task parameters. */
 export interface TaskStart {
-  /** Absent in tasks of earlier versions. */
+  /** Missing in tasks from earlier versions. */
   readonly issuer?: string
   readonly subject: string
-  /** Without secrets; undefined where prompts are not kept. */
+  /** Redacted; undefined if prompts are not stored. */
   readonly prompt: string | undefined
   readonly request: Omit<TaskRequest, 'prompt' | 'idempotencyKey'>
   readonly cwd: string
@@ -139,22 +140,22 @@ export interface TaskStart {
   readonly decision: RouteDecision
   readonly parent: string | undefined
   readonly depth: number
-  /** The task whose worktree it works in: itself, or the one it goes on with. */
+  /** Task whose worktree is used: this one, or the continued one. */
   readonly ground: string
-  /** The session that it goes on in. */
+  /** Session id to resume. */
   readonly resume: string | undefined
-  /** Of what was asked, where a key stands for it. */
+  /** Request digest, for tasks with an idempotency key. */
   readonly digest?: string | undefined
 }
 
-/** State of it so far. */
+/** Mutable task data. */
 export interface TaskData {
   sessionId?: string | undefined
   stopReason?: string | undefined
   progress?: string | undefined
   usage?: JsonObject | undefined
   isError: boolean
-  /** Bytes that the agent said, and those of them that were kept. */
+  /** Bytes written by the agent, and stored bytes. */
   said: number
   kept: number
   diff: number
@@ -164,11 +165,11 @@ export interface TaskData {
   denied: string[]
   warnings: string[]
   attempts: { agent: string; failure?: string | undefined }[]
-  /** Those that are open. */
-  questions: Question[]
+  /** Open questions. */
+  questions: TaskQuestion[]
 }
 
-/** One row. */
+/** A task row. */
 export interface TaskRecord {
   readonly id: string
   readonly owner: string
@@ -179,9 +180,9 @@ export interface TaskRecord {
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt: number | undefined
-  /** True once an agent may have begun with it. */
+  /** True if an agent may have started working. */
   readonly wasPrompted: boolean
-  /** True once an agent may have changed something. */
+  /** True if an agent may have changed something. */
   readonly hadEffect: boolean
   readonly start: TaskStart
   readonly data: TaskData
@@ -207,8 +208,8 @@ export function hasEnded(state: TaskState): boolean {
   return FINAL.includes(state)
 }
 
-/** Columns that a change writes; those that are undefined stay. */
-export interface Change {
+/** Columns to update; undefined ones are unchanged. */
+export interface TaskChange {
   readonly state?: TaskState
   readonly why?: string
   readonly agent?: string
@@ -216,7 +217,7 @@ export interface Change {
   readonly hadEffect?: boolean
 }
 
-/** A task that is to be kept. */
+/** A task to store. */
 export interface NewTask {
   readonly id: string
   readonly owner: string
@@ -226,27 +227,27 @@ export interface NewTask {
   readonly data: TaskData
 }
 
-interface Bounds {
+interface TaskLimits {
   readonly max: number
   readonly maxPerCaller: number
 }
 
-/** Tasks that one sweep removes: it holds everything up meanwhile. */
+/** Rows per sweep, because it blocks the event loop. */
 const MAX_SWEPT = 500
-/** Of those that have ended, the oldest of whoever has the most: nobody's tasks push out another's. */
+/** Deletes the oldest finished task of the owner with the most tasks, so that no owner displaces another. */
 const DROP_OLDEST = `DELETE FROM tasks WHERE id IN (
   SELECT id FROM tasks WHERE ended IS NOT NULL AND owner = (
     SELECT owner FROM tasks WHERE ended IS NOT NULL GROUP BY owner ORDER BY count(*) DESC LIMIT 1
   ) ORDER BY ended, id LIMIT ?)`
-/** Owner that it must belong to; nothing is read without that. */
+/** Restricts a query to the owner's task. */
 const OF_OWNER = 'task = (SELECT id FROM tasks WHERE id = ? AND owner = ?)'
 const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupted')`
 
-/** The tasks on disk. Whoever asks for one says whose it is; a state changes only from those states that are named. */
+/** Persistent tasks. All queries are restricted by owner; state changes are compare-and-set. */
 export class TaskStore {
   readonly #database: SqlDatabase
   readonly #now: () => number
-  /** Tasks that were dropped, for whoever tidies up behind them. */
+  /** Number of deleted tasks; triggers workspace cleanup. */
   dropped = 0
 
   constructor(database: SqlDatabase, now: () => number) {
@@ -254,13 +255,13 @@ export class TaskStore {
     this.#now = now
   }
 
-  /** Keeps a new task: the one that has the key already, `full`, or undefined when it is on disk. */
-  add(task: NewTask, bounds: Bounds): TaskRecord | 'full' | 'full-of-caller' | undefined {
-    return this.#database.whole(() => {
-      const known = task.key === undefined ? undefined : this.byKey(task.owner, task.key)
+  /** Adds a task. Returns the existing one with the same key, `full` variants at a limit, or undefined on success. */
+  add(task: NewTask, bounds: TaskLimits): TaskRecord | 'full' | 'full-of-caller' | undefined {
+    return this.#database.runTransaction(() => {
+      const known = task.key === undefined ? undefined : this.findByKey(task.owner, task.key)
       if (known !== undefined) return known
-      if (this.#unended(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
-      if (!this.#makeRoom(bounds.max)) return 'full'
+      if (this.#countOpen(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
+      if (!this.#evictOldest(bounds.max)) return 'full'
       this.#insert(task)
       return undefined
     })
@@ -268,25 +269,24 @@ export class TaskStore {
 
   find(id: string, owner: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ? AND owner = ?', id, owner)
-    return row === undefined ? undefined : recordOf(row)
+    return row === undefined ? undefined : parseRecord(row)
   }
 
-  byKey(owner: string, key: string): TaskRecord | undefined {
-    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, digestOf(key))
-    return row === undefined ? undefined : recordOf(row)
+  findByKey(owner: string, key: string): TaskRecord | undefined {
+    const row = this.#database.get('SELECT * FROM tasks WHERE owner = ? AND key = ?', owner, hashKey(key))
+    return row === undefined ? undefined : parseRecord(row)
   }
 
-  /** A task, whoever's it is: for the owner of the gateway. */
-  any(id: string): TaskRecord | undefined {
+  /** Finds a task of any owner, for control verbs. */
+  findAny(id: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ?', id)
-    return row === undefined ? undefined : recordOf(row)
+    return row === undefined ? undefined : parseRecord(row)
   }
 
-  /** Newest first; without an owner those of all, for the owner of the gateway. */
+  /** Lists newest first; without an owner, all tasks, for control verbs. */
   list(owner: string | undefined, after: string | undefined, limit: number): TaskRecord[] {
-    const from = after === undefined ? undefined : this.any(after)
-    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner)))
-      return []
+    const from = after === undefined ? undefined : this.findAny(after)
+    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner))) return []
     const conditions: [string, SQLInputValue[]][] = [
       ...(owner === undefined ? [] : [['owner = ?', [owner]] as [string, string[]]]),
       ...(from === undefined
@@ -295,20 +295,20 @@ export class TaskStore {
     ]
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`
     const sql = `SELECT * FROM tasks ${where} ORDER BY created DESC, id DESC LIMIT ?`
-    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(recordOf)
+    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(parseRecord)
   }
 
-  /** Compare and set: false when it is in none of these states any more. */
-  change(id: string, owner: string, from: readonly TaskState[], change: Change): boolean {
+  /** Compare and set; returns false if the state is not in `from`. */
+  updateState(id: string, owner: string, from: readonly TaskState[], change: TaskChange): boolean {
     const now = this.#now()
     const { state } = change
     const values: [string, SQLInputValue | undefined][] = [
       ['state', state],
-      // Why it was in the state before is not why it is in this one.
+      // A new state clears the previous reason.
       ['why', change.why ?? (state === undefined ? undefined : null)],
       ['agent', change.agent],
-      ['prompted', bit(change.wasPrompted)],
-      ['effect', bit(change.hadEffect)],
+      ['prompted', toBit(change.wasPrompted)],
+      ['effect', toBit(change.hadEffect)],
       ['ended', state !== undefined && hasEnded(state) ? now : undefined],
       ['updated', now],
     ]
@@ -318,36 +318,36 @@ export class TaskStore {
     return this.#database.run(sql, ...given.map(([, value]) => value), id, owner, ...from) === 1
   }
 
-  /** Writes what a task has besides its state; only its runner does. */
-  write(id: string, owner: string, data: TaskData): void {
+  /** Writes task data; called only by the task's runner. */
+  writeData(id: string, owner: string, data: TaskData): void {
     const sql = 'UPDATE tasks SET data = ? WHERE id = ? AND owner = ?'
     this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
-  /** The worktrees and directories of tasks that are kept, by name. */
-  grounds(): ReadonlySet<string> {
+  /** Returns the worktrees and directories of stored tasks. */
+  listWorkspaces(): ReadonlySet<string> {
     const sql = `SELECT DISTINCT json_extract(start, '$.ground') AS ground, json_extract(start, '$.cwd') AS cwd FROM tasks`
     return new Set(this.#database.all(sql).flatMap(row => [String(row.ground), basename(String(row.cwd))]))
   }
 
-  /** Number of tasks that one task and its children have begun; they are its owner's. */
-  descendants(root: string, owner: string): number {
+  /** Counts the tasks started by a root task and its children. */
+  countDescendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
     return getSqlNumber(this.#database.get(sql, root, owner)?.n)
   }
 
-  /** Tasks that a gateway which is gone was at work on. */
-  unfinished(): TaskRecord[] {
+  /** Lists tasks that a stopped gateway left active. */
+  listUnfinished(): TaskRecord[] {
     const sql = `SELECT * FROM tasks WHERE ended IS NULL AND state <> 'interrupted' ORDER BY created`
-    return this.#database.all(sql).map(recordOf)
+    return this.#database.all(sql).map(parseRecord)
   }
 
-  /** Drops what has been kept for its time, and gives up what nobody let go on. The tasks that are gone. */
+  /** Deletes expired tasks and cancels interrupted ones that were not resumed. */
   sweep(ttlMs: number): void {
     const before = this.#now() - ttlMs
-    this.#database.whole(() => {
+    this.#database.runTransaction(() => {
       this.#database.run(
-        `UPDATE tasks SET state = 'cancelled', why = 'it was interrupted, and nobody let it go on', ended = ?
+        `UPDATE tasks SET state = 'cancelled', why = 'interrupted and not resumed', ended = ?
           WHERE state = 'interrupted' AND updated < ?`,
         this.#now(),
         before,
@@ -361,7 +361,7 @@ export class TaskStore {
     this.#add(task, 'event', seq, Buffer.from(JSON.stringify(event)))
   }
 
-  /** Keeps those after this number. */
+  /** Deletes events up to this number. */
   dropEvents(task: string, upTo: number): void {
     this.#database.run(`DELETE FROM output WHERE task = ? AND what = 'event' AND at <= ?`, task, upTo)
   }
@@ -370,7 +370,7 @@ export class TaskStore {
     const sql = `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = 'event' AND at > ? ORDER BY at LIMIT ?`
     return this.#database.all(sql, id, owner, since, limit).map(({ at, body }) => ({
       seq: getSqlNumber(at),
-      ...(JSON.parse(bytesOf(body).toString()) as Omit<TaskEvent, 'seq'>),
+      ...(JSON.parse(toBuffer(body).toString()) as Omit<TaskEvent, 'seq'>),
     }))
   }
 
@@ -382,14 +382,14 @@ export class TaskStore {
     this.#database.run('DELETE FROM output WHERE task = ? AND what = ?', task, what)
   }
 
-  /** Bytes from an offset on, as far as there are any. */
+  /** Reads bytes from an offset, as far as available. */
   bytes(id: string, owner: string, what: 'text' | 'diff', offset: number, length: number): Buffer {
     const rows = this.#database.all(
       `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = ? AND at < ? AND at + length(body) > ? ORDER BY at`,
       ...[id, owner, what, offset + length, offset],
     )
     const first = getSqlNumber(rows[0]?.at)
-    const all = Buffer.concat(rows.map(({ body }) => bytesOf(body)))
+    const all = Buffer.concat(rows.map(({ body }) => toBuffer(body)))
     return all.subarray(Math.max(offset - first, 0), offset - first + length)
   }
 
@@ -402,17 +402,17 @@ export class TaskStore {
     this.#database.run(
       `INSERT INTO tasks (id, owner, state, key, root, created, updated, start, data)
         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
-      ...[id, owner, key === undefined ? null : digestOf(key), root, now, now],
+      ...[id, owner, key === undefined ? null : hashKey(key), root, now, now],
       ...[JSON.stringify(start), JSON.stringify(data)],
     )
   }
 
-  #unended(owner: string): number {
+  #countOpen(owner: string): number {
     const sql = `SELECT count(*) AS n FROM tasks WHERE owner = ? AND state IN ${UNENDED}`
     return getSqlNumber(this.#database.get(sql, owner)?.n)
   }
 
-  #makeRoom(max: number): boolean {
+  #evictOldest(max: number): boolean {
     let excess = getSqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
     while (excess > 0) {
       const dropped = this.#database.run(DROP_OLDEST, excess)
@@ -424,20 +424,20 @@ export class TaskStore {
   }
 }
 
-function bytesOf(body: SqlRow[string] | undefined): Buffer {
+function toBuffer(body: SqlRow[string] | undefined): Buffer {
   return Buffer.from(body instanceof Uint8Array ? body : [])
 }
 
-function bit(value: boolean | undefined): number | undefined {
+function toBit(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
-/** Keys are the callers' words: as long as they like, and nobody's business. */
-function digestOf(key: string): string {
+/** Hashes idempotency keys, which may be long or sensitive. */
+function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
-function recordOf(row: SqlRow): TaskRecord {
+function parseRecord(row: SqlRow): TaskRecord {
   return {
     id: String(row.id),
     owner: String(row.owner),

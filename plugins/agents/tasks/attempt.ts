@@ -5,74 +5,74 @@ import { GatewayError, getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
 import type { TaskStart } from '../store/task-store.ts'
-import type { CallbackToken, Outcome, TurnEnd } from '../types.ts'
+import type { CallbackToken, TaskOutcome, TurnEnd } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { Worktree } from '../containment.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import type { Beginning } from './questions.ts'
-import { sideOf } from './session-handler.ts'
+import type { TurnBeginning } from './questions.ts'
+import { createSessionHandler } from './session-handler.ts'
 
-/** Facts of a turn when it is over. */
 interface TurnFacts {
   readonly isLate: boolean
-  /** The agent said so, whatever it ended the turn with. */
+  /** The agent reported an error, whatever stop reason followed. */
   readonly isBroken: boolean
   readonly hasText: boolean
-  /** Author of the last denial; undefined where nothing was denied. */
+  /** Origin of the last denial; undefined if nothing was denied. */
   readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
 }
 
-/** End of a task; `interrupted` may go on. */
-export interface Ending {
+/** How a task ended; `interrupted` can be resumed. */
+export interface TaskEnding {
   readonly state: 'completed' | 'failed' | 'interrupted'
-  readonly outcome: Outcome
+  readonly outcome: TaskOutcome
   readonly why: string | undefined
   readonly stopReason: string | undefined
 }
 
-/** A task that cannot be gone on with, though nothing is wrong with the gateway or the agent. */
-class CannotGoOn extends Error {
+/** A task that cannot be resumed, without a fault in the gateway or agent. */
+class ResumeError extends Error {
   override readonly name = 'CannotGoOn'
 }
 
 const DENIED_BY = {
   policy: 'denied by policy',
   owner: 'denied by its owner',
-  time: 'denied, as nobody answered in time',
+  time: 'denied: the approval timed out',
 } as const
 
-/** End of a task by a turn that the agent ended. What only looks like success is none. */
-export function endingOf(
-  { stopReason }: TurnEnd,
-  { isLate, isBroken, hasText, deniedBy }: TurnFacts,
-): Ending {
-  const failed = (outcome: Outcome, why: string): Ending => ({ state: 'failed', outcome, why, stopReason })
-  if (isLate) return failed('timeout', 'timeout: its time was over')
+/** Derives the ending from a completed turn; detects false successes. */
+export function deriveEnding({ stopReason }: TurnEnd, { isLate, isBroken, hasText, deniedBy }: TurnFacts): TaskEnding {
+  const failed = (outcome: TaskOutcome, why: string): TaskEnding => ({
+    state: 'failed',
+    outcome,
+    why,
+    stopReason,
+  })
+  if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (stopReason === 'refusal') return failed('refused', 'the agent refused')
-  if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled'))
-    return failed('denied', DENIED_BY[deniedBy])
-  if (stopReason === 'cancelled') return failed('refused', 'the agent gave the turn up by itself')
-  if (isBroken) return failed('refused', 'the agent ended in an error of its own: its text may say which')
+  if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled')) return failed('denied', DENIED_BY[deniedBy])
+  if (stopReason === 'cancelled') return failed('refused', 'the agent cancelled the turn')
+  if (isBroken) return failed('refused', 'the agent reported an internal error; see its text')
   const why = stopReason === 'end_turn' ? undefined : `the agent stopped early: ${stopReason}`
   return { state: 'completed', outcome: 'completed', why, stopReason }
 }
 
-/** End of a task by a turn that could not be made. */
-export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
-  const failed = (outcome: Outcome, why: string): Ending => {
+/** Derives the ending from a failed turn. */
+export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): TaskEnding {
+  const failed = (outcome: TaskOutcome, why: string): TaskEnding => {
     return { state: 'failed', outcome, why, stopReason: undefined }
   }
-  if (isLate) return failed('timeout', 'timeout: its time was over')
+  if (isLate) return failed('timeout', 'timeout: time limit reached')
   if (error instanceof AgentFailure)
     return error.kind === 'stopped'
-      ? { ...failed('stopped', 'the gateway ended its agent'), state: 'interrupted' }
+      ? { ...failed('stopped', 'the gateway stopped the agent'), state: 'interrupted' }
       : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
   const why = error instanceof GatewayError ? error.message : undefined
-  const isSaid = error instanceof CannotGoOn
-  return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${getErrorMessage(error)}`))
+  const isSaid = error instanceof ResumeError
+  return failed('gateway', why ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`))
 }
 
-/** True if another agent may try: this one said so in so many words, and nothing has happened yet. */
+/** True if another agent may try: this agent failed explicitly before it had any effect. */
 export function mayFallBack(error: unknown, hadEffect: boolean): boolean {
   const kinds: readonly string[] = ['spawn', 'auth', 'limit', 'busy', 'empty']
   return error instanceof AgentFailure && !hadEffect && kinds.includes(error.kind)
@@ -83,48 +83,52 @@ interface AttemptDirectory {
   readonly worktree: Worktree | undefined
 }
 
-/** One turn of one agent, from the opening of a session to its end. @throws AgentFailure, CannotGoOn */
+/** Runs one turn with one agent, including the session. @throws AgentFailure, ResumeError */
 export async function attempt(
   context: TaskContext,
   live: LiveTask,
   host: AgentHost,
-  beginning: Beginning,
+  beginning: TurnBeginning,
 ): Promise<TurnEnd> {
-  const place = await placeOf(context, live, host)
-  const callbackToken = callbackTokenOf(context, live, host)
+  const place = await openDirectory(context, live, host)
+  const callbackToken = openCallbackToken(context, live, host)
   try {
-    const side = sideOf(context, live, host.settings, place.cwd)
-    const { session, text } = await open(live, host, beginning, { callbackToken, side, cwd: place.cwd })
+    const side = createSessionHandler(context, live, host.settings, place.cwd)
+    const { session, text } = await openSession(live, host, beginning, {
+      callbackToken,
+      side,
+      cwd: place.cwd,
+    })
     try {
-      const end = await turn(context, live, host, session, text)
+      const end = await runTurn(context, live, host, session, text)
       if (callbackToken?.wasUsed === false)
-        live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
+        live.journal.addWarning(`${host.settings.id} did not connect to the gateway over MCP`)
       return end
     } finally {
       live.session = undefined
-      await quietly(context, () => session.close())
+      await tryCleanup(context, () => session.close())
     }
   } finally {
     callbackToken?.close()
-    await quietly(context, () => leave(live, place.worktree))
+    await tryCleanup(context, () => recordChanges(live, place.worktree))
   }
 }
 
-async function placeOf(
+async function openDirectory(
   { parts }: TaskContext,
   { record, journal }: LiveTask,
   { settings }: AgentHost,
 ): Promise<AttemptDirectory> {
   const { start } = record
-  // A caller may ask for more isolation than the configuration, never for less.
+  // A caller can request stricter isolation, never weaker.
   const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'
   if (!isApart) return { cwd: start.cwd, worktree: undefined }
   const worktree = await parts.containment.worktree(start.ground, start.cwd)
-  for (const warning of worktree.warnings) journal.warn(warning)
+  for (const warning of worktree.warnings) journal.addWarning(warning)
   return { cwd: worktree.cwd, worktree }
 }
 
-function callbackTokenOf(
+function openCallbackToken(
   { parts }: TaskContext,
   { record, caller, journal }: LiveTask,
   host: AgentHost,
@@ -133,47 +137,47 @@ function callbackTokenOf(
   const { settings: agent, health } = host
   if (agent.callback === undefined) return undefined
   if (health.facts?.mcpHttp === false) {
-    journal.warn(`${agent.id} cannot call back: it has no MCP over HTTP`)
+    journal.addWarning(`${agent.id} does not support MCP over HTTP, so it cannot call back`)
     return undefined
   }
   return parts.callback?.open({ task, root, depth: start.depth, caller, agent })
 }
 
-async function open(
+async function openSession(
   live: LiveTask,
   host: AgentHost,
-  { resume, there, anew, whyNot }: Beginning,
+  { resume, there, anew, whyNot }: TurnBeginning,
   {
     callbackToken,
     side,
     cwd,
-  }: { callbackToken: CallbackToken | undefined; side: ReturnType<typeof sideOf>; cwd: string },
+  }: { callbackToken: CallbackToken | undefined; side: ReturnType<typeof createSessionHandler>; cwd: string },
 ): Promise<{ session: AgentSession; text: string }> {
   const { signal } = live.controller
   const { model } = live.record.start.request
   const mcpServers = callbackToken === undefined ? [] : [callbackToken.server]
-  warnOfMode(live, host)
+  warnAboutMode(live, host)
   const wanted = { cwd, mcpServers, side, signal, model }
   if (resume !== undefined && there !== undefined) {
     try {
-      return { session: await host.open({ ...wanted, resume }), text: there }
+      return { session: await host.openSession({ ...wanted, resume }), text: there }
     } catch (error) {
       if (!(error instanceof AgentFailure) || error.kind !== 'lost') throw error
-      live.journal.warn('its session could not be taken up again')
+      live.journal.addWarning('the session cannot be resumed')
     }
   }
-  if (anew === undefined) throw new CannotGoOn(whyNot)
-  return { session: await host.open(wanted), text: anew }
+  if (anew === undefined) throw new ResumeError(whyNot)
+  return { session: await host.openSession(wanted), text: anew }
 }
 
-/** Modes say what an agent may do without asking: that is for the configuration to say. */
-function warnOfMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
+/** Warns that the requested mode is ignored: modes control permissions, so only the configuration sets them. */
+function warnAboutMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
   const { mode } = record.start.request
   if (mode !== undefined && mode !== settings.mode)
-    journal.warn(`the mode "${mode}" was not set: the configuration says which one holds`)
+    journal.addWarning(`ignored mode "${mode}": only the configuration sets modes`)
 }
 
-async function turn(
+async function runTurn(
   context: TaskContext,
   live: LiveTask,
   { settings }: AgentHost,
@@ -188,30 +192,30 @@ async function turn(
   const onAbort = (): void => session.cancel()
   signal.addEventListener('abort', onAbort, { once: true })
   const ms = Math.min(record.start.request.timeoutMs ?? Infinity, settings.timeouts.turnMs)
-  const stopTimer = clock.after(ms, () => giveUp(live, session))
+  const stopTimer = clock.after(ms, () => expireTurn(live, session))
   const began = clock.now()
   try {
-    // From here on the agent may have begun: that must be known whatever happens to us.
-    if (!journal.move(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
-      throw new AgentFailure('stopped', 'prompt', 'nobody wants it any more')
-    const end = await session.prompt(contentOf(text, record.start), metaOf(caller.trace))
-    if (end.usage !== undefined) journal.usage(end.usage)
-    context.counters.tokens(settings.id, end.usage)
+    // Record this before prompting: the agent may start although the gateway crashes.
+    if (!journal.transition(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
+      throw new AgentFailure('stopped', 'prompt', 'the task was cancelled')
+    const end = await session.prompt(buildContent(text, record.start), buildMeta(caller.trace))
+    if (end.usage !== undefined) journal.setUsage(end.usage)
+    context.counters.countTokens(settings.id, end.usage)
     return end
   } finally {
     stopTimer()
     signal.removeEventListener('abort', onAbort)
-    context.counters.turn(settings.id, (clock.now() - began) / 1000)
+    context.counters.countTurn(settings.id, (clock.now() - began) / 1000)
   }
 }
 
-function giveUp(live: LiveTask, session: AgentSession): void {
+function expireTurn(live: LiveTask, session: AgentSession): void {
   live.isLate = true
   for (const settle of [...live.asks.values()]) settle('ended')
   session.cancel()
 }
 
-function contentOf(text: string, { files }: TaskStart): JsonObject[] {
+function buildContent(text: string, { files }: TaskStart): JsonObject[] {
   const links = files.map(file => ({
     type: 'resource_link',
     uri: pathToFileURL(file).href,
@@ -220,22 +224,22 @@ function contentOf(text: string, { files }: TaskStart): JsonObject[] {
   return [{ type: 'text', text }, ...links]
 }
 
-function metaOf(trace: Readonly<Record<string, string>> | undefined): JsonObject | undefined {
+function buildMeta(trace: Readonly<Record<string, string>> | undefined): JsonObject | undefined {
   return trace === undefined || Object.keys(trace).length === 0 ? undefined : { ...trace }
 }
 
-async function leave({ journal }: LiveTask, worktree: Worktree | undefined): Promise<void> {
+async function recordChanges({ journal }: LiveTask, worktree: Worktree | undefined): Promise<void> {
   if (worktree === undefined) return
   const { diff, files } = await worktree.changes()
-  journal.diff(diff)
-  for (const file of files) journal.changedFile(file)
+  journal.setDiff(diff)
+  for (const file of files) journal.addChangedFile(file)
 }
 
-/** Does what follows a turn; a failure there does not change its result. */
-async function quietly({ environment }: TaskContext, work: () => Promise<void>): Promise<void> {
+/** Runs cleanup after a turn; its failure does not change the result. */
+async function tryCleanup({ environment }: TaskContext, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {
-    environment.log.warn('something of a task could not be tidied up', { why: getErrorMessage(error) })
+    environment.log.warn('cannot clean up after task', { why: getErrorMessage(error) })
   }
 }

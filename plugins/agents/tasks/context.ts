@@ -1,26 +1,26 @@
 import type { compileCallers, SqlDatabase } from '../../../src/plugin.ts'
-import type { Counters } from '../metrics.ts'
-import type { PlaceQueue, Route } from '../scheduling.ts'
-import { Journal } from '../store/journal.ts'
+import type { AgentCounters } from '../metrics.ts'
+import type { SlotQueue, AgentRouter } from '../scheduling.ts'
+import { TaskJournal } from '../store/task-journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
 import type { Containment } from '../containment.ts'
-import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
+import type { Callback, TaskCaller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
 import type { AgentsConfig } from '../settings.ts'
 
 const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
 
-/** Parts of the task service that come from a configuration; a reload brings others. */
-export interface ServiceParts {
-  /** In declared order. */
+/** Configuration-dependent parts, replaced by a reload. */
+export interface ServiceDeps {
+  /** In declaration order. */
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
-  /** Settings of authentication: they say to which issuer a subject in a rule of `routing` belongs. */
+  /** Authentication settings, which map subjects in `routing` rules to issuers. */
   readonly auth?: Parameters<typeof compileCallers>[1]
   readonly tasks: TaskSettings
   readonly containment: Containment
-  /** Undefined where no agent may call back. */
+  /** Undefined if no agent may call back. */
   readonly callback: Callback | undefined
 }
 
@@ -31,58 +31,57 @@ export interface TaskSettings {
   readonly keepPrompt: boolean
 }
 
-/** All that the pieces of the task service share. */
+/** State shared by the task service modules. */
 export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly watchers: Watchers
-  readonly counters: Counters
-  /** Tasks that this gateway runs, by id. */
+  readonly watchers: TaskWatchers
+  readonly counters: AgentCounters
+  /** Active tasks by id. */
   readonly live: Map<string, LiveTask>
-  readonly queues: Map<string, PlaceQueue>
-  /** When an agent that was not well was last tried, by id. */
+  readonly queues: Map<string, SlotQueue>
+  /** Time of the last probe per unhealthy agent. */
   readonly probed: Map<string, number>
-  parts: ServiceParts
-  route: Route
+  parts: ServiceDeps
+  route: AgentRouter
   isStopping: boolean
 }
 
-/** A task in the hands of this gateway. */
+/** A task that is active in this gateway. */
 export interface LiveTask {
   readonly record: TaskRecord
-  /** As it was asked, secrets and all; undefined after a restart without kept prompts. */
+  /** Unredacted; undefined after a restart if prompts are not stored. */
   readonly prompt: string | undefined
-  readonly caller: Caller
-  readonly journal: Journal
-  /** Aborted when nobody wants it any more. */
+  readonly caller: TaskCaller
+  readonly journal: TaskJournal
+  /** Aborted when the task is cancelled. */
   readonly controller: AbortController
-  /** Callbacks that wait for an answer, by question. */
+  /** Answer callbacks by question id. */
   readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
-  /** The agent that has the task now, and holds a place for it. */
+  /** Current agent, which holds a slot for the task. */
   agent: string | undefined
   session: AgentSession | undefined
   hadEffect: boolean
-  /** True once the agent has said or done anything in this turn. */
+  /** True if the agent showed activity in this turn. */
   hasSigned: boolean
-  /** True while the agent says that it is in an error of its own. */
+  /** True while the agent reports an internal error. */
   isBroken: boolean
-  /** Questions so far. */
+  /** Number of questions asked. */
   asked: number
-  /** Author of the last denial. */
+  /** Origin of the last denial. */
   deniedBy: 'policy' | 'owner' | 'time' | undefined
-  /** Its time was over. */
+  /** True if the turn timed out. */
   isLate: boolean
 }
 
-/** Watchers of one task at a time. */
+/** Watchers per task. */
 const MAX_PER_TASK = 256
 
-/** Listeners to changes of tasks. */
-export class Watchers {
+export class TaskWatchers {
   readonly #listeners = new Map<string, Set<() => void>>()
 
-  /** Returns the way to stop. A listener too many is never called. */
+  /** Returns a function to unregister. Listeners beyond the limit are ignored. */
   add(task: string, listener: () => void): () => void {
     const all = this.#listeners.get(task) ?? new Set()
     if (all.size >= MAX_PER_TASK) return () => undefined
@@ -93,7 +92,7 @@ export class Watchers {
     }
   }
 
-  tell(task: string): void {
+  notify(task: string): void {
     for (const listener of [...(this.#listeners.get(task) ?? [])]) listener()
   }
 
@@ -102,18 +101,18 @@ export class Watchers {
   }
 }
 
-/** A task in the hands of this gateway, with nobody at work on it yet. */
-export function liveOf(
+/** Creates the in-memory state for a task without an agent. */
+export function createLiveTask(
   context: TaskContext,
   record: TaskRecord,
   prompt: string | undefined,
-  caller: Caller,
+  caller: TaskCaller,
 ): LiveTask {
   const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
   const output = context.parts.agents.get(agent)?.settings.output ?? USUAL_OUTPUT
   return {
     ...{ record, prompt, caller },
-    journal: new Journal(context, record, output),
+    journal: new TaskJournal(context, record, output),
     controller: new AbortController(),
     asks: new Map(),
     agent: undefined,

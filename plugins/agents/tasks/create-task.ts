@@ -1,181 +1,169 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
-import type { AgentHealth, AgentRow, Caller, RouteDecision, TaskRequest } from '../types.ts'
+import type { AgentHealth, AgentRow, TaskCaller, RouteDecision, TaskRequest } from '../types.ts'
 import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../settings.ts'
-import { beginningOf } from './questions.ts'
+import { createBeginning } from './questions.ts'
 import type { TaskContext } from './context.ts'
-import { liveOf } from './context.ts'
+import { createLiveTask } from './context.ts'
 import type { NewTask, TaskRecord, TaskStart } from '../store/task-store.ts'
 import { emptyData, hasEnded } from '../store/task-store.ts'
 import type { AgentStatus, RouteRequest } from '../scheduling.ts'
-import { run } from './runner.ts'
-import { cleanJson } from '../store/journal.ts'
+import { runTask } from './runner.ts'
+import { cleanJson } from '../store/task-journal.ts'
 
-/** An agent that was not well is tried again no sooner than this. */
+/** Minimum delay between probes of an unhealthy agent. */
 const PROBE_PAUSE_MS = 30_000
 
-/** After which somebody with no place is told to come back: nobody knows when one is free. */
+/** Suggested retry delay if the queue is full. */
 const RETRY_MS = 1000
 
-/** Takes a task: it is on disk when this resolves, and goes on by itself. @throws GatewayError GW_AGENT_* */
-export async function delegate(
-  context: TaskContext,
-  request: TaskRequest,
-  caller: Caller,
-): Promise<TaskRecord> {
+/** Stores a task and starts it; resolves when it is on disk. @throws GatewayError GW_AGENT_* */
+export async function delegate(context: TaskContext, request: TaskRequest, caller: TaskCaller): Promise<TaskRecord> {
   const { owner } = caller
   const { idempotencyKey, files } = request
-  const known = idempotencyKey === undefined ? undefined : context.tasks.byKey(owner, idempotencyKey)
-  if (known !== undefined) return sameTask(known, request)
-  const before = endedBefore(context, request, owner)
-  const parent = parentOf(context, caller)
+  const known = idempotencyKey === undefined ? undefined : context.tasks.findByKey(owner, idempotencyKey)
+  if (known !== undefined) return checkSameTask(known, request)
+  const before = findContinued(context, request, owner)
+  const parent = findParent(context, caller)
   const place = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
   if (before !== undefined && place.cwd !== before.start.cwd)
-    throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
-  const wanted = routeRequestOf(request, caller, before)
+    throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it uses another directory' })
+  const wanted = buildRouteRequest(request, caller, before)
   const decision = await routeNow(context, wanted, caller)
   if (context.isStopping) throw gatewayError('GW_STOPPING')
-  refuseUnlessChosen(context, decision, wanted, caller)
-  const task = newTask(context, request, caller, { before, parent, place, decision })
-  return begin(context, task, request, caller)
+  checkChosen(context, decision, wanted, caller)
+  const task = buildTask(context, request, caller, { before, parent, place, decision })
+  return startTask(context, task, request, caller)
 }
 
-/** A key names one task: whoever sends it with other work would take the old answer for a new one. */
-function sameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
+/** Rejects a reused key with a different request, which would return the wrong result. */
+function checkSameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
   const { digest } = known.start
-  if (digest === undefined || digest === digestOf(request)) return known
+  if (digest === undefined || digest === hashRequest(request)) return known
   throw agentError('GW_AGENT_KEY_USED', { task: known.id })
 }
 
-function digestOf({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
+function hashRequest({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
   return createHash('sha256').update(JSON.stringify(request)).digest('hex')
 }
 
-interface Circumstances {
+interface TaskOrigin {
   readonly before: TaskRecord | undefined
   readonly parent: TaskRecord | undefined
   readonly place: { readonly cwd: string; readonly files: readonly string[] }
   readonly decision: RouteDecision
 }
 
-function newTask(
+function buildTask(
   { environment, parts }: TaskContext,
   request: TaskRequest,
-  { owner, issuer, subject }: Caller,
-  { before, parent, place, decision }: Circumstances,
+  { owner, issuer, subject }: TaskCaller,
+  { before, parent, place, decision }: TaskOrigin,
 ): NewTask {
   const id = `t_${randomBytes(16).toString('hex')}`
   const start: TaskStart = {
-    ...{ issuer, subject, request: withoutPrompt(request), cwd: place.cwd, files: place.files },
+    ...{ issuer, subject, request: omitPrompt(request), cwd: place.cwd, files: place.files },
     prompt: parts.tasks.keepPrompt ? environment.hide(request.prompt) : undefined,
     decision,
     parent: parent?.id,
     depth: parent === undefined ? 0 : parent.start.depth + 1,
     ground: before?.start.ground ?? id,
     resume: before?.data.sessionId,
-    digest: request.idempotencyKey === undefined ? undefined : digestOf(request),
+    digest: request.idempotencyKey === undefined ? undefined : hashRequest(request),
   }
   const root = parent?.root ?? id
   return { id, owner, key: request.idempotencyKey, root, start, data: emptyData() }
 }
 
-/** Builds the routing request of a task. */
-export function routeRequestOf(request: TaskRequest, caller: Caller, before?: TaskRecord): RouteRequest {
+export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
   const { agent, taskType, capabilities } = request
-  // A session is its agent's: nobody else can go on in it.
+  // A session can only be resumed by its own agent.
   return { agent: before?.agent ?? agent, taskType, capabilities, caller }
 }
 
-function begin(context: TaskContext, task: NewTask, request: TaskRequest, caller: Caller): TaskRecord {
+function startTask(context: TaskContext, task: NewTask, request: TaskRequest, caller: TaskCaller): TaskRecord {
   const { id, owner, start } = task
   const { prompt } = request
   const kept = context.tasks.add(task, context.parts.tasks)
   if (kept === 'full')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: 'as many are kept as may be, and none of them has ended',
+      why: 'the limit agents.tasks.max is reached and no task has ended',
     })
   if (kept === 'full-of-caller')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: `${context.parts.tasks.maxPerCaller} of yours have not ended`,
+      why: `${context.parts.tasks.maxPerCaller} of your tasks have not ended`,
     })
-  if (kept !== undefined) return sameTask(kept, request)
-  const record = recordOf(context, id, owner)
-  const live = liveOf(context, record, prompt, caller)
-  live.journal.event('state', `queued: for ${start.decision.chosen.join(', ')} by ${start.decision.by}`)
+  if (kept !== undefined) return checkSameTask(kept, request)
+  const record = getRecord(context, id, owner)
+  const live = createLiveTask(context, record, prompt, caller)
+  live.journal.addEvent('state', `queued: for ${start.decision.chosen.join(', ')} by ${start.decision.by}`)
   for (const { agent, why } of start.decision.passedOver ?? [])
-    live.journal.warn(`${agent} comes first, and was passed over: ${why}`)
-  const beginning = beginningOf(record, prompt)
-  void run(context, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })
-  return recordOf(context, id, owner)
+    live.journal.addWarning(`${agent} is preferred but unavailable: ${why}`)
+  const beginning = createBeginning(record, prompt)
+  void runTask(context, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })
+  return getRecord(context, id, owner)
 }
 
 /** @throws GatewayError GW_AGENT_TASK_UNKNOWN */
-export function recordOf(context: TaskContext, task: string, owner: string): TaskRecord {
+export function getRecord(context: TaskContext, task: string, owner: string): TaskRecord {
   const record = context.tasks.find(task, owner)
   if (record === undefined) throw agentError('GW_AGENT_TASK_UNKNOWN', { task })
   return record
 }
 
-/** The task whose session is gone on in: it must be over, as one session does one thing at a time. */
-function endedBefore(
-  context: TaskContext,
-  { continues }: TaskRequest,
-  owner: string,
-): TaskRecord | undefined {
+/** Finds the continued task; it must have ended, because a session runs one turn at a time. */
+function findContinued(context: TaskContext, { continues }: TaskRequest, owner: string): TaskRecord | undefined {
   if (continues === undefined) return undefined
-  const before = recordOf(context, continues, owner)
+  const before = getRecord(context, continues, owner)
   const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
   if (before.state === 'interrupted') throw busy('it was interrupted; answer its question')
   if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not ended')
-  if (before.data.sessionId === undefined || before.agent === undefined)
-    throw busy('no agent had begun with it')
+  if (before.data.sessionId === undefined || before.agent === undefined) throw busy('no agent started it')
   return before
 }
 
-/** Depth and number are those on disk: what a caller says of itself counts for nothing. */
-function parentOf(context: TaskContext, { owner, parent }: Caller): TaskRecord | undefined {
+/** Uses the stored depth and number, not the caller's claims. */
+function findParent(context: TaskContext, { owner, parent }: TaskCaller): TaskRecord | undefined {
   if (parent === undefined) return undefined
-  const record = recordOf(context, parent.task, owner)
-  const why = hasEnded(record.state) ? 'its task has ended' : whyNoMore(context, record)
+  const record = getRecord(context, parent.task, owner)
+  const why = hasEnded(record.state) ? 'its task has ended' : describeLimit(context, record)
   if (why !== undefined) throw agentError('GW_AGENT_BUDGET', { why })
   return record
 }
 
-function whyNoMore(context: TaskContext, { agent, owner, root, start }: TaskRecord): string | undefined {
-  const boundsOf = (id = ''): AgentSettings['callback'] => context.parts.agents.get(id)?.settings.callback
-  const bounds = boundsOf(agent)
-  if (bounds === undefined) return 'its agent may not call back'
-  if (start.depth >= bounds.maxDepth) return `it is ${start.depth} deep, and ${bounds.maxDepth} is the bound`
-  const max = boundsOf(context.tasks.find(root, owner)?.agent)?.maxTasks ?? bounds.maxTasks
-  const isFull = context.tasks.descendants(root, owner) >= max
-  return isFull ? `${max} tasks have been begun for the same one` : undefined
+function describeLimit(context: TaskContext, { agent, owner, root, start }: TaskRecord): string | undefined {
+  const getLimits = (id = ''): AgentSettings['callback'] => context.parts.agents.get(id)?.settings.callback
+  const bounds = getLimits(agent)
+  if (bounds === undefined) return 'callbacks are not allowed for this agent'
+  if (start.depth >= bounds.maxDepth) return `depth ${start.depth} exceeds callback.maxDepth ${bounds.maxDepth}`
+  const max = getLimits(context.tasks.find(root, owner)?.agent)?.maxTasks ?? bounds.maxTasks
+  const isFull = context.tasks.countDescendants(root, owner) >= max
+  return isFull ? `${max} tasks already started by the same task` : undefined
 }
 
-function refuseUnlessChosen(
+function checkChosen(
   { parts, queues }: TaskContext,
   decision: RouteDecision,
   { agent }: RouteRequest,
-  { owner }: Caller,
+  { owner }: TaskCaller,
 ): void {
-  if (agent !== undefined && !parts.agents.has(agent))
-    throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
+  if (agent !== undefined && !parts.agents.has(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
   const [first] = decision.chosen
-  if (first === undefined)
-    throw agentError('GW_AGENT_NONE_FITS', { why: whyNobody(decision, agent), decision })
-  if (!decision.chosen.every(id => queues.get(id)?.isFullFor(owner) === true)) return
-  const why = `it is busy, and ${queues.get(first)?.queued ?? 0} wait already`
+  if (first === undefined) throw agentError('GW_AGENT_NONE_FITS', { why: explainNoAgent(decision, agent), decision })
+  if (!decision.chosen.every(id => queues.get(id)?.isQueueFull(owner) === true)) return
+  const why = `busy, with ${queues.get(first)?.queued ?? 0} queued tasks`
   throw agentError('GW_AGENT_QUEUE_FULL', { agent: first, why, retryAfterMs: RETRY_MS, decision })
 }
 
-function withoutPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest): TaskStart['request'] {
+function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest): TaskStart['request'] {
   return request
 }
 
-/** The decision for a task now; if nobody is well, those who were not are probed again. */
-async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Caller): Promise<RouteDecision> {
-  const decision = context.route(wanted, agentStatuses(context, caller))
+/** Routes a task; if no agent is healthy, probes the unhealthy ones first. */
+async function routeNow(context: TaskContext, wanted: RouteRequest, caller: TaskCaller): Promise<RouteDecision> {
+  const decision = context.route(wanted, listStatuses(context, caller))
   if (decision.chosen.length > 0) return decision
   const now = context.environment.clock.now()
   const ill = [...context.parts.agents.values()].filter(
@@ -187,34 +175,34 @@ async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Call
   if (ill.length === 0) return decision
   for (const { settings } of ill) context.probed.set(settings.id, now)
   await Promise.all(ill.map(host => host.probe()))
-  return context.route(wanted, agentStatuses(context, caller))
+  return context.route(wanted, listStatuses(context, caller))
 }
 
-/** Every agent as a decision sees it. */
-export function agentStatuses(context: TaskContext, caller: Caller): AgentStatus[] {
+/** Returns all agents' states for routing. */
+export function listStatuses(context: TaskContext, caller: TaskCaller): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
     const { id, capabilities, limits } = host.settings
-    const unfit = illnessOf(healthOf(context, host)) ?? lockOf(context, id, limits.concurrent, caller)
+    const unfit = describeIllness(cleanHealth(context, host)) ?? detectDeadlock(context, id, limits.concurrent, caller)
     return { id, capabilities, unfit }
   })
 }
 
-function illnessOf({ state, why }: AgentHealth): string | undefined {
-  if (state === 'unavailable') return `it is not available: ${why ?? 'it did not start'}`
-  return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
+function describeIllness({ state, why }: AgentHealth): string | undefined {
+  if (state === 'unavailable') return `unavailable: ${why ?? 'it did not start'}`
+  return state === 'needs_auth' ? `login required: ${why ?? 'no details'}` : undefined
 }
 
-/** Health of an agent as others may read it: the words in it are the agent's own. */
-function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
+/** Redacts the agent's own text. */
+function cleanHealth(context: TaskContext, { health }: AgentHost): AgentHealth {
   return { ...cleanJson(context, health), state: health.state }
 }
 
-/** A task that waits for a place which its own ancestors hold would wait for ever. */
-function lockOf(
+/** Detects a task that would wait for a slot held by its own ancestors. */
+function detectDeadlock(
   context: TaskContext,
   agent: string,
   concurrent: number,
-  { owner, parent }: Caller,
+  { owner, parent }: TaskCaller,
 ): string | undefined {
   let held = 0
   let id = parent?.task
@@ -222,25 +210,25 @@ function lockOf(
     if (context.live.get(id)?.agent === agent) held++
     id = context.tasks.find(id, owner)?.start.parent
   }
-  return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
+  return held >= concurrent ? 'its slots are held by parent tasks' : undefined
 }
 
-/** One agent as callers see it. */
-export function rowOf(context: TaskContext, host: AgentHost): AgentRow {
+/** Formats an agent for callers. */
+export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
   const { settings, load } = host
   const { id, title, description, capabilities } = settings
   const places = context.queues.get(id)
   return {
-    ...{ id, title, description, health: healthOf(context, host), load },
+    ...{ id, title, description, health: cleanHealth(context, host), load },
     capabilities: [...capabilities],
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
   }
 }
 
-/** Why nobody can have it, in one line; where one was named, why not that one. */
-function whyNobody({ candidates }: RouteDecision, named: string | undefined): string {
-  if (candidates.length === 0) return 'none is configured'
+/** Explains on one line why no agent, or not the named one, is available. */
+function explainNoAgent({ candidates }: RouteDecision, named: string | undefined): string {
+  if (candidates.length === 0) return 'no agent configured'
   const asked = candidates.filter(({ agent }) => named === undefined || agent === named)
   return asked.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
 }

@@ -1,47 +1,47 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import { lineOf } from '../store/journal.ts'
+import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
-import type { Question, QuestionAnswer } from '../types.ts'
+import type { TaskQuestion, QuestionAnswer } from '../types.ts'
 import type { TaskContext } from './context.ts'
-import { liveOf } from './context.ts'
-import { recordOf } from './create-task.ts'
-import { absentCaller, askToContinue, beginningAgain, beginningOf } from './questions.ts'
-import { run } from './runner.ts'
+import { createLiveTask } from './context.ts'
+import { getRecord } from './create-task.ts'
+import { buildAbsentCaller, askToContinue, resumeBeginning, createBeginning } from './questions.ts'
+import { runTask } from './runner.ts'
 
 const MAX_ANSWER = 64 * 1024
 
-/** Answers a question of a task, once. @throws GatewayError GW_AGENT_QUESTION */
-export function answer(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
-  const wrong = (why: string): Error =>
-    agentError('GW_AGENT_QUESTION', { question: lineOf(context, id, 64), task: record.id, why })
+/** Answers an open question. @throws GatewayError GW_AGENT_QUESTION */
+export function answerQuestion(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
+  const createError = (why: string): Error =>
+    agentError('GW_AGENT_QUESTION', { question: formatLine(context, id, 64), task: record.id, why })
   const question = record.data.questions.find(each => each.id === id)
-  if (question === undefined) throw wrong('there is no such question, or it has been answered')
-  const flaw = flawOf(given, question)
-  if (flaw !== undefined) throw wrong(flaw)
+  if (question === undefined) throw createError('the question is unknown or already answered')
+  const flaw = findFlaw(given, question)
+  if (flaw !== undefined) throw createError(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
-    throw wrong('the task is not interrupted any more')
-  if (question.kind === 'continue') goOn(context, record, given)
+    throw createError('the task is no longer interrupted')
+  if (question.kind === 'continue') continueInterrupted(context, record, given)
   else context.live.get(record.id)?.asks.get(id)?.(given)
-  context.watchers.tell(record.id)
+  context.watchers.notify(record.id)
 }
 
-/** Says what is wrong with an answer; undefined when it fits the question. */
-function flawOf(given: QuestionAnswer, { kind, schema }: Question): string | undefined {
+/** Returns the reason why an answer is invalid, or undefined. */
+function findFlaw(given: QuestionAnswer, { kind, schema }: TaskQuestion): string | undefined {
   if (given.action !== 'accept') return undefined
   const { content } = given
-  if (!isObject(content)) return 'its content is no object'
-  if (JSON.stringify(content).length > MAX_ANSWER) return 'its content is too long'
+  if (!isObject(content)) return 'content must be an object'
+  if (JSON.stringify(content).length > MAX_ANSWER) return 'content is too long'
   if (kind === 'continue' && content.message !== undefined && typeof content.message !== 'string')
-    return 'its message is no text'
+    return 'message must be a string'
   const required = Array.isArray(schema.required) ? schema.required.map(String) : []
   const missing = required.filter(name => !Object.hasOwn(content, name))
-  if (missing.length > 0) return `it lacks ${missing.join(', ')}`
-  return wrongChoice(content, schema)
+  if (missing.length > 0) return `missing ${missing.join(', ')}`
+  return findWrongChoice(content, schema)
 }
 
-function wrongChoice(content: JsonObject, { properties }: JsonObject): string | undefined {
+function findWrongChoice(content: JsonObject, { properties }: JsonObject): string | undefined {
   if (!isObject(properties)) return undefined
   for (const [name, property] of Object.entries(properties)) {
     const choices = isObject(property) && Array.isArray(property.enum) ? property.enum : undefined
@@ -52,87 +52,85 @@ function wrongChoice(content: JsonObject, { properties }: JsonObject): string | 
   return undefined
 }
 
-/** A task that was cut off goes on, or is given up. */
-function goOn(context: TaskContext, record: TaskRecord, given: QuestionAnswer): void {
+/** Resumes or cancels an interrupted task. */
+function continueInterrupted(context: TaskContext, record: TaskRecord, given: QuestionAnswer): void {
   const { id, owner } = record
   if (given.action !== 'accept') {
-    const { journal } = liveOf(context, record, undefined, absentCaller(record))
-    journal.withdraw()
-    journal.move(['interrupted'], 'cancelled', { why: 'its owner did not let it go on' })
+    const { journal } = createLiveTask(context, record, undefined, buildAbsentCaller(record))
+    journal.closeQuestions()
+    journal.transition(['interrupted'], 'cancelled', { why: 'the owner declined to resume it' })
     return
   }
   const message = typeof given.content.message === 'string' ? given.content.message : undefined
-  const live = liveOf(context, record, record.start.prompt, absentCaller(record))
-  live.journal.withdraw()
-  if (!live.journal.move(['interrupted'], 'queued', { why: 'its owner lets it go on' })) return
-  const agents =
-    record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
-  const beginning = beginningAgain(recordOf(context, id, owner), message)
-  void run(context, live, { agents, beginning, wasAdmitted: true })
+  const live = createLiveTask(context, record, record.start.prompt, buildAbsentCaller(record))
+  live.journal.closeQuestions()
+  if (!live.journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
+  const agents = record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
+  const beginning = resumeBeginning(getRecord(context, id, owner), message)
+  void runTask(context, live, { agents, beginning, wasAdmitted: true })
 }
 
 const TIDY_MS = 30_000
 
-/** Drops what has been kept for its time, now and then; returns the way to stop. */
-export function tidyUp(context: TaskContext): () => void {
+/** Deletes expired tasks periodically; returns a function to stop. */
+export function startSweeping(context: TaskContext): () => void {
   const { clock, log } = context.environment
   let stopTimer = (): void => undefined
-  const again = (): void => {
+  const sweep = (): void => {
     stopTimer = clock.after(TIDY_MS, () => {
       try {
         context.tasks.sweep(context.parts.tasks.ttlMs)
-        if (context.tasks.dropped > 0) void prune(context)
+        if (context.tasks.dropped > 0) void pruneWorkspaces(context)
         context.tasks.dropped = 0
       } catch (error) {
-        log.warn('the tasks could not be looked after', { why: getErrorMessage(error) })
+        log.warn('cannot sweep tasks', { why: getErrorMessage(error) })
       }
-      again()
+      sweep()
     })
   }
-  again()
+  sweep()
   return () => stopTimer()
 }
 
-/** The worktrees of tasks that are kept no more go. Never rejects. */
-export async function prune(context: TaskContext): Promise<void> {
+/** Removes workspaces without a stored task. Never rejects. */
+export async function pruneWorkspaces(context: TaskContext): Promise<void> {
   const { log } = context.environment
   let kept: ReadonlySet<string> | undefined
-  // Looked up when the worktrees have been listed: what begins later is not among them.
-  const isKept = (name: string): boolean => (kept ??= context.tasks.grounds()).has(name)
+  // Query after listing the worktrees, so that new tasks are not affected.
+  const isKept = (name: string): boolean => (kept ??= context.tasks.listWorkspaces()).has(name)
   try {
     const pruned = await context.parts.containment.prune(isKept)
-    if (pruned.length > 0) log.info('worktrees of forgotten tasks are removed', { tasks: pruned.length })
+    if (pruned.length > 0) log.info('removed worktrees of deleted tasks', { tasks: pruned.length })
   } catch (error) {
-    if (context.database.isOpen)
-      log.warn('worktrees could not be looked after', { why: getErrorMessage(error) })
+    if (context.database.isOpen) log.warn('cannot prune worktrees', { why: getErrorMessage(error) })
   }
 }
 
-/** Takes over what a gateway that is gone has left: what no agent has begun is queued again, the rest is for its owner to say. */
-export function recover(context: TaskContext): void {
-  for (const record of context.tasks.unfinished()) {
+/** Recovers tasks from a previous run: requeues those that no agent started, and asks the owner about the others. */
+export function recoverTasks(context: TaskContext): void {
+  for (const record of context.tasks.listUnfinished()) {
     try {
-      takeUp(context, record)
+      recoverTask(context, record)
     } catch (error) {
       const why = getErrorMessage(error)
-      context.environment.log.warn('a task could not be taken over', { task: record.id, why })
+      context.environment.log.warn('cannot recover task', { task: record.id, why })
     }
   }
 }
 
-function takeUp(context: TaskContext, record: TaskRecord): void {
+function recoverTask(context: TaskContext, record: TaskRecord): void {
   const { start, wasPrompted } = record
-  const live = liveOf(context, record, start.prompt, absentCaller(record))
-  // Whoever waited in the foreground has gone with the gateway.
+  const live = createLiveTask(context, record, start.prompt, buildAbsentCaller(record))
+  // Foreground callers are gone after a restart.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
-    askToContinue(live, 'the gateway ended while it was at work')
+    askToContinue(live, 'the gateway stopped while it was running')
     return
   }
-  if (!live.journal.move(['queued', 'starting'], 'queued', { why: 'the gateway was started again' })) return
+  if (!live.journal.transition(['queued', 'starting'], 'queued', { why: 'the gateway restarted' })) return
   const course = {
     agents: start.decision.chosen,
-    beginning: beginningOf(record, start.prompt),
+    beginning: createBeginning(record, start.prompt),
     wasAdmitted: true,
   }
-  void run(context, live, course)
+  void runTask(context, live, course)
 }

@@ -1,57 +1,57 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import type { Caller, Question, QuestionAnswer } from '../types.ts'
+import type { TaskCaller, TaskQuestion, QuestionAnswer } from '../types.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../store/journal.ts'
+import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
-/** Prompt for an agent whose turn was cut off, when its owner has no other. */
-const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'
+/** Default prompt for resuming an interrupted turn. */
+const GO_ON = 'You were interrupted. Check what you have done so far, and continue the task.'
 
 const SCHEMA = {
   type: 'object',
   properties: {
-    message: { type: 'string', title: 'Message', description: 'What the agent is told; may be left out.' },
+    message: { type: 'string', title: 'Message', description: 'Optional message to the agent.' },
   },
 }
 
-/** Questions of one task that may be open at a time. */
+/** Open questions per task. */
 const MAX_OPEN = 16
 
-/** And all together: each is kept, and whoever asks for ever would fill the disk. */
+/** Total questions per task, because all are stored. */
 const MAX_ASKED = 200
 
 const MAX_SCHEMA = 64 * 1024
 
-/** Answer to a question of an agent; `late` when nobody answered, `ended` when the task has. */
-type Outcome = QuestionAnswer | 'late' | 'ended'
+/** Answer to an agent's question; `late` after a timeout, `ended` if the task ended. */
+type QuestionOutcome = QuestionAnswer | 'late' | 'ended'
 
-/** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
-export function ask(
+/** Asks the task's owner and waits for the answer. The message must be redacted and cleaned. */
+export function askOwner(
   context: TaskContext,
   live: LiveTask,
-  { kind, message, schema }: Omit<Question, 'id'>,
+  { kind, message, schema }: Omit<TaskQuestion, 'id'>,
   maxMs: number,
   unwanted?: AbortSignal,
-): Promise<Outcome> {
+): Promise<QuestionOutcome> {
   const { journal, asks } = live
-  if (++live.asked > MAX_ASKED) return refused(live)
-  // Signals that nobody waits any more: the task was cancelled, or the agent took its question back.
+  if (++live.asked > MAX_ASKED) return refuseQuestion(live)
+  // Aborted if the task is cancelled or the agent withdraws the question.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = context.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
   if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
-  journal.event('permission', `asks: ${message}`)
-  const id = questionId(journal.data.seq)
-  journal.ask({ id, kind, message, schema: JSON.parse(hidden) as JsonObject })
-  const outcome = new Promise<Outcome>(resolve => {
-    const settle = (result: Outcome): void => {
+  journal.addEvent('permission', `asks: ${message}`)
+  const id = formatQuestionId(journal.data.seq)
+  journal.openQuestion({ id, kind, message, schema: JSON.parse(hidden) as JsonObject })
+  const outcome = new Promise<QuestionOutcome>(resolve => {
+    const settle = (result: QuestionOutcome): void => {
       if (!asks.delete(id)) return
       stopTimer()
       for (const signal of gone) signal.removeEventListener('abort', onAbort)
-      journal.withdraw(id)
-      if (asks.size === 0) journal.move(['input_required'], 'running')
+      journal.closeQuestions(id)
+      if (asks.size === 0) journal.transition(['input_required'], 'running')
       resolve(result)
     }
     const onAbort = (): void => settle('ended')
@@ -59,23 +59,22 @@ export function ask(
     for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
-  if (!journal.move(['running', 'input_required'], 'input_required', { why: message }))
-    asks.get(id)?.('ended')
+  if (!journal.transition(['running', 'input_required'], 'input_required', { why: message })) asks.get(id)?.('ended')
   return outcome
 }
 
-function refused({ asked, journal }: LiveTask): Promise<Outcome> {
+function refuseQuestion({ asked, journal }: LiveTask): Promise<QuestionOutcome> {
   if (asked === MAX_ASKED + 1)
-    journal.warn(`it asked more than ${MAX_ASKED} questions: the others went unasked`)
+    journal.addWarning(`question limit of ${MAX_ASKED} exceeded; further questions are refused`)
   return Promise.resolve('late')
 }
 
-/** Never the same twice in one task: its number is that of an event. In order as text, too. */
-function questionId(seq: number): string {
+/** Unique per task, because it contains an event number; sorts as text. */
+function formatQuestionId(seq: number): string {
   return `q${String(seq).padStart(6, '0')}`
 }
 
-/** Result of an `elicitation/create` of the agent. */
+/** Handles an agent's `elicitation/create`. */
 export async function elicit(
   context: TaskContext,
   live: LiveTask,
@@ -84,57 +83,60 @@ export async function elicit(
   unwanted?: AbortSignal,
 ): Promise<JsonObject> {
   const { mode, message, requestedSchema } = params
-  // A link that an agent wants opened is nobody's business here: its words are a model's.
+  // Decline URL elicitation: the link comes from a model.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
   const schema = isObject(requestedSchema) ? requestedSchema : {}
-  const question = { kind: 'elicitation', message: lineOf(context, message, 4000), schema } as const
-  const outcome = await ask(context, live, question, maxMs, unwanted)
+  const question = { kind: 'elicitation', message: formatLine(context, message, 4000), schema } as const
+  const outcome = await askOwner(context, live, question, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
-  return outcome.action === 'accept'
-    ? { action: 'accept', content: outcome.content }
-    : { action: outcome.action }
+  return outcome.action === 'accept' ? { action: 'accept', content: outcome.content } : { action: outcome.action }
 }
 
-/** Puts a task that was cut off into the hands of its owner. False when it has ended meanwhile. */
+/** Asks the owner whether to resume a task. Returns false if it has ended. */
 export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: string): boolean {
-  journal.withdraw()
-  const message = `${why}. Shall the task go on?`
-  journal.ask({ id: questionId(journal.data.seq + 1), kind: 'continue', message, schema: SCHEMA })
-  if (journal.move(ACTIVE, 'interrupted', { why })) return true
-  journal.withdraw()
+  journal.closeQuestions()
+  const message = `${why}. Resume the task?`
+  journal.openQuestion({
+    id: formatQuestionId(journal.data.seq + 1),
+    kind: 'continue',
+    message,
+    schema: SCHEMA,
+  })
+  if (journal.transition(ACTIVE, 'interrupted', { why })) return true
+  journal.closeQuestions()
   return false
 }
 
-/** Beginning of a task that was cut off: in its session, and anew only when nothing can have happened. */
-export function beginningAgain(
+/** Plans how to resume: in the existing session, or in a new one only if nothing can have happened. */
+export function resumeBeginning(
   { data, start, hadEffect, wasPrompted }: TaskRecord,
   message: string | undefined,
-): Beginning {
+): TurnBeginning {
   const prompt = start.prompt ?? (wasPrompted ? undefined : message)
   const whyNot = hadEffect
-    ? 'its session is lost, and the agent may have changed something already: it is not done a second time'
-    : 'its session is lost, and its prompt was not kept'
+    ? 'the session is lost, and the agent may have changed something: not running it again'
+    : 'the session is lost, and the prompt was not stored'
   const resume = data.sessionId
   return { resume, there: message ?? GO_ON, anew: hadEffect ? undefined : prompt, whyNot }
 }
 
-/** Beginning of a new task. */
-export function beginningOf({ start }: TaskRecord, prompt: string | undefined): Beginning {
-  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'its prompt was not kept' }
+/** Plans the first turn. */
+export function createBeginning({ start }: TaskRecord, prompt: string | undefined): TurnBeginning {
+  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'the prompt was not stored' }
 }
 
-/** The owner of a task, after a restart: nobody that an agent may call back as. */
-export function absentCaller({ owner, start }: TaskRecord): Caller {
+/** Builds the owner after a restart; without an identity, agents cannot call back. */
+export function buildAbsentCaller({ owner, start }: TaskRecord): TaskCaller {
   return { owner, issuer: start.issuer ?? '', subject: start.subject, parent: undefined }
 }
 
-/** Beginning of a turn. */
-export interface Beginning {
-  /** A session of this agent to go on in. */
+/** How a turn begins. */
+export interface TurnBeginning {
+  /** Session to resume. */
   readonly resume: string | undefined
-  /** Prompt in the session that is there; the same as `anew` where it is said in any case. */
+  /** Prompt for the resumed session; equals `anew` if it applies to both. */
   readonly there: string | undefined
-  /** Prompt in a new session; undefined where that must not be, for the reason `whyNot`. */
+  /** Prompt for a new session; undefined if that is not allowed, because of `whyNot`. */
   readonly anew: string | undefined
   readonly whyNot: string
 }

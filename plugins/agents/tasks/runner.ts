@@ -1,131 +1,129 @@
 import { getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
-import type { TurnEnd, Outcome } from '../types.ts'
+import type { TurnEnd, TaskOutcome } from '../types.ts'
 import { AgentFailure } from '../types.ts'
-import type { Ending } from './attempt.ts'
-import { attempt, endingOf, endingOfFailure, mayFallBack } from './attempt.ts'
-import type { Beginning } from './questions.ts'
+import type { TaskEnding } from './attempt.ts'
+import { attempt, deriveEnding, deriveFailureEnding, mayFallBack } from './attempt.ts'
+import type { TurnBeginning } from './questions.ts'
 import { askToContinue } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import type { Leave } from '../scheduling.ts'
+import type { ReleaseSlot } from '../scheduling.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
-/** Failures of an agent that has lost the session, or never begun. */
+/** Failures where the session was lost or never started. */
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
 
-/** Agents that are tried, in order, and the beginning of a turn. */
-interface Course {
+/** Agents to try, in order, and how the turn begins. */
+interface RunPlan {
   readonly agents: readonly string[]
-  readonly beginning: Beginning
-  /** True for a task that had a place in the queue before the gateway ended. */
+  readonly beginning: TurnBeginning
+  /** True if the task was admitted before a restart. */
   readonly wasAdmitted: boolean
 }
 
-/** Why one agent did not do it, and the next one is asked. */
-interface Passed {
+/** Why an agent failed and the next one is tried. */
+interface AgentFallback {
   readonly passed: string
-  readonly outcome: Outcome
+  readonly outcome: TaskOutcome
 }
 
 /** Runs a task to its end. Never rejects. */
-export async function run(context: TaskContext, live: LiveTask, course: Course): Promise<void> {
+export async function runTask(context: TaskContext, live: LiveTask, course: RunPlan): Promise<void> {
   const { record, controller } = live
   context.live.set(record.id, live)
   try {
-    await finish(context, live, await firstOf(context, live, course))
+    await finishTask(context, live, await tryAgents(context, live, course))
   } catch (error) {
     if (!context.database.isOpen) return
-    context.environment.log.error('a task failed for a reason of our own', {
+    context.environment.log.error('task failed: internal error', {
       task: record.id,
       why: getErrorMessage(error),
     })
-    await finish(context, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
+    await finishTask(context, live, deriveFailureEnding(error, collectFacts(live))).catch(() => undefined)
   } finally {
     context.live.delete(record.id)
     if (!controller.signal.aborted) controller.abort()
-    context.watchers.tell(record.id)
+    context.watchers.notify(record.id)
   }
 }
 
-/** Ends what an agent does for a task, and what waits for it. */
-export function stop(live: LiveTask, why: string): void {
+/** Aborts a task's turn and everything that it waits for. */
+export function stopTask(live: LiveTask, why: string): void {
   live.controller.abort(why)
   for (const settle of [...live.asks.values()]) settle('ended')
 }
 
-async function firstOf(context: TaskContext, live: LiveTask, course: Course): Promise<Ending | undefined> {
+async function tryAgents(context: TaskContext, live: LiveTask, course: RunPlan): Promise<TaskEnding | undefined> {
   const reasons: string[] = []
-  let outcome: Outcome = 'gateway'
+  let outcome: TaskOutcome = 'gateway'
   const { agents } = course
   for (const [index, agent] of agents.entries()) {
     const isLast = index === agents.length - 1
-    const result = await tryOne(context, live, agent, course, isLast)
+    const result = await tryAgent(context, live, agent, course, isLast)
     if (result === undefined || 'state' in result) return result
     if (context.isStopping) return undefined
     reasons.push(`${agent}: ${result.passed}`)
     outcome = result.outcome
-    if (!isLast) live.journal.warn(`${agent} did not take it: ${result.passed}`)
+    if (!isLast) live.journal.addWarning(`${agent} failed: ${result.passed}`)
   }
   return { state: 'failed', outcome, why: reasons.join('; '), stopReason: undefined }
 }
 
-async function tryOne(
+async function tryAgent(
   context: TaskContext,
   live: LiveTask,
   agent: string,
-  course: Course,
+  course: RunPlan,
   isLast: boolean,
-): Promise<Ending | Passed | undefined> {
+): Promise<TaskEnding | AgentFallback | undefined> {
   const host = context.parts.agents.get(agent)
-  if (host === undefined) return { passed: 'it is not configured any more', outcome: 'gateway' }
-  const place = await placeAt(context, live, host, course)
-  if (typeof place !== 'function') return place
+  if (host === undefined) return { passed: 'no longer configured', outcome: 'gateway' }
+  const slot = await acquireSlot(context, live, host, course)
+  if (typeof slot !== 'function') return slot
   try {
     live.agent = agent
-    live.journal.bound(host.settings.output)
-    const hasBegun = live.journal.move(['queued'], 'starting', { agent })
-    return hasBegun ? await once(context, live, host, course.beginning, isLast) : undefined
+    live.journal.setLimits(host.settings.output)
+    const hasBegun = live.journal.transition(['queued'], 'starting', { agent })
+    return hasBegun ? await attemptTurn(context, live, host, course.beginning, isLast) : undefined
   } finally {
     live.agent = undefined
-    place()
+    slot()
   }
 }
 
-/** A place at an agent; undefined when the task is not wanted any more. */
-async function placeAt(
+/** Acquires an agent slot; undefined if the task was cancelled. */
+async function acquireSlot(
   context: TaskContext,
   { record, controller }: LiveTask,
   { settings: { id, limits } }: AgentHost,
-  { wasAdmitted }: Course,
-): Promise<Leave | Passed | undefined> {
+  { wasAdmitted }: RunPlan,
+): Promise<ReleaseSlot | AgentFallback | undefined> {
   const { queueTimeoutMs } = limits
-  const leave = await context.queues
-    .get(id)
-    ?.enter(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
+  const leave = await context.queues.get(id)?.acquire(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
   if (leave === 'cancelled') return undefined
-  if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
+  if (leave === 'full') return { passed: 'queue is full', outcome: 'limit' }
   if (typeof leave === 'function') return leave
-  return { passed: `no place was free within ${queueTimeoutMs} ms`, outcome: 'limit' }
+  return { passed: `timed out in the queue after ${queueTimeoutMs} ms`, outcome: 'limit' }
 }
 
-async function once(
+async function attemptTurn(
   context: TaskContext,
   live: LiveTask,
   host: AgentHost,
-  beginning: Beginning,
+  beginning: TurnBeginning,
   isLast: boolean,
-): Promise<Ending | Passed | undefined> {
+): Promise<TaskEnding | AgentFallback | undefined> {
   const { journal, controller } = live
-  journal.attempt(host.settings.id)
+  journal.addAttempt(host.settings.id)
   try {
-    return endingOf(await attemptTwice(context, live, host, beginning), factsOf(live))
+    return deriveEnding(await attemptWithRetry(context, live, host, beginning), collectFacts(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : getErrorMessage(error)
-    journal.attemptFailed(failure)
-    if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
-    journal.forgetText()
-    const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
+    journal.failAttempt(failure)
+    if (isLast || !mayFallBack(error, live.hadEffect)) return deriveFailureEnding(error, collectFacts(live))
+    journal.dropText()
+    const isBack = journal.transition(['starting', 'running', 'input_required'], 'queued', {
       why: `not by ${host.settings.id}`,
     })
     const outcome = error instanceof AgentFailure ? error.kind : 'gateway'
@@ -133,60 +131,57 @@ async function once(
   }
 }
 
-function factsOf({ isLate, isBroken, journal, deniedBy }: LiveTask): Parameters<typeof endingOf>[1] {
+function collectFacts({ isLate, isBroken, journal, deniedBy }: LiveTask): Parameters<typeof deriveEnding>[1] {
   return { isLate, isBroken, hasText: journal.hasText, deniedBy }
 }
 
-async function finish(context: TaskContext, live: LiveTask, ending: Ending | undefined): Promise<void> {
+async function finishTask(context: TaskContext, live: LiveTask, ending: TaskEnding | undefined): Promise<void> {
   const { record, journal, controller } = live
-  journal.withdraw()
+  journal.closeQuestions()
   if (ending?.state === 'interrupted') askToContinue(live, ending.why ?? 'it was interrupted')
   else if (ending !== undefined && !controller.signal.aborted) {
     journal.data.isError = ending.state === 'failed'
     journal.data.stopReason = ending.stopReason
     journal.data.progress = undefined
-    journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
+    journal.transition(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
   }
-  journal.last()
+  journal.writeLast()
   countEnd(context, record, ending)
 }
 
-function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: Ending | undefined): void {
+function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: TaskEnding | undefined): void {
   const ended = context.tasks.find(id, owner)
   if (ended?.endedAt === undefined) return
-  context.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
+  context.counters.countTask(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
 }
 
 /**
- * One turn of one agent; once more, in another session, where the first one ended before the agent had said or done
- * anything. @throws AgentFailure, CannotGoOn
+ * Runs a turn; retries once in a new session if the agent ended it without any output or action. @throws
+ * AgentFailure, ResumeError
  */
-async function attemptTwice(
+async function attemptWithRetry(
   context: TaskContext,
   live: LiveTask,
   host: AgentHost,
-  beginning: Beginning,
+  beginning: TurnBeginning,
 ): Promise<TurnEnd> {
   const { id } = host.settings
-  const first = await outcomeOf(context, live, host, beginning)
-  const why = whyAgain(live, first)
-  if (
-    why !== undefined &&
-    live.journal.move(['starting', 'running'], 'starting', { why: `once more: ${why}` })
-  ) {
-    live.journal.warn(`${id} was asked once more: ${why}`)
-    return endOf(live, host, await outcomeOf(context, live, host, beginning))
+  const first = await catchAttempt(context, live, host, beginning)
+  const why = describeRetry(live, first)
+  if (why !== undefined && live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${why}` })) {
+    live.journal.addWarning(`retried ${id}: ${why}`)
+    return checkTurnEnd(live, host, await catchAttempt(context, live, host, beginning))
   }
-  return endOf(live, host, first)
+  return checkTurnEnd(live, host, first)
 }
 
 type TurnResult = { readonly end: TurnEnd } | { readonly error: unknown }
 
-async function outcomeOf(
+async function catchAttempt(
   context: TaskContext,
   live: LiveTask,
   host: AgentHost,
-  beginning: Beginning,
+  beginning: TurnBeginning,
 ): Promise<TurnResult> {
   live.hasSigned = false
   live.isBroken = false
@@ -197,26 +192,26 @@ async function outcomeOf(
   }
 }
 
-/** Why nothing has happened so far; undefined where something may have, or nobody wants it any more. */
-function whyAgain(live: LiveTask, outcome: TurnResult): string | undefined {
+/** Describes why nothing has happened yet; undefined if something may have, or the task was cancelled. */
+function describeRetry(live: LiveTask, outcome: TurnResult): string | undefined {
   const { hasSigned, hadEffect, isLate, controller } = live
   if (hasSigned || hadEffect || isLate || controller.signal.aborted) return undefined
-  return 'end' in outcome ? whyEmpty(outcome.end) : whyPassing(outcome.error)
+  return 'end' in outcome ? describeEmptyTurn(outcome.end) : describeFallback(outcome.error)
 }
 
-function whyEmpty({ stopReason, usage }: TurnEnd): string | undefined {
+function describeEmptyTurn({ stopReason, usage }: TurnEnd): string | undefined {
   const isEnd = stopReason === 'end_turn' || stopReason === 'cancelled'
-  return isEnd && usage === undefined ? 'it ended the turn at once' : undefined
+  return isEnd && usage === undefined ? 'the turn ended immediately' : undefined
 }
 
-function whyPassing(error: unknown): string | undefined {
+function describeFallback(error: unknown): string | undefined {
   if (!(error instanceof AgentFailure)) return undefined
   const { phase, kind, message } = error
   return phase === 'prompt' && MAY_PASS.has(kind) ? message : undefined
 }
 
-/** A turn in which nothing was said, done or used is none: some agents end it so when their model refuses. */
-function endOf(
+/** Rejects a turn without output, actions or usage: some agents end like this if their model refuses. */
+function checkTurnEnd(
   { hasSigned, hadEffect }: LiveTask,
   { settings: { id } }: AgentHost,
   outcome: TurnResult,
@@ -224,5 +219,5 @@ function endOf(
   if ('error' in outcome) throw outcome.error
   const { end } = outcome
   if (end.stopReason !== 'end_turn' || hasSigned || hadEffect || end.usage !== undefined) return end
-  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without saying or doing anything`)
+  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without output or actions`)
 }

@@ -1,14 +1,14 @@
-import type { Figure } from '../../../src/plugin.ts'
+import type { Metric } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
-import { Counters } from '../metrics.ts'
-import { PlaceQueue, routing } from '../scheduling.ts'
+import { AgentCounters } from '../metrics.ts'
+import { SlotQueue, createRouter } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
 import type { TaskRecord } from '../store/task-store.ts'
-import { ACTIVE, TaskStore, hasEnded, openDatabase } from '../store/task-store.ts'
-import { pageOf } from '../store/journal.ts'
+import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
+import { slicePage } from '../store/task-journal.ts'
 import type {
   AgentRow,
-  Caller,
+  TaskCaller,
   Page,
   QuestionAnswer,
   RouteDecision,
@@ -18,39 +18,38 @@ import type {
   TaskSummary,
   TaskView,
 } from '../types.ts'
-import type { ServiceParts, TaskContext, TaskSettings } from './context.ts'
-import { liveOf, Watchers } from './context.ts'
-import { agentStatuses, delegate, recordOf, routeRequestOf, rowOf } from './create-task.ts'
-import { answer, prune, recover, tidyUp } from './maintenance.ts'
+import type { ServiceDeps, TaskContext, TaskSettings } from './context.ts'
+import { createLiveTask, TaskWatchers } from './context.ts'
+import { listStatuses, delegate, getRecord, buildRouteRequest, buildAgentRow } from './create-task.ts'
+import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue } from './questions.ts'
-import { stop } from './runner.ts'
+import { stopTask } from './runner.ts'
 
 const USUAL_INLINE = 64 * 1024
 
-/** Shorter pages could hold no character at all. */
+/** A page must fit at least one character. */
 const MIN_PAGE = 16
 
 const MAX_PAGE = 4 * 1024 * 1024
 
-/** Longest that one call waits. */
+/** Maximum wait per call. */
 const MAX_MS = 10 * 60_000
 
-/** End of a wait. */
 interface WaitCondition {
   readonly ms: number
   readonly since?: number | undefined
   readonly signal?: AbortSignal
 }
 
-/** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
-function waitFor(
+/** Resolves when the task ends, needs input, has an event after `since`, or the time is over. */
+function waitForTask(
   { watchers, environment }: TaskContext,
   look: () => TaskView | undefined,
   id: string,
   { ms, since, signal }: WaitCondition,
 ): Promise<TaskView | undefined> {
   const first = look()
-  if (first === undefined || isOver(first, since) || ms <= 0 || signal?.aborted === true)
+  if (first === undefined || isWaitOver(first, since) || ms <= 0 || signal?.aborted === true)
     return Promise.resolve(first)
   return new Promise(resolve => {
     const done = (view: TaskView | undefined): void => {
@@ -63,25 +62,25 @@ function waitFor(
     const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => done(look()))
     const leave = watchers.add(id, () => {
       const view = look()
-      if (view === undefined || isOver(view, since)) done(view)
+      if (view === undefined || isWaitOver(view, since)) done(view)
     })
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
 
-/** True if the wait is over. A caller that has seen all events up to `since` has seen the questions too, and waits for what comes next. */
-function isOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
+/** True if the wait is over. With `since`, the caller already knows earlier questions and waits for new events. */
+function isWaitOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
   if (hasEnded(state)) return true
   if (since !== undefined) return seq > since
   return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
 }
 
-/** A task as its owner sees it, with what has been said up to now. */
-function viewOf(context: TaskContext, record: TaskRecord): TaskView {
+/** Builds the owner's view with the output so far. */
+function buildView(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
-  const inline = inlineOf(context, agent)
+  const inline = getInlineLimit(context, agent)
   const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
-  const { text } = pageOf(piece, { offset: 0, kept: data.kept, total: data.said })
+  const { text } = slicePage(piece, { offset: 0, kept: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
     ...{ decision: start.decision, cwd: start.cwd, sessionId: data.sessionId, stopReason: data.stopReason },
@@ -97,8 +96,8 @@ function viewOf(context: TaskContext, record: TaskRecord): TaskView {
   }
 }
 
-/** A task without anything that was said in it. */
-function summaryOf(record: TaskRecord): TaskSummary {
+/** Builds a summary without task content. */
+function buildSummary(record: TaskRecord): TaskSummary {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const { issuer = '', subject, parent } = start
   const { progress, isError, diff } = data
@@ -108,8 +107,8 @@ function summaryOf(record: TaskRecord): TaskSummary {
   }
 }
 
-/** A piece of what a task has said, changed or done. */
-function pieceOf(
+/** Reads a page from the task's text, diff or log. */
+function readPiece(
   context: TaskContext,
   { id, owner, data }: TaskRecord,
   what: 'text' | 'diff' | 'log',
@@ -119,26 +118,26 @@ function pieceOf(
   const offset = Number.isSafeInteger(from) ? Math.max(0, from) : 0
   const length = Math.min(Math.max(Math.trunc(wanted), MIN_PAGE), MAX_PAGE)
   if (what === 'log') {
-    const log = Buffer.from(logOf(context, id, owner))
+    const log = Buffer.from(formatLog(context, id, owner))
     const total = log.length
-    return pageOf(log.subarray(offset, offset + length), { offset, kept: total, total })
+    return slicePage(log.subarray(offset, offset + length), { offset, kept: total, total })
   }
   const bytes = context.tasks.bytes(id, owner, what, offset, length)
   const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
-  return pageOf(bytes, { offset, kept, total })
+  return slicePage(bytes, { offset, kept, total })
 }
 
-/** The events as text, one line each. */
-function logOf(context: TaskContext, id: string, owner: string): string {
+/** Formats events as text, one line each. */
+function formatLog(context: TaskContext, id: string, owner: string): string {
   const events = context.tasks.events(id, owner, 0, 100_000)
-  return events.map(lineOfEvent).join('')
+  return events.map(formatEvent).join('')
 }
 
-function lineOfEvent({ at, kind, text }: TaskEvent): string {
+function formatEvent({ at, kind, text }: TaskEvent): string {
   return `${new Date(at).toISOString()} ${kind} ${text}\n`
 }
 
-function inlineOf({ parts }: TaskContext, agent: string | undefined): number {
+function getInlineLimit({ parts }: TaskContext, agent: string | undefined): number {
   const settings = agent === undefined ? undefined : parts.agents.get(agent)?.settings
   return Math.max(settings?.output.inline ?? USUAL_INLINE, MIN_PAGE)
 }
@@ -146,58 +145,56 @@ function inlineOf({ parts }: TaskContext, agent: string | undefined): number {
 const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
 
-/** `agents.tasks` in milliseconds. */
-export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
+/** Parses `agents.tasks`; times in milliseconds. */
+export function parseTaskSettings(config: AgentsConfig['tasks']): TaskSettings {
   const { ttl, max, maxPerCaller, keepPrompt } = { ...USUAL, ...config }
   return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
 }
 
-/** All that callers can do, whatever face they see: tools, tasks of either era, resources, commands. Owner in every call. */
+/**
+ * Task operations for all interfaces: tools, tasks in both eras, resources and commands. Every call names the owner.
+ */
 export type TaskService = Omit<LocalTaskService, 'renew' | 'stop' | 'figures'>
 
-/** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
+/** The task service on a database. Lives as long as the gateway; a reload replaces its parts. */
 export class LocalTaskService {
   readonly #context: TaskContext
   readonly #stopTidying: () => void
 
-  /** @throws Error when there can be no database */
-  constructor(environment: ServiceEnvironment, parts: ServiceParts) {
+  /** @throws Error if the database cannot be opened */
+  constructor(environment: ServiceEnvironment, parts: ServiceDeps) {
     const { file, log, now } = environment
-    const route = routing(parts.routing, parts.auth)
-    if (file === undefined)
-      log.warn(
-        'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
-      )
-    const database = new SqlDatabase(openDatabase(file, log))
+    const route = createRouter(parts.routing, parts.auth)
+    if (file === undefined) log.warn('tasks are kept in memory only: no state directory and agents.tasks.file not set')
+    const database = new SqlDatabase(openTaskDatabase(file, log))
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
-      watchers: new Watchers(),
-      counters: new Counters(),
+      watchers: new TaskWatchers(),
+      counters: new AgentCounters(),
       live: new Map(),
       queues: new Map(),
       probed: new Map(),
     }
     this.renew(parts)
-    recover(this.#context)
-    void prune(this.#context)
-    this.#stopTidying = tidyUp(this.#context)
+    recoverTasks(this.#context)
+    void pruneWorkspaces(this.#context)
+    this.#stopTidying = startSweeping(this.#context)
   }
 
-  /** Other parts from now on; what runs goes on with those that it began with. */
-  renew(parts: ServiceParts): void {
-    const route = routing(parts.routing, parts.auth)
+  /** Replaces the parts; running tasks keep the old ones. */
+  renew(parts: ServiceDeps): void {
+    const route = createRouter(parts.routing, parts.auth)
     const context = this.#context
     Object.assign(context, { parts, route })
     for (const [id, { settings }] of parts.agents) {
       const queue = context.queues.get(id)
-      if (queue === undefined)
-        context.queues.set(id, new PlaceQueue(context.environment.clock, settings.limits))
+      if (queue === undefined) context.queues.set(id, new SlotQueue(context.environment.clock, settings.limits))
       else queue.resize(settings.limits)
     }
   }
 
-  /** Interrupts running tasks, which can go on after the next start; those that wait are queued again then. */
+  /** Interrupts running tasks, which can be resumed after a restart; queued tasks are requeued then. */
   stop(): void {
     const context = this.#context
     if (context.isStopping) return
@@ -206,27 +203,28 @@ export class LocalTaskService {
     for (const live of context.live.values()) {
       const { id, owner } = live.record
       if (context.tasks.find(id, owner)?.wasPrompted === true) askToContinue(live, 'the gateway was stopped')
-      live.journal.last()
-      stop(live, 'the gateway stops')
+      live.journal.writeLast()
+      stopTask(live, 'the gateway is stopping')
     }
     context.database.close()
-    for (const task of context.watchers.tasks) context.watchers.tell(task)
+    for (const task of context.watchers.tasks) context.watchers.notify(task)
   }
 
   /**
-   * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
+   * Resolves when the task is on disk; it then runs in the background. A repeated idempotency key returns the same
+   * task.
    * @throws GatewayError GW_AGENT_*
    */
-  async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+  async delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
     if (this.#context.isStopping) throw gatewayError('GW_STOPPING')
-    return viewOf(this.#context, await delegate(this.#context, request, caller))
+    return buildView(this.#context, await delegate(this.#context, request, caller))
   }
 
   view(id: string, owner: string): TaskView | undefined {
     if (!this.#context.database.isOpen) return undefined
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
-    return record === undefined ? undefined : viewOf(this.#context, record)
+    return record === undefined ? undefined : buildView(this.#context, record)
   }
 
   list(
@@ -234,29 +232,25 @@ export class LocalTaskService {
     { after, limit }: { readonly after: string | undefined; readonly limit: number },
   ): readonly TaskView[] {
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#context.tasks.list(owner, after, bounded).map(record => viewOf(this.#context, record))
+    return this.#context.tasks.list(owner, after, bounded).map(record => buildView(this.#context, record))
   }
 
-  /** The tasks of all callers, the newest first: for the owner of the gateway alone. */
-  all({
-    after,
-    limit,
-  }: {
-    readonly after: string | undefined
-    readonly limit: number
-  }): readonly TaskSummary[] {
+  /** Lists tasks of all callers, newest first; for control verbs only. */
+  listAll({ after, limit }: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#context.tasks.list(undefined, after, bounded).map(summaryOf)
+    return this.#context.tasks.list(undefined, after, bounded).map(buildSummary)
   }
 
-  ownerOf(id: string): string | undefined {
-    return this.#context.database.isOpen ? this.#context.tasks.any(id)?.owner : undefined
+  findOwner(id: string): string | undefined {
+    return this.#context.database.isOpen ? this.#context.tasks.findAny(id)?.owner : undefined
   }
 
-  /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
+  /**
+   * Resolves when the task ends or the time is over; with `since`, on a later event; otherwise, when it needs input.
+   */
   wait(id: string, owner: string, until: WaitCondition): Promise<TaskView | undefined> {
-    return waitFor(this.#context, () => this.view(id, owner), id, until)
+    return waitForTask(this.#context, () => this.view(id, owner), id, until)
   }
 
   events(id: string, owner: string, since: number, limit: number): readonly TaskEvent[] {
@@ -264,46 +258,39 @@ export class LocalTaskService {
     return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
 
-  page(
-    id: string,
-    owner: string,
-    what: 'text' | 'diff' | 'log',
-    offset: number,
-    bytes: number,
-  ): Page | undefined {
+  readPage(id: string, owner: string, what: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
-    return record === undefined ? undefined : pieceOf(this.#context, record, what, offset, bytes)
+    return record === undefined ? undefined : readPiece(this.#context, record, what, offset, bytes)
   }
 
-  /** Answers a question: the content of a form, or a refusal. @throws GatewayError when it is not open */
+  /** Answers a question with form content or a refusal. @throws GatewayError if it is not open */
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
-    answer(this.#context, recordOf(this.#context, id, owner), question, given)
+    answerQuestion(this.#context, getRecord(this.#context, id, owner), question, given)
     this.#context.live.get(id)?.journal.flush()
-    return viewOf(this.#context, recordOf(this.#context, id, owner))
+    return buildView(this.#context, getRecord(this.#context, id, owner))
   }
 
-  /** False when it had ended. */
+  /** Returns false if the task had ended. */
   cancel(id: string, owner: string, why: string): boolean {
     const context = this.#context
     const record = context.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
     const live = context.live.get(id)
     const { journal } =
-      live ?? liveOf(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
-    journal.withdraw()
-    if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
-    if (live === undefined) context.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
-    else stop(live, why)
-    // Tasks that a cancelled task began have nobody left who waits for them.
+      live ?? createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+    journal.closeQuestions()
+    if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
+    if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
+    else stopTask(live, why)
+    // Child tasks of a cancelled task have no remaining waiter.
     for (const { record: other } of context.live.values())
-      if (other.start.parent === id)
-        this.cancel(other.id, other.owner, `the task that began it was cancelled`)
+      if (other.start.parent === id) this.cancel(other.id, other.owner, `the parent task was cancelled`)
     return true
   }
 
-  /** Listens to each change; returns the way to stop. */
+  /** Listens to changes; returns a function to unregister. */
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
     if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
     return this.#context.watchers.add(id, () => {
@@ -313,22 +300,22 @@ export class LocalTaskService {
   }
 
   agents(): readonly AgentRow[] {
-    return [...this.#context.parts.agents.values()].map(host => rowOf(this.#context, host))
+    return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
   }
 
-  /** Routes it without doing it. */
-  route(request: TaskRequest, caller: Caller): RouteDecision {
-    return this.#context.route(routeRequestOf(request, caller), agentStatuses(this.#context, caller))
+  /** Returns the routing decision without creating a task. */
+  route(request: TaskRequest, caller: TaskCaller): RouteDecision {
+    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context, caller))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {
     const all = [...this.#context.parts.agents.values()]
     const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
     await Promise.all(hosts.map(host => host.probe()))
-    return hosts.map(host => rowOf(this.#context, host))
+    return hosts.map(host => buildAgentRow(this.#context, host))
   }
 
-  figures(): Figure[] {
+  figures(): Metric[] {
     return this.#context.counters.figures(this.#context.parts.agents, this.#context.queues)
   }
 }

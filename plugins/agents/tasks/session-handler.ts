@@ -3,17 +3,17 @@ import type {
   AgentToolCall,
   PermissionOutcome,
   PermissionRequest,
-  SessionSide,
+  SessionHandler,
   SessionUpdate,
-  Verdict,
+  PermissionVerdict,
 } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
-import { ask, elicit } from './questions.ts'
+import { askOwner, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../store/journal.ts'
-import { callInOneLine, permissionQuestion } from '../permissions.ts'
+import { formatLine } from '../store/task-journal.ts'
+import { formatCallLine, formatPermissionQuestion } from '../permissions.ts'
 
-/** Kinds of calls that only look; one of any other kind, or of none, may change something. */
+/** Read-only call kinds; any other kind may change something. */
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])
 
 const CHANGING: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
@@ -26,20 +26,20 @@ const SCHEMA = {
   required: ['decision'],
 }
 
-/** Tool calls of one turn whose status is remembered. */
+/** Tracked tool calls per turn. */
 const MAX_CALLS = 1000
 
 const THOUGHT = 500
 
-/** Handler of a task's session: writes down what the agent does, and answers its requests. */
-export function sideOf(
+/** Creates the session handler, which records the agent's activity and answers its requests. */
+export function createSessionHandler(
   context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   cwd: string,
-): SessionSide {
-  const unasked = new Unasked(context, live, settings, cwd)
-  const hear = updates(context, live, settings, unasked)
+): SessionHandler {
+  const unasked = new UnaskedCalls(context, live, settings, cwd)
+  const hear = createUpdateHandler(context, live, settings, unasked)
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
@@ -47,8 +47,8 @@ export function sideOf(
     },
     permission(request) {
       live.hasSigned = true
-      unasked.wasAsked(request.call)
-      return permit(context, live, settings, cwd, request)
+      unasked.noteAsked(request.call)
+      return answerPermission(context, live, settings, cwd, request)
     },
     elicit(params, signal) {
       live.hasSigned = true
@@ -57,11 +57,11 @@ export function sideOf(
   }
 }
 
-/** Updates that are no sign of work. */
+/** Updates that do not count as activity. */
 const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 
-/** Calls that an agent makes without asking, as its own settings or mode allow them: nothing stops them, a warning names those that a rule denies. */
-class Unasked {
+/** Tracks calls that the agent runs without asking. They cannot be stopped; denied ones produce a warning. */
+class UnaskedCalls {
   readonly #context: TaskContext
   readonly #live: LiveTask
   readonly #settings: AgentSettings
@@ -76,89 +76,85 @@ class Unasked {
     this.#cwd = cwd
   }
 
-  wasAsked({ id }: AgentToolCall): void {
+  noteAsked({ id }: AgentToolCall): void {
     if (this.#asked.size < MAX_CALLS) this.#asked.add(id)
   }
 
-  /** Compares a call that is over with the rules. One that failed after a denial may be what was denied, by another id. */
-  compare(call: AgentToolCall): void {
-    const isOver =
-      call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
+  /**
+   * Checks a finished call against the rules. A failed call after a denial may be the denied one under another id.
+   */
+  checkCall(call: AgentToolCall): void {
+    const isOver = call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
     const { id, permissions } = this.#settings
-    // The default is for what is asked: agents look at files all the time, and ask for none.
+    // Ignore the default action: agents read files constantly without asking.
     const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
     if (!isOver || !mayDeny || this.#asked.has(call.id) || this.#left-- <= 0) return
     const { parts, environment } = this.#context
     const { do: verdict, by } = parts.containment.decide(call, { ...permissions, default: 'ask' }, this.#cwd)
     if (verdict === 'deny')
-      this.#live.journal.warn(
-        `${id} did not ask for what ${by} denies: ${callInOneLine(call, environment.hide)}`,
+      this.#live.journal.addWarning(
+        `${id} did not ask before an action that ${by} denies: ${formatCallLine(call, environment.hide)}`,
       )
   }
 }
 
-function updates(
+function createUpdateHandler(
   context: TaskContext,
   live: LiveTask,
   { id, output }: AgentSettings,
-  unasked: Unasked,
+  unasked: UnaskedCalls,
 ): (update: SessionUpdate) => void {
   const { journal } = live
   const statuses = new Map<string, string>()
   let thought = ''
-  const think = (text: string): void => {
+  const addThought = (text: string): void => {
     thought += text
     if (thought.length < THOUGHT && text !== '') return
-    if (thought.trim() !== '') journal.event('thought', thought)
+    if (thought.trim() !== '') journal.addEvent('thought', thought)
     thought = ''
   }
   return update => {
     if (update.is === 'health') return void (live.isBroken = update.isBroken)
-    if (update.is === 'thought') return output.thoughts ? think(update.text) : undefined
-    think('')
+    if (update.is === 'thought') return output.thoughts ? addThought(update.text) : undefined
+    addThought('')
     if (update.is === 'text') {
-      context.counters.output(id, Buffer.byteLength(update.text))
-      journal.say(update.text)
-    } else if (update.is === 'content') journal.say(placeholder(update.content))
+      context.counters.countOutput(id, Buffer.byteLength(update.text))
+      journal.addText(update.text)
+    } else if (update.is === 'content') journal.addText(formatPlaceholder(update.content))
     else if (update.is === 'tool') onToolCall(live, update.call, statuses, unasked)
-    else if (update.is === 'plan') planned(live, update.entries)
-    else if (update.is === 'usage') journal.usage(update.usage)
+    else if (update.is === 'plan') recordPlan(live, update.entries)
+    else if (update.is === 'usage') journal.setUsage(update.usage)
     return undefined
   }
 }
 
-function onToolCall(
-  live: LiveTask,
-  call: AgentToolCall,
-  statuses: Map<string, string>,
-  unasked: Unasked,
-): void {
-  countEffect(live, call)
-  for (const file of filesOf(call)) live.journal.changedFile(file)
+function onToolCall(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>, unasked: UnaskedCalls): void {
+  recordEffect(live, call)
+  for (const file of listChangedFiles(call)) live.journal.addChangedFile(file)
   if (statuses.get(call.id) === call.status) return
   if (statuses.size < MAX_CALLS) statuses.set(call.id, call.status)
-  unasked.compare(call)
+  unasked.checkCall(call)
   const name = `${call.kind ?? 'other'}: ${call.title}`
-  live.journal.event('tool', `${name} – ${call.status}`)
-  live.journal.progress(name)
+  live.journal.addEvent('tool', `${name} – ${call.status}`)
+  live.journal.setProgress(name)
 }
 
-function planned({ journal }: LiveTask, entries: readonly JsonObject[]): void {
+function recordPlan({ journal }: LiveTask, entries: readonly JsonObject[]): void {
   const steps = entries.map(({ status, content }) => `[${String(status)}] ${String(content)}`)
-  journal.event('plan', steps.join('; '))
+  journal.addEvent('plan', steps.join('; '))
   const current = entries.findIndex(({ status }) => status === 'in_progress')
   if (current >= 0)
-    journal.progress(`step ${current + 1} of ${entries.length}: ${String(entries[current]?.content)}`)
+    journal.setProgress(`step ${current + 1} of ${entries.length}: ${String(entries[current]?.content)}`)
 }
 
-/** Text is all that is kept of what an agent says; the rest is named. */
-function placeholder({ type, uri, name }: JsonObject): string {
+/** Only text output is stored; other content becomes a placeholder. */
+function formatPlaceholder({ type, uri, name }: JsonObject): string {
   const what = typeof uri === 'string' ? uri : typeof name === 'string' ? name : ''
   return `\n[${String(type)}${what === '' ? '' : ` ${what}`}]\n`
 }
 
-/** Answers what an agent asks to do: by rule, or as its owner says. Never rejects, and never grants more than once. */
-async function permit(
+/** Answers a permission request by rule or by asking the owner. Never rejects, and grants at most once. */
+async function answerPermission(
   context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
@@ -168,74 +164,74 @@ async function permit(
   try {
     if (isGone(live, request)) return 'cancelled'
     const verdict = context.parts.containment.decide(request.call, settings.permissions, cwd)
-    const decided = verdict.do === 'ask' ? await asked(context, live, settings, request, verdict) : verdict
+    const decided = verdict.do === 'ask' ? await askPermission(context, live, settings, request, verdict) : verdict
     if (isGone(live, request) || decided === 'ended') return 'cancelled'
-    return answer(context, live, settings, request, decided)
+    return chooseOption(context, live, settings, request, decided)
   } catch (error) {
-    context.environment.log.error('a permission could not be decided, and is denied', { error })
-    return answer(context, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
+    context.environment.log.error('permission check failed; denied', { error })
+    return chooseOption(context, live, settings, request, { do: 'deny', by: 'internal gateway error' })
   }
 }
 
-/** True once nobody waits for the answer any more. */
+/** True if the request was withdrawn or the task ended. */
 function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest): boolean {
   return controller.signal.aborted || isLate || signal?.aborted === true
 }
 
-interface Decided extends Verdict {
-  /** Author of the answer, where it was no rule. */
+interface PermissionDecision extends PermissionVerdict {
+  /** Origin of the answer if it was not a rule. */
   readonly who?: 'owner' | 'time'
 }
 
-async function asked(
+async function askPermission(
   context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   { call, signal }: PermissionRequest,
-  { by }: Verdict,
-): Promise<Decided | 'ended'> {
-  const message = permissionQuestion(settings.id, call, context.environment.hide)
+  { by }: PermissionVerdict,
+): Promise<PermissionDecision | 'ended'> {
+  const message = formatPermissionQuestion(settings.id, call, context.environment.hide)
   const question = { kind: 'permission', message, schema: SCHEMA } as const
-  const outcome = await ask(context, live, question, settings.permissions.askTimeoutMs, signal)
+  const outcome = await askOwner(context, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
-  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time', who: 'time' }
+  if (outcome === 'late') return { do: 'deny', by: 'approval timed out', who: 'time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
   return {
     do: isAllowed ? 'allow' : 'deny',
-    by: `${by}, and its owner ${isAllowed ? 'allowed' : 'denied'} it`,
+    by: `${by}, ${isAllowed ? 'allowed' : 'denied'} by the owner`,
     who: 'owner',
   }
 }
 
-function answer(
+function chooseOption(
   context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   { call, options }: PermissionRequest,
-  decided: Decided,
+  decided: PermissionDecision,
 ): PermissionOutcome {
   const { journal } = live
-  const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
-  const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
-  const line = `${callInOneLine(call, context.environment.hide)} (${decided.by})`
-  record(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
-  context.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
+  const findOption = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
+  const allowing = decided.do === 'allow' ? findOption('allow_once') : undefined
+  const line = `${formatCallLine(call, context.environment.hide)} (${decided.by})`
+  recordPermission(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
+  context.counters.countPermission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
   if (allowing !== undefined) {
-    // The record comes first: what was allowed may have happened, whatever becomes of us.
-    countEffect(live, call)
-    journal.event('permission', `allowed: ${line}`)
+    // Record first: the action may happen even if the gateway crashes.
+    recordEffect(live, call)
+    journal.addEvent('permission', `allowed: ${line}`)
     return { optionId: allowing }
   }
-  const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
-  journal.event('permission', `denied: ${why}`)
+  const why = decided.do === 'allow' ? `${line}: no allow-once option was offered` : line
+  journal.addEvent('permission', `denied: ${why}`)
   live.deniedBy = decided.who ?? 'policy'
-  journal.deny(lineOf(context, why))
-  const refusing = offered('reject_once') ?? offered('reject_always')
+  journal.addDenial(formatLine(context, why))
+  const refusing = findOption('reject_once') ?? findOption('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
 }
 
-/** Gives an audit who allowed what. */
-function record(
+/** Reports the permission to the audit log. */
+function recordPermission(
   { environment }: TaskContext,
   live: LiveTask,
   agent: string,
@@ -243,29 +239,29 @@ function record(
 ): void {
   environment.record?.({
     kind: 'permission',
-    name: callInOneLine(call, environment.hide),
+    name: formatCallLine(call, environment.hide),
     outcome: isAllowed ? 'allowed' : 'denied',
     fields: { agent, task: live.record.id, by },
   })
 }
 
-/** Notes on disk, once, that an agent may have changed something: from then on nobody else may begin the task anew. */
-function countEffect(live: LiveTask, { kind }: AgentToolCall): void {
+/** Records on disk, once, that the agent may have changed something; no other agent may start over then. */
+function recordEffect(live: LiveTask, { kind }: AgentToolCall): void {
   if (live.hadEffect || (kind !== undefined && HARMLESS.has(kind))) return
   live.hadEffect = true
-  live.journal.effect()
+  live.journal.markEffect()
 }
 
-/** The files that a call of an agent has changed. */
-function filesOf({ kind, status, paths, content }: AgentToolCall): readonly string[] {
+/** Lists the files that a call changed. */
+function listChangedFiles({ kind, status, paths, content }: AgentToolCall): readonly string[] {
   if (status !== 'completed') return []
   const diffs = content
     .map(({ type, path }) => (type === 'diff' && typeof path === 'string' ? path : undefined))
     .filter(path => path !== undefined)
-  return kind !== undefined && CHANGING.has(kind) ? wholePaths([...paths, ...diffs]) : diffs
+  return kind !== undefined && CHANGING.has(kind) ? dropBareNames([...paths, ...diffs]) : diffs
 }
 
-/** Without bare names of files whose paths are there: some agents name a file so once it is written. */
-function wholePaths(files: readonly string[]): readonly string[] {
+/** Drops bare file names if a full path is present: some agents report both. */
+function dropBareNames(files: readonly string[]): readonly string[] {
   return files.filter(file => file.startsWith('/') || !files.some(other => other.endsWith(`/${file}`)))
 }

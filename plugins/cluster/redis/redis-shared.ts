@@ -1,36 +1,29 @@
 import { createHash } from 'node:crypto'
-import type {
-  Counted,
-  CountRequest,
-  PermitRequest,
-  Permits,
-  PutOptions,
-  SharedStore,
-} from '../../../src/plugin.ts'
+import type { CountResult, CountRequest, PermitRequest, Permits, PutOptions, SharedStore } from '../../../src/plugin.ts'
 import { gatewayError, getErrorMessage, getSliceMs, countSlices } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
-import type { RedisStore, Reply } from './redis-store.ts'
+import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
 import { COUNT, DELETE, GET, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
-/** Sorts of what is kept under a key: each has keys of its own. */
-type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
+/** Key namespaces. */
+type KeyKind = 'value' | 'permits' | 'count' | 'hold' | 'topic'
 
 const HASH_BYTES = 18
 
-interface SharedOptions {
+interface RedisSharedDeps {
   readonly name: string
   readonly store: RedisStore
   readonly ring: KeyRing
-  /** Number of replicas. */
+  /** Returns the number of replicas. */
   readonly sharers: () => number
 }
 
-/** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
+/** Shared store on Redis. Key names are digests. */
 export class RedisShared implements SharedStore {
-  readonly #options: SharedOptions
+  readonly #options: RedisSharedDeps
 
-  constructor(options: SharedOptions) {
+  constructor(options: RedisSharedDeps) {
     this.#options = options
   }
 
@@ -38,39 +31,42 @@ export class RedisShared implements SharedStore {
     return this.#options.store.isUp
   }
 
-  get sharers(): number {
+  get processCount(): number {
     return this.#options.sharers()
   }
 
   async get(key: string): Promise<string | undefined> {
-    return textOf(await this.#run(GET, 'value', key))
+    return toText(await this.#run(GET, 'value', key))
   }
 
-  async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
+  async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
     const [how, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
-    return (await this.#run(PUT, 'value', key, value, ms, how, is)) === 1
+    return (await this.#run(PUT, 'value', key, value, expiresInMs, how, is)) === 1
   }
 
   async take(key: string): Promise<string | undefined> {
-    return textOf(await this.#run(TAKE, 'value', key))
+    return toText(await this.#run(TAKE, 'value', key))
   }
 
   async delete(key: string, is?: string): Promise<boolean> {
     return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
   }
 
-  async permits(key: string, request: PermitRequest): Promise<Permits> {
-    const { most, ms, wanted, unused = 0, ahead = 0, owed = 0 } = request
-    const forMs = getSliceMs(ms)
-    const [got, waitMs] = numbersOf(
-      await this.#run(PERMITS, 'permits', key, forMs, countSlices(ms), most, wanted, ahead, owed, unused),
+  async takePermits(key: string, request: PermitRequest): Promise<Permits> {
+    const { max, windowMs, count, unused = 0, prefetch = 0, owed = 0 } = request
+    const forMs = getSliceMs(windowMs)
+    const [got, waitMs] = parseNumbers(
+      await this.#run(PERMITS, 'permits', key, forMs, countSlices(windowMs), max, count, prefetch, owed, unused),
     )
-    return { got, forMs, waitMs }
+    return { granted: got, validMs: forMs, waitMs }
   }
 
-  async count(key: string, { by, ms, most = -1, ahead = 0, from = 0 }: CountRequest): Promise<Counted> {
-    const [got, total] = numbersOf(await this.#run(COUNT, 'count', key, by, ms, most, ahead, from))
-    return { got, total }
+  async addToCounter(
+    key: string,
+    { delta, expiresInMs, max = -1, prefetch = 0, initial = 0 }: CountRequest,
+  ): Promise<CountResult> {
+    const [got, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, prefetch, initial))
+    return { added: got, total }
   }
 
   async publish(topic: string, text: string): Promise<void> {
@@ -78,7 +74,7 @@ export class RedisShared implements SharedStore {
   }
 
   subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void {
-    return this.#options.store.subscribe(this.#keyOf('topic', topic), heard, missed)
+    return this.#options.store.subscribe(this.#buildKey('topic', topic), heard, missed)
   }
 
   seal(text: string, boundTo: string): string {
@@ -86,29 +82,29 @@ export class RedisShared implements SharedStore {
   }
 
   open(sealed: string, boundTo: string): string | undefined {
-    return textOf(this.#options.ring.open('shared', sealed, boundTo))
+    return toText(this.#options.ring.open('shared', sealed, boundTo))
   }
 
-  async #run(script: Lua, sort: Sort, key: string, ...args: (string | number)[]): Promise<Reply> {
+  async #run(script: Lua, sort: KeyKind, key: string, ...args: (string | number)[]): Promise<ScriptReply> {
     try {
-      return await this.#options.store.run(script, [this.#keyOf(sort, key)], args.map(String))
+      return await this.#options.store.run(script, [this.#buildKey(sort, key)], args.map(String))
     } catch (cause) {
       throw gatewayError('GW_SHARED_AWAY', { why: getErrorMessage(cause), cause })
     }
   }
 
-  /** Keys of limits are spread: nothing reads two of them in one step. */
-  #keyOf(sort: Sort, key: string): string {
+  /** Limit keys are distributed over the cluster, because no script uses two of them. */
+  #buildKey(sort: KeyKind, key: string): string {
     const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
     return `tg:${this.#options.name}:${sort}:${hash}`
   }
 }
 
-function textOf(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function numbersOf(reply: Reply): [number, number] {
-  const [one, other] = Array.isArray(reply) ? (reply as Reply[]) : []
+function parseNumbers(reply: ScriptReply): [number, number] {
+  const [one, other] = Array.isArray(reply) ? (reply as ScriptReply[]) : []
   return [Number(one ?? 0), Number(other ?? 0)]
 }

@@ -13,8 +13,8 @@ interface Topic {
 }
 
 /**
- * Hears what is published, over a connection of its own that is opened by the first who listens. What is told while there is no
- * connection is lost, and so everybody is told that something may be.
+ * Pub/sub subscriber with its own connection, opened by the first subscription. Messages are lost while disconnected,
+ * so subscribers are notified after a reconnect.
  */
 class Subscriber {
   readonly #make: () => RedisClientType
@@ -31,7 +31,7 @@ class Subscriber {
     const all = this.#channels.get(channel) ?? new Set()
     this.#channels.set(channel, all.add(topic))
     this.#client ??= this.#open()
-    this.#follow(channel)
+    this.#subscribeChannel(channel)
     return () => {
       if (!all.delete(topic) || all.size > 0) return
       this.#channels.delete(channel)
@@ -47,26 +47,26 @@ class Subscriber {
 
   #open(): RedisClientType {
     const client = this.#make()
-    // The other connection says what is wrong.
+    // The main connection reports the error.
     client.on('error', () => undefined)
     client.on('ready', () => {
       for (const [channel, topics] of this.#channels)
         if (this.#subscribed.has(channel)) for (const { missed } of topics) missed()
-        else this.#follow(channel)
+        else this.#subscribeChannel(channel)
     })
     void client.connect().catch(() => undefined)
     return client
   }
 
-  /** Waits for the connection where there is none: then all are followed. */
-  #follow(channel: string): void {
+  /** Subscribes once connected; a new connection subscribes to all channels. */
+  #subscribeChannel(channel: string): void {
     const client = this.#client
     if (client?.isReady !== true || this.#subscribed.has(channel)) return
     this.#subscribed.add(channel)
-    const tell = (text: string): void => {
+    const deliver = (text: string): void => {
       for (const { heard } of [...(this.#channels.get(channel) ?? [])]) heard(text)
     }
-    client.subscribe(channel, tell).then(
+    client.subscribe(channel, deliver).then(
       () => {
         for (const { missed } of [...(this.#channels.get(channel) ?? [])]) missed()
       },
@@ -77,36 +77,35 @@ class Subscriber {
 
 type RedisConfig = NonNullable<Config['cluster']>['redis']
 
-/** Reply of a script. */
-export type Reply = string | number | null | readonly Reply[]
+export type ScriptReply = string | number | null | readonly ScriptReply[]
 
 const CONNECT_MS = 1000
 const MIN_PAUSE_MS = 100
 const MAX_PAUSE_MS = 2000
 const MAX_QUEUED = 1000
 const COMMAND_MS = 250
-/** Steps in which that time is counted: one during which this process was busy counts once, however long it took. */
+/** Timeout steps: a blocked event loop counts as one step, however long it takes. */
 const STEPS = 5
-/** Commands without an answer after which Redis is not asked for a while. */
+/** Unanswered commands until the circuit opens. */
 const MAX_FAILURES = 3
 const OPEN_MS = 1000
-/** Time for which the last refusal of Redis is shown, and not logged again. */
+/** Time during which a Redis error is reported and not logged again. */
 const REFUSAL_MS = 30_000
 const MAX_REFUSAL_LENGTH = 200
-/** Begins an error of Redis itself, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
+/** Matches Redis error replies such as `NOSCRIPT` or `OOM`. A starting or read-only server counts as unavailable. */
 const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN)[A-Z]+ /
 
 interface RedisStoreDeps {
   readonly redis: RedisConfig
-  /** Directory that paths are relative to. */
+  /** Base directory for relative paths. */
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * The Redis that all replicas share. Every command rejects with GW_CLUSTER_AWAY while it cannot be reached, soon: none is
- * queued, and after three without an answer none is sent for a second.
+ * Redis client shared by all components. Commands fail fast with GW_CLUSTER_AWAY while Redis is unavailable: none is
+ * queued, and three timeouts open the circuit for one second.
  */
 export class RedisStore {
   readonly #client: RedisClientType
@@ -120,7 +119,7 @@ export class RedisStore {
   #openUntil: number | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
-  static async make(deps: RedisStoreDeps): Promise<RedisStore> {
+  static async create(deps: RedisStoreDeps): Promise<RedisStore> {
     return new RedisStore(await createClient(deps.redis, deps.directory), deps)
   }
 
@@ -131,13 +130,13 @@ export class RedisStore {
     this.#subscriber = new Subscriber(() => client.duplicate())
     let wasAway = false
     client.on('error', (error: Error) => {
-      if (!wasAway) log.warn('Redis is away', { code: 'GW_CLUSTER_AWAY', why: error.message })
+      if (!wasAway) log.warn('Redis is unavailable', { code: 'GW_CLUSTER_AWAY', why: error.message })
       wasAway = true
     })
     client.on('ready', () => {
-      if (wasAway) log.info('Redis is back')
+      if (wasAway) log.info('Redis is available again')
       wasAway = false
-      this.#answered()
+      this.#closeCircuit()
     })
   }
 
@@ -145,23 +144,23 @@ export class RedisStore {
     return this.#client.isReady && this.#openUntil === undefined
   }
 
-  /** The last error with which Redis refused a command, though it answers. */
+  /** The last error reply from Redis. */
   get refusal(): string | undefined {
     const { why, at = -Infinity } = this.#refused ?? {}
     return this.#clock.now() - at < REFUSAL_MS ? why : undefined
   }
 
-  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {
+  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<ScriptReply> {
     const rest = [String(keys.length), ...keys, ...args]
     try {
-      return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
+      return await this.#send(['EVALSHA', this.#getSha(script), ...rest])
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
       return this.#send(['EVAL', script.lua, ...rest])
     }
   }
 
-  /** Subscribes to a channel; `missed` is called whenever something may have been lost. */
+  /** Subscribes to a channel; `missed` is called when messages may have been lost. */
   subscribe(channel: string, heard: (text: string) => void, missed = (): void => undefined): () => void {
     return this.#subscriber.add(channel, heard, missed)
   }
@@ -171,60 +170,60 @@ export class RedisStore {
     if (this.#client.isOpen) this.#client.destroy()
   }
 
-  /** Waits a moment for the first connection; without one, the client keeps trying. */
+  /** Waits briefly for the first connection; the client keeps retrying. */
   connect(): Promise<void> {
     return (this.#connecting ??= this.#connect())
   }
 
   async #connect(): Promise<void> {
-    const connecting = this.#client.connect().then(ignore, ignore)
-    let forget = ignore
+    const connecting = this.#client.connect().then(ignoreError, ignoreError)
+    let forget = ignoreError
     const late = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
     await Promise.race([connecting, late])
     forget()
   }
 
-  #shaOf(script: Lua): string {
+  #getSha(script: Lua): string {
     const known = this.#shas.get(script) ?? createHash('sha1').update(script.lua).digest('hex')
     this.#shas.set(script, known)
     return known
   }
 
-  async #send(command: string[]): Promise<Reply> {
+  async #send(command: string[]): Promise<ScriptReply> {
     await this.connect()
-    if (!this.#client.isReady) throw away('there is no connection')
-    if (!this.#mayAsk()) throw away('it is too slow')
-    let forget = ignore
+    if (!this.#client.isReady) throw createAwayError('not connected')
+    if (!this.#canSend()) throw createAwayError('circuit open after timeouts')
+    let forget = ignoreError
     const late = new Promise<never>((_, reject) => {
       let left = STEPS
       const step = (): void => {
         if (left-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
-        else reject(away(`no answer in ${COMMAND_MS} ms`))
+        else reject(createAwayError(`timed out after ${COMMAND_MS} ms`))
       }
       step()
     })
     try {
-      const sent = this.#client.sendCommand<Reply>(command)
-      sent.catch(ignore)
+      const sent = this.#client.sendCommand<ScriptReply>(command)
+      sent.catch(ignoreError)
       const reply = await Promise.race([sent, late])
-      this.#answered()
+      this.#closeCircuit()
       return reply
     } catch (error) {
-      // An error of Redis itself is an answer.
+      // A Redis error reply shows that the server responds.
       if (error instanceof Error && OF_REDIS.test(error.message)) {
-        this.#answered()
+        this.#closeCircuit()
         this.#noteRefusal(error.message)
         throw error
       }
       if (++this.#failures >= MAX_FAILURES) this.#openUntil = this.#clock.now() + OPEN_MS
-      throw isAway(error) ? error : away(error instanceof Error ? error.message : String(error))
+      throw isAwayError(error) ? error : createAwayError(error instanceof Error ? error.message : String(error))
     } finally {
       forget()
     }
   }
 
-  /** True if the circuit is closed, or a second has passed since it opened: then one command tries. */
-  #mayAsk(): boolean {
+  /** True if the circuit is closed, or half-open after one second: then one command is sent. */
+  #canSend(): boolean {
     if (this.#openUntil === undefined) return true
     const now = this.#clock.now()
     if (now < this.#openUntil) return false
@@ -232,16 +231,16 @@ export class RedisStore {
     return true
   }
 
-  #answered(): void {
+  #closeCircuit(): void {
     this.#failures = 0
     this.#openUntil = undefined
   }
 
-  /** Missing rights and full memory need the owner. */
+  /** Missing permissions and full memory require the owner. */
   #noteRefusal(message: string): void {
     if (message.startsWith('NOSCRIPT')) return
     const why = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
-    if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
+    if (this.refusal === undefined) this.#log.warn('Redis rejects commands', { why })
     this.#refused = { why, at: this.#clock.now() }
   }
 }
@@ -253,11 +252,11 @@ async function createClient(redis: RedisConfig, directory: string): Promise<Redi
   const client = (await loadPackage()).createClient({
     ...{ url, username, password, database },
     RESP: 2,
-    // What cannot be sent now is not sent later, when nobody waits for it.
+    // A command must fail now instead of running later.
     disableOfflineQueue: true,
     commandsQueueMaxLength: MAX_QUEUED,
     maintNotifications: 'disabled',
-    socket: { ...pem, connectTimeout: CONNECT_MS, reconnectStrategy: pauseAfter },
+    socket: { ...pem, connectTimeout: CONNECT_MS, reconnectStrategy: computeBackoff },
   })
   return client as unknown as RedisClientType
 }
@@ -270,18 +269,18 @@ async function loadPackage(): Promise<Pick<typeof Client, 'createClient'>> {
   }
 }
 
-/** Grows, with jitter, so that replicas do not reconnect all at the same time. */
-function pauseAfter(retries: number): number {
+/** Exponential backoff with jitter, so that replicas do not reconnect simultaneously. */
+function computeBackoff(retries: number): number {
   const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
   return most / 2 + (Math.random() * most) / 2
 }
 
-function away(why: string): Error {
+function createAwayError(why: string): Error {
   return clusterError('GW_CLUSTER_AWAY', { why })
 }
 
-function isAway(error: unknown): boolean {
+function isAwayError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'GW_CLUSTER_AWAY'
 }
 
-function ignore(): void {}
+function ignoreError(): void {}

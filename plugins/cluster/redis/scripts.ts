@@ -1,4 +1,4 @@
-/** One step in Redis that nothing comes between. */
+/** A Lua script, which Redis runs atomically. */
 export interface Lua {
   readonly name: string
   readonly lua: string
@@ -9,13 +9,15 @@ const MAX_REPLICAS = 1000
 const MAX_VALUE_BYTES = 1024 * 1024
 
 /**
- * The beginning of a script that reads texts. Others may write to Redis, too: a text that is longer than any of ours counts as
- * missing and is not sent, as a value of 512 MB would fill the memory of its reader.
+ * Lua function that treats oversized values as missing and does not send them: other Redis users could store values
+ * up to 512 MB.
  */
 const SHORT = `local function short(v,most) if v and #v>most then return false end return v end
 `
 
-/** Renews a lease if there is a value, and reads the directory: `replicas`; id, value or nothing, ms → {id, value, …}. */
+/**
+ * Renews a lease if a value is given, and reads the directory: `replicas`; id, value or empty, ms → {id, value, …}.
+ */
 export const RENEW: Lua = {
   name: 'renew',
   lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
@@ -30,10 +32,13 @@ for _,id in ipairs(redis.call('HKEYS',KEYS[1])) do
 return r`,
 }
 
-/** Ends a lease: `replicas`; id. */
+/** Deletes a lease: `replicas`; id. */
 export const LEAVE: Lua = { name: 'leave', lua: `return redis.call('HDEL',KEYS[1],ARGV[1])` }
 
-/** Keeps a value: `value`; text, ms, when (`always`, `absent`, `is`), the one that it must be → 1, or 0 where it is not so. */
+/**
+ * Stores a value: `value`; text, ms, condition (`always`, `absent`, `is`), expected value → 1, or 0 if the condition
+ * fails.
+ */
 export const PUT: Lua = {
   name: 'put',
   lua: `if ARGV[3]=='absent' then return redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2],'NX') and 1 or 0 end
@@ -41,19 +46,19 @@ if ARGV[3]=='is' and redis.call('GET',KEYS[1])~=ARGV[4] then return 0 end
 redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1`,
 }
 
-/** Gets a value: `value` → text or nothing. */
+/** Reads a value: `value` → text or nil. */
 export const GET: Lua = {
   name: 'get',
   lua: `${SHORT}return short(redis.call('GET',KEYS[1]),${MAX_VALUE_BYTES})`,
 }
 
-/** Gets a value and deletes it: `value` → text or nothing. */
+/** Reads and deletes a value: `value` → text or nil. */
 export const TAKE: Lua = {
   name: 'take',
   lua: `${SHORT}return short(redis.call('GETDEL',KEYS[1]),${MAX_VALUE_BYTES})`,
 }
 
-/** Deletes a value: `value`; when (`always`, `is`), the one that it must be → 1, or 0 where it is not there. */
+/** Deletes a value: `value`; condition (`always`, `is`), expected value → 1, or 0 if missing. */
 export const DELETE: Lua = {
   name: 'delete',
   lua: `if ARGV[1]=='is' and redis.call('GET',KEYS[1])~=ARGV[2] then return 0 end
@@ -61,9 +66,8 @@ return redis.call('DEL',KEYS[1])`,
 }
 
 /**
- * Takes permits of a window: numbers by slice; slice in ms, slices that count, most, wanted, ahead, owed,
- * unused → {got, ms to wait}. The
- * clock is that of the store. Slices of a time to come are there when it was set back: they count for one window at most.
+ * Takes permits from a sliding window: counts per slice; slice ms, slices, limit, wanted, ahead, owed, unused →
+ * {granted, wait ms}. Uses the Redis clock. Future slices, left by a clock set back, count for at most one window.
  */
 export const PERMITS: Lua = {
   name: 'permits',
@@ -96,7 +100,7 @@ for _,s in ipairs(at) do if n[s]>0 and s<first then first=s end end
 return {got,math.max(0,(first+N)*S-now)}`,
 }
 
-/** Adds to a number: `number`; by, ms, most or -1, ahead, what it begins with → {got, total}. */
+/** Adds to a counter: `number`; increment, ms, limit or -1, ahead, initial value → {granted, total}. */
 export const COUNT: Lua = {
   name: 'count',
   lua: `local by,most,ahead,from=tonumber(ARGV[1]),tonumber(ARGV[3]),tonumber(ARGV[4]),tonumber(ARGV[5])
@@ -113,7 +117,7 @@ if known then redis.call('SET',KEYS[1],text,'KEEPTTL') else redis.call('SET',KEY
 return {got,v}`,
 }
 
-/** Tells all that listen: `channel`; text → number of them. */
+/** Publishes a message: `channel`; text → number of receivers. */
 export const PUBLISH: Lua = {
   name: 'publish',
   lua: `return redis.call('PUBLISH',KEYS[1],ARGV[1])`,

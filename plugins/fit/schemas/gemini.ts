@@ -1,22 +1,11 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import type { Work } from './work.ts'
-import { mapIn, schemasIn, textsIn } from './work.ts'
+import type { FitContext } from './fit-context.ts'
+import { readSchemaMap, readSchemaList, readStrings } from './fit-context.ts'
 
-/** Keywords that the vendor's schema has; all others are an error of its API. */
+/** Keywords that the Gemini API accepts; any other is an error. */
 const KNOWN: ReadonlySet<string> = new Set([
-  ...[
-    'type',
-    'format',
-    'title',
-    'description',
-    'nullable',
-    'enum',
-    'items',
-    'properties',
-    'required',
-    'anyOf',
-  ],
+  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'items', 'properties', 'required', 'anyOf'],
   ...[
     'default',
     'minimum',
@@ -31,8 +20,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['pattern', 'x-mcp-header'],
 ])
 
-/** Keywords without which a schema takes the same values. */
-const SILENT: ReadonlySet<string> = new Set([
+/** Keywords that do not restrict values. */
+const IGNORABLE: ReadonlySet<string> = new Set([
   ...[
     '$schema',
     '$id',
@@ -47,7 +36,7 @@ const SILENT: ReadonlySet<string> = new Set([
   ],
 ])
 
-/** Formats by the type that they go with. */
+/** Formats by type. */
 const FORMATS: Readonly<Record<string, ReadonlySet<unknown>>> = {
   string: new Set(['enum', 'date-time']),
   number: new Set(['float', 'double']),
@@ -61,14 +50,14 @@ const ANYTHING: readonly JsonObject[] = [
   { type: 'object' },
 ]
 
-/** One schema as Gemini takes it: each has a type, one type, and only keywords that it knows. */
-export function forGemini(schema: JsonObject, work: Work): JsonObject {
+/** Adapts one schema for Gemini: exactly one type and only known keywords. */
+export function adaptForGemini(schema: JsonObject, work: FitContext): JsonObject {
   const made: Record<string, unknown> = Object.fromEntries(
     Object.entries(schema).map(([key, value]) =>
       key === 'oneOf' && !('anyOf' in schema) ? ['anyOf', value] : [key, value],
     ),
   )
-  if ('oneOf' in schema) work.note('one of several (oneOf) is any of them (anyOf)')
+  if ('oneOf' in schema) work.addNote('replaced oneOf by anyOf')
   if ('const' in made && !('enum' in made)) made.enum = [made.const]
   delete made.const
   delete made.oneOf
@@ -77,71 +66,71 @@ export function forGemini(schema: JsonObject, work: Work): JsonObject {
   setItems(made, work)
   setFormat(made, work)
   setRequired(made)
-  return known(made, work)
+  return dropUnknownKeywords(made, work)
 }
 
-function setTypes(made: Record<string, unknown>, work: Work): void {
-  const alternatives = schemasIn(made, 'anyOf')
+function setTypes(made: Record<string, unknown>, work: FitContext): void {
+  const alternatives = readSchemaList(made, 'anyOf')
   if (alternatives === undefined) return setType(made, work)
   const others = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
   if (others.length === alternatives.length) return
-  work.note('null among alternatives is said with "nullable"')
+  work.addNote('replaced null alternatives by "nullable"')
   const [only] = others
   if (others.length === 1 && isObject(only)) {
     delete made.anyOf
-    Object.assign(made, { ...only, ...textsOf(made) })
+    Object.assign(made, { ...only, ...pickTexts(made) })
   } else made.anyOf = others
   made.nullable = true
 }
 
-/** One type, where there are several or none. */
-function setType(made: Record<string, unknown>, work: Work): void {
-  const types = typesOf(made)
+/** Sets a single type. */
+function setType(made: Record<string, unknown>, work: FitContext): void {
+  const types = listTypes(made)
   const plain = types.filter(type => type !== 'null')
   if (plain.length < types.length) made.nullable = true
   if (plain.length === 1) made.type = plain[0]
   else if (plain.length > 1) {
     delete made.type
     made.anyOf = plain.map(type => ({ type }))
-    work.note('several types are alternatives (anyOf)')
+    work.addNote('replaced several types by anyOf')
   } else if (types.length === 0) {
     made.anyOf = ANYTHING
-    work.note('a schema without a type names the types that it takes')
+    work.addNote('added types to schemas without a type')
   }
 }
 
-function typesOf(schema: Record<string, unknown>): readonly unknown[] {
-  if (schema.type === undefined) return guessed(schema)
+function listTypes(schema: Record<string, unknown>): readonly unknown[] {
+  if (schema.type === undefined) return guessTypes(schema)
   return Array.isArray(schema.type) ? (schema.type as unknown[]) : [schema.type]
 }
 
-function textsOf({ description, title, default: otherwise }: Record<string, unknown>): JsonObject {
+function pickTexts({ description, title, default: otherwise }: Record<string, unknown>): JsonObject {
   return Object.fromEntries(
     Object.entries({ description, title, default: otherwise }).filter(([, value]) => value !== undefined),
   )
 }
 
-/** Keywords that say what type a schema without one is about. */
-const TELLING: readonly (readonly [type: string, keys: readonly string[]])[] = [
+/** Keywords that imply a type. */
+const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] = [
   ['object', ['properties', 'additionalProperties', 'required']],
   ['array', ['items', 'prefixItems']],
   ['string', ['pattern', 'minLength', 'maxLength']],
   ['number', ['minimum', 'maximum', 'multipleOf']],
 ]
 
-/** The types that a schema without one is about. */
-function guessed(schema: Record<string, unknown>): readonly unknown[] {
-  const told = TELLING.find(([, keys]) => keys.some(key => key in schema))
-  return told === undefined ? [...new Set((schemasIn(schema, 'enum') ?? []).map(typeOf))] : [told[0]]
+/** Guesses the types of a schema without `type`. */
+function guessTypes(schema: Record<string, unknown>): readonly unknown[] {
+  const told = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
+  return told === undefined ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))] : [told[0]]
 }
 
-function typeOf(value: unknown): string {
+function getJsonType(value: unknown): string {
   return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 }
 
-/** Values to choose from are texts, and none is empty; others are said in words. */
-function setEnum(made: Record<string, unknown>, work: Work): void {
-  const values = schemasIn(made, 'enum')
+/** Gemini accepts only non-empty strings as enum values; others are listed in the description. */
+function setEnum(made: Record<string, unknown>, work: FitContext): void {
+  const values = readSchemaList(made, 'enum')
   if (values === undefined) return
   const texts = values.filter(value => value !== null)
   if (texts.every(value => typeof value === 'string' && value !== '') && made.anyOf === undefined) {
@@ -157,34 +146,34 @@ function setEnum(made: Record<string, unknown>, work: Work): void {
     .map(value => JSON.stringify(value))
     .join(', ')}.`
   made.description = typeof made.description === 'string' ? `${made.description} ${says}` : says
-  work.note('values to choose from that are no texts are named in the description')
+  work.addNote('moved enum values that are no strings to the description')
 }
 
-function setItems(made: Record<string, unknown>, work: Work): void {
+function setItems(made: Record<string, unknown>, work: FitContext): void {
   if (made.type !== 'array' || isObject(made.items)) return
   made.items = { anyOf: ANYTHING }
-  work.note('lists say what they hold')
+  work.addNote('added items to arrays')
 }
 
-function setFormat(made: Record<string, unknown>, work: Work): void {
+function setFormat(made: Record<string, unknown>, work: FitContext): void {
   if (made.format === undefined || FORMATS[String(made.type)]?.has(made.format) === true) return
   delete made.format
-  work.note('formats that the model does not know are left out')
+  work.addNote('removed unsupported formats')
 }
 
 function setRequired(made: Record<string, unknown>): void {
   if (made.required === undefined) return
-  const properties = mapIn(made, 'properties')
-  const names = textsIn(made, 'required')
+  const properties = readSchemaMap(made, 'properties')
+  const names = readStrings(made, 'required')
   const required = names.filter(name => Object.hasOwn(properties, name))
   if (required.length === 0) delete made.required
   else if (required.length < names.length || !Array.isArray(made.required)) made.required = required
 }
 
-function known(made: Record<string, unknown>, work: Work): JsonObject {
+function dropUnknownKeywords(made: Record<string, unknown>, work: FitContext): JsonObject {
   const entries = Object.entries(made).filter(([key]) => {
     if (KNOWN.has(key)) return true
-    if (!SILENT.has(key)) work.note(`conditions that the model does not know are left out (${key})`)
+    if (!IGNORABLE.has(key)) work.addNote(`removed unsupported conditions (${key})`)
     return false
   })
   return Object.fromEntries(entries)

@@ -1,60 +1,56 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import type { Work } from './work.ts'
-import { mapIn, schemasIn, textsIn, Unfit, without } from './work.ts'
+import type { FitContext } from './fit-context.ts'
+import { readSchemaMap, readSchemaList, readStrings, UnfitError, omitMembers } from './fit-context.ts'
 
-/** Most schemas that become one: each is compared with what those before it have become. */
+/** Maximum number of merged schemas; merging takes quadratic time. */
 const MAX_MERGED = 128
 
-/** Of two limits the one that lets less through. */
+/** Chooses the stricter of two limits. */
 const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
-  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(
-    key => [key, Math.max] as const,
-  ),
-  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(
-    key => [key, Math.min] as const,
-  ),
+  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(key => [key, Math.max] as const),
+  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(key => [key, Math.min] as const),
 ])
 
-/** One schema for values that all of these take. Where two cannot be said at once, the first is kept, and more is taken than before. */
-export function mergeAll(schemas: readonly JsonObject[], work: Work): JsonObject {
+/**
+ * Merges schemas so that a value must match all. If two conditions cannot be combined, the first is kept and the
+ * result is looser.
+ */
+export function mergeAll(schemas: readonly JsonObject[], work: FitContext): JsonObject {
   checkCount(schemas)
   const made: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   for (const schema of schemas)
     for (const [key, value] of Object.entries(schema)) {
       if (!(key in made)) made[key] = value
-      else if (made[key] !== value) made[key] = both(key, made[key], value, work)
+      else if (made[key] !== value) made[key] = mergeKeyword(key, made[key], value, work)
     }
-  // Each counts its own properties only, so together they forbid none.
+  // Each part closes only its own properties, so the merged schema must stay open.
   if (schemas.filter(one => 'properties' in one).length > 1) delete made.additionalProperties
   return Object.fromEntries(Object.entries(made))
 }
 
 function checkCount(schemas: readonly JsonObject[]): void {
   if (schemas.length > MAX_MERGED)
-    throw new Unfit(`${schemas.length} parts of its schema would become one, and ${MAX_MERGED} are the most`)
+    throw new UnfitError(`${schemas.length} parts of the schema must be merged, and the maximum is ${MAX_MERGED}`)
 }
 
-type Both = (a: unknown, b: unknown) => unknown
+type MergeValues = (a: unknown, b: unknown) => unknown
 
-/** Value of a keyword that says what two values say together; undefined where no value does. */
-const TOGETHER: ReadonlyMap<string, Both> = new Map<string, Both>([
-  ['properties', (a, b) => (isObject(a) && isObject(b) ? bothMaps(a, b) : undefined)],
-  ['required', (a, b) => [...new Set([...textsIn({ a }, 'a'), ...textsIn({ b }, 'b')])]],
-  ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? bothLists(a, b) : undefined)],
-  ['type', bothTypes],
-  [
-    'allOf',
-    (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined),
-  ],
+/** Combines two values of a keyword; undefined if they cannot be combined. */
+const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
+  ['properties', (a, b) => (isObject(a) && isObject(b) ? mergeMaps(a, b) : undefined)],
+  ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],
+  ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? intersectLists(a, b) : undefined)],
+  ['type', mergeTypes],
+  ['allOf', (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined)],
 ])
 
-function both(key: string, a: unknown, b: unknown, work: Work): unknown {
-  const together = TOGETHER.get(key)?.(a, b)
+function mergeKeyword(key: string, a: unknown, b: unknown, work: FitContext): unknown {
+  const together = MERGERS.get(key)?.(a, b)
   if (together !== undefined) return together
   const stricter = STRICTER.get(key)
   if (stricter !== undefined && typeof a === 'number' && typeof b === 'number') return stricter(a, b)
-  if (!TEXTS.has(key) && !same(a, b)) work.note(`of two conditions of one kind (${key}) the first is kept`)
+  if (!TEXTS.has(key) && !isSameValue(a, b)) work.addNote(`kept the first of two conditions (${key})`)
   return a
 }
 
@@ -68,21 +64,21 @@ const TEXTS: ReadonlySet<string> = new Set([
   '$comment',
 ])
 
-function bothMaps(a: JsonObject, b: JsonObject): JsonObject {
+function mergeMaps(a: JsonObject, b: JsonObject): JsonObject {
   const entries = new Map(Object.entries(a))
   for (const [key, value] of Object.entries(b)) {
     const known = entries.get(key)
-    entries.set(key, known === undefined || same(known, value) ? value : { allOf: [known, value] })
+    entries.set(key, known === undefined || isSameValue(known, value) ? value : { allOf: [known, value] })
   }
   return Object.fromEntries(entries)
 }
 
-function bothLists(a: readonly unknown[], b: readonly unknown[]): readonly unknown[] {
+function intersectLists(a: readonly unknown[], b: readonly unknown[]): readonly unknown[] {
   const others = new Set(b)
   return a.filter(one => others.has(one))
 }
 
-function bothTypes(a: unknown, b: unknown): unknown {
+function mergeTypes(a: unknown, b: unknown): unknown {
   const [one, other] = [a, b].map(type => (Array.isArray(type) ? (type as unknown[]) : [type])) as [
     unknown[],
     unknown[],
@@ -91,50 +87,43 @@ function bothTypes(a: unknown, b: unknown): unknown {
   return common.length === 1 ? common[0] : common.length === 0 ? a : common
 }
 
-function same(a: unknown, b: unknown): boolean {
+function isSameValue(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
 const ALL_OF = new Set(['allOf'])
 
-/** The schema with `allOf` worked into it. */
-export function withoutAllOf(schema: JsonObject, work: Work): JsonObject {
-  const parts = schemasIn(schema, 'allOf')
+export function mergeAllOf(schema: JsonObject, work: FitContext): JsonObject {
+  const parts = readSchemaList(schema, 'allOf')
   if (parts === undefined) return schema
-  work.note('parts that must all hold (allOf) are one')
-  return mergeAll([without(schema, ALL_OF), ...parts.filter(isObject)], work)
+  work.addNote('merged allOf')
+  return mergeAll([omitMembers(schema, ALL_OF), ...parts.filter(isObject)], work)
 }
 
 const UNIONS = new Set(['anyOf', 'oneOf'])
 
 /**
- * A root that takes one of several objects becomes an object with the properties of all; only what all of them need is required.
- * The result takes all that the union took, and the description says the rest.
+ * Converts root alternatives to one object with the properties of all; a property is required if all alternatives
+ * require it. The result accepts every value of the union, and the description names the alternatives.
  */
-export function withoutRootUnion(
-  schema: JsonObject,
-  branches: readonly JsonObject[],
-  work: Work,
-): JsonObject {
+export function mergeRootUnion(schema: JsonObject, branches: readonly JsonObject[], work: FitContext): JsonObject {
   checkCount(branches)
-  work.note('alternatives at the root are one object with the properties of all; its description names them')
-  const base = without(schema, UNIONS)
-  const properties = new Map(Object.entries(mapIn(base, 'properties')))
+  work.addNote('merged alternatives at the root into one object; its description lists them')
+  const base = omitMembers(schema, UNIONS)
+  const properties = new Map(Object.entries(readSchemaMap(base, 'properties')))
   for (const branch of branches)
-    for (const [name, value] of Object.entries(mapIn(branch, 'properties'))) {
+    for (const [name, value] of Object.entries(readSchemaMap(branch, 'properties'))) {
       const known = properties.get(name)
-      properties.set(name, known === undefined || same(known, value) ? value : either(known, value))
+      properties.set(name, known === undefined || isSameValue(known, value) ? value : addAlternative(known, value))
     }
-  const [first = [], ...others] = branches.map(branch => textsIn(branch, 'required'))
+  const [first = [], ...others] = branches.map(branch => readStrings(branch, 'required'))
   const shared = first.filter(name => others.every(names => names.includes(name)))
-  const required = [...new Set([...textsIn(base, 'required'), ...shared])]
+  const required = [...new Set([...readStrings(base, 'required'), ...shared])]
   const isClosed = branches.every(branch => branch.additionalProperties === false)
-  const alternatives = branches
-    .map(branch => textsIn(branch, 'required').join(', ') || 'nothing')
-    .join('; or ')
+  const alternatives = branches.map(branch => readStrings(branch, 'required').join(', ') || 'nothing').join('; or ')
   const says = `Needs ${alternatives}.`
   return {
-    ...without(base, new Set(['required', 'additionalProperties'])),
+    ...omitMembers(base, new Set(['required', 'additionalProperties'])),
     type: 'object',
     properties: Object.fromEntries(properties),
     ...(required.length === 0 ? {} : { required }),
@@ -143,9 +132,9 @@ export function withoutRootUnion(
   }
 }
 
-function either(a: unknown, b: unknown): JsonObject {
-  const known = isObject(a) && Object.keys(a).length === 1 ? schemasIn(a, 'anyOf') : undefined
+function addAlternative(a: unknown, b: unknown): JsonObject {
+  const known = isObject(a) && Object.keys(a).length === 1 ? readSchemaList(a, 'anyOf') : undefined
   return known === undefined
     ? { anyOf: [a, b] }
-    : { anyOf: known.some(one => same(one, b)) ? known : [...known, b] }
+    : { anyOf: known.some(one => isSameValue(one, b)) ? known : [...known, b] }
 }

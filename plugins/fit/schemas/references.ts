@@ -1,71 +1,61 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import { mergeAll } from './merge.ts'
-import type { Work } from './work.ts'
-import { without } from './work.ts'
+import type { FitContext } from './fit-context.ts'
+import { omitMembers } from './fit-context.ts'
 
 const REFERENCE = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
 
-/** The reference of a schema; undefined where it has none. */
-export function referenceOf(schema: JsonObject): unknown {
+export function getReference(schema: JsonObject): unknown {
   return schema.$ref ?? schema.$dynamicRef ?? schema.$recursiveRef
 }
 
-/** Schema that a reference stands for, with the keywords beside it. A reference that leads nowhere, or back into itself, stands for anything. */
-export function followed(
+/** Resolves a reference and merges its sibling keywords. An unresolvable or recursive reference accepts any value. */
+export function followReference(
   schema: JsonObject,
-  work: Work,
+  work: FitContext,
 ): { readonly schema: JsonObject; readonly name: string } {
-  const reference = referenceOf(schema)
-  const rest = without(schema, REFERENCE)
+  const reference = getReference(schema)
+  const rest = omitMembers(schema, REFERENCE)
   const name = typeof reference === 'string' ? reference : ''
-  const target = targetOf(name, work.root)
+  const target = findTarget(name, work.root)
   if (target === undefined) {
-    work.note('a reference that leads nowhere takes anything')
+    work.addNote('replaced unresolvable references by schemas that accept anything')
     return { schema: rest, name: '' }
   }
-  if (work.open.includes(name)) {
-    work.note('a schema that contains itself takes anything inside')
+  if (work.openReferences.includes(name)) {
+    work.addNote('cut recursive schemas')
     const { type } = target
     return { schema: type === undefined ? rest : { type, ...rest }, name: '' }
   }
-  work.note('references are written out')
-  return { schema: withRest(target, rest, work), name }
+  work.addNote('inlined references')
+  return { schema: mergeSiblings(target, rest, work), name }
 }
 
-/** Tells whether a reference leads to a schema of this root. */
-export function leadsSomewhere(reference: unknown, root: JsonObject): boolean {
-  return typeof reference === 'string' && targetOf(reference, root) !== undefined
+/** Returns true if a reference resolves within this root. */
+export function hasTarget(reference: unknown, root: JsonObject): boolean {
+  return typeof reference === 'string' && findTarget(reference, root) !== undefined
 }
 
-function withRest(target: JsonObject, rest: JsonObject, work: Work): JsonObject {
+function mergeSiblings(target: JsonObject, rest: JsonObject, work: FitContext): JsonObject {
   if (Object.keys(rest).length === 0) return target
-  return Object.keys(rest).every(key => TEXTS.has(key))
-    ? { ...target, ...rest }
-    : mergeAll([target, rest], work)
+  return Object.keys(rest).every(key => TEXTS.has(key)) ? { ...target, ...rest } : mergeAll([target, rest], work)
 }
 
-/** Keywords that say something of a value, and constrain none. */
-const TEXTS: ReadonlySet<string> = new Set([
-  'description',
-  'title',
-  'default',
-  'examples',
-  'deprecated',
-  '$comment',
-])
+/** Annotations, which do not restrict values. */
+const TEXTS: ReadonlySet<string> = new Set(['description', 'title', 'default', 'examples', 'deprecated', '$comment'])
 
-/** The schema at a local pointer, or of a local anchor. Names are looked up among own members only. */
-function targetOf(reference: string, root: JsonObject): JsonObject | undefined {
+/** Finds the schema of a local pointer or anchor; reads own members only. */
+function findTarget(reference: string, root: JsonObject): JsonObject | undefined {
   if (reference === '#') return root
-  if (reference.startsWith('#/')) return at(reference.slice(2), root)
-  return reference.startsWith('#') ? anchored(reference.slice(1), root) : undefined
+  if (reference.startsWith('#/')) return resolvePointer(reference.slice(2), root)
+  return reference.startsWith('#') ? findAnchor(reference.slice(1), root) : undefined
 }
 
-function at(pointer: string, root: JsonObject): JsonObject | undefined {
+function resolvePointer(pointer: string, root: JsonObject): JsonObject | undefined {
   let place: unknown = root
   for (const part of pointer.split('/').slice(0, 64)) {
-    const key = decoded(part)
+    const key = decodePointerToken(part)
     if (Array.isArray(place)) place = (place as unknown[])[Number(key)]
     else if (isObject(place) && Object.hasOwn(place, key)) place = place[key]
     else return undefined
@@ -74,7 +64,7 @@ function at(pointer: string, root: JsonObject): JsonObject | undefined {
   return isObject(place) ? place : undefined
 }
 
-function decoded(part: string): string {
+function decodePointerToken(part: string): string {
   const plain = part.replaceAll('~1', '/').replaceAll('~0', '~')
   try {
     return decodeURIComponent(plain)
@@ -83,7 +73,7 @@ function decoded(part: string): string {
   }
 }
 
-function anchored(name: string, root: JsonObject): JsonObject | undefined {
+function findAnchor(name: string, root: JsonObject): JsonObject | undefined {
   for (const key of ['$defs', 'definitions']) {
     const map = root[key]
     if (!isObject(map)) continue

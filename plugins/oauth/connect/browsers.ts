@@ -13,8 +13,11 @@ interface RequestCount {
   readonly since: number
 }
 
-/** Counts requests, so that nobody tries ids and codes at will: ten a minute for an address, for a link that is open, and for a browser that is known. */
-export class Arrivals {
+/**
+ * Limits requests to ten per minute for each address, open link or known browser, to prevent guessing of ids and
+ * codes.
+ */
+export class RequestLimiter {
   readonly #clock: Clock
   readonly #seen = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
 
@@ -22,8 +25,7 @@ export class Arrivals {
     this.#clock = clock
   }
 
-  /** True where there is room for one more. */
-  admit(who: string): boolean {
+  tryAdmit(who: string): boolean {
     const now = this.#clock.now()
     const known = this.#seen.get(who)
     const seen = known === undefined || now - known.since >= WITHIN_MS ? { count: 0, since: now } : known
@@ -33,22 +35,21 @@ export class Arrivals {
   }
 }
 
-/** State of one browser, by its cookie. */
-export interface Browser {
-  /** Value of the cookie. */
+/** State of one browser, identified by its cookie. */
+export interface BrowserState {
   readonly cookie: string
   readonly until: number
   /** The person that has logged in. */
   person: Person | undefined
-  /** A login of the person that is under way. */
+  /** The pending login at the identity provider. */
   login: PersonLogin | undefined
-  /** Links whose code was typed here. */
+  /** Links whose code was entered in this browser. */
   readonly proved: Set<string>
-  /** Logins to upstreams that began here, by their `state`: the link that each is for. */
+  /** Link ids by `state` of pending upstream logins. */
   readonly begun: Map<string, string>
-  /** The same by link, from the click on. */
+  /** Pending upstream logins by link. */
   readonly starts: BoundedMap<string, Promise<BegunLogin>>
-  /** Key of the consent that the person has been shown, by link. */
+  /** Displayed consent keys by link. */
   readonly shown: BoundedMap<string, string>
 }
 
@@ -56,30 +57,29 @@ const MAX_BROWSERS = 10_000
 const MAX_BEGUN = 20
 const COOKIE_BYTES = 32
 
-/** Browsers that have opened a link. */
-export class Browsers {
+export class BrowserStore {
   readonly #clock: Clock
   readonly #key = randomBytes(32)
-  /** By a digest of the cookie, so that the look-up takes no time that says anything. */
-  readonly #browsers = new BoundedMap<string, Browser>({ max: MAX_BROWSERS })
+  /** By cookie hash, so that lookups leak no timing. */
+  readonly #browsers = new BoundedMap<string, BrowserState>({ max: MAX_BROWSERS })
 
   readonly #suffix: string
 
-  /** `suffix` ends the names of cookies where other processes have cookies of their own. */
+  /** `suffix`: cookie name suffix to separate replicas. */
   constructor(clock: Clock, suffix = '') {
     this.#clock = clock
     this.#suffix = suffix
   }
 
-  /** The browser that sends a request; undefined for one that brings no cookie of ours. */
-  find(request: HttpRequest, base: string): Browser | undefined {
+  /** Finds the browser of a request; undefined without a valid cookie. */
+  findBrowser(request: HttpRequest, base: string): BrowserState | undefined {
     const cookie = parseCookie(request.header('cookie'), this.#cookieName(base))
     const browser = cookie === undefined ? undefined : this.#browsers.get(hashSecret(cookie))
     return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
   }
 
-  open(): Browser {
-    const browser: Browser = {
+  openBrowser(): BrowserState {
+    const browser: BrowserState = {
       cookie: randomBytes(COOKIE_BYTES).toString('base64url'),
       until: this.#clock.now() + LINK_MS,
       person: undefined,
@@ -93,23 +93,23 @@ export class Browsers {
     return browser
   }
 
-  /** Another cookie for a browser whose person has logged in: who knew the old one knows nothing. */
-  renew(browser: Browser, person: Person): Browser {
+  /** Replaces the cookie after a login, to prevent session fixation. */
+  renewCookie(browser: BrowserState, person: Person): BrowserState {
     this.#browsers.delete(hashSecret(browser.cookie))
-    const next = this.open()
+    const next = this.openBrowser()
     next.person = person
     return next
   }
 
-  /** Notes a login that began in a browser; the oldest is forgotten where there are many. */
-  begin(browser: Browser, state: string, link: string): void {
+  /** Stores a pending login; drops the oldest one if there are too many. */
+  noteLogin(browser: BrowserState, state: string, link: string): void {
     const [oldest] = browser.begun.keys()
     if (browser.begun.size >= MAX_BEGUN && oldest !== undefined) browser.begun.delete(oldest)
     browser.begun.set(state, link)
   }
 
-  /** The header that gives a browser its cookie. Over plain HTTP, which is for loopback alone, browsers take no `__Host-`. */
-  cookieFor({ cookie }: Browser, base: string): string {
+  /** Formats the `Set-Cookie` header. `__Host-` needs https; plain HTTP is for loopback only. */
+  formatCookie({ cookie }: BrowserState, base: string): string {
     const secure = isSecure(base) ? '; Secure' : ''
     return `${this.#cookieName(base)}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${LINK_MS / 1000}${secure}`
   }
@@ -118,15 +118,15 @@ export class Browsers {
     return `${isSecure(base) ? '__Host-tapgate-login' : 'tapgate-login'}${this.#suffix}`
   }
 
-  /** Proof that a form was made for this browser and this link. */
-  tokenOf({ cookie }: Browser, link: string): string {
+  /** Creates a CSRF token for this browser and link. */
+  createFormToken({ cookie }: BrowserState, link: string): string {
     return createHmac('sha256', this.#key)
       .update(JSON.stringify([cookie, link]))
       .digest('base64url')
   }
 
-  isToken(browser: Browser, link: string, sent: string): boolean {
-    return isSameSecret(this.tokenOf(browser, link), sent)
+  isFormToken(browser: BrowserState, link: string, sent: string): boolean {
+    return isSameSecret(this.createFormToken(browser, link), sent)
   }
 }
 
@@ -134,17 +134,16 @@ function isSecure(base: string): boolean {
   return base.startsWith('https:')
 }
 
-/** A person, as the gateway's own identity provider names it. */
 export interface Person {
   readonly issuer: string
   readonly subject: string
 }
 
-/** A login at the identity provider that a browser has been sent to. */
+/** A pending login at the identity provider. */
 export interface PersonLogin {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
-  /** The link that it is for. */
+  /** Link that it belongs to. */
   readonly link: string
 }

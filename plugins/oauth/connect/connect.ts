@@ -1,97 +1,102 @@
 import type { Config, PluginApi, Principal } from '../../../src/plugin.ts'
 import { STRANGER } from '../../../src/plugin.ts'
 import type { OAuthService } from '../service.ts'
-import { isConnected } from '../upstreams.ts'
-import type { AnswersHost } from './answers.ts'
-import { withLogins } from './answers.ts'
-import { Arrivals, Browsers } from './browsers.ts'
-import { Consents, Places, Visits } from './visits.ts'
+import { hasBrowserLogins } from '../upstreams.ts'
+import type { LoginRedirectDeps } from './login-redirect.ts'
+import { wrapWithLogins } from './login-redirect.ts'
+import { RequestLimiter, BrowserStore } from './browsers.ts'
+import { ConsentStore, ReplicaNames, SentCallers } from './replica-state.ts'
 import type { Proof } from './links.ts'
-import { Links } from './links.ts'
-import { People } from './person.ts'
-import type { Look } from './routes.ts'
-import { CALLBACK, CONNECT, isPagePath, Pages, PERSON } from './routes.ts'
+import { LoginLinks } from './links.ts'
+import { IdentityProvider } from './identity-provider.ts'
+import type { LoginPreview } from './login-pages.ts'
+import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
 
-/** Issuer of callers that an API key identifies. */
-const KEYS = 'api-key'
+/** Issuer of callers with an API key. */
+const KEYS_ISSUER = 'api-key'
 
-/** State that outlives a reload: links that are open, and browsers that have opened them. */
+/** Links and browsers, which outlive reloads. */
 export class ConnectState {
-  readonly links: Links
-  readonly browsers: Browsers
-  readonly arrivals: Arrivals
-  readonly consents: Consents
-  readonly visits: Visits
-  /** Addresses that listeners are bound to, by name. */
+  readonly links: LoginLinks
+  readonly browsers: BrowserStore
+  readonly requestLimiter: RequestLimiter
+  readonly consents: ConsentStore
+  readonly sentCallers: SentCallers
+  /** Bound origins by listener name. */
   readonly bound = new Map<string, string>()
 
-  readonly places: Places
+  readonly names: ReplicaNames
 
-  constructor({ clock, shared, place }: Pick<PluginApi, 'clock' | 'shared' | 'place'>) {
-    const places = new Places({ shared, place })
-    this.places = places
-    this.links = new Links(clock, () => places.newName('link'))
-    this.browsers = new Browsers(clock, shared === undefined ? '' : `-${places.suffix}`)
-    this.consents = new Consents(shared)
-    this.visits = new Visits(shared, (account, upstream) => this.links.of(account, upstream)?.done())
-    this.arrivals = new Arrivals(clock)
+  constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
+    const places = new ReplicaNames({ shared, place: getReplicaId })
+    this.names = places
+    this.links = new LoginLinks(clock, () => places.createName('link'))
+    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${places.suffix}`)
+    this.consents = new ConsentStore(shared)
+    this.sentCallers = new SentCallers(shared, (account, upstream) =>
+      this.links.findByCaller(account, upstream)?.complete(),
+    )
+    this.requestLimiter = new RequestLimiter(clock)
   }
 }
 
-/** Sends callers who must log in to pages of this gateway, and serves those. */
-export function connectCallers(
-  api: PluginApi<Config['oauth']>,
-  service: OAuthService,
-  state: ConnectState,
-): void {
+/** Redirects callers to login pages, and serves these pages. */
+export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthService, state: ConnectState): void {
   const { clock, config, hooks, log, options } = api
   const person = options?.person
-  const people = person === undefined ? undefined : new People(person, api)
-  const host: AnswersHost = {
+  const identityProvider = person === undefined ? undefined : new IdentityProvider(person, api)
+  const deps: LoginRedirectDeps = {
     links: state.links,
-    visits: state.visits,
-    rest: ms => new Promise(resolve => void clock.after(ms, resolve)),
-    hasLoggedIn: (account, upstream) =>
-      service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
-    baseOf: listener => baseOf(config, listener, state.bound.get(listener)),
-    proofOf: principal => proofOf(config, people, principal),
+    sentCallers: state.sentCallers,
+    wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
+    hasLoggedIn: (account, upstream) => service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
+    getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
+    getProof: principal => selectProof(config, identityProvider, principal),
   }
-  const pages = new Pages({
-    ...host,
-    ...{ browsers: state.browsers, arrivals: state.arrivals, consents: state.consents, visits: state.visits },
-    places: state.places,
-    ...{ logins: service.logins, people, log },
-    look: (upstream, account) => look(service, upstream, account),
+  const pages = new LoginPages({
+    ...deps,
+    ...{
+      browsers: state.browsers,
+      requestLimiter: state.requestLimiter,
+      consents: state.consents,
+      sentCallers: state.sentCallers,
+    },
+    names: state.names,
+    ...{ logins: service.logins, identityProvider, log },
+    previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),
   })
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) state.bound.set(name, new URL(url).origin)
   })
   hooks.dispatch.tap({ phase: 'policy' }, (next, { name, spec }) =>
-    isConnected(spec) ? withLogins(name, next, host) : undefined,
+    hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined,
   )
-  // Without authentication there is nobody to log in, and nothing to open.
-  hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, ({ path }) =>
+  // Without `auth` there are no callers to log in.
+  hooks.authenticate.tap({ stage: 'trace', listeners: listAuthListeners(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,
   )
-  for (const path of [`${CONNECT}*`, PERSON, CALLBACK])
-    hooks.http.for(path).tap(request => pages.serve(request))
+  for (const path of [`${CONNECT}*`, PERSON, CALLBACK]) hooks.http.for(path).tap(request => pages.serveRequest(request))
 }
 
-async function look(service: OAuthService, upstream: string, account: string): Promise<Look> {
+async function previewLogin(service: OAuthService, upstream: string, account: string): Promise<LoginPreview> {
   const flow = service.flow(upstream)
-  const { server, scopes } = await flow.prepare(account, [])
+  const { server, scopes } = await flow.prepareLogin(account, [])
   return { host: new URL(flow.spec.url).host, issuer: server.issuer, scopes }
 }
 
-function proofOf({ auth }: Config, people: People | undefined, { issuer }: Principal): Proof | undefined {
-  if (issuer === people?.issuer) return 'person'
-  const isOfMachine = issuer === KEYS || auth?.certificates?.some(one => one.issuer === issuer) === true
+function selectProof(
+  { auth }: Config,
+  identityProvider: IdentityProvider | undefined,
+  { issuer }: Principal,
+): Proof | undefined {
+  if (issuer === identityProvider?.issuer) return 'person'
+  const isOfMachine = issuer === KEYS_ISSUER || auth?.certificates?.some(one => one.issuer === issuer) === true
   return isOfMachine ? 'code' : undefined
 }
 
-/** URL of the gateway as clients of a listener know it. An address of all interfaces is nobody's. */
-function baseOf({ listeners }: Config, name: string, bound: string | undefined): string | undefined {
+/** Returns the gateway's URL as clients use it; undefined for a wildcard address. */
+function resolveBaseUrl({ listeners }: Config, name: string, bound: string | undefined): string | undefined {
   const spec = listeners[name]
   if (spec?.type !== 'http') return undefined
   if (spec.publicUrl !== undefined) {
@@ -101,7 +106,7 @@ function baseOf({ listeners }: Config, name: string, bound: string | undefined):
   return /^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host) ? undefined : bound
 }
 
-function coveredBy({ auth, listeners }: Config): readonly string[] {
+function listAuthListeners({ auth, listeners }: Config): readonly string[] {
   if (auth === undefined) return []
   return auth.listeners ?? Object.keys(listeners).filter(name => listeners[name]?.type === 'http')
 }

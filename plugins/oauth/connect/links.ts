@@ -2,80 +2,79 @@ import { randomInt } from 'node:crypto'
 import type { Clock, Principal, Session } from '../../../src/plugin.ts'
 import { BoundedMap, principalKey, isSameSecret } from '../../../src/plugin.ts'
 
-/** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
+/** How a browser proves that its user is the caller: a login at the gateway's identity provider, or a code. */
 export type Proof = 'person' | 'code'
 
-/** A login that a call waits for, and the page where it begins. */
+/** A login that a call waits for. */
 interface LinkRequest {
   readonly principal: Principal
   readonly account: string
   readonly upstream: string
-  /** URL of the gateway as this caller knows it, without a slash at its end. */
+  /** The gateway's URL for this caller, without a trailing slash. */
   readonly base: string
   readonly proof: Proof
-  /** The name that the caller's client gives itself. */
+  /** Name that the client gives itself. */
   readonly client: string
 }
 
-/** Lifetime of a link, and of what a browser shows for it. */
+/** Lifetime of a link and of browser state. */
 export const LINK_MS = 600_000
 
 const MAX_LINKS = 10_000
 const MAX_OF_CALLER = 20
-/** Clients that are told when a login is made. */
+/** Maximum number of clients notified about one login. */
 const MAX_TOLD = 20
-/** Wrong codes after which a link is of no use any more. */
+/** Wrong codes after which a link becomes invalid. */
 const MAX_WRONG = 5
 
-/** Characters that nobody takes for others. */
+/** Characters that are hard to confuse. */
 const LETTERS = 'ABCDEFGHJKMNPQRSTVWXYZ23456789'
 const CODE_LETTERS = 8
 
-/** The links that are open, by an id that is no secret: who opens one must still show who he is. */
-export class Links {
+/** Open links by id. The id is not secret: users must prove their identity. */
+export class LoginLinks {
   readonly #clock: Clock
-  readonly #byId = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
-  readonly #byCaller = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+  readonly #byId = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+  readonly #byCaller = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
 
   readonly #newId: () => string
 
-  /** `newId` gives ids that nobody guesses. */
+  /** `newId` must create unguessable ids. */
   constructor(clock: Clock, newId: () => string) {
     this.#clock = clock
     this.#newId = newId
   }
 
-  /** The open link of a caller for an upstream, or a new one. */
-  open(request: LinkRequest): Link {
-    const key = keyOf(request.account, request.upstream)
+  /** Returns the open link of a caller for an upstream, or creates one. */
+  openOrCreate(request: LinkRequest): LoginLink {
+    const key = createLinkKey(request.account, request.upstream)
     const known = this.#byCaller.get(key)
     if (known?.isOpen === true && known.base === request.base) return known
-    const link = new Link(request, this.#clock, this.#newId())
+    const link = new LoginLink(request, this.#clock, this.#newId())
     const caller = principalKey(request.principal)
     this.#byId.set(link.id, link, caller)
     this.#byCaller.set(key, link, caller)
     return link
   }
 
-  /** A link that is open, or has been used within its time. */
-  find(id: string): Link | undefined {
+  /** Finds a link within its lifetime, even if already used. */
+  findById(id: string): LoginLink | undefined {
     const link = this.#byId.get(id)
     return link?.isInTime === true ? link : undefined
   }
 
-  /** The link of a caller for an upstream, within its time. */
-  of(account: string, upstream: string): Link | undefined {
-    const link = this.#byCaller.get(keyOf(account, upstream))
+  /** Finds a caller's link for an upstream within its lifetime. */
+  findByCaller(account: string, upstream: string): LoginLink | undefined {
+    const link = this.#byCaller.get(createLinkKey(account, upstream))
     return link?.isInTime === true ? link : undefined
   }
 }
 
-function keyOf(account: string, upstream: string): string {
+function createLinkKey(account: string, upstream: string): string {
   return JSON.stringify([account, upstream])
 }
 
-/** One link. */
-export class Link implements LinkRequest {
+export class LoginLink implements LinkRequest {
   readonly id: string
   readonly principal: Principal
   readonly account: string
@@ -83,7 +82,7 @@ export class Link implements LinkRequest {
   readonly base: string
   readonly proof: Proof
   readonly client: string
-  /** Shown in the client and typed into the page; undefined where the person logs in instead. */
+  /** Shown by the client and typed into the page; undefined if the user logs in instead. */
   readonly code: string | undefined
   readonly #clock: Clock
   readonly #until: number
@@ -100,7 +99,7 @@ export class Link implements LinkRequest {
     this.base = request.base
     this.proof = request.proof
     this.client = request.client
-    this.code = request.proof === 'code' ? newCode() : undefined
+    this.code = request.proof === 'code' ? createCode() : undefined
     this.#clock = clock
     this.#until = clock.now() + LINK_MS
   }
@@ -121,7 +120,7 @@ export class Link implements LinkRequest {
     return this.isInTime && !this.#isDone
   }
 
-  /** True for the code of this link; a wrong one counts. */
+  /** Checks a code; counts wrong ones. */
   isCode(typed: string): boolean {
     const { code } = this
     if (code === undefined || this.#wrong >= MAX_WRONG) return false
@@ -130,27 +129,27 @@ export class Link implements LinkRequest {
     return isRight
   }
 
-  /** Notes a client that wants to hear of the end, by the id that it knows the visit by. */
-  tell(elicitationId: string, session: Session): void {
+  /** Registers a client to be notified, with the id of its elicitation. */
+  notifyOnDone(elicitationId: string, session: Session): void {
     if (this.#told.size < MAX_TOLD) this.#told.set(elicitationId, session)
   }
 
-  /** Resolves when the login is made, or after so many milliseconds. */
-  made(withinMs: number): Promise<void> {
+  /** Resolves when the login is done or the time is over. */
+  waitUntilDone(withinMs: number): Promise<void> {
     if (this.#isDone) return Promise.resolve()
     return new Promise(resolve => {
-      const end = (): void => {
+      const finish = (): void => {
         disarm()
-        this.#waiting.delete(end)
+        this.#waiting.delete(finish)
         resolve()
       }
-      const disarm = this.#clock.after(withinMs, end)
-      this.#waiting.add(end)
+      const disarm = this.#clock.after(withinMs, finish)
+      this.#waiting.add(finish)
     })
   }
 
-  /** The login is made: calls that wait go on, and clients hear of it. */
-  done(): void {
+  /** Completes the login: resumes waiting calls and notifies clients. */
+  complete(): void {
     this.#isDone = true
     for (const end of [...this.#waiting]) end()
     for (const [elicitationId, session] of this.#told)
@@ -159,7 +158,7 @@ export class Link implements LinkRequest {
   }
 }
 
-function newCode(): string {
+function createCode(): string {
   const letters = Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join('')
   return `${letters.slice(0, CODE_LETTERS / 2)}-${letters.slice(CODE_LETTERS / 2)}`
 }

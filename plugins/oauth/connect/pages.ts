@@ -4,8 +4,8 @@ import { sanitizeText } from '../../../src/plugin.ts'
 
 const MAX_FORM = 4096
 
-/** The fields of a form that was sent; undefined for anything else. */
-export async function formOf(request: HttpRequest): Promise<URLSearchParams | undefined> {
+/** Parses a submitted form; undefined for anything else. */
+export async function parseForm(request: HttpRequest): Promise<URLSearchParams | undefined> {
   const [type = ''] = request.header('content-type')
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
   const body = await request.body()
@@ -35,7 +35,7 @@ button:focus-visible, input:focus-visible { outline: 3px solid var(--act); outli
 @media (max-width: 30rem) { main { margin-top: 0; padding: 1.1rem } dl div { grid-template-columns: 1fr } button { width: 100% } }
 `
 
-/** No scripts, no frames, nothing from elsewhere; and nobody learns the address of the page from a link. */
+/** No scripts, frames or external content; the page's URL is not sent as referrer. */
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -50,104 +50,90 @@ const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** All that somebody must know who is to say yes. */
+/** Details that the user needs for consent. */
 interface ConsentRequest {
   readonly upstream: string
   readonly host: string
   readonly scopes: readonly string[]
   /** Host of the authorization server. */
   readonly server: string
-  /** The caller for whom it is asked. */
+  /** The caller. */
   readonly subject: string
   readonly issuer: string
   readonly client: string
-  /** Address that the form goes to, and what shows that it is ours. */
+  /** Form target and CSRF token. */
   readonly action: string
   readonly token: string
-  /** True where the code of the client must be typed. */
+  /** True if the client's code must be entered. */
   readonly wantsCode: boolean
-  /** A sentence about what went wrong before. */
+  /** Error message of the previous attempt. */
   readonly problem?: string | undefined
 }
 
-export function askPage(asked: ConsentRequest): HttpReply {
+export function renderConsentPage(asked: ConsentRequest): HttpReply {
   const scopes =
     asked.scopes.length === 0
-      ? 'what the server gives by default'
-      : `<ul>${asked.scopes.map(scope => `<li><code>${escaped(scope)}</code></li>`).join('')}</ul>`
+      ? 'default access'
+      : `<ul>${asked.scopes.map(scope => `<li><code>${escapeHtml(scope)}</code></li>`).join('')}</ul>`
   const code = asked.wantsCode
     ? `<label for="code">Code that your client shows</label>
 <input type="text" id="code" name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="16">`
     : ''
-  const problem =
-    asked.problem === undefined ? '' : `<p role="alert"><strong>${escaped(asked.problem)}</strong></p>`
-  return page(
+  const problem = asked.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(asked.problem)}</strong></p>`
+  return renderPage(
     200,
-    `Let the gateway use “${escaped(asked.upstream)}” for you?`,
-    `${problem}<p>A client of this gateway wants to call <strong>${escaped(asked.upstream)}</strong> in your name. Go on only if that was you, just now.</p>
+    `Let the gateway use “${escapeHtml(asked.upstream)}” for you?`,
+    `${problem}<p>A client of this gateway wants to call <strong>${escapeHtml(asked.upstream)}</strong> in your name. Go on only if that was you, just now.</p>
 <dl>
-<div><dt>Asked by</dt><dd>${escaped(asked.subject)}<br>${escaped(asked.issuer)}</dd></div>
-<div><dt>Client</dt><dd>${escaped(asked.client)}</dd></div>
-<div><dt>Server</dt><dd>${escaped(asked.host)}</dd></div>
-<div><dt>Log in at</dt><dd>${escaped(asked.server)}</dd></div>
+<div><dt>Asked by</dt><dd>${escapeHtml(asked.subject)}<br>${escapeHtml(asked.issuer)}</dd></div>
+<div><dt>Client</dt><dd>${escapeHtml(asked.client)}</dd></div>
+<div><dt>Server</dt><dd>${escapeHtml(asked.host)}</dd></div>
+<div><dt>Log in at</dt><dd>${escapeHtml(asked.server)}</dd></div>
 <div><dt>It may</dt><dd>${scopes}</dd></div>
 </dl>
-<form method="post" action="${escaped(asked.action)}">
-<input type="hidden" name="token" value="${escaped(asked.token)}">
-${code}<div class="acts"><button class="main" name="answer" value="allow">Go on to ${escaped(asked.server)}</button>
+<form method="post" action="${escapeHtml(asked.action)}">
+<input type="hidden" name="token" value="${escapeHtml(asked.token)}">
+${code}<div class="acts"><button class="main" name="answer" value="allow">Go on to ${escapeHtml(asked.server)}</button>
 <button name="answer" value="deny" formnovalidate>No</button></div>
 </form>
-<p class="note">The login is kept by the gateway, for you alone. <code>gateway logout ${escaped(asked.upstream)}</code> ends it.</p>`,
+<p class="note">The login is kept by the gateway, for you alone. <code>gateway logout ${escapeHtml(asked.upstream)}</code> ends it.</p>`,
   )
 }
 
-/** A page that says one thing. Nothing of the request is in it. */
-export function messagePage(status: number, title: string, text: string): HttpReply {
-  return page(status, escaped(title), `<p>${escaped(text)}</p>`)
+/** Renders a message without request data. */
+export function renderMessage(status: number, title: string, text: string): HttpReply {
+  return renderPage(status, escapeHtml(title), `<p>${escapeHtml(text)}</p>`)
 }
 
-export function unknownLink(): HttpReply {
-  return messagePage(
-    404,
-    'This link is not known',
-    'It is over after ten minutes. Call the tool again, and your client shows a new one.',
-  )
+export function renderUnknownLink(): HttpReply {
+  return renderMessage(404, 'Unknown link', 'Links expire after ten minutes. Call the tool again to get a new one.')
 }
 
-export function alreadyMade(): HttpReply {
-  return messagePage(
-    200,
-    'You are logged in',
-    'This login has been made. You can close this page, and go on in your client.',
-  )
+export function renderAlreadyDone(): HttpReply {
+  return renderMessage(200, 'You are logged in', 'You can close this page and return to your client.')
 }
 
-export function notBegunHere(): HttpReply {
-  return messagePage(
+export function renderUnknownLogin(): HttpReply {
+  return renderMessage(
     400,
-    'This login did not begin here',
-    'Or it is over. Open the link in your client again, in the same browser.',
+    'Unknown login',
+    'It has expired or was started in another browser. Open the link in your client again.',
   )
 }
 
-export function notYours(): HttpReply {
-  return messagePage(
-    403,
-    'This page cannot be used like that',
-    'Open the link in your client again, in the same browser.',
-  )
+export function renderForbidden(): HttpReply {
+  return renderMessage(403, 'Invalid request', 'Open the link in your client again, in the same browser.')
 }
 
-/** Sends the browser on. */
 export function redirect(location: string): HttpReply {
   return { status: 303, headers: { ...HEADERS, location }, body: '' }
 }
 
-export function withCookie(reply: HttpReply, cookie: string): HttpReply {
+export function addCookie(reply: HttpReply, cookie: string): HttpReply {
   return { ...reply, headers: { ...reply.headers, 'set-cookie': cookie } }
 }
 
-function page(status: number, title: string, body: string): HttpReply {
+function renderPage(status: number, title: string, body: string): HttpReply {
   const text = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style></head>
@@ -161,7 +147,7 @@ ${body}
 
 const MAX_LENGTH = 300
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return sanitizeText(text)
     .slice(0, MAX_LENGTH)
     .replaceAll(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)

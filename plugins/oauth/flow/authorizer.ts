@@ -6,125 +6,125 @@ import type {
   Principal,
   UpstreamRefusal,
 } from '../../../src/plugin.ts'
-import { accountOf } from '../callers.ts'
+import { getAccount } from '../callers.ts'
 import { oauthError } from '../errors.ts'
 import type { Access } from '../types.ts'
 import { GATEWAY_ACCOUNT } from '../types.ts'
-import type { Step, UpstreamFlow } from './upstream-flow.ts'
+import type { ScopeStep, UpstreamFlow } from './upstream-flow.ts'
 
-/** Tokens for one upstream, whatever grant they come from. */
-export interface Tokens {
-  /** True if people log in for them. */
-  readonly isOfPeople: boolean
+/** Tokens of one upstream, for any grant type. */
+export interface TokenSource {
+  /** True if people log in to get them. */
+  readonly isInteractive: boolean
   access(account: string, request: OutgoingRequest): Promise<Access>
-  /** The token of that generation was refused with 401. */
-  refused(account: string, generation: number, request: OutgoingRequest): Promise<Access>
+  /** Renews a token that was rejected with 401. */
+  renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access>
 }
 
 const NOTHING: CredentialHeaders = Object.freeze({})
 
 interface AuthorizerOptions {
-  readonly isOfCaller: boolean
-  readonly waits: Waits
+  readonly isPerCaller: boolean
+  readonly onWaiting: LoginWaitListener
 }
 
-/** Hears of each caller who was told to log in. */
-type Waits = (account: string, caller: Principal) => void
+/** Called for each caller that must log in. */
+type LoginWaitListener = (account: string, caller: Principal) => void
 
-/** Puts tokens on the requests of one upstream, and understands its refusals. */
-export function authorizerOf(
+/** Creates an authorizer that adds tokens to requests and handles rejections. */
+export function createAuthorizer(
   flow: UpstreamFlow,
-  tokens: Tokens,
-  { isOfCaller, waits }: AuthorizerOptions,
+  tokens: TokenSource,
+  { isPerCaller, onWaiting }: AuthorizerOptions,
 ): Authorizer {
-  const authorizer = new TokenAuthorizer(flow, tokens, waits)
+  const authorizer = new TokenAuthorizer(flow, tokens, onWaiting)
   return {
     headers: request => authorizer.headers(request),
-    refused: (request, refusal) => authorizer.refused(request, refusal),
-    ...(isOfCaller ? { accountOf: (principal: Principal) => callerAccount(flow.spec.name, principal) } : {}),
+    refused: (request, refusal) => authorizer.handleRefusal(request, refusal),
+    ...(isPerCaller ? { getAccount: (principal: Principal) => requireAccount(flow.spec.name, principal) } : {}),
   }
 }
 
-function callerAccount(upstream: string, principal: Principal): string {
-  const account = accountOf(principal)
+function requireAccount(upstream: string, principal: Principal): string {
+  const account = getAccount(principal)
   if (account === undefined) throw oauthError('GW_OAUTH_CALLER', { upstream })
   return account
 }
 
 class TokenAuthorizer {
   readonly #flow: UpstreamFlow
-  readonly #tokens: Tokens
-  readonly #waits: Waits
-  /** Generations of tokens by the headers that they were sent in. */
+  readonly #tokens: TokenSource
+  readonly #onWaiting: LoginWaitListener
+  /** Token generations by the headers that they were sent in. */
   readonly #generations = new WeakMap<CredentialHeaders, number>()
 
-  constructor(flow: UpstreamFlow, tokens: Tokens, waits: Waits) {
+  constructor(flow: UpstreamFlow, tokens: TokenSource, waits: LoginWaitListener) {
     this.#flow = flow
     this.#tokens = tokens
-    this.#waits = waits
+    this.#onWaiting = waits
   }
 
-  /** Without a grant the request goes out without a token: the server says whether it needs one. */
+  /** Without a grant the request is sent without a token: the server decides whether it needs one. */
   async headers(request: OutgoingRequest): Promise<CredentialHeaders> {
-    const access = await this.#tokens.access(accountIn(request), request)
-    if (access.kind === 'unavailable') throw this.#unavailable(access.why)
-    return access.kind === 'token' ? this.#bearer(access) : NOTHING
+    const access = await this.#tokens.access(getRequestAccount(request), request)
+    if (access.kind === 'unavailable') throw this.#createUnavailableError(access.why)
+    return access.kind === 'token' ? this.#createHeaders(access) : NOTHING
   }
 
-  async refused(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined> {
+  async handleRefusal(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined> {
     const generation = this.#generations.get(refusal.sent)
-    const account = accountIn(request)
-    const challenge = this.#flow.challenged(account, refusal.challenge)
+    const account = getRequestAccount(request)
+    const challenge = this.#flow.noteChallenge(account, refusal.challenge)
     if (refusal.status === 403) {
       const { error, scopes } = challenge
-      const isStep = error === 'insufficient_scope' && this.#tokens.isOfPeople
+      const isStep = error === 'insufficient_scope' && this.#tokens.isInteractive
       if (isStep && generation !== undefined && scopes !== undefined)
-        await this.#stepUp(request, { account, generation, scopes })
+        await this.#requestScopes(request, { account, generation, scopes })
       return undefined
     }
-    if (refusal.attempt > 1) throw this.#needsLogin(request, 'it refuses the token')
-    // What went out without a token is sent again with one if somebody has logged in meanwhile.
+    if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'the server rejected the token')
+    // A request sent without a token is retried if there is a login meanwhile.
     const access =
       generation === undefined
         ? await this.#tokens.access(account, request)
-        : await this.#tokens.refused(account, generation, request)
-    if (access.kind === 'unavailable') throw this.#unavailable(access.why)
-    if (access.kind === 'login') throw this.#needsLogin(request, access.why)
-    return this.#bearer(access)
+        : await this.#tokens.renewRefused(account, generation, request)
+    if (access.kind === 'unavailable') throw this.#createUnavailableError(access.why)
+    if (access.kind === 'login') throw this.#createLoginNeeded(request, access.why)
+    return this.#createHeaders(access)
   }
 
-  async #stepUp({ exchange }: OutgoingRequest, step: Omit<Step, 'operation'>): Promise<void> {
-    if (!(await this.#flow.stepUp({ ...step, operation: operationOf(exchange) }))) return
-    throw this.#lacks(step.account, `this needs the scope ${step.scopes.join(' ')}`, true)
+  async #requestScopes({ exchange }: OutgoingRequest, step: Omit<ScopeStep, 'operation'>): Promise<void> {
+    if (!(await this.#flow.noteMissingScopes({ ...step, operation: formatOperation(exchange) }))) return
+    throw this.#createLoginError(step.account, `the scope ${step.scopes.join(' ')} is required`, true)
   }
 
-  #bearer({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
+  #createHeaders({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
     const headers = { authorization: `Bearer ${token}` }
     this.#generations.set(headers, generation)
     return headers
   }
 
-  #needsLogin({ principal, account }: OutgoingRequest, why: string): Error {
-    if (account !== undefined && principal !== undefined) this.#waits(account, principal)
-    return this.#lacks(account ?? GATEWAY_ACCOUNT, why)
+  #createLoginNeeded({ principal, account }: OutgoingRequest, why: string): Error {
+    if (account !== undefined && principal !== undefined) this.#onWaiting(account, principal)
+    return this.#createLoginError(account ?? GATEWAY_ACCOUNT, why)
   }
 
-  /** `ofCall` for what one call wants beyond the login: all others go on. */
-  #lacks(account: string, why: string, ofCall = false): Error {
+  /** `ofCall`: only this call lacks scopes, so the login stays valid. */
+  #createLoginError(account: string, why: string, ofCall = false): Error {
     return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why, ofCall })
   }
 
-  #unavailable(why: string): Error {
+  #createUnavailableError(why: string): Error {
     return oauthError('GW_OAUTH_UNAVAILABLE', { upstream: this.#flow.spec.name, why })
   }
 }
 
-function accountIn({ account }: OutgoingRequest): string {
+function getRequestAccount({ account }: OutgoingRequest): string {
   return account ?? GATEWAY_ACCOUNT
 }
 
-/** The operation that scopes are for: a method, and the tool or whatever it names. */
-function operationOf(exchange: Exchange | undefined): string {
+/** Identifies an operation by its method and target. */
+function formatOperation(exchange: Exchange | undefined): string {
   const { method = '', params } = exchange ?? {}
   return JSON.stringify([method, params?.name ?? params?.uri ?? null])
 }

@@ -2,152 +2,154 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../src/plugin.ts'
 import { BoundedMap } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { Caller, ClientIdentity, GrantKey } from '../types.ts'
+import type { CallerIdentity, ClientIdentity, GrantKey } from '../types.ts'
 import { DEVICE_GRANT } from './client-identity.ts'
-import type { FinishedLogin, LoginsHost } from './login.ts'
-import type { Prepared, UpstreamFlow } from './upstream-flow.ts'
-import { grantOf, whyFailed } from './wire.ts'
+import type { FinishedLogin, LoginDeps } from './login.ts'
+import type { PreparedLogin, UpstreamFlow } from './upstream-flow.ts'
+import { createGrant, formatFailure } from './wire.ts'
 
-/** Errors of a client that the server does not know any more, or knows for other grants. */
+/** Errors that make a registration useless. */
 const NO_CLIENT: readonly (string | undefined)[] = ['invalid_client', 'unauthorized_client']
 const MAX_MS = 600_000
-/** Pause between two questions where the server names none, and what `slow_down` adds (RFC 8628, 3.5). */
+/** Default poll interval, and the increment of `slow_down` (RFC 8628, section 3.5). */
 const PAUSE_MS = 5000
 const SLOWER_MS = 5000
 const MAX_PAUSE_MS = 60_000
 const MAX_OPEN = 100
 
-/** A login that somebody makes by typing in a code. */
+/** A pending device login. */
 interface BegunDevice {
   readonly handle: string
-  /** Page at which the code is typed in. */
+  /** Page where the user enters the code. */
   readonly url: string
   readonly code: string
   readonly expiresAt: number
 }
 
-/** A login that somebody wants to make with a code. */
 interface DeviceRequest {
   readonly upstream: string
   readonly account: string
-  readonly caller: Caller | undefined
+  readonly caller: CallerIdentity | undefined
   readonly scopes: readonly string[]
 }
 
-interface Open {
+interface OpenDeviceLogin {
   readonly upstream: string
-  /** The server that its token is for: a reload may give the name to another one. */
-  readonly of: string
+  /** Resource of the upstream: a reload may give its name to another server. */
+  readonly flowResource: string
   readonly account: string
-  readonly caller: Caller | undefined
-  readonly prepared: Prepared
+  readonly caller: CallerIdentity | undefined
+  readonly prepared: PreparedLogin
   readonly client: ClientIdentity
   readonly deviceCode: string
   readonly expiresAt: number
   readonly pauseMs: number
 }
 
-/** Logins with a device code (RFC 8628). They belong to the process that began them. */
+/** Device code logins (RFC 8628). They belong to the process that began them. */
 export class DeviceLogins {
-  readonly #host: LoginsHost
+  readonly #deps: LoginDeps
   readonly #clock: Clock
-  readonly #open = new BoundedMap<string, Open>({ max: MAX_OPEN })
+  readonly #open = new BoundedMap<string, OpenDeviceLogin>({ max: MAX_OPEN })
 
-  constructor(host: LoginsHost, clock: Clock) {
-    this.#host = host
+  constructor(host: LoginDeps, clock: Clock) {
+    this.#deps = host
     this.#clock = clock
   }
 
-  /** @throws GatewayError GW_OAUTH_METADATA where the authorization server has no device codes, GW_LOGIN_FAILED */
-  async begin({ upstream, account, caller, scopes: more }: DeviceRequest): Promise<BegunDevice> {
-    const flow = this.#host.flow(upstream)
-    const prepared = await flow.prepare(account, more)
+  /** @throws GatewayError GW_OAUTH_METADATA if the authorization server supports no device codes, GW_LOGIN_FAILED */
+  async beginLogin({ upstream, account, caller, scopes: more }: DeviceRequest): Promise<BegunDevice> {
+    const flow = this.#deps.flow(upstream)
+    const prepared = await flow.prepareLogin(account, more)
     const { server, resource, scopes } = prepared
     if (server.device_authorization_endpoint === undefined)
       throw oauthError('GW_OAUTH_METADATA', {
         upstream,
-        why: `${server.issuer} has no logins by device code`,
+        why: `${server.issuer} does not support device codes`,
       })
-    const client = await flow.clientFor(server, DEVICE_GRANT)
-    const wire = await flow.wire()
+    const client = await flow.getClient(server, DEVICE_GRANT)
+    const wire = await flow.loadWire()
     const { lib } = wire
     try {
       const known = { client_id: client.id }
       const parameters = { resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }) }
-      const auth = await wire.authOf(client, flow.keySpec)
+      const auth = await wire.createClientAuth(client, flow.keySpec)
       const response = await lib.deviceAuthorizationRequest(server, known, auth, parameters, wire.options())
       const said = await lib.processDeviceAuthorizationResponse(server, known, response)
       const expiresAt = Date.now() + Math.min(said.expires_in * 1000, MAX_MS)
       const handle = randomUUID()
       const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
       this.#open.set(handle, {
-        ...{ upstream, of: flow.resource, account, caller, prepared, client, expiresAt },
+        ...{ upstream, flowResource: flow.resource, account, caller, prepared, client, expiresAt },
         deviceCode: said.device_code,
         pauseMs: Math.min(Math.max(pauseMs, 1), MAX_PAUSE_MS),
       })
-      return { handle, url: pageOf(upstream, said.verification_uri), code: said.user_code, expiresAt }
+      return { handle, url: parsePageUrl(upstream, said.verification_uri), code: said.user_code, expiresAt }
     } catch (error) {
-      // The next login registers anew.
-      if (NO_CLIENT.includes(wire.said(error)))
-        await this.#host.vault.dropRegistration(server.issuer, DEVICE_GRANT)
-      throw failure(upstream, whyFailed(wire, error), error)
+      // The next login registers again.
+      if (NO_CLIENT.includes(wire.getErrorCode(error)))
+        await this.#deps.vault.dropRegistration(server.issuer, DEVICE_GRANT)
+      throw createLoginError(upstream, formatFailure(wire, error), error)
     }
   }
 
-  /** Resolves when somebody has typed the code in. Each may be waited for once. @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED */
-  async wait(handle: string): Promise<FinishedLogin> {
+  /**
+   * Resolves when the user has entered the code. May be called once per login. @throws GatewayError GW_LOGIN_UNKNOWN,
+   * GW_LOGIN_FAILED
+   */
+  async awaitLogin(handle: string): Promise<FinishedLogin> {
     const open = this.#open.get(handle)
     this.#open.delete(handle)
     if (open === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
     const { upstream, account, caller, prepared } = open
-    const flow = this.#host.flow(upstream)
-    if (open.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
+    const flow = this.#deps.flow(upstream)
+    if (open.flowResource !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
     let { pauseMs } = open
     while (Date.now() < open.expiresAt) {
       await new Promise<void>(resolve => void this.#clock.after(pauseMs, resolve))
-      const asked = await this.#asked(flow, open)
+      const asked = await this.#pollToken(flow, open)
       if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, MAX_PAUSE_MS)
       else if (asked !== 'pending') {
         const key: GrantKey = { account, resource: flow.resource, issuer: prepared.server.issuer }
-        await this.#host.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })
-        flow.loggedIn(account)
-        this.#host.granted(account, key.resource, upstream)
-        this.#host.log.info('somebody has logged in', { upstream, account, issuer: key.issuer })
+        await this.#deps.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })
+        flow.clearChallenge(account)
+        this.#deps.onGranted(account, key.resource, upstream)
+        this.#deps.log.info('logged in', { upstream, account, issuer: key.issuer })
         return { ...key, upstream, scopes: asked.scopesGranted }
       }
     }
-    throw failure(upstream, 'nobody typed the code in, in time')
+    throw createLoginError(upstream, 'timed out waiting for the code')
   }
 
-  async #asked(
+  async #pollToken(
     flow: UpstreamFlow,
-    { upstream, prepared: { server, resource, scopes }, client, deviceCode }: Open,
-  ): Promise<'pending' | 'slower' | ReturnType<typeof grantOf>> {
-    const wire = await flow.wire()
+    { upstream, prepared: { server, resource, scopes }, client, deviceCode }: OpenDeviceLogin,
+  ): Promise<'pending' | 'slower' | ReturnType<typeof createGrant>> {
+    const wire = await flow.loadWire()
     const { lib } = wire
     const known = { client_id: client.id }
     try {
-      const auth = await wire.authOf(client, flow.keySpec)
+      const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
       const response = await lib.deviceCodeGrantRequest(server, known, auth, deviceCode, options)
       const tokens = await lib.processDeviceCodeResponse(server, known, response)
-      return grantOf(tokens, { client, scopes })
+      return createGrant(tokens, { client, scopes })
     } catch (error) {
-      const said = wire.said(error)
+      const said = wire.getErrorCode(error)
       if (said === 'authorization_pending') return 'pending'
       if (said === 'slow_down') return 'slower'
-      throw failure(upstream, whyFailed(wire, error), error)
+      throw createLoginError(upstream, formatFailure(wire, error), error)
     }
   }
 }
 
-/** A page for a person: nothing but http and https. */
-function pageOf(upstream: string, text: string): string {
+/** Only http and https pages are shown to users. */
+function parsePageUrl(upstream: string, text: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol)) return url.href
-  throw failure(upstream, 'the page for the code is none that a browser opens')
+  throw createLoginError(upstream, 'the verification page is not an http or https URL')
 }
 
-function failure(upstream: string, why: string, cause?: unknown): Error {
+function createLoginError(upstream: string, why: string, cause?: unknown): Error {
   return oauthError('GW_LOGIN_FAILED', { upstream, why, cause })
 }

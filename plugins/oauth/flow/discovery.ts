@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 
-/** Fetches a URL that somebody else named, on behalf of one upstream. */
+/** Fetches a URL from an untrusted source for one upstream. */
 export type FetchFrom = (url: string, options?: FetchFromOptions) => Promise<Response>
 
 interface FetchFromOptions {
@@ -13,20 +13,19 @@ interface FetchFromOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Place of a login, and what it is for. */
-export interface Discovered {
-  /** Identifier of the protected resource, as its metadata has it. */
+/** Result of the discovery. */
+export interface DiscoveredServer {
+  /** Resource identifier from the metadata. */
   readonly resource: string
   readonly server: AuthorizationServer
-  /** Scopes that the resource knows of; undefined where it names none. */
+  /** Scopes of the resource; undefined if it lists none. */
   readonly scopes: readonly string[] | undefined
 }
 
-/** The upstream whose login is looked for. */
-export interface DiscoveryHost {
+export interface DiscoveryDeps {
   readonly upstream: string
   readonly url: string
-  /** The issuer of the configuration; default the first that the resource names. */
+  /** Configured issuer; default: the first that the resource lists. */
   readonly issuer: string | undefined
   readonly fetchFrom: FetchFrom
 }
@@ -40,31 +39,34 @@ interface ResourceMetadata {
 const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource'
 const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server'
 const WELL_KNOWN_OPENID = '/.well-known/openid-configuration'
-/** Authorization servers and scopes read of one document. */
+/** Maximum number of authorization servers and scopes read from a document. */
 const MAX_NAMED = 100
-/** Characters of a reason. */
+/** Maximum length of a reason in characters. */
 const MAX_SAID = 400
 
-/** Finds the authorization server of an upstream; `metadata` is the URL of its challenge, where it named one. */
-export async function discover(host: DiscoveryHost, metadata: string | undefined): Promise<Discovered> {
-  const about = await resourceMetadata(host, metadata)
+/** Discovers an upstream's authorization server; `metadata` is the URL from its challenge, if any. */
+export async function discoverServer(host: DiscoveryDeps, metadata: string | undefined): Promise<DiscoveredServer> {
+  const about = await fetchResourceMetadata(host, metadata)
   const issuer = host.issuer ?? about.servers[0] ?? new URL(host.url).origin
-  return { resource: about.resource, server: await serverMetadata(host, issuer), scopes: about.scopes }
+  return { resource: about.resource, server: await fetchServerMetadata(host, issuer), scopes: about.scopes }
 }
 
-/** Fetches the metadata of an authorization server (RFC 8414, or OpenID Connect), which must be that of the issuer. */
-export async function serverMetadata(host: DiscoveryHost, issuer: string): Promise<AuthorizationServer> {
-  const found = await firstDocument(host, serverUrls(issuer))
-  if (found === undefined) throw unusable(host, `${issuer} has no metadata`)
+/** Fetches authorization server metadata (RFC 8414 or OpenID Connect) and checks its issuer. */
+export async function fetchServerMetadata(host: DiscoveryDeps, issuer: string): Promise<AuthorizationServer> {
+  const found = await fetchFirstDocument(host, listServerUrls(issuer))
+  if (found === undefined) throw createMetadataError(host, `${issuer} has no metadata`)
   const { origin } = URL.parse(issuer) ?? { origin: issuer }
   const { issuer: named } = found.document
   const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
   if (!isIssuer)
-    throw unusable(host, `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(named)}`)
+    throw createMetadataError(host, `the metadata of ${issuer} has another issuer, ${JSON.stringify(named)}`)
   return found.document as unknown as AuthorizationServer
 }
 
-/** Compares issuers without the slash at the end and the case of scheme and host, which Google's servers mix. */
+/**
+ * Compares issuers, ignoring a trailing slash and the case of scheme and host, in which Google's servers are
+ * inconsistent.
+ */
 export function isSameIssuer(one: unknown, other: string): boolean {
   return typeof one === 'string' && (one === other || normalizeIssuer(one) === normalizeIssuer(other))
 }
@@ -74,20 +76,20 @@ function normalizeIssuer(issuer: string): string {
   return origin === '' ? issuer : origin.toLowerCase() + rest.replace(/\/$/, '')
 }
 
-async function resourceMetadata(host: DiscoveryHost, named: string | undefined): Promise<ResourceMetadata> {
+async function fetchResourceMetadata(host: DiscoveryDeps, named: string | undefined): Promise<ResourceMetadata> {
   const pointer = named === undefined ? undefined : URL.parse(named, host.url)?.href
-  const found = await firstDocument(host, [
+  const found = await fetchFirstDocument(host, [
     ...(pointer === undefined ? [] : [pointer]),
-    ...resourceUrls(host.url),
+    ...listResourceUrls(host.url),
   ])
-  // Servers of 2025-03-26 are their own authorization server. Most APIs publish no metadata of the resource.
+  // Servers of 2025-03-26 are their own authorization server, and most APIs publish no resource metadata.
   const own = host.issuer ?? new URL(host.url).origin
-  if (found === undefined) return { resource: canonicalResource(host.url), servers: [own], scopes: undefined }
+  if (found === undefined) return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
   const { resource, scopes_supported, authorization_servers } = found.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
-    throw unusable(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
-  const scopes = textsIn(scopes_supported)
-  const servers = textsIn(authorization_servers)
+    throw createMetadataError(host, `the metadata is for another resource, ${JSON.stringify(resource)}`)
+  const scopes = readStrings(scopes_supported)
+  const servers = readStrings(authorization_servers)
   return {
     resource,
     servers: servers.length === 0 ? [own] : servers,
@@ -95,13 +97,13 @@ async function resourceMetadata(host: DiscoveryHost, named: string | undefined):
   }
 }
 
-function resourceUrls(url: string): string[] {
+function listResourceUrls(url: string): string[] {
   const { origin, pathname } = new URL(url)
   const path = pathname === '/' ? '' : pathname
   return [...new Set([`${origin}${WELL_KNOWN_RESOURCE}${path}`, `${origin}${WELL_KNOWN_RESOURCE}`])]
 }
 
-function serverUrls(issuer: string): string[] {
+function listServerUrls(issuer: string): string[] {
   const { origin, pathname } = URL.parse(issuer) ?? { origin: issuer, pathname: '' }
   const path = pathname.replace(/\/$/, '')
   const atRoot = [`${origin}${WELL_KNOWN_SERVER}`, `${origin}${WELL_KNOWN_OPENID}`]
@@ -116,18 +118,15 @@ function serverUrls(issuer: string): string[] {
 
 interface FoundDocument {
   readonly document: JsonObject
-  /** True if it was found at the root of the origin, whatever the path of what was looked for. */
+  /** True if it was found at the origin's root instead of the expected path. */
   readonly isAtRoot: boolean
 }
 
-/** Fetches the first of the documents that exists. A failing place is skipped, and reported if no other has the document. */
-async function firstDocument(
-  host: DiscoveryHost,
-  urls: readonly string[],
-): Promise<FoundDocument | undefined> {
+/** Fetches the first existing document. A failed URL is skipped, and reported if no other has the document. */
+async function fetchFirstDocument(host: DiscoveryDeps, urls: readonly string[]): Promise<FoundDocument | undefined> {
   let failure: GatewayError | undefined
   for (const url of new Set(urls)) {
-    const document = await documentAt(host, url)
+    const document = await fetchDocument(host, url)
     if (document instanceof GatewayError) failure ??= document
     else if (document !== undefined) return { document, isAtRoot: isAtRoot(url) }
   }
@@ -139,40 +138,40 @@ function isAtRoot(url: string): boolean {
   return [WELL_KNOWN_SERVER, WELL_KNOWN_OPENID].includes(new URL(url).pathname)
 }
 
-/** The document, undefined if there is none, or the failure after which another place may be asked. */
-async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject | GatewayError | undefined> {
+/** Returns the document, undefined if there is none, or an error after which other URLs are tried. */
+async function fetchDocument(host: DiscoveryDeps, url: string): Promise<JsonObject | GatewayError | undefined> {
   let response: Response
   try {
     response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })
   } catch (cause) {
-    if (cause instanceof GatewayError) throw unusable(host, cause.message, cause)
-    return unusable(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
+    if (cause instanceof GatewayError) throw createMetadataError(host, cause.message, cause)
+    return createMetadataError(host, `${url} cannot be fetched (${getErrorMessage(cause)})`, cause)
   }
-  if (response.status >= 500) return unusable(host, `${url} answers HTTP ${response.status}`)
+  if (response.status >= 500) return createMetadataError(host, `${url} returned HTTP ${response.status}`)
   if (response.status !== 200) return undefined
-  // Many sites answer every path with a page of theirs.
+  // Many sites answer every path with an HTML page.
   const value: unknown = await response.json().catch(() => undefined)
-  return isObject(value) ? withoutNulls(value) : undefined
+  return isObject(value) ? dropNullMembers(value) : undefined
 }
 
-/** A copy in which a member that is null is absent. */
-export function withoutNulls(value: JsonObject): JsonObject {
+/** Drops members that are null. */
+export function dropNullMembers(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 }
 
-function textsIn(value: unknown): string[] {
+function readStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(one => typeof one === 'string').slice(0, MAX_NAMED) : []
 }
 
-/** Words of strangers are in it, who may say much. */
-function unusable({ upstream }: DiscoveryHost, said: string, cause?: unknown): GatewayError {
+/** Shortens the reason, which may contain text from the server. */
+function createMetadataError({ upstream }: DiscoveryDeps, said: string, cause?: unknown): GatewayError {
   const line = toOneLine(said)
   const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }
 
-/** A server's URL as its resource identifier (RFC 8707): no fragment, and no slash alone at the end. */
-export function canonicalResource(url: string): string {
+/** Returns the resource identifier of a URL (RFC 8707): no fragment, no credentials, no slash alone as the path. */
+export function canonicalizeResource(url: string): string {
   const parsed = new URL(url)
   parsed.hash = ''
   parsed.username = ''
@@ -180,7 +179,7 @@ export function canonicalResource(url: string): string {
   return parsed.pathname === '/' && parsed.search === '' ? parsed.origin : parsed.href
 }
 
-/** True if a protected resource has the server's URL in it: the same origin, and the same path or one above it. */
+/** Returns true if the URL is inside the resource: same origin, same path or below. */
 function covers(resource: string, url: string): boolean {
   const whole = URL.parse(resource)
   const part = URL.parse(url)

@@ -3,25 +3,23 @@ import { LOOPBACK } from './client-identity.ts'
 import type { Log } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { Caller, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
+import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'
-import { grantOf, whyFailed } from './wire.ts'
+import { createGrant, formatFailure } from './wire.ts'
 
-/** A login that somebody wants to make. */
 interface LoginRequest {
   readonly upstream: string
   readonly account: string
-  /** The caller, where it is the account of one. */
-  readonly caller?: Caller | undefined
-  /** Address that the browser comes back to. */
+  /** The caller, if it is a caller's account. */
+  readonly caller?: CallerIdentity | undefined
   readonly redirectUri: string
-  /** Scopes beside those that the server asks for; those that calls were refused for are known. */
+  /** Additional scopes; missing scopes of rejected calls are added anyway. */
   readonly scopes?: readonly string[] | undefined
-  /** Text that nobody guesses, and that comes back with the browser; a random one where there is none. */
+  /** Unguessable state for the redirect; default: random. */
   readonly state?: string | undefined
 }
 
-/** A login that has begun: its `url` is for the browser. */
+/** A login that has begun; open its `url` in a browser. */
 export interface BegunLogin {
   readonly url: string
   readonly state: string
@@ -30,29 +28,28 @@ export interface BegunLogin {
   readonly scopes: readonly string[]
 }
 
-/** A login that has been made. */
+/** A finished login. */
 export interface FinishedLogin extends GrantKey {
   readonly upstream: string
   readonly scopes: readonly string[]
 }
 
-/** Dependencies of logins. */
-export interface LoginsHost {
+export interface LoginDeps {
   readonly vault: Vault
   readonly log: Log
-  /** @throws GatewayError where there is no such upstream, or none that logs in with a browser. */
+  /** @throws GatewayError if there is no such upstream, or it has no browser logins */
   flow(upstream: string): UpstreamFlow
-  /** A grant was written in this process. */
-  granted(account: string, resource: string, upstream: string): void
+  /** Called when this process has stored a grant. */
+  onGranted(account: string, resource: string, upstream: string): void
 }
 
-/** Longest time that a browser may be away. */
-const MAX_AWAY_MS = 600_000
+/** Maximum duration of a login in the browser. */
+const MAX_PENDING_MS = 600_000
 
-/** State of a login that is away, as it lies in the vault. */
+/** State of a pending login in the vault. */
 interface StoredLogin {
   readonly upstream: string
-  /** The server that its token is for: a reload may give the name to another one. */
+  /** Resource of the upstream: a reload may give its name to another server. */
   readonly of: string
   readonly resource: string
   readonly redirectUri: string
@@ -60,22 +57,22 @@ interface StoredLogin {
   readonly scopes: readonly string[]
   readonly client: ClientIdentity
   readonly server: AuthorizationServer
-  readonly caller?: Caller
+  readonly caller?: CallerIdentity
 }
 
-/** Logins with a browser: authorization code with PKCE. Begun by one process, they may be finished by another. */
-export class Logins {
-  readonly #host: LoginsHost
+/** Browser logins: authorization code with PKCE. Another process may finish them. */
+export class BrowserLogins {
+  readonly #deps: LoginDeps
 
-  constructor(host: LoginsHost) {
-    this.#host = host
+  constructor(host: LoginDeps) {
+    this.#deps = host
   }
 
   /**
-   * Finds out where to log in, registers the gateway there if it must, and gives the page for the browser.
+   * Discovers the authorization server, registers the gateway if necessary, and returns the authorization URL.
    * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
    */
-  async begin({
+  async beginLogin({
     upstream,
     account,
     caller,
@@ -83,12 +80,12 @@ export class Logins {
     scopes = [],
     ...given
   }: LoginRequest): Promise<BegunLogin> {
-    const flow = this.#host.flow(upstream)
-    const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
+    const flow = this.#deps.flow(upstream)
+    const { server, resource, scopes: asked } = await flow.prepareLogin(account, scopes)
     assertPkce(upstream, server)
-    const endpoint = authorizationEndpoint(upstream, server)
-    const client = await flow.clientFor(server, redirectUri)
-    const { lib } = await flow.wire()
+    const endpoint = parseAuthorizationEndpoint(upstream, server)
+    const client = await flow.getClient(server, redirectUri)
+    const { lib } = await flow.loadWire()
     const verifier = lib.generateRandomCodeVerifier()
     const state = given.state ?? lib.generateRandomState()
     const away: StoredLogin = {
@@ -99,11 +96,11 @@ export class Logins {
       verifier,
       scopes: asked,
       client,
-      server: essentials(server),
+      server: pickEssentials(server),
       ...(caller === undefined ? {} : { caller }),
     }
-    const expiresAt = Date.now() + MAX_AWAY_MS
-    if (!(await this.#host.vault.savePending({ state, account, expiresAt, value: { ...away } })))
+    const expiresAt = Date.now() + MAX_PENDING_MS
+    if (!(await this.#deps.vault.savePending({ state, account, expiresAt, value: { ...away } })))
       throw oauthError('GW_LOGIN_BUSY')
     const parameters = {
       response_type: 'code',
@@ -114,7 +111,7 @@ export class Logins {
       code_challenge_method: 'S256',
       resource,
       ...(asked.length === 0 ? {} : { scope: asked.join(' ') }),
-      // A refresh token for offline use is given only to those who ask the person (OpenID Connect).
+      // OpenID Connect requires consent for offline access.
       ...(asked.includes('offline_access') ? { prompt: 'consent' } : {}),
     }
     for (const [name, value] of Object.entries(parameters)) endpoint.searchParams.set(name, value)
@@ -122,29 +119,25 @@ export class Logins {
   }
 
   /**
-   * Takes what the browser came back with, and keeps the grant that it is good for. Whatever happens, the same `state` is
-   * good for nothing afterwards.
+   * Exchanges the code of a callback and stores the grant. The `state` is consumed in any case.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
-  async finish(
-    callbackUrl: string | URL,
-    isMeant?: (login: PendingLogin) => boolean,
-  ): Promise<FinishedLogin> {
+  async finishLogin(callbackUrl: string | URL, isMeant?: (login: PendingLogin) => boolean): Promise<FinishedLogin> {
     const url = new URL(callbackUrl)
     const state = url.searchParams.get('state') ?? ''
-    const pending = state === '' ? undefined : await this.#host.vault.takePending(state)
+    const pending = state === '' ? undefined : await this.#deps.vault.takePending(state)
     if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
-    const away = awayIn(pending)
+    const away = parseStoredLogin(pending)
     if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
     const { upstream, resource, server, scopes, caller } = away
-    const flow = this.#host.flow(upstream)
+    const flow = this.#deps.flow(upstream)
     if (away.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
-    const grant = await this.#exchange(flow, away, url, state)
+    const grant = await this.#exchangeCode(flow, away, url, state)
     const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
-    await this.#host.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
-    flow.loggedIn(pending.account)
-    this.#host.granted(pending.account, key.resource, upstream)
-    this.#host.log.info('somebody has logged in', {
+    await this.#deps.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
+    flow.clearChallenge(pending.account)
+    this.#deps.onGranted(pending.account, key.resource, upstream)
+    this.#deps.log.info('logged in', {
       upstream,
       account: pending.account,
       issuer: server.issuer,
@@ -153,41 +146,41 @@ export class Logins {
     return { ...key, upstream, scopes: grant.scopesGranted }
   }
 
-  async #exchange(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
+  async #exchangeCode(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
     const { upstream, resource, redirectUri, verifier, scopes, client, server } = away
-    const wire = await flow.wire()
+    const wire = await flow.loadWire()
     const { lib } = wire
     const known = { client_id: client.id }
     try {
-      // Before anything else: the issuer of the answer (RFC 9207), byte for byte.
+      // First check the issuer of the response (RFC 9207) exactly.
       const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
-      const auth = await wire.authOf(client, flow.keySpec)
+      const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
       const response = await lib.authorizationCodeGrantRequest(
         ...([server, known, auth, answer, redirectUri, verifier, options] as const),
       )
       const tokens = await lib.processAuthorizationCodeResponse(server, known, response)
-      return grantOf(tokens, { client, scopes })
+      return createGrant(tokens, { client, scopes })
     } catch (error) {
-      if (wire.said(error) === 'invalid_client')
-        await this.#host.vault.dropRegistration(server.issuer, redirectUri)
-      throw oauthError('GW_LOGIN_FAILED', { upstream, why: whyFailed(wire, error), cause: error })
+      if (wire.getErrorCode(error) === 'invalid_client')
+        await this.#deps.vault.dropRegistration(server.issuer, redirectUri)
+      throw oauthError('GW_LOGIN_FAILED', { upstream, why: formatFailure(wire, error), cause: error })
     }
   }
 }
 
-/** A server that does not say S256 may ignore the challenge, and then a stolen code is good. */
+/** A server without S256 may ignore the challenge, so that a stolen code would work. */
 function assertPkce(
   upstream: string,
   { issuer, code_challenge_methods_supported: methods }: AuthorizationServer,
 ): void {
   if (Array.isArray(methods) && methods.includes('S256')) return
-  const why = `${issuer} does not say that it checks PKCE (S256)`
+  const why = `${issuer} does not declare support for PKCE (S256)`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 
-/** A URL that a person's browser is sent to: nothing but http and https, and http on loopback alone. */
-function authorizationEndpoint(
+/** Only https, or http on loopback, is opened in a browser. */
+function parseAuthorizationEndpoint(
   upstream: string,
   { issuer, authorization_endpoint: said }: AuthorizationServer,
 ): URL {
@@ -195,27 +188,27 @@ function authorizationEndpoint(
   const isFine =
     url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
   if (isFine && url.username === '' && url.password === '') return url
-  const why = `${issuer} has no authorization endpoint that a browser may be sent to`
+  const why = `${issuer} has no valid authorization endpoint`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
 
-/** The part of the metadata that the way back needs, as it was checked at the beginning. */
-function essentials(server: AuthorizationServer): AuthorizationServer {
+/** Picks the metadata that the callback needs, as checked at the start. */
+function pickEssentials(server: AuthorizationServer): AuthorizationServer {
   return {
     issuer: server.issuer,
-    ...picked(server, 'token_endpoint'),
-    ...picked(server, 'authorization_response_iss_parameter_supported'),
-    ...picked(server, 'token_endpoint_auth_methods_supported'),
+    ...pickMember(server, 'token_endpoint'),
+    ...pickMember(server, 'authorization_response_iss_parameter_supported'),
+    ...pickMember(server, 'token_endpoint_auth_methods_supported'),
   }
 }
 
-function picked<K extends keyof AuthorizationServer>(
+function pickMember<K extends keyof AuthorizationServer>(
   server: AuthorizationServer,
   key: K,
 ): Partial<AuthorizationServer> {
   return server[key] === undefined ? {} : { [key]: server[key] }
 }
 
-function awayIn({ value }: PendingLogin): StoredLogin | undefined {
+function parseStoredLogin({ value }: PendingLogin): StoredLogin | undefined {
   return isObject(value.server) && isObject(value.client) ? (value as unknown as StoredLogin) : undefined
 }

@@ -5,52 +5,45 @@ import type * as Lib from 'oauth4webapi'
 import { GatewayError, isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
 import type { FetchFrom } from './discovery.ts'
-import { withoutNulls } from './discovery.ts'
+import { dropNullMembers } from './discovery.ts'
 
-/** Scope that lets its holder renew a login without a browser (OpenID Connect). */
+/** Scope for refresh tokens (OpenID Connect). */
 const OFFLINE = 'offline_access'
 
-/** Sources of the scopes of a login, in their order. */
+/** Sources of requested scopes in order. */
 interface ScopeSources {
-  /** Scopes that a challenge named for this operation. */
+  /** Scopes from the challenge. */
   readonly challenged: readonly string[] | undefined
-  /** Scopes that the resource knows of. */
+  /** Scopes of the resource. */
   readonly ofResource: readonly string[] | undefined
-  /** The bound of the configuration. */
+  /** Configured scopes, as an upper bound. */
   readonly bound: readonly string[] | undefined
-  /** Scopes of the login before, which a new one keeps. */
+  /** Scopes of the previous login, which are kept. */
   readonly before: readonly string[]
-  /** Scopes that the authorization server knows of. */
+  /** Scopes of the authorization server. */
   readonly ofServer: readonly string[] | undefined
 }
 
-/** The scopes that a login asks for; empty to leave them to the authorization server. */
-export function scopesFor({
-  challenged,
-  ofResource,
-  bound,
-  before,
-  ofServer,
-}: ScopeSources): readonly string[] {
+/** Selects the scopes to request; empty to use the server's default. */
+export function selectScopes({ challenged, ofResource, bound, before, ofServer }: ScopeSources): readonly string[] {
   const named = challenged ?? ofResource
-  const wanted = named === undefined ? (bound ?? []) : within(named, bound)
-  const scopes = union(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
-  return ofServer?.includes(OFFLINE) === true ? union(scopes, [OFFLINE]) : scopes
+  const wanted = named === undefined ? (bound ?? []) : limitScopes(named, bound)
+  const scopes = mergeScopes(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
+  return ofServer?.includes(OFFLINE) === true ? mergeScopes(scopes, [OFFLINE]) : scopes
 }
 
-/** The scopes that the configuration allows. */
-export function within(scopes: readonly string[], bound: readonly string[] | undefined): readonly string[] {
+/** Limits scopes to the configured ones. */
+export function limitScopes(scopes: readonly string[], bound: readonly string[] | undefined): readonly string[] {
   return bound === undefined ? scopes : scopes.filter(scope => bound.includes(scope))
 }
 
-/** Each scope once, those of the first list first. */
-export function union(one: readonly string[], other: readonly string[]): readonly string[] {
+export function mergeScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   return [...new Set([...one, ...other])]
 }
 
-/** The parts of a Bearer challenge that a client acts on (RFC 6750, RFC 9728). */
+/** Parameters of a Bearer challenge (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** URL of the metadata of the protected resource. */
+  /** URL of the protected resource metadata. */
   readonly metadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
@@ -59,38 +52,38 @@ export interface Challenge {
 const NOTHING: Challenge = { metadata: undefined, scopes: undefined, error: undefined }
 const PARAMETER = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/y
 const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
-/** Scopes read of one challenge. */
+/** Maximum number of scopes read from a challenge. */
 const MAX_SCOPES = 100
 
-/** Reads the Bearer challenge of `WWW-Authenticate`, beside which there may be others. */
-export function challengeOf(header: string | undefined): Challenge {
+/** Parses the Bearer challenge of `WWW-Authenticate`, ignoring other schemes. */
+export function parseChallenge(header: string | undefined): Challenge {
   if (header === undefined) return NOTHING
   for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
-    const found = parametersAt(header, index + scheme.length)
+    const found = parseParameters(header, index + scheme.length)
     return {
       metadata: found.get('resource_metadata'),
-      scopes: scopesOf(found.get('scope')),
+      scopes: parseScopes(found.get('scope')),
       error: found.get('error'),
     }
   }
   return NOTHING
 }
 
-/** Splits a list of scopes; undefined where it names none. */
-function scopesOf(text: string | undefined): readonly string[] | undefined {
+/** Splits a scope list; undefined if it is empty. */
+function parseScopes(text: string | undefined): readonly string[] | undefined {
   const scopes = [...new Set(text?.split(' ').filter(scope => SCOPE.test(scope)))].slice(0, MAX_SCOPES)
   return scopes.length === 0 ? undefined : scopes
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
-function parametersAt(header: string, start: number): Map<string, string> {
+function parseParameters(header: string, start: number): Map<string, string> {
   const found = new Map<string, string>()
   PARAMETER.lastIndex = start
   for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
     const [, name = '', quoted, token = ''] = match
     const key = name.toLowerCase()
-    // The first of two is as good as any, and nobody can add one behind it.
+    // Keep the first of duplicates, so that later text cannot override it.
     if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
   }
   return found
@@ -98,21 +91,19 @@ function parametersAt(header: string, start: number): Map<string, string> {
 
 type Library = typeof Lib
 
-/** The private key of a configured client. */
 export interface KeySpec {
   readonly file: string
   readonly id?: string | undefined
   readonly algorithm: string
 }
 
-/** Options of a request to an authorization server. */
 interface WireOptions {
   readonly signal?: AbortSignal | undefined
-  /** Parameters beside those of the grant, such as `resource`. */
+  /** Additional parameters such as `resource`. */
   readonly more?: Readonly<Record<string, string>>
 }
 
-/** The library on the fetch of one upstream. */
+/** The OAuth library with the guarded fetch of one upstream. */
 export class Wire {
   readonly lib: Library
   readonly #fetchFrom: FetchFrom
@@ -124,7 +115,7 @@ export class Wire {
     this.#directory = directory
   }
 
-  /** Options for any request of the library. The guard says which URLs may be asked, and by which scheme. */
+  /** Creates request options. The guard decides which URLs and schemes are allowed. */
   readonly options = ({ signal, more }: WireOptions = {}): Lib.TokenEndpointRequestOptions => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- a server on loopback has its authorization server there
     const { customFetch, allowInsecureRequests } = this.lib
@@ -134,102 +125,99 @@ export class Wire {
         const { method, headers, body } = init
         const text = body as string | URLSearchParams | undefined
         const options = { method, headers, body: text, signal: init.signal ?? undefined }
-        return dropNulls(await this.#fetchFrom(url, options))
+        return stripNulls(await this.#fetchFrom(url, options))
       },
       ...(signal === undefined ? {} : { signal }),
       ...(more === undefined ? {} : { additionalParameters: more }),
     }
   }
 
-  /** The way a client authenticates at the token endpoint. */
-  async authOf({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
+  /** Selects the client authentication at the token endpoint. */
+  async createClientAuth({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
     const { lib } = this
     if (method === 'private_key_jwt' && key !== undefined) {
       const kid = key.id === undefined ? {} : { kid: key.id }
-      return lib.PrivateKeyJwt({ key: await this.#privateKey(key), ...kid })
+      return lib.PrivateKeyJwt({ key: await this.#readPrivateKey(key), ...kid })
     }
     if (secret === undefined || method === 'none') return lib.None()
-    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : basic(secret)
+    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : createBasicAuth(secret)
   }
 
-  /** The words of an OAuth error; undefined for any other failure. Servers may quote what they were sent, so only the code is told. */
-  said(error: unknown): string | undefined {
-    if (error instanceof this.lib.ResponseBodyError) return codeOf(error.error)
-    if (error instanceof this.lib.AuthorizationResponseError) return codeOf(error.error)
+  /**
+   * Returns the code of an OAuth error; undefined for other failures. Descriptions are omitted, as servers may quote
+   * secrets.
+   */
+  getErrorCode(error: unknown): string | undefined {
+    if (error instanceof this.lib.ResponseBodyError) return sanitizeErrorCode(error.error)
+    if (error instanceof this.lib.AuthorizationResponseError) return sanitizeErrorCode(error.error)
     return undefined
   }
 
-  async #privateKey({ file, algorithm }: KeySpec): ReturnType<typeof importPKCS8> {
+  async #readPrivateKey({ file, algorithm }: KeySpec): ReturnType<typeof importPKCS8> {
     const { importPKCS8: read } = await import('jose')
     const path = isAbsolute(file) ? file : join(this.#directory, file)
     return read(await readFile(path, 'utf8'), algorithm)
   }
 }
 
-/** The same answer, with members that are null left out: many servers write null for what they do not give. */
-async function dropNulls(response: Response): Promise<Response> {
+/** Removes null members, which many servers send for missing values. */
+async function stripNulls(response: Response): Promise<Response> {
   if (response.body === null) return response
   const text = await response.text()
   const { status, statusText, headers } = response
-  return new Response(withoutNullsIn(text), { status, statusText, headers })
+  return new Response(stripJsonNulls(text), { status, statusText, headers })
 }
 
-function withoutNullsIn(text: string): string {
+function stripJsonNulls(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? JSON.stringify(withoutNulls(value)) : text
+    return isObject(value) ? JSON.stringify(dropNullMembers(value)) : text
   } catch {
     return text
   }
 }
 
-/** Tokens of an answer as a grant. */
-export function grantOf(
+/** Converts a token response to a grant. */
+export function createGrant(
   tokens: Lib.TokenEndpointResponse,
-  {
-    client,
-    scopes,
-    refresh,
-  }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
+  { client, scopes, refresh }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
 ): NewGrant {
-  const {
-    access_token: access,
-    token_type: type,
-    refresh_token: renewed = refresh,
-    expires_in: seconds,
-  } = tokens
-  if (type !== 'bearer') throw new Error(`its tokens are of type "${type}", and not "bearer"`)
+  const { access_token: access, token_type: type, refresh_token: renewed = refresh, expires_in: seconds } = tokens
+  if (type !== 'bearer') throw new Error(`unsupported token type "${type}"`)
   return {
     access,
     scopesRequested: scopes,
-    scopesGranted: scopesOf(tokens.scope) ?? scopes,
+    scopesGranted: parseScopes(tokens.scope) ?? scopes,
     client,
     ...(renewed === undefined ? {} : { refresh: renewed }),
     ...(seconds === undefined ? {} : { expiresAt: Date.now() + seconds * 1000 }),
   }
 }
 
-/** Why a request to an authorization server came to nothing, in words without a secret. */
-export function whyFailed(wire: Wire, error: unknown): string {
+/** Formats the reason of a failed request without secrets. */
+export function formatFailure(wire: Wire, error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  const said = wire.said(error)
+  const said = wire.getErrorCode(error)
   if (said !== undefined) return said
   if (error instanceof GatewayError) return error.message
   return getErrorMessage(cause instanceof GatewayError ? cause : error)
 }
 
-/** Encodes id and secret as forms are (RFC 6749, 2.3.1), and no more: many servers do not decode what needs no code. */
-function basic(secret: string): Lib.ClientAuth {
+/**
+ * Encodes id and secret as a form (RFC 6749, section 2.3.1), but no more, as many servers do not decode other
+ * characters.
+ */
+function createBasicAuth(secret: string): Lib.ClientAuth {
   return (_server, { client_id: id }, _body, headers) => {
-    const pair = Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')
+    const pair = Buffer.from(`${encodeFormValue(id)}:${encodeFormValue(secret)}`).toString('base64')
     headers.set('authorization', `Basic ${pair}`)
   }
 }
 
-function formEncoded(text: string): string {
+function encodeFormValue(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
-function codeOf(error: string): string {
-  return /^[\w.-]{1,100}$/.test(error) ? error : 'an error without a proper code'
+function sanitizeErrorCode(error: string): string {
+  return /^[\w.-]{1,100}$/.test(error) ? error : 'invalid error code'
 }

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap, getErrorMessage } from '../../../src/plugin.ts'
-import type { Access, Grants, KeptGrant, TokenEndpoint, Vault } from '../types.ts'
-import type { Renewed } from './refresher.ts'
+import type { Access, Grants, StoredGrant, TokenEndpoint, Vault } from '../types.ts'
+import type { RenewalOutcome } from './refresher.ts'
 import { Refresher } from './refresher.ts'
 
-/** Grants that are remembered between two looks at the file. */
+/** Maximum number of cached grants. */
 const MAX_REMEMBERED = 1000
-/** A token is renewed this long before its end, or in the last quarter of a shorter life. */
+/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
-/** A server that refuses a token which was just made is not asked with another one for this long. */
+/** After a server rejects a fresh token, no other one is requested for this time. */
 const REFUSED_MS = 60_000
 
-/** Dependencies of the grants of a gateway. */
-interface GrantsOptions {
+interface GrantsDeps {
   readonly vault: Vault
   readonly endpoint: TokenEndpoint
   readonly clock: Clock
@@ -23,158 +22,158 @@ interface GrantsOptions {
   readonly now?: () => number
   /** Name of this process in leases. */
   readonly owner?: string
-  /** Told whenever the standing of a login may be another one. */
-  changed?(account: string, resource: string): void
+  /** Called if the status of a login may have changed. */
+  onChange?(account: string, resource: string): void
 }
 
-/** Standing of a login, for people. */
-type Standing =
-  | { readonly kind: 'granted'; readonly grant: KeptGrant }
+/** Status of a login. */
+type LoginStatus =
+  | { readonly kind: 'granted'; readonly grant: StoredGrant }
   | { readonly kind: 'needs_auth'; readonly why: string }
   | { readonly kind: 'unusable'; readonly why: string }
 
-/** Words for a login that was never made. */
-export const NOBODY = 'nobody has logged in'
+/** Reason for a missing login. */
+export const NOT_LOGGED_IN = 'not logged in'
 
-/** Tokens from the vault. Each is refreshed once for all who wait, in this process and in others. */
+/** Tokens from the vault. Each is refreshed once for all callers and processes. */
 export class RefreshedGrants implements Grants {
-  readonly #options: GrantsOptions
+  readonly #options: GrantsDeps
   readonly #refresher: Refresher
   readonly #now: () => number
-  readonly #remembered = new BoundedMap<string, KeptGrant>({ max: MAX_REMEMBERED })
-  /** When the server refused a generation, by the clock. */
+  readonly #remembered = new BoundedMap<string, StoredGrant>({ max: MAX_REMEMBERED })
+  /** Clock time of a rejection by generation. */
   readonly #refused = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
-  /** Generations that were made because the one before was refused. */
+  /** Generations created because the previous one was rejected. */
   readonly #forced = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
   #version: number | undefined
 
-  constructor(options: GrantsOptions) {
+  constructor(options: GrantsDeps) {
     const { owner = randomUUID(), now = Date.now } = options
     this.#options = options
     this.#now = now
-    const written = ({ account, resource }: KeptGrant): void => this.forget(account, resource)
-    this.#refresher = new Refresher({ ...options, owner, now, written })
+    const onWritten = ({ account, resource }: StoredGrant): void => this.forgetGrant(account, resource)
+    this.#refresher = new Refresher({ ...options, owner, now, onWritten })
   }
 
   async access(account: string, resource: string): Promise<Access> {
-    return this.#told(account, resource, async () => {
-      const grant = await this.#find(account, resource)
-      if (grant === undefined) return { kind: 'login', why: await this.#whyNone(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'login', why: 'the server refused the token' }
-      if (!this.#isDue(grant)) return tokenOf(grant)
-      if (grant.refresh !== undefined) return this.#given(await this.#refresher.renewed(grant), grant)
-      if (this.#isAlive(grant)) return tokenOf(grant)
-      return { kind: 'login', why: 'the login has expired, and cannot be renewed' }
+    return this.#catchErrors(account, resource, async () => {
+      const grant = await this.#findGrant(account, resource)
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(account, resource) }
+      if (this.#isRefused(grant)) return { kind: 'login', why: 'the server rejected the token' }
+      if (!this.#isDue(grant)) return toTokenAccess(grant)
+      if (grant.refresh !== undefined) return this.#toAccess(await this.#refresher.renew(grant), grant)
+      if (this.#isAlive(grant)) return toTokenAccess(grant)
+      return { kind: 'login', why: 'the login has expired and cannot be renewed' }
     })
   }
 
-  async refused(account: string, resource: string, generation: number): Promise<Access> {
-    return this.#told(account, resource, async () => {
-      this.#remembered.delete(keyOf(account, resource))
-      const grant = await this.#find(account, resource)
-      if (grant === undefined) return { kind: 'login', why: await this.#whyNone(account, resource) }
+  async renewRefused(account: string, resource: string, generation: number): Promise<Access> {
+    return this.#catchErrors(account, resource, async () => {
+      this.#remembered.delete(createGrantKey(account, resource))
+      const grant = await this.#findGrant(account, resource)
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(account, resource) }
       if (grant.generation !== generation) return this.access(account, resource)
       if (grant.refresh === undefined || this.#isForced(grant) || this.#isRefused(grant)) {
         this.#refused.set(generation, this.#options.clock.now())
-        return { kind: 'login', why: 'the server refused the token' }
+        return { kind: 'login', why: 'the server rejected the token' }
       }
-      const renewed = await this.#refresher.renewed(grant)
+      const renewed = await this.#refresher.renew(grant)
       if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, this.#options.clock.now())
-      return this.#given(renewed, { ...grant, expiresAt: 0 })
+      return this.#toAccess(renewed, { ...grant, expiresAt: 0 })
     })
   }
 
-  /** Standing of a login, from what the vault has now; nothing is sent to anybody. */
-  async standing(account: string, resource: string): Promise<Standing> {
+  /** Returns the status from the vault, without requests. */
+  async getStatus(account: string, resource: string): Promise<LoginStatus> {
     try {
-      const grant = await this.#find(account, resource)
-      if (grant === undefined) return { kind: 'needs_auth', why: await this.#whyNone(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server refused the token' }
+      const grant = await this.#findGrant(account, resource)
+      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(account, resource) }
+      if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server rejected the token' }
       if (grant.refresh === undefined && !this.#isAlive(grant))
-        return { kind: 'needs_auth', why: 'the login has expired, and cannot be renewed' }
+        return { kind: 'needs_auth', why: 'the login has expired and cannot be renewed' }
       return { kind: 'granted', grant }
     } catch (error) {
       return { kind: 'unusable', why: getErrorMessage(error) }
     }
   }
 
-  /** A login has been made or taken away in this process. */
-  forget(account: string, resource: string): void {
-    this.#remembered.delete(keyOf(account, resource))
-    this.#options.changed?.(account, resource)
+  /** Drops the cached grant after a login or logout in this process. */
+  forgetGrant(account: string, resource: string): void {
+    this.#remembered.delete(createGrantKey(account, resource))
+    this.#options.onChange?.(account, resource)
   }
 
-  /** Resolves when no refresh is under way. */
-  settled(): Promise<void> {
-    return this.#refresher.settled()
+  /** Resolves when no refresh is running. */
+  waitUntilIdle(): Promise<void> {
+    return this.#refresher.waitUntilIdle()
   }
 
-  /** Answers, whatever the vault does. */
-  async #told(account: string, resource: string, work: () => Promise<Access>): Promise<Access> {
+  /** Converts vault errors to an unavailable token. */
+  async #catchErrors(account: string, resource: string, work: () => Promise<Access>): Promise<Access> {
     try {
       const access = await work()
-      if (access.kind !== 'token') this.#options.changed?.(account, resource)
+      if (access.kind !== 'token') this.#options.onChange?.(account, resource)
       return access
     } catch (error) {
       return { kind: 'unavailable', why: getErrorMessage(error) }
     }
   }
 
-  /** A grant that another process has changed is read again. */
-  async #find(account: string, resource: string): Promise<KeptGrant | undefined> {
+  /** Finds a grant, reading it again if another process has written. */
+  async #findGrant(account: string, resource: string): Promise<StoredGrant | undefined> {
     const { vault } = this.#options
     const version = await vault.version()
     if (version !== this.#version) this.#remembered.clear()
     this.#version = version
-    const key = keyOf(account, resource)
+    const key = createGrantKey(account, resource)
     const known = this.#remembered.get(key)
     if (known !== undefined) return known
-    const found = this.#refresher.unwritten(await vault.find(account, resource))
+    const found = this.#refresher.preferUnwritten(await vault.find(account, resource))
     if (found !== undefined) this.#remembered.set(key, found)
     return found
   }
 
-  #given(renewed: Renewed, before: KeptGrant): Access {
-    this.#remembered.delete(keyOf(before.account, before.resource))
-    if (renewed.kind === 'granted') return tokenOf(renewed.grant)
+  #toAccess(renewed: RenewalOutcome, before: StoredGrant): Access {
+    this.#remembered.delete(createGrantKey(before.account, before.resource))
+    if (renewed.kind === 'granted') return toTokenAccess(renewed.grant)
     if (renewed.kind === 'lost') return { kind: 'login', why: renewed.why }
-    if (this.#isAlive(before)) return tokenOf(before)
+    if (this.#isAlive(before)) return toTokenAccess(before)
     return { kind: renewed.kind === 'refused' ? 'login' : 'unavailable', why: renewed.why }
   }
 
-  async #whyNone(account: string, resource: string): Promise<string> {
-    const lost = await this.#options.vault.lost({ account, resource })
+  async #findMissingReason(account: string, resource: string): Promise<string> {
+    const lost = await this.#options.vault.listLost({ account, resource })
     const latest = lost
       .filter(one => one.account === account && one.resource === resource)
       .sort((a, b) => b.at - a.at)[0]
-    return latest?.why ?? NOBODY
+    return latest?.why ?? NOT_LOGGED_IN
   }
 
-  #isRefused({ generation }: KeptGrant): boolean {
+  #isRefused({ generation }: StoredGrant): boolean {
     const at = this.#refused.get(generation)
     return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
   }
 
-  #isForced({ generation }: KeptGrant): boolean {
+  #isForced({ generation }: StoredGrant): boolean {
     const at = this.#forced.get(generation)
     return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
   }
 
-  #isDue({ expiresAt, at }: KeptGrant): boolean {
-    // An end that is not after the beginning says nothing.
+  #isDue({ expiresAt, at }: StoredGrant): boolean {
+    // An expiry before the write time is meaningless.
     if (expiresAt === undefined || expiresAt <= at) return false
     return this.#now() >= expiresAt - Math.min(AHEAD_MS, (expiresAt - at) / QUARTER)
   }
 
-  #isAlive({ expiresAt, at }: KeptGrant): boolean {
+  #isAlive({ expiresAt, at }: StoredGrant): boolean {
     return expiresAt === undefined || (expiresAt > 0 && expiresAt <= at) || this.#now() < expiresAt
   }
 }
 
-function tokenOf({ access, generation }: KeptGrant): Access {
+function toTokenAccess({ access, generation }: StoredGrant): Access {
   return { kind: 'token', token: access, generation }
 }
 
-function keyOf(account: string, resource: string): string {
+function createGrantKey(account: string, resource: string): string {
   return JSON.stringify([account, resource])
 }

@@ -3,20 +3,20 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
-import type { Caller, GrantKey, KeptGrant, NewGrant } from '../types.ts'
+import type { CallerIdentity, GrantKey, StoredGrant, NewGrant } from '../types.ts'
 
-/** One account at one server, as it is listed. */
-export interface Listed {
+/** An entry of the index: one account at one upstream. */
+export interface ListedLogin {
   readonly account: string
   readonly resource: string
   readonly state: 'granted' | 'lost'
 }
 
 const SHARDS = 64
-/** Bytes of a shard: about as many entries as make a hundred thousand logins of all. */
+/** Maximum bytes per shard; allows about 100,000 logins in total. */
 const MAX_BYTES = 180_000
 
-/** The list of all records, in parts of which each is small. */
+/** Index of all records, split into small shards. */
 export class GrantIndex {
   readonly #store: SharedStore
   readonly #lifeMs: number
@@ -26,11 +26,14 @@ export class GrantIndex {
     this.#lifeMs = lifeMs
   }
 
-  /** Notes what is true of a record now; undefined takes it from the list. False where there is no room. */
-  async note(of: Pick<Listed, 'account' | 'resource'>, state: Listed['state'] | undefined): Promise<boolean> {
-    const key = shardOf(of)
+  /** Updates the state of a record; undefined removes it. Returns false if the shard is full. */
+  async updateEntry(
+    of: Pick<ListedLogin, 'account' | 'resource'>,
+    state: ListedLogin['state'] | undefined,
+  ): Promise<boolean> {
+    const key = getShardKey(of)
     return changeText(this.#store, key, this.#lifeMs, text => {
-      const listed = listedIn(text)
+      const listed = parseListed(text)
       const known = listed.find(one => one.account === of.account && one.resource === of.resource)
       if (known?.state === state) return { result: true }
       const others = listed.filter(one => one !== known)
@@ -39,49 +42,49 @@ export class GrantIndex {
     })
   }
 
-  async all(): Promise<Listed[]> {
-    const found: Listed[] = []
+  async listAll(): Promise<ListedLogin[]> {
+    const found: ListedLogin[] = []
     for (let shard = 0; shard < SHARDS; shard++) {
-      const key = nameOf(shard)
+      const key = formatShardKey(shard)
       const sealed = await this.#store.get(key)
-      found.push(...listedIn(sealed === undefined ? undefined : this.#store.open(sealed, key)))
+      found.push(...parseListed(sealed === undefined ? undefined : this.#store.open(sealed, key)))
     }
     return found
   }
 }
 
-function shardOf({ account, resource }: Pick<Listed, 'account' | 'resource'>): string {
-  return nameOf(Buffer.from(digestOf(account, resource), 'base64url').readUInt8(0) % SHARDS)
+function getShardKey({ account, resource }: Pick<ListedLogin, 'account' | 'resource'>): string {
+  return formatShardKey(Buffer.from(hashParts(account, resource), 'base64url').readUInt8(0) % SHARDS)
 }
 
-function nameOf(shard: number): string {
+function formatShardKey(shard: number): string {
   return `list ${shard}`
 }
 
-/** Reads a part; one that somebody else has written is as good as empty, as each write of a grant lists it anew. */
-function listedIn(text: string | undefined): Listed[] {
-  return text === undefined ? [] : (JSON.parse(text) as Listed[])
+/** Parses a shard. A forged one counts as empty, as each write adds its entry again. */
+function parseListed(text: string | undefined): ListedLogin[] {
+  return text === undefined ? [] : (JSON.parse(text) as ListedLogin[])
 }
 
-/** Others that may be faster, one after another. */
+/** Maximum number of attempts under contention. */
 const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
 
-/** Next form of a text, and the result of the change; nothing is written without `next`. */
-interface Change<T> {
+/** New text and the result; without `next` nothing is written. */
+interface TextChange<T> {
   readonly result: T
   readonly next?: string | undefined
 }
 
 /**
- * Reads a sealed text, changes it, and writes it if nobody else has meanwhile; else once more. A text that cannot be opened is given
- * as undefined, with `isForeign`. Rejects with GW_SHARED_AWAY where it is not known what came of it.
+ * Reads a sealed text, changes it, and writes it if it is unchanged; otherwise retries. A text that cannot be opened
+ * is passed as undefined with `isForeign`. Rejects with GW_SHARED_AWAY if the outcome is unknown.
  */
 export async function changeText<T>(
   store: SharedStore,
   key: string,
   ms: number,
-  change: (text: string | undefined, isForeign: boolean) => Change<T>,
+  change: (text: string | undefined, isForeign: boolean) => TextChange<T>,
 ): Promise<T> {
   for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
     const before = await store.get(key)
@@ -89,13 +92,12 @@ export async function changeText<T>(
     const { result, next } = change(text, before !== undefined && text === undefined)
     if (next === undefined) return result
     const when = before === undefined ? 'absent' : { is: before }
-    if (await store.put(key, store.seal(next, key), { ms, when })) return result
+    if (await store.put(key, store.seal(next, key), { expiresInMs: ms, when })) return result
     await rest(Math.random() * MAX_BACKOFF_MS)
   }
-  throw vaultError('GW_VAULT_SHARED', { why: 'others write the same login again and again' })
+  throw vaultError('GW_VAULT_SHARED', { why: 'too many concurrent writes of the same login' })
 }
 
-/** A grant of one authorization server. */
 interface IssuedGrant {
   readonly issuer: string
   readonly generation: number
@@ -107,10 +109,10 @@ interface IssuedLoss {
   readonly issuer: string
   readonly at: number
   readonly why: string
-  readonly caller?: Caller | undefined
+  readonly caller?: CallerIdentity | undefined
 }
 
-/** All that is kept of one account at one server. */
+/** Grants and losses of one account at one upstream. */
 export interface GrantRecord {
   readonly grants: readonly IssuedGrant[]
   readonly lost: readonly IssuedLoss[]
@@ -118,22 +120,22 @@ export interface GrantRecord {
 
 export const EMPTY: GrantRecord = { grants: [], lost: [] }
 
-/** Authorization servers of one resource that are remembered for one account. */
+/** Maximum number of issuers per account and resource. */
 const MAX_ISSUERS = 8
-/** Numbers in a millisecond, of which each write takes one by chance: two writes have the same one hardly ever. */
+/** Random part of generations within a millisecond, to avoid duplicates. */
 const IN_A_MS = 4096
 
-/** Name of a record. Nobody finds out from it whose it is. */
+/** Returns the record's key, which reveals no account. */
 export function recordKey({ account, resource }: Pick<GrantKey, 'account' | 'resource'>): string {
-  return `grants ${digestOf(account, resource)}`
+  return `grants ${hashParts(account, resource)}`
 }
 
-export function digestOf(...parts: readonly string[]): string {
+export function hashParts(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }
 
-/** A record as it was written; undefined for any other text. */
-export function recordIn(text: string | undefined): GrantRecord | undefined {
+/** Parses a record; undefined for other text. */
+export function parseRecord(text: string | undefined): GrantRecord | undefined {
   if (text === undefined) return undefined
   const value: unknown = JSON.parse(text)
   return isObject(value) && Array.isArray(value.grants) && Array.isArray(value.lost)
@@ -141,11 +143,11 @@ export function recordIn(text: string | undefined): GrantRecord | undefined {
     : undefined
 }
 
-/** The newest grant, or that of an issuer. */
-export function grantIn(
+/** Finds the latest grant, or that of an issuer. */
+export function findNewestGrant(
   { grants }: GrantRecord,
   { account, resource, issuer }: { account: string; resource: string; issuer?: string | undefined },
-): KeptGrant | undefined {
+): StoredGrant | undefined {
   const own = grants.filter(one => issuer === undefined || one.issuer === issuer)
   const [newest] = own.toSorted((a, b) => b.generation - a.generation)
   if (newest === undefined) return undefined
@@ -153,17 +155,17 @@ export function grantIn(
   return { account, resource, issuer: newest.issuer, ...grant, generation, at }
 }
 
-export function generationIn({ grants }: GrantRecord, issuer: string): number {
+export function findGeneration({ grants }: GrantRecord, issuer: string): number {
   return grants.find(one => one.issuer === issuer)?.generation ?? 0
 }
 
-/** A number that is greater than all before, and nobody else's. */
+/** Returns a number above all previous ones, unique across replicas. */
 export function nextGeneration({ grants }: GrantRecord, now: number): number {
   const last = Math.max(0, ...grants.map(({ generation }) => generation))
   return Math.max(last + 1, now * IN_A_MS + Math.floor(Math.random() * IN_A_MS))
 }
 
-export function withGrant({ grants, lost }: GrantRecord, next: IssuedGrant): GrantRecord {
+export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): GrantRecord {
   const others = grants.filter(({ issuer }) => issuer !== next.issuer)
   return {
     grants: [...others, next].slice(-MAX_ISSUERS),
@@ -171,8 +173,8 @@ export function withGrant({ grants, lost }: GrantRecord, next: IssuedGrant): Gra
   }
 }
 
-/** Without the grant of an issuer; remembered as lost where it is said why. */
-export function withoutGrant(
+/** Removes the grant of an issuer; records it as lost if a reason is given. */
+export function removeGrant(
   { grants, lost }: GrantRecord,
   gone: string,
   at: number,

@@ -1,157 +1,155 @@
 import type { Clock, SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap, GatewayError } from '../../../src/plugin.ts'
-import type { CallerCounts, GrantKey, KeptGrant, LostGrant, NewGrant, Vault } from '../types.ts'
+import type { CallerCounts, GrantKey, StoredGrant, LostGrant, NewGrant, Vault } from '../types.ts'
 import { GATEWAY_ACCOUNT } from '../types.ts'
 import { vaultError } from '../errors.ts'
-import type { GrantRecord, Listed } from './shared-record.ts'
+import type { GrantRecord, ListedLogin } from './shared-record.ts'
 import {
   EMPTY,
   GrantIndex,
   changeText,
-  generationIn,
-  grantIn,
+  findGeneration,
+  findNewestGrant,
   nextGeneration,
-  recordIn,
+  parseRecord,
   recordKey,
-  withGrant,
-  withoutGrant,
+  addGrant,
+  removeGrant,
 } from './shared-record.ts'
 import { LIFE_MS, SharedKeys } from './shared-keys.ts'
 
-/** Scopes that an account wants at a server beyond those that it has. */
+/** Maximum number of wanted scopes per grant. */
 const MAX_WANTED = 200
 const MAX_KNOWN = 10_000
-/** About as many as the list has room for. */
+/** Approximate capacity of the index. */
 const MAX_GRANTS = 100_000
-/** Longest time until what another replica has written is read, were its word of it lost. */
+/** Maximum delay until another replica's write is read if its notification is lost. */
 const LOOK_MS = 10_000
 const CHANGED = 'changed'
 const ALL_AT_ONCE = 50
 
-interface SharedVaultOptions {
+interface SharedVaultDeps {
   readonly store: SharedStore
   readonly clock: Clock
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** Hears each secret that goes in or out, so that no text shows it. */
-  saw?(secret: string): void
+  /** Called with each secret that is read or written, to hide it in output. */
+  onSecret?(secret: string): void
 }
 
 /**
- * Logins that all replicas have, in the store that they share: sealed for one account at one server, so that whoever can write
- * there can neither read one nor give it to another account. While the store is away what is known here is as it was, and nothing
- * is written.
+ * Logins of all replicas in their shared store. Values are sealed for one account at one upstream, so that write
+ * access to the store allows neither reading nor moving them. While the store is unavailable cached records are used,
+ * and nothing is written.
  */
 export class SharedVault extends SharedKeys implements Vault {
-  readonly #options: SharedVaultOptions
+  readonly #options: SharedVaultDeps
   readonly #index: GrantIndex
-  /** Records as they were read last, by key. */
+  /** Cached records by key. */
   readonly #known = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
   #changes = 0
-  #counted: { readonly at: number; readonly all: readonly Listed[] } | undefined
+  #counted: { readonly at: number; readonly all: readonly ListedLogin[] } | undefined
   #isCounting = false
   #end: (() => void) | undefined
 
-  constructor(options: SharedVaultOptions) {
+  constructor(options: SharedVaultDeps) {
     const { store, now = Date.now } = options
     super(store, now)
     this.#options = options
     this.#index = new GrantIndex(store, LIFE_MS)
   }
 
-  async find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined> {
-    return this.#seen(grantIn(await this.#read({ account, resource }), { account, resource, issuer }))
+  async find(account: string, resource: string, issuer?: string): Promise<StoredGrant | undefined> {
+    return this.#reportSecrets(
+      findNewestGrant(await this.#readRecord({ account, resource }), { account, resource, issuer }),
+    )
   }
 
-  async list(): Promise<readonly KeptGrant[]> {
-    const found: KeptGrant[] = []
-    await this.#each((of, { grants }) => {
+  async list(): Promise<readonly StoredGrant[]> {
+    const found: StoredGrant[] = []
+    await this.#visitRecords((of, { grants }) => {
       for (const { issuer } of grants) {
-        const grant = grantIn({ grants, lost: [] }, { ...of, issuer })
+        const grant = findNewestGrant({ grants, lost: [] }, { ...of, issuer })
         if (grant !== undefined) found.push(grant)
       }
     })
-    return found.sort((a, b) => orderOf(a).localeCompare(orderOf(b)))
+    return found.sort((a, b) => createSortKey(a).localeCompare(createSortKey(b)))
   }
 
-  async lost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
+  async listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
     const found: LostGrant[] = []
-    const note = (
-      { account, resource }: Pick<GrantKey, 'account' | 'resource'>,
-      { lost }: GrantRecord,
-    ): void =>
+    const addLost = ({ account, resource }: Pick<GrantKey, 'account' | 'resource'>, { lost }: GrantRecord): void =>
       void found.push(
         ...lost.map(({ issuer, at, why, caller }) => ({
           ...{ account, resource, issuer, at, why },
           ...(caller === undefined ? {} : { caller }),
         })),
       )
-    if (of === undefined) await this.#each(note)
-    else note(of, await this.#read(of))
+    if (of === undefined) await this.#visitRecords(addLost)
+    else addLost(of, await this.#readRecord(of))
     return found
   }
 
   async put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
-    this.#seen(grant)
-    if (!(await this.#index.note(placeOf(key), 'granted')))
+    this.#reportSecrets(grant)
+    if (!(await this.#index.updateEntry(pickRecordKey(key), 'granted')))
       throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
-    return this.#change(key, over === undefined, record => {
-      const before = generationIn(record, key.issuer)
+    return this.#changeRecord(key, over === undefined, record => {
+      const before = findGeneration(record, key.issuer)
       if (over !== undefined && over !== before) return { result: undefined }
       const generation = nextGeneration(record, this.now())
-      const kept = over === undefined ? {} : keptIn(record, key.issuer)
-      const whole = plain({ ...kept, ...grant })
-      const next = withGrant(record, { issuer: key.issuer, generation, at: this.now(), grant: whole })
+      const kept = over === undefined ? {} : pickStickyMembers(record, key.issuer)
+      const whole = pickMembers({ ...kept, ...grant })
+      const next = addGrant(record, { issuer: key.issuer, generation, at: this.now(), grant: whole })
       return { result: generation, next }
     })
   }
 
   async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
-    const isGone = await this.#change(key, false, record => {
-      if (generation === 0 || generationIn(record, key.issuer) !== generation) return { result: false }
-      return { result: true, next: withoutGrant(record, key.issuer, this.now(), why) }
+    const isGone = await this.#changeRecord(key, false, record => {
+      if (generation === 0 || findGeneration(record, key.issuer) !== generation) return { result: false }
+      return { result: true, next: removeGrant(record, key.issuer, this.now(), why) }
     })
-    if (isGone) await this.#index.note(placeOf(key), why === undefined ? undefined : 'lost')
+    if (isGone) await this.#index.updateEntry(pickRecordKey(key), why === undefined ? undefined : 'lost')
     return isGone
   }
 
-  /** Keeps its generation: the tokens are the same. */
-  async want(
+  /** Keeps the generation, as the tokens are the same. */
+  async addWantedScopes(
     account: string,
     resource: string,
     generation: number,
     scopes: readonly string[],
   ): Promise<void> {
-    await this.#change({ account, resource }, false, record => {
+    await this.#changeRecord({ account, resource }, false, record => {
       const found = record.grants.find(one => one.generation === generation)
       if (found === undefined) return { result: undefined }
       const scopesWanted = [...new Set([...(found.grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
       return {
         result: undefined,
-        next: withGrant(record, { ...found, grant: { ...found.grant, scopesWanted } }),
+        next: addGrant(record, { ...found, grant: { ...found.grant, scopesWanted } }),
       }
     })
   }
 
-  grantedAt(account: string, resource: string): number | undefined {
+  getGrantTime(account: string, resource: string): number | undefined {
     const ats = (this.#known.get(recordKey({ account, resource }))?.grants ?? []).map(({ at }) => at)
     return ats.length === 0 ? undefined : Math.max(...ats)
   }
 
-  /** Counts those of the last look; one that is old is looked at again meanwhile. */
-  callers(resource: string): CallerCounts | undefined {
-    if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS)
-      void this.#count()
+  /** Returns the latest counts, and starts a new count if they are old. */
+  countCallers(resource: string): CallerCounts | undefined {
+    if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS) void this.#recount()
     const own = this.#counted?.all.filter(one => one.resource === resource && one.account !== GATEWAY_ACCOUNT)
     if (own === undefined) return undefined
-    const of = (state: Listed['state']): string[] =>
+    const listAccounts = (state: ListedLogin['state']): string[] =>
       own.filter(one => one.state === state).map(({ account }) => account)
-    return { granted: of('granted').length, lost: of('lost') }
+    return { granted: listAccounts('granted').length, lost: listAccounts('lost') }
   }
 
-  /** Another one when another replica has said that it has written, and now and then. */
+  /** Changes when another replica reports a write, and periodically. */
   version(): Promise<number> {
-    this.#listen()
+    this.#subscribe()
     return Promise.resolve(this.#changes + Math.floor(this.#options.clock.now() / LOOK_MS))
   }
 
@@ -160,24 +158,24 @@ export class SharedVault extends SharedKeys implements Vault {
     this.#end = undefined
   }
 
-  /** Reads a record. While the store is away it is the one that was read last: a token lives on as long as it is good. */
-  async #read(of: Pick<GrantKey, 'account' | 'resource'>): Promise<GrantRecord> {
+  /** Reads a record; returns the cached one while the store is unavailable, as its token may still be valid. */
+  async #readRecord(of: Pick<GrantKey, 'account' | 'resource'>): Promise<GrantRecord> {
     const { store } = this
     const key = recordKey(of)
     try {
       const sealed = await store.get(key)
-      if (sealed === undefined) return this.#learned(key, EMPTY)
-      const record = recordIn(store.open(sealed, key))
-      if (record === undefined) throw damaged()
-      return this.#learned(key, record)
+      if (sealed === undefined) return this.#cacheRecord(key, EMPTY)
+      const record = parseRecord(store.open(sealed, key))
+      if (record === undefined) throw createDamagedError()
+      return this.#cacheRecord(key, record)
     } catch (error) {
-      const known = isAway(error) ? this.#known.get(key) : undefined
+      const known = isStoreAway(error) ? this.#known.get(key) : undefined
       if (known === undefined) throw error
       return known
     }
   }
 
-  async #change<T>(
+  async #changeRecord<T>(
     of: Pick<GrantKey, 'account' | 'resource'>,
     isLogin: boolean,
     change: (record: GrantRecord) => { readonly result: T; readonly next?: GrantRecord },
@@ -186,28 +184,28 @@ export class SharedVault extends SharedKeys implements Vault {
     const key = recordKey(of)
     let written: GrantRecord | undefined
     const result = await changeText(store, key, LIFE_MS, (text, isForeign) => {
-      const record = recordIn(text)
-      // A new login takes the place of what nobody can read; nothing else may.
-      if (record === undefined && (text !== undefined || isForeign) && !isLogin) throw damaged()
+      const record = parseRecord(text)
+      // Only a new login may replace an unreadable record.
+      if (record === undefined && (text !== undefined || isForeign) && !isLogin) throw createDamagedError()
       const changed = change(record ?? EMPTY)
       written = changed.next
       return { result: changed.result, next: written && JSON.stringify(written) }
     })
     if (written === undefined) return result
-    this.#learned(key, written)
+    this.#cacheRecord(key, written)
     this.#changes++
     this.#counted = undefined
     await store.publish(CHANGED, key).catch(() => undefined)
     return result
   }
 
-  #learned(key: string, record: GrantRecord): GrantRecord {
+  #cacheRecord(key: string, record: GrantRecord): GrantRecord {
     this.#known.set(key, record)
     return record
   }
 
-  /** Hears of others from the first use on. */
-  #listen(): void {
+  /** Subscribes with the first use. */
+  #subscribe(): void {
     this.#end ??= this.store.subscribe(
       CHANGED,
       () => void this.#changes++,
@@ -215,25 +213,23 @@ export class SharedVault extends SharedKeys implements Vault {
     )
   }
 
-  async #count(): Promise<void> {
+  async #recount(): Promise<void> {
     if (this.#isCounting) return
     this.#isCounting = true
     try {
-      this.#counted = { all: await this.#index.all(), at: this.#options.clock.now() }
+      this.#counted = { all: await this.#index.listAll(), at: this.#options.clock.now() }
     } catch {
-      // Who counts says what was known, and asks again.
+      // Keep the previous counts.
     } finally {
       this.#isCounting = false
     }
   }
 
-  async #each(
-    visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void,
-  ): Promise<void> {
-    const all = await this.#index.all()
+  async #visitRecords(visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void): Promise<void> {
+    const all = await this.#index.listAll()
     for (let at = 0; at < all.length; at += ALL_AT_ONCE) {
       const some = all.slice(at, at + ALL_AT_ONCE)
-      const records = await Promise.all(some.map(of => this.#read(of)))
+      const records = await Promise.all(some.map(of => this.#readRecord(of)))
       some.forEach(({ account, resource }, index) => {
         const record = records[index]
         if (record !== undefined) visit({ account, resource }, record)
@@ -241,33 +237,33 @@ export class SharedVault extends SharedKeys implements Vault {
     }
   }
 
-  #seen<G extends NewGrant | undefined>(grant: G): G {
-    const { saw } = this.#options
+  #reportSecrets<G extends NewGrant | undefined>(grant: G): G {
+    const { onSecret } = this.#options
     for (const secret of [grant?.access, grant?.refresh, grant?.client.secret])
-      if (secret !== undefined) saw?.(secret)
+      if (secret !== undefined) onSecret?.(secret)
     return grant
   }
 }
 
-function damaged(): Error {
-  const why = 'a login there was sealed for another account, with another key, or by somebody else'
+function createDamagedError(): Error {
+  const why = 'a login was sealed for another account or with another key'
   return vaultError('GW_VAULT_SHARED', { why })
 }
 
-function isAway(error: unknown): boolean {
+function isStoreAway(error: unknown): boolean {
   return error instanceof GatewayError && error.code === 'GW_SHARED_AWAY'
 }
 
-function placeOf({ account, resource }: GrantKey): Pick<GrantKey, 'account' | 'resource'> {
+function pickRecordKey({ account, resource }: GrantKey): Pick<GrantKey, 'account' | 'resource'> {
   return { account, resource }
 }
 
-function orderOf({ resource, account, issuer }: GrantKey): string {
+function createSortKey({ resource, account, issuer }: GrantKey): string {
   return JSON.stringify([resource, account, issuer])
 }
 
-/** Members of a grant that stay when it is renewed. */
-function keptIn({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller' | 'scopesWanted'> {
+/** Picks members that survive a renewal. */
+function pickStickyMembers({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller' | 'scopesWanted'> {
   const { caller, scopesWanted } = grants.find(one => one.issuer === issuer)?.grant ?? {}
   return {
     ...(caller === undefined ? {} : { caller }),
@@ -275,7 +271,7 @@ function keptIn({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller
   }
 }
 
-/** Members of a grant without those that say whose it is. */
+/** Members of a grant without its key. */
 const MEMBERS = Object.keys({
   access: true,
   audience: true,
@@ -288,8 +284,8 @@ const MEMBERS = Object.keys({
   client: true,
 } satisfies Record<keyof NewGrant, true>) as readonly (keyof NewGrant)[]
 
-/** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
-function plain(grant: NewGrant): NewGrant {
+/** Picks known members only: callers may pass a stored grant with key and generation. */
+function pickMembers(grant: NewGrant): NewGrant {
   const given = Object.fromEntries(MEMBERS.map(member => [member, grant[member]]))
   return JSON.parse(JSON.stringify(given)) as NewGrant
 }

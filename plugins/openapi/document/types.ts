@@ -1,9 +1,8 @@
 import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
 
-/** Part of a request that a parameter goes into. */
 export type ParameterLocation = 'path' | 'query' | 'header' | 'cookie'
 
-/** A parameter in the words of OpenAPI 3, whatever version the document is of. */
+/** A parameter in OpenAPI 3 form. */
 export interface Parameter {
   readonly name: string
   readonly in: ParameterLocation
@@ -13,11 +12,11 @@ export interface Parameter {
   readonly style: string
   readonly explode: boolean
   readonly allowReserved: boolean
-  /** True where its value is written as JSON (`content`). */
+  /** True if the value is sent as JSON (`content`). */
   readonly isJson: boolean
 }
 
-/** Way in which one property of a form is written. */
+/** Encoding of one form property. */
 export interface Encoding {
   readonly style: string | undefined
   readonly explode: boolean | undefined
@@ -32,13 +31,13 @@ export interface RequestBody {
   readonly encoding: ReadonlyMap<string, Encoding>
 }
 
-/** Scheme names of which all are needed, one list for each alternative. */
+/** Alternatives, each a list of schemes that are all required. */
 export type Requirements = readonly (readonly string[])[]
 
-/** One operation of a document, with references to its parts followed; schemas may still hold some. */
+/** One operation. References to its parts are resolved; schemas may contain references. */
 export interface Operation {
   readonly method: HttpMethod
-  /** Template, beginning with a slash. */
+  /** Path template, beginning with a slash. */
   readonly path: string
   readonly id: string | undefined
   readonly summary: string | undefined
@@ -47,37 +46,35 @@ export interface Operation {
   readonly isDeprecated: boolean
   readonly parameters: readonly Parameter[]
   readonly body: RequestBody | undefined
-  /** Schema of its JSON result, where there is exactly one. */
+  /** Schema of the JSON result, if there is exactly one. */
   readonly result: unknown
-  /** Undefined where neither it nor the document says. */
+  /** Undefined if neither the operation nor the document declares it. */
   readonly security: Requirements | undefined
-  /** Servers of its own, or of its path; undefined where those of the document hold. */
+  /** Servers of the operation or path; undefined if those of the document apply. */
   readonly servers: unknown
 }
 
-/** Place and form of a credential. */
+/** Location and kind of a credential. */
 export type SecurityScheme =
   | { readonly kind: 'apiKey'; readonly in: ParameterLocation; readonly name: string }
   | { readonly kind: 'bearer' | 'basic' }
 
-/** A document, read and sorted. */
+/** A parsed document. */
 export interface ApiDocument {
   readonly title: string
   readonly version: string
   readonly description: string | undefined
   readonly operations: readonly Operation[]
-  /** Operations that cannot be tools, as `GET /path: why`. */
-  readonly leftOut: readonly string[]
+  /** Operations that cannot be tools, as `GET /path: reason`. */
+  readonly skipped: readonly string[]
   readonly servers: unknown
   readonly schemes: ReadonlyMap<string, SecurityScheme>
   readonly references: References
 }
 
-/** Follows references within a document. */
 export interface References {
-  /** The value itself, or what its `$ref` leads to. @throws Error where that is not in the document */
+  /** Resolves a `$ref`; returns other values unchanged. @throws Error if the target is missing */
   follow(value: unknown): unknown
 }
 
-/** A member of plain data that is an object of its own. */
-export type Plain = JsonObject
+export type PlainObject = JsonObject

@@ -1,19 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
 import { suggestName, isObject } from '../../../src/plugin.ts'
-import { isJsonType } from '../document/parts.ts'
-import type {
-  Parameter,
-  ParameterLocation,
-  RequestBody,
-  Requirements,
-  SecurityScheme,
-} from '../document/types.ts'
-import type { Argument } from '../tools/arguments.ts'
-import type { Tool } from '../tools/tool.ts'
-import { pairsOf, pieceOf, reservedly, strictly, textOf } from './styles.ts'
+import { isJsonType } from '../document/operation-parts.ts'
+import type { Parameter, ParameterLocation, RequestBody, Requirements, SecurityScheme } from '../document/types.ts'
+import type { ToolArgument } from '../tools/arguments.ts'
+import type { OpenApiTool } from '../tools/tool.ts'
+import { formatPairs, formatPiece, encodeReserved, encodeStrict, stringifyValue } from './styles.ts'
 
-/** A request of a tool, as it goes out. */
 export interface ToolRequest {
   readonly method: HttpMethod
   readonly path: string
@@ -21,9 +14,9 @@ export interface ToolRequest {
   readonly body: string | undefined
 }
 
-/** Additions of the configuration to all requests. */
-interface Additions extends Credentials {
-  /** Lower case names. */
+/** Configured additions to each request. */
+interface RequestAdditions extends Credentials {
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>
 }
@@ -31,70 +24,68 @@ interface Additions extends Credentials {
 const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8'
 const MAX_URL = 16 * 1024
 
-/** Arguments that make no request; the model reads why. */
-export class BadArguments extends Error {}
+/** Invalid arguments; the model sees the message. */
+export class InvalidArguments extends Error {}
 
-/** Writes the request of a call. @throws BadArguments */
-export function requestOf(tool: Tool, given: JsonObject, additions: Additions): ToolRequest {
-  checkNames(tool, given)
+/** Builds the HTTP request of a call. @throws InvalidArguments */
+export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: RequestAdditions): ToolRequest {
+  checkArgumentNames(tool, given)
   const { operation } = tool
   const pairs: string[] = []
   const cookies: string[] = []
   const pieces = new Map<string, string>()
   const headers: Record<string, string> = { accept: ACCEPT }
   for (const { target, name } of tool.arguments.values()) {
-    const value = valueOf(given, name)
+    const value = getArgument(given, name)
     if (target.to !== 'parameter' || value === undefined) continue
     const { parameter } = target
-    if (parameter.in === 'query') pairs.push(...pairsOf(content(parameter, value), inQuery(parameter)))
-    else if (parameter.in === 'path') pieces.set(parameter.name, pathPiece(parameter, value, name))
-    else if (parameter.in === 'header')
-      headers[parameter.name.toLowerCase()] = headerText(parameter, value, name)
-    else cookies.push(...pairsOf(content(parameter, value), inQuery(parameter)))
+    if (parameter.in === 'query') pairs.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
+    else if (parameter.in === 'path') pieces.set(parameter.name, formatPathParameter(parameter, value, name))
+    else if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = formatHeader(parameter, value, name)
+    else cookies.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
   }
-  const body = bodyOf(tool, given)
+  const body = buildBody(tool, given)
   if (body !== undefined) headers['content-type'] = body.contentType
   addCredentials(additions, { headers, pairs, cookies })
-  const path = withPairs(tool.basePath.replace(/\/$/, '') + expanded(operation.path, pieces), pairs)
+  const path = appendQuery(tool.basePath.replace(/\/$/, '') + expandPath(operation.path, pieces), pairs)
   return { method: operation.method, path, headers, body: body?.text }
 }
 
-function checkNames(tool: Tool, given: JsonObject): void {
+function checkArgumentNames(tool: OpenApiTool, given: JsonObject): void {
   for (const name of Object.keys(given)) {
     if (tool.arguments.has(name)) continue
     const meant = suggestName(name, [...tool.arguments.keys()])
-    throw new BadArguments(`there is no argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
+    throw new InvalidArguments(`unknown argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
   }
   for (const { name, isRequired } of tool.arguments.values())
-    if (isRequired && valueOf(given, name) === undefined)
-      throw new BadArguments(`the argument "${name}" is missing`)
+    if (isRequired && getArgument(given, name) === undefined) throw new InvalidArguments(`missing argument "${name}"`)
 }
 
-function valueOf(given: JsonObject, name: string): unknown {
+function getArgument(given: JsonObject, name: string): unknown {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
-function content({ isJson }: Parameter, value: unknown): unknown {
+function encodeContent({ isJson }: Parameter, value: unknown): unknown {
   return isJson ? JSON.stringify(value) : value
 }
 
-function inQuery({ name, style, explode, allowReserved }: Parameter) {
-  return { name, style, explode, encode: allowReserved ? reservedly : strictly }
+function getQueryStyle({ name, style, explode, allowReserved }: Parameter) {
+  return { name, style, explode, encode: allowReserved ? encodeReserved : encodeStrict }
 }
 
-/** One piece of a path: it must stay one, whatever it holds, also for servers that decode slashes. */
-function pathPiece(parameter: Parameter, value: unknown, argument: string): string {
+/** Formats one path segment. It must stay one segment, even for servers that decode slashes. */
+function formatPathParameter(parameter: Parameter, value: unknown, argument: string): string {
   const { name, style, explode } = parameter
-  const piece = pieceOf(content(parameter, value), { name, style, explode, encode: strictly })
-  if (piece === '') throw new BadArguments(`the argument "${argument}" must not be empty`)
-  const texts = [value].flat().map(textOf)
-  if (texts.some(text => climbs(text)))
-    throw new BadArguments(`the argument "${argument}" must not hold "." or ".." as a step`)
+  const piece = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: encodeStrict })
+  if (piece === '') throw new InvalidArguments(`the argument "${argument}" must not be empty`)
+  const texts = [value].flat().map(stringifyValue)
+  if (texts.some(text => hasDotSegment(text)))
+    throw new InvalidArguments(`the argument "${argument}" must not contain "." or ".." as a path segment`)
   return piece
 }
 
-/** True for text with a step that leads elsewhere, also where it is encoded once or twice. */
-function climbs(text: string): boolean {
+/** Returns true for `.` or `..` segments, even if encoded once or twice. */
+function hasDotSegment(text: string): boolean {
   let plain = text
   for (let times = 0; times < 3; times++) {
     if (plain.split(/[/\\]/).some(step => step === '.' || step === '..')) return true
@@ -107,144 +98,141 @@ function climbs(text: string): boolean {
   return false
 }
 
-function expanded(template: string, pieces: ReadonlyMap<string, string>): string {
+function expandPath(template: string, pieces: ReadonlyMap<string, string>): string {
   const path = template.replace(/\{([^{}]*)\}/g, (_all, name: string) => pieces.get(name) ?? '')
-  // Two pieces that were harmless alone may make one that is not.
-  if (climbs(path)) throw new BadArguments('the arguments lead to another path')
-  // Encoded characters stay as they are.
+  // Two valid segments may form `..` together.
+  if (hasDotSegment(path)) throw new InvalidArguments('the arguments must not change the path')
+  // Do not encode percent signs again.
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%')
 }
 
-function headerText(parameter: Parameter, value: unknown, argument: string): string {
+function formatHeader(parameter: Parameter, value: unknown, argument: string): string {
   const { name, style, explode } = parameter
-  const text = pieceOf(content(parameter, value), { name, style, explode, encode: plain => plain })
+  const text = formatPiece(encodeContent(parameter, value), { name, style, explode, encode: plain => plain })
   if (!/^[\t\x20-\x7e]*$/.test(text))
-    throw new BadArguments(`the argument "${argument}" is a header: one line of ASCII`)
+    throw new InvalidArguments(`the argument "${argument}" is a header: use one line of ASCII`)
   return text
 }
 
-function bodyOf({ operation: { body }, arguments: all }: Tool, given: JsonObject): WrittenBody | undefined {
+function buildBody({ operation: { body }, arguments: all }: OpenApiTool, given: JsonObject): EncodedBody | undefined {
   if (body === undefined) return undefined
   const properties: [string, unknown][] = []
   for (const { name, target } of all.values()) {
-    const value = valueOf(given, name)
+    const value = getArgument(given, name)
     if (value === undefined) continue
-    if (target.to === 'body') return writeBody(body, value)
+    if (target.to === 'body') return encodeBody(body, value)
     if (target.to === 'property') properties.push([target.name, value])
   }
-  const isFlat = [...all.values()].some(({ target }: Argument) => target.to === 'property')
+  const isFlat = [...all.values()].some(({ target }: ToolArgument) => target.to === 'property')
   if (properties.length === 0 && !(isFlat && body.required)) return undefined
-  return writeBody(body, Object.fromEntries(properties))
+  return encodeBody(body, Object.fromEntries(properties))
 }
 
-interface Parts {
+interface RequestParts {
   readonly headers: Record<string, string>
   readonly pairs: string[]
   readonly cookies: string[]
 }
 
-/** Additions of the configuration win over arguments of the same name. */
+/** Configured values override arguments with the same name. */
 function addCredentials(
-  { header, query, cookie, headers: standing, parameters }: Additions,
-  to: Parts,
+  { header, query, cookie, headers: standing, parameters }: RequestAdditions,
+  to: RequestParts,
 ): void {
   const { headers, pairs, cookies } = to
   for (const [name, value] of Object.entries({ ...query, ...parameters })) {
-    const key = strictly(name)
+    const key = encodeStrict(name)
     for (let i = pairs.length - 1; i >= 0; i--) if (pairs[i]?.split('=')[0] === key) pairs.splice(i, 1)
-    pairs.push(`${key}=${strictly(value)}`)
+    pairs.push(`${key}=${encodeStrict(value)}`)
   }
   for (const [name, value] of Object.entries(cookie)) {
     for (let i = cookies.length - 1; i >= 0; i--) if (cookies[i]?.startsWith(`${name}=`)) cookies.splice(i, 1)
-    cookies.push(`${name}=${strictly(value)}`)
+    cookies.push(`${name}=${encodeStrict(value)}`)
   }
   if (cookies.length > 0) headers.cookie = cookies.join('; ')
   Object.assign(headers, header, standing)
 }
 
-function withPairs(path: string, pairs: readonly string[]): string {
+function appendQuery(path: string, pairs: readonly string[]): string {
   const url = pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
-  if (url.length > MAX_URL) throw new BadArguments('the arguments make a URL that is too long')
+  if (url.length > MAX_URL) throw new InvalidArguments('the arguments make the URL too long')
   return url
 }
 
-/** The arguments of a call; an empty object where there are none. @throws BadArguments */
-export function argumentsIn(params: JsonObject | undefined): JsonObject {
+/** Reads the arguments of a call; an empty object if there are none. @throws InvalidArguments */
+export function parseArguments(params: JsonObject | undefined): JsonObject {
   const given = params?.arguments ?? {}
-  if (!isObject(given)) throw new BadArguments('"arguments" must be an object')
+  if (!isObject(given)) throw new InvalidArguments('"arguments" must be an object')
   return given
 }
 
-/** A body as it is sent. */
-interface WrittenBody {
+interface EncodedBody {
   readonly contentType: string
   readonly text: string
 }
 
-/** Writes a value in the form that an operation wants. */
-function writeBody(body: RequestBody, value: unknown): WrittenBody {
+/** Encodes a value in the operation's content type. */
+function encodeBody(body: RequestBody, value: unknown): EncodedBody {
   const { contentType } = body
   if (isJsonType(contentType)) return { contentType, text: JSON.stringify(value) }
-  if (/^application\/x-www-form-urlencoded/i.test(contentType))
-    return { contentType, text: form(body, value) }
-  if (/^multipart\//i.test(contentType)) return multipart(body, value)
-  return { contentType, text: textOf(value) }
+  if (/^application\/x-www-form-urlencoded/i.test(contentType)) return { contentType, text: encodeForm(body, value) }
+  if (/^multipart\//i.test(contentType)) return encodeMultipart(body, value)
+  return { contentType, text: stringifyValue(value) }
 }
 
-function form({ encoding }: RequestBody, value: unknown): string {
-  if (typeof value !== 'object' || value === null) return textOf(value)
+function encodeForm({ encoding }: RequestBody, value: unknown): string {
+  if (typeof value !== 'object' || value === null) return stringifyValue(value)
   return Object.entries(value)
     .flatMap(([name, inner]: [string, unknown]) => {
       const { style = 'form', explode = style === 'form', contentType } = encoding.get(name) ?? {}
       const isNested = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      const isJson =
-        (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
-      const written = { name, style, explode, encode: strictly }
-      return pairsOf(isJson ? JSON.stringify(inner) : inner, written)
+      const isJson = (contentType !== undefined && isJsonType(contentType)) || (isNested && !encoding.has(name))
+      const written = { name, style, explode, encode: encodeStrict }
+      return formatPairs(isJson ? JSON.stringify(inner) : inner, written)
     })
     .join('&')
 }
 
-function multipart({ encoding }: RequestBody, value: unknown): WrittenBody {
+function encodeMultipart({ encoding }: RequestBody, value: unknown): EncodedBody {
   const boundary = `----tapgate${randomBytes(16).toString('hex')}`
   const fields = typeof value === 'object' && value !== null ? Object.entries(value) : []
   const parts = fields.flatMap(([name, inner]: [string, unknown]) =>
     (Array.isArray(inner) ? (inner as unknown[]) : [inner]).map(one =>
-      part(name, one, encoding.get(name)?.contentType),
+      encodePart(name, one, encoding.get(name)?.contentType),
     ),
   )
   const text = parts.map(one => `--${boundary}\r\n${one}\r\n`).join('')
   return { contentType: `multipart/form-data; boundary=${boundary}`, text: `${text}--${boundary}--\r\n` }
 }
 
-function part(name: string, value: unknown, wanted: string | undefined): string {
+function encodePart(name: string, value: unknown, wanted: string | undefined): string {
   const isNested = typeof value === 'object' && value !== null
   const type = wanted !== undefined && /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+$/.test(wanted) ? wanted : undefined
   const contentType = type ?? (isNested ? 'application/json' : undefined)
-  const head = `Content-Disposition: form-data; name="${quoted(name)}"`
+  const head = `Content-Disposition: form-data; name="${escapeFieldName(name)}"`
   const typed = contentType === undefined ? head : `${head}\r\nContent-Type: ${contentType}`
-  return `${typed}\r\n\r\n${textOf(value)}`
+  return `${typed}\r\n\r\n${stringifyValue(value)}`
 }
 
-/** As browsers write names: nothing in one can end it. */
-function quoted(name: string): string {
+/** Escapes names as browsers do. */
+function escapeFieldName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 }
 
-/** Credentials of one request, by the place that they go into. */
+/** Credentials of one request by location. */
 type Credentials = Readonly<Record<'header' | 'query' | 'cookie', Readonly<Record<string, string>>>>
 
 interface ConfiguredCredentials {
   readonly schemes: ReadonlyMap<string, SecurityScheme>
-  /** Values of the configuration, by scheme. */
+  /** Configured values by scheme. */
   readonly values: Readonly<Record<string, string>>
 }
 
 /**
- * Credentials that an operation wants, of those configured: the first alternative that is there in full. Where nobody says what is
- * wanted, all goes along; to an operation that is open, nothing does.
+ * Selects the credentials of the first alternative that is completely configured. Without declared security all are
+ * sent; an explicitly public operation gets none.
  */
-export function credentialsFor(
+export function selectCredentials(
   security: Requirements | undefined,
   { schemes, values }: ConfiguredCredentials,
 ): Credentials {
@@ -262,13 +250,13 @@ export function credentialsFor(
     const scheme = schemes.get(name)
     const value = values[name]
     if (scheme === undefined || value === undefined) continue
-    const [place, key, text] = placed(scheme, value)
+    const [place, key, text] = placeCredential(scheme, value)
     if (place !== 'path') found[place][key] = text
   }
   return found
 }
 
-function placed(scheme: SecurityScheme, value: string): readonly [ParameterLocation, string, string] {
+function placeCredential(scheme: SecurityScheme, value: string): readonly [ParameterLocation, string, string] {
   switch (scheme.kind) {
     case 'apiKey':
       return [scheme.in, scheme.in === 'header' ? scheme.name.toLowerCase() : scheme.name, value]

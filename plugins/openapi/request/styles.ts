@@ -1,12 +1,10 @@
-/** Values that a parameter or a form can hold. */
 type Value = unknown
 
-/** Way of writing one value. */
 interface StyledParameter {
   readonly name: string
   readonly style: string
   readonly explode: boolean
-  /** Encodes one text for its place. */
+  /** Encodes a text for its location. */
   readonly encode: (text: string) => string
 }
 
@@ -17,43 +15,43 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   tabDelimited: '%09',
   pipeDelimited: '%7C',
 }
-/** Levels of an object that are written with brackets. */
+/** Maximum nesting of `deepObject`. */
 const MAX_DEPTH = 16
 
-/** A value as pairs of a query or a form, both sides encoded. */
-export function pairsOf(value: Value, written: StyledParameter): string[] {
+/** Formats a value as encoded query or form pairs. */
+export function formatPairs(value: Value, written: StyledParameter): string[] {
   const { name, style, explode, encode } = written
   const key = encode(name)
   if (style === 'deepObject' && typeof value === 'object' && value !== null)
-    return deepPairs(value, key, encode, 0)
-  if (typeof value !== 'object' || value === null) return [`${key}=${encode(textOf(value))}`]
+    return formatDeepPairs(value, key, encode, 0)
+  if (typeof value !== 'object' || value === null) return [`${key}=${encode(stringifyValue(value))}`]
   if (!Array.isArray(value)) {
-    const texts = mapTexts(value, explode, encode)
-    return explode ? texts : joined(key, texts, style)
+    const texts = formatMap(value, explode, encode)
+    return explode ? texts : joinPair(key, texts, style)
   }
-  const texts = value.map(one => encode(textOf(one)))
-  return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joined(key, texts, style)
+  const texts = value.map(one => encode(stringifyValue(one)))
+  return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joinPair(key, texts, style)
 }
 
-function joined(key: string, texts: readonly string[], style: string): string[] {
+function joinPair(key: string, texts: readonly string[], style: string): string[] {
   return texts.length === 0 ? [] : [`${key}=${texts.join(SEPARATORS[style] ?? ',')}`]
 }
 
-/** `filter[created][gte]=1`, and `filter[0]=a` for lists. */
-function deepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
+/** Formats `filter[created][gte]=1`, and `filter[0]=a` for lists. */
+function formatDeepPairs(value: object, key: string, encode: StyledParameter['encode'], depth: number): string[] {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
     const nested = `${key}[${encode(name)}]`
     return typeof inner === 'object' && inner !== null
-      ? deepPairs(inner, nested, encode, depth + 1)
-      : [`${nested}=${encode(textOf(inner))}`]
+      ? formatDeepPairs(inner, nested, encode, depth + 1)
+      : [`${nested}=${encode(stringifyValue(inner))}`]
   })
 }
 
-/** A value as a piece of a path or as a header. */
-export function pieceOf(value: Value, { name, style, explode, encode }: StyledParameter): string {
+/** Formats a value for a path segment or header. */
+export function formatPiece(value: Value, { name, style, explode, encode }: StyledParameter): string {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const texts = isMap ? mapTexts(value, explode, encode) : [value].flat().map(one => encode(textOf(one)))
+  const texts = isMap ? formatMap(value, explode, encode) : [value].flat().map(one => encode(stringifyValue(one)))
   if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
   if (style !== 'matrix') return texts.join(',')
   const key = encode(name)
@@ -61,27 +59,27 @@ export function pieceOf(value: Value, { name, style, explode, encode }: StyledPa
   return texts.map(text => (isMap ? `;${text}` : `;${key}=${text}`)).join('')
 }
 
-function mapTexts(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
-  const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(textOf(inner))] as const)
+function formatMap(value: object, explode: boolean, encode: StyledParameter['encode']): string[] {
+  const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(stringifyValue(inner))] as const)
   return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
 }
 
-/** One value as text; what has members of its own as JSON. */
-export function textOf(value: Value): string {
+/** Converts a value to text; objects become JSON. */
+export function stringifyValue(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** Encodes all but letters, digits and `-_.~`. */
-export function strictly(text: string): string {
+export function encodeStrict(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
     character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
 }
 
-/** Leaves what `allowReserved` lets stand, but for what would end a value. */
-export function reservedly(text: string): string {
-  return strictly(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
+/** Keeps the characters of `allowReserved` except those that would end a value. */
+export function encodeReserved(text: string): string {
+  return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
 }

@@ -1,89 +1,84 @@
 import { isObject, readList, readMap } from '../../../src/plugin.ts'
-import { cleaned } from '../document/parts.ts'
-import type { Operation, Parameter, Plain, References } from '../document/types.ts'
+import { sanitizeName } from '../document/operation-parts.ts'
+import type { Operation, Parameter, PlainObject, References } from '../document/types.ts'
 import type { SchemaUse } from './schema.ts'
-import { namesIn, plainSchema } from './schema.ts'
+import { filterStrings, convertSchema } from './schema.ts'
 
-/** Destination of an argument: a parameter, a property of the body, or all of the body. */
-type Target =
+/** Where an argument is sent: a parameter, a body property, or the whole body. */
+type ArgumentTarget =
   | { readonly to: 'parameter'; readonly parameter: Parameter }
   | { readonly to: 'property'; readonly name: string }
   | { readonly to: 'body' }
 
-/** One argument of a tool. */
-export interface Argument {
+export interface ToolArgument {
   readonly name: string
   readonly isRequired: boolean
-  readonly target: Target
-  readonly schema: Plain
+  readonly target: ArgumentTarget
+  readonly schema: PlainObject
 }
 
 const USE: SchemaUse = { isLoose: false, maxBytes: 16 * 1024 }
 const MAX_NAME = 64
 const MAX_ALL = 64 * 1024
-const PLACES = ['path', 'query', 'header', 'cookie']
-/** Compositions of schemas that are followed. */
+const LOCATION_ORDER = ['path', 'query', 'header', 'cookie']
+/** Maximum nesting of `allOf`. */
 const MAX_NESTED = 16
 
-/** The arguments of an operation: its parameters, and the properties of its body beside them where no name is both. */
-export function argumentsOf(operation: Operation, references: References): readonly Argument[] {
-  const names = new Names()
-  const parameters = [...operation.parameters].sort((a, b) => PLACES.indexOf(a.in) - PLACES.indexOf(b.in))
+/** Lists an operation's arguments: its parameters, and its body properties unless their names collide. */
+export function listArguments(operation: Operation, references: References): readonly ToolArgument[] {
+  const names = new ArgumentNames()
+  const parameters = [...operation.parameters].sort(
+    (a, b) => LOCATION_ORDER.indexOf(a.in) - LOCATION_ORDER.indexOf(b.in),
+  )
   const own = parameters.map(parameter => {
-    const schema = plainSchema(parameter.schema, references, USE)
+    const schema = convertSchema(parameter.schema, references, USE)
     const { description = schema.description } = parameter
     return {
-      name: names.give(parameter.name, parameter.in),
+      name: names.assign(parameter.name, parameter.in),
       isRequired: parameter.required,
       target: { to: 'parameter' as const, parameter },
-      schema:
-        description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
+      schema: description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
     }
   })
-  return [...own, ...bodyArguments(operation, references, names)]
+  return [...own, ...listBodyArguments(operation, references, names)]
 }
 
-function bodyArguments({ body }: Operation, references: References, names: Names): Argument[] {
+function listBodyArguments({ body }: Operation, references: References, names: ArgumentNames): ToolArgument[] {
   if (body === undefined) return []
-  const members = membersOf(body.schema, references, 0)
+  const members = collectMembers(body.schema, references, 0)
   const isFlat =
     members !== undefined &&
     members.properties.size > 0 &&
-    [...members.properties.keys()].every(name => !names.has(name))
+    [...members.properties.keys()].every(name => !names.isTaken(name))
   if (!isFlat) {
-    const plain = plainSchema(body.schema, references, USE)
-    const schema =
-      body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
-    return [
-      { name: names.give('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema },
-    ]
+    const plain = convertSchema(body.schema, references, USE)
+    const schema = body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
+    return [{ name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema }]
   }
   return [...members.properties].flatMap(([name, given]) => {
     const followed = references.follow(given)
     if (isObject(followed) && followed.readOnly === true) return []
     const isRequired = body.required && members.required.has(name)
     const target = { to: 'property' as const, name }
-    return [
-      { name: names.give(name, 'body'), isRequired, target, schema: plainSchema(given, references, USE) },
-    ]
+    return [{ name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(given, references, USE) }]
   })
 }
 
-interface Members {
+interface ObjectMembers {
   readonly properties: Map<string, unknown>
   readonly required: Set<string>
 }
 
-/** Properties of a schema that is nothing but an object of known properties. */
-function membersOf(given: unknown, references: References, depth: number): Members | undefined {
+/** Collects the properties of a closed object schema; undefined for any other schema. */
+function collectMembers(given: unknown, references: References, depth: number): ObjectMembers | undefined {
   const schema = references.follow(given)
-  if (depth > MAX_NESTED || !isObject(schema) || !isClosed(schema)) return undefined
-  const members: Members = {
+  if (depth > MAX_NESTED || !isObject(schema) || !isClosedObject(schema)) return undefined
+  const members: ObjectMembers = {
     properties: new Map(Object.entries(readMap(schema, 'properties'))),
-    required: new Set(namesIn(schema.required)),
+    required: new Set(filterStrings(schema.required)),
   }
   for (const branch of readList(schema, 'allOf')) {
-    const inner = membersOf(branch, references, depth + 1)
+    const inner = collectMembers(branch, references, depth + 1)
     if (inner === undefined) return undefined
     for (const [name, value] of inner.properties) members.properties.set(name, value)
     for (const name of inner.required) members.required.add(name)
@@ -91,13 +86,13 @@ function membersOf(given: unknown, references: References, depth: number): Membe
   return members
 }
 
-/** True for an object of known properties alone. */
-function isClosed({ type = 'object', anyOf, oneOf, additionalProperties = false }: Plain): boolean {
+/** Returns true for an object without additional properties or alternatives. */
+function isClosedObject({ type = 'object', anyOf, oneOf, additionalProperties = false }: PlainObject): boolean {
   return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
 }
 
-/** The schema of all arguments; where it would be too long, the largest of them say less. */
-export function inputSchemaOf(all: readonly Argument[]): Plain {
+/** Creates the schema of all arguments; if it is too long, the largest are shortened. */
+export function createInputSchema(all: readonly ToolArgument[]): PlainObject {
   const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
   const properties = all.map(({ name, schema }) => [name, schema] as const)
   const sizes = properties.map(([, schema]) => JSON.stringify(schema).length)
@@ -105,7 +100,7 @@ export function inputSchemaOf(all: readonly Argument[]): Plain {
   const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ALL
   const fitting = properties.map(([name, schema], i) => {
     const isOver = isLong && (sizes[i] ?? 0) > share
-    return [name, isOver ? brief(schema) : schema] as const
+    return [name, isOver ? shortenSchema(schema) : schema] as const
   })
   return {
     type: 'object',
@@ -115,21 +110,21 @@ export function inputSchemaOf(all: readonly Argument[]): Plain {
   }
 }
 
-function brief({ type, description }: Plain): Plain {
+function shortenSchema({ type, description }: PlainObject): PlainObject {
   const text = typeof description === 'string' ? { description: description.slice(0, 100) } : {}
   return { ...(type === undefined ? {} : { type }), ...text }
 }
 
-/** Gives each argument a name that every client takes, and that no other has. */
-class Names {
+/** Assigns unique argument names that every client accepts. */
+class ArgumentNames {
   readonly #taken = new Set<string>()
 
-  has(name: string): boolean {
-    return this.#taken.has(argumentName(name))
+  isTaken(name: string): boolean {
+    return this.#taken.has(sanitizeArgumentName(name))
   }
 
-  give(name: string, place: string): string {
-    const plain = argumentName(name)
+  assign(name: string, place: string): string {
+    const plain = sanitizeArgumentName(name)
     let given = plain
     for (let count = 1; this.#taken.has(given); count++) {
       const end = count === 1 ? `_${place}` : `_${place}${count}`
@@ -140,7 +135,7 @@ class Names {
   }
 }
 
-function argumentName(name: string): string {
-  const plain = /^[A-Za-z0-9_.-]+$/.test(name) ? name : cleaned(name)
+function sanitizeArgumentName(name: string): string {
+  const plain = /^[A-Za-z0-9_.-]+$/.test(name) ? name : sanitizeName(name)
   return (plain === '' ? 'argument' : plain).slice(0, MAX_NAME)
 }

@@ -1,40 +1,41 @@
 import { isObject } from '../../../src/plugin.ts'
-import type { Plain, References } from '../document/types.ts'
+import type { PlainObject, References } from '../document/types.ts'
 
-/** Depths at which a schema is written, until it fits. */
+/** Maximum depths, tried in order until the schema fits. */
 const DEPTHS = [12, 6, 4, 3, 2, 1]
-/** Least that a part adds: its braces. */
+/** Minimum size of a subschema: its braces. */
 const PART_BYTES = 2
 const MAX_DESCRIPTION = 1000
 const MAX_PATTERN = 256
 
-const NUMBERS =
-  'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(' ')
+const NUMBERS = 'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(
+  ' ',
+)
 
-/** Reader of a schema: what is sent, or what comes back. */
+/** Use of a schema: input or output. */
 export interface SchemaUse {
-  /** True for results: they may differ from the document without failing for it. */
+  /** True for results: a server's deviation from the document must not fail them. */
   readonly isLoose: boolean
   readonly maxBytes: number
 }
 
 /**
- * A schema of OpenAPI as JSON Schema 2020-12, with references written out, as many clients follow none. One that is too large
- * ends at fewer levels, and one that refers to itself where it does so again: there anything goes.
+ * Converts an OpenAPI schema to JSON Schema 2020-12. References are inlined, as many clients resolve none. A schema
+ * that is too large is cut at fewer levels; a recursive one accepts anything where it repeats.
  */
-export function plainSchema(schema: unknown, references: References, use: SchemaUse): Plain {
+export function convertSchema(schema: unknown, references: References, use: SchemaUse): PlainObject {
   for (const depth of DEPTHS) {
-    const writer = new Writer(references, use)
-    const written = writer.write(schema, depth, [])
+    const writer = new SchemaWriter(references, use)
+    const written = writer.writeSchema(schema, depth, [])
     if (!writer.isOver && JSON.stringify(written).length <= use.maxBytes) return written
   }
   return {}
 }
 
-class Writer {
+class SchemaWriter {
   readonly #references: References
   readonly #use: SchemaUse
-  /** Estimate of what is written so far; never more than that. */
+  /** Lower bound of the bytes written so far. */
   #bytes = 0
 
   constructor(references: References, use: SchemaUse) {
@@ -46,83 +47,82 @@ class Writer {
     return this.#bytes > this.#use.maxBytes
   }
 
-  write(given: unknown, depth: number, open: readonly unknown[]): Plain {
+  writeSchema(given: unknown, depth: number, open: readonly unknown[]): PlainObject {
     const schema = this.#references.follow(given)
     if (!isObject(schema) || this.isOver) return {}
     this.#bytes += PART_BYTES
     const isEnd = depth === 0 || open.includes(schema)
-    const within = (inner: unknown): Plain => this.write(inner, depth - 1, [...open, schema])
-    const inner = isEnd ? {} : this.#inner(schema, within, depth)
-    return nullable(schema, { ...this.#own(schema), ...inner }, this.#use.isLoose)
+    const writeNested = (inner: unknown): PlainObject => this.writeSchema(inner, depth - 1, [...open, schema])
+    const inner = isEnd ? {} : this.#writeInner(schema, writeNested, depth)
+    return addNull(schema, { ...this.#writeOwnMembers(schema), ...inner }, this.#use.isLoose)
   }
 
-  /** Members that hold no schema. */
-  #own(schema: Plain): Plain {
+  /** Writes members without subschemas. */
+  #writeOwnMembers(schema: PlainObject): PlainObject {
     const { isLoose } = this.#use
     const { title, description } = schema
-    const plain: Plain & { description?: string } = { ...typeOf(schema) }
+    const plain: PlainObject & { description?: string } = { ...writeType(schema) }
     if (typeof title === 'string') plain.title = title.slice(0, MAX_DESCRIPTION)
     if (typeof description === 'string') {
       plain.description = description.slice(0, MAX_DESCRIPTION)
       this.#bytes += plain.description.length
     }
     if (schema.deprecated === true) plain.deprecated = true
-    return isLoose ? plain : { ...plain, ...demands(schema) }
+    return isLoose ? plain : { ...plain, ...writeConstraints(schema) }
   }
 
-  #inner(schema: Plain, within: (inner: unknown) => Plain, depth: number): Plain {
-    const inner: Plain = {}
+  #writeInner(schema: PlainObject, within: (inner: unknown) => PlainObject, depth: number): PlainObject {
+    const inner: PlainObject = {}
     for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
       const branches = schema[key]
       if (!Array.isArray(branches) || branches.length === 0) continue
-      // Of what comes back, several may fit; of branches that are cut, all do.
+      // In results several alternatives may match, and shortened alternatives all match.
       const maySeveral = this.#use.isLoose || depth === 1
       inner[maySeveral && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
     }
     if (isObject(schema.items)) inner.items = within(schema.items)
     const members = isObject(schema.properties)
-      ? this.#properties(schema, schema.properties, within)
-      : this.#wantedBeside(schema)
-    return { ...inner, ...members, ...this.#additional(schema, within) }
+      ? this.#writeProperties(schema, schema.properties, within)
+      : this.#writeRequired(schema)
+    return { ...inner, ...members, ...this.#writeAdditional(schema, within) }
   }
 
-  /** Names of properties that a branch wants, and that stand beside it. */
-  #wantedBeside(schema: Plain): Plain {
-    const required = this.#use.isLoose ? [] : namesIn(schema.required)
+  /** A branch may require properties that are declared next to it. */
+  #writeRequired(schema: PlainObject): PlainObject {
+    const required = this.#use.isLoose ? [] : filterStrings(schema.required)
     return required.length === 0 ? {} : { required }
   }
 
-  #additional({ additionalProperties }: Plain, within: (inner: unknown) => Plain): Plain {
+  #writeAdditional({ additionalProperties }: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     if (isObject(additionalProperties)) return { additionalProperties: within(additionalProperties) }
     return additionalProperties === false && !this.#use.isLoose ? { additionalProperties: false } : {}
   }
 
-  #named(name: string, value: unknown, within: (inner: unknown) => Plain): Plain {
+  #writeProperty(name: string, value: unknown, within: (inner: unknown) => PlainObject): PlainObject {
     this.#bytes += name.length + 4
     return within(value)
   }
 
-  #properties(schema: Plain, properties: Plain, within: (inner: unknown) => Plain): Plain {
+  #writeProperties(schema: PlainObject, properties: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     const hidden = this.#use.isLoose ? 'writeOnly' : 'readOnly'
     const kept = Object.entries(properties).filter(([, value]) => {
       const followed = this.#references.follow(value)
       return !isObject(followed) || followed[hidden] !== true
     })
     const names = new Set(kept.map(([name]) => name))
-    const required = namesIn(schema.required).filter(name => names.has(name))
+    const required = filterStrings(schema.required).filter(name => names.has(name))
     return {
-      properties: Object.fromEntries(kept.map(([name, value]) => [name, this.#named(name, value, within)])),
+      properties: Object.fromEntries(kept.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
       ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
     }
   }
 }
 
-/** The members of a list that are texts. */
-export function namesIn(value: unknown): string[] {
+export function filterStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
 }
 
-function typeOf({ type, properties, items, ...schema }: Plain): Plain {
+function writeType({ type, properties, items, ...schema }: PlainObject): PlainObject {
   if (type === 'file') return { type: 'string', format: 'binary' }
   if (typeof type === 'string') return { type }
   if (Array.isArray(type)) return { type }
@@ -130,30 +130,30 @@ function typeOf({ type, properties, items, ...schema }: Plain): Plain {
   return isObject(items) ? { type: 'array' } : {}
 }
 
-/** Members by which a value may fail. */
-function demands(schema: Plain): Plain {
-  const plain: Plain = {}
+/** Writes keywords that restrict values. */
+function writeConstraints(schema: PlainObject): PlainObject {
+  const plain: PlainObject = {}
   if (Array.isArray(schema.enum)) plain.enum = schema.enum
   for (const key of ['const', 'default']) if (schema[key] !== undefined) plain[key] = schema[key]
   if (schema.uniqueItems === true) plain.uniqueItems = true
   if (typeof schema.format === 'string') plain.format = schema.format.slice(0, 50)
   for (const key of NUMBERS) if (typeof schema[key] === 'number') plain[key] = schema[key]
   const { pattern } = schema
-  if (typeof pattern === 'string' && isExpression(pattern)) plain.pattern = pattern
+  if (typeof pattern === 'string' && isValidPattern(pattern)) plain.pattern = pattern
   return {
     ...plain,
-    ...exclusive(schema, 'minimum', 'exclusiveMinimum'),
-    ...exclusive(schema, 'maximum', 'exclusiveMaximum'),
+    ...writeExclusiveBound(schema, 'minimum', 'exclusiveMinimum'),
+    ...writeExclusiveBound(schema, 'maximum', 'exclusiveMaximum'),
   }
 }
 
-/** A bound that 3.0 marks as exclusive: what it is today stands beside it, and is the narrower one. */
-function exclusive(schema: Plain, bound: string, key: string): Plain {
+/** Converts a boolean exclusive bound of OpenAPI 3.0 to a number. */
+function writeExclusiveBound(schema: PlainObject, bound: string, key: string): PlainObject {
   const value = schema[key] === true ? schema[bound] : schema[key]
   return typeof value === 'number' ? { [key]: value } : {}
 }
 
-function isExpression(pattern: string): boolean {
+function isValidPattern(pattern: string): boolean {
   if (pattern.length > MAX_PATTERN) return false
   try {
     new RegExp(pattern, 'u')
@@ -163,8 +163,8 @@ function isExpression(pattern: string): boolean {
   }
 }
 
-/** Documents of 3.0 say `nullable`; of what comes back, anything may be null. */
-function nullable(schema: Plain, written: Plain, isLoose: boolean): Plain {
+/** Converts `nullable` of OpenAPI 3.0; results may always be null. */
+function addNull(schema: PlainObject, written: PlainObject, isLoose: boolean): PlainObject {
   const isWanted = schema.nullable === true || schema['x-nullable'] === true || isLoose
   if (!isWanted || written.type === undefined) return written
   const type = [...new Set<unknown>([written.type, 'null'].flat())]

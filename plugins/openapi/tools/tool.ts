@@ -1,59 +1,59 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { sanitizeText } from '../../../src/plugin.ts'
-import { isJsonType } from '../document/parts.ts'
-import type { ApiDocument, Operation, Plain } from '../document/types.ts'
-import type { Argument } from './arguments.ts'
-import { argumentsOf, inputSchemaOf } from './arguments.ts'
-import { plainSchema } from './schema.ts'
+import { isJsonType } from '../document/operation-parts.ts'
+import type { ApiDocument, Operation, PlainObject } from '../document/types.ts'
+import type { ToolArgument } from './arguments.ts'
+import { listArguments, createInputSchema } from './arguments.ts'
+import { convertSchema } from './schema.ts'
 
-/** One operation as a tool. */
-export interface Tool {
+/** An operation as a tool. */
+export interface OpenApiTool {
   readonly name: string
   readonly operation: Operation
-  readonly arguments: ReadonlyMap<string, Argument>
-  /** Path of its server that the template is appended to. */
+  readonly arguments: ReadonlyMap<string, ToolArgument>
+  /** Path prefix of its server. */
   readonly basePath: string
   /** Entry of `tools/list`. */
-  readonly listed: JsonObject
+  readonly definition: JsonObject
   readonly hasOutputSchema: boolean
 }
 
 const MAX_DESCRIPTION = 2000
 const OUTPUT = { isLoose: true, maxBytes: 4 * 1024 }
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
-const REPEATS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
-interface Making {
+interface ToolOptions {
   readonly name: string
   readonly basePath: string
   readonly hasOutput: boolean
 }
 
-/** Makes a tool of an operation. @throws Error where its references lead out of the document */
-export function toolOf(
+/** Creates a tool from an operation. @throws Error if a reference cannot be resolved */
+export function createTool(
   operation: Operation,
   { references }: ApiDocument,
-  { name, basePath, hasOutput }: Making,
-): Tool {
-  const all = argumentsOf(operation, references)
+  { name, basePath, hasOutput }: ToolOptions,
+): OpenApiTool {
+  const all = listArguments(operation, references)
   const title = sanitizeText(operation.summary ?? '').slice(0, 200)
-  const output = hasOutput ? outputSchemaOf(plainSchema(operation.result, references, OUTPUT)) : undefined
-  const listed = {
+  const output = hasOutput ? createOutputSchema(convertSchema(operation.result, references, OUTPUT)) : undefined
+  const definition = {
     name,
     ...(title === '' ? {} : { title }),
-    description: descriptionOf(operation),
-    inputSchema: inputSchemaOf(all),
+    description: formatDescription(operation),
+    inputSchema: createInputSchema(all),
     ...(output === undefined ? {} : { outputSchema: output }),
-    annotations: annotationsOf(operation, title),
+    annotations: createAnnotations(operation, title),
   }
   return {
-    ...{ name, operation, basePath, listed },
+    ...{ name, operation, basePath, definition },
     arguments: new Map(all.map(argument => [argument.name, argument])),
     hasOutputSchema: output !== undefined,
   }
 }
 
-function descriptionOf({ method, path, summary, description, isDeprecated, body }: Operation): string {
+function formatDescription({ method, path, summary, description, isDeprecated, body }: Operation): string {
   const isRaw = body !== undefined && !isJsonType(body.contentType)
   const parts = [
     isDeprecated ? 'Deprecated.' : undefined,
@@ -65,18 +65,18 @@ function descriptionOf({ method, path, summary, description, isDeprecated, body 
   return (text === '' ? sanitizeText(`${method} ${path}`) : text).slice(0, MAX_DESCRIPTION)
 }
 
-function annotationsOf({ method }: Operation, title: string): Plain {
+function createAnnotations({ method }: Operation, title: string): PlainObject {
   return {
     ...(title === '' ? {} : { title }),
-    readOnlyHint: READS.has(method),
+    readOnlyHint: SAFE_METHODS.has(method),
     ...(method === 'DELETE' ? { destructiveHint: true } : {}),
-    idempotentHint: REPEATS.has(method),
+    idempotentHint: IDEMPOTENT_METHODS.has(method),
     openWorldHint: true,
   }
 }
 
-/** Results of tools are objects: anything else stands in one, under `result`. */
-function outputSchemaOf(schema: Plain): Plain | undefined {
+/** Tool results are objects: other values are wrapped as `result`. */
+function createOutputSchema(schema: PlainObject): PlainObject | undefined {
   if (Object.keys(schema).length === 0) return undefined
   const types = [schema.type].flat()
   const { type: _, ...rest } = schema
@@ -84,8 +84,8 @@ function outputSchemaOf(schema: Plain): Plain | undefined {
   return { type: 'object', properties: { result: schema } }
 }
 
-/** The value of a JSON result as its tool gives it. */
-export function structured(value: unknown): JsonObject {
+/** Wraps values that are no objects as `result`. */
+export function toStructuredContent(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : { result: value }

@@ -1,22 +1,22 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import type { FromSandbox, Limits, ToSandbox } from './messages.ts'
+import type { FromSandbox, ScriptLimits, ToSandbox } from './messages.ts'
 
-/** Code around a script: its lines keep their numbers. */
+/** Wraps the script without changing its line numbers. */
 const WRAPPER = ['(async (tools, call, console) => {', '\n})'] as const
 
 /**
- * Code that runs before a script, in its engine: it makes `tools`, `call` and `console`, and hands the result over as JSON. Whatever a
- * script does to the builtins of its engine, it does to itself: only texts leave it.
+ * Bootstrap code inside the engine: defines `tools`, `call` and `console`, and returns the result as JSON. Changes to
+ * builtins affect only the script itself, because only strings leave the engine.
  */
-function startOf(): string {
-  return `(${start.toString()})`
+function createBootstrap(): string {
+  return `(${bootstrap.toString()})`
 }
 
 type Send = (name: string, args: string) => Promise<string>
 type End = (kind: string, text: string) => void
 
-function start(main: (...given: unknown[]) => Promise<unknown>, send: Send, end: End): void {
+function bootstrap(main: (...given: unknown[]) => Promise<unknown>, send: Send, end: End): void {
   const { parse, stringify } = JSON
   const mostNotes = 4000
   let notes = ''
@@ -35,11 +35,10 @@ function start(main: (...given: unknown[]) => Promise<unknown>, send: Send, end:
   const tools = new Proxy(
     {},
     {
-      get: (_, name) =>
-        typeof name === 'symbol' || name === 'then' ? undefined : (args: unknown) => call(name, args),
+      get: (_, name) => (typeof name === 'symbol' || name === 'then' ? undefined : (args: unknown) => call(name, args)),
     },
   )
-  const ending = (kind: string, text: string): void => end(kind, notes === '' ? text : `${notes}${text}`)
+  const endWithOutput = (kind: string, text: string): void => end(kind, notes === '' ? text : `${notes}${text}`)
   const fault = (thrown: unknown): string => {
     const { name, message, stack } = Object(thrown) as Error
     if (typeof message !== 'string') return String(thrown)
@@ -49,25 +48,25 @@ function start(main: (...given: unknown[]) => Promise<unknown>, send: Send, end:
   const console = { log: note, info: note, warn: note, error: note, debug: note }
   const run = async (): Promise<void> => {
     try {
-      ending('done', stringify(await main(tools, call, console)) ?? '')
+      endWithOutput('done', stringify(await main(tools, call, console)) ?? '')
     } catch (thrown) {
-      ending('failed', fault(thrown))
+      endWithOutput('failed', fault(thrown))
     }
   }
   void run()
 }
 
-/** File that the thread of a script runs: this one. */
+/** Thread entry point: this file. */
 export const SANDBOX = import.meta.url
 
-/** Marks the thread: this file is loaded by the gateway as well, for its address. */
+/** Marks the script thread, because the gateway imports this file too. */
 export const MARK = 'tapgate-script'
 
-/** Parts of quickjs-emscripten that are used here. */
+/** Used part of quickjs-emscripten. */
 interface Handle {
   dispose(): void
 }
-interface Outcome {
+interface EvalResult {
   readonly error?: Handle
   readonly value?: Handle
 }
@@ -79,56 +78,56 @@ interface Vm {
   newPromise(): { readonly handle: Handle; resolve(value: Handle): void; dispose(): void }
   getString(handle: Handle): string
   setProp(on: Handle, name: string, value: Handle): void
-  evalCode(code: string, name: string): Outcome
-  callFunction(run: Handle, self: Handle, ...args: Handle[]): Outcome
+  evalCode(code: string, name: string): EvalResult
+  callFunction(run: Handle, self: Handle, ...args: Handle[]): EvalResult
   dump(handle: Handle): unknown
 }
 interface Runtime {
   setMemoryLimit(bytes: number): void
   setMaxStackSize(bytes: number): void
   setInterruptHandler(isOver: () => boolean): void
-  executePendingJobs(): Outcome
+  executePendingJobs(): EvalResult
   newContext(): Vm
 }
 interface QuickJs {
   newQuickJSWASMModuleFromVariant(variant: unknown): Promise<{ newRuntime(): Runtime }>
 }
 
-/** Names that the compiler need not find: a gateway without scripts does without the packages. */
+/** Variables, so that the compiler does not resolve optional packages. */
 const PACKAGE: string = 'quickjs-emscripten-core'
 const VARIANT: string = '@jitl/quickjs-wasmfile-release-sync'
 
-/** Less than the stack of the WebAssembly, so that deep recursion is an error of the script. */
+/** Below the WebAssembly stack size, so that deep recursion fails in the script. */
 const STACK = 256 * 1024
 
-interface Task {
+interface ScriptTask {
   readonly mark: string
   readonly script: string
-  readonly limits: Limits
+  readonly limits: ScriptLimits
 }
 
-async function serve(port: MessagePort, { script, limits }: Task): Promise<void> {
+async function serve(port: MessagePort, { script, limits }: ScriptTask): Promise<void> {
   const { newQuickJSWASMModuleFromVariant } = (await import(PACKAGE)) as QuickJs
   const { default: variant } = (await import(VARIANT)) as { default: unknown }
   const runtime = (await newQuickJSWASMModuleFromVariant(variant)).newRuntime()
   runtime.setMemoryLimit(limits.memory)
   runtime.setMaxStackSize(STACK)
   port.postMessage({ kind: 'begun' } satisfies FromSandbox)
-  new Script(port, runtime, limits).run(script)
+  new ScriptRun(port, runtime, limits).start(script)
 }
 
 /** One script in its own engine. */
-class Script {
+class ScriptRun {
   readonly #port: MessagePort
   readonly #runtime: Runtime
   readonly #vm: Vm
-  readonly #limits: Limits
+  readonly #limits: ScriptLimits
   readonly #waiting = new Map<number, (text: string) => void>()
-  #calls = 0
+  #callCount = 0
   #isOver = false
   #isLate = false
 
-  constructor(port: MessagePort, runtime: Runtime, limits: Limits) {
+  constructor(port: MessagePort, runtime: Runtime, limits: ScriptLimits) {
     this.#port = port
     this.#runtime = runtime
     this.#limits = limits
@@ -137,79 +136,83 @@ class Script {
     this.#vm = runtime.newContext()
   }
 
-  run(script: string): void {
+  start(script: string): void {
     const vm = this.#vm
     this.#port.on('message', ({ id, text }: ToSandbox) => {
       this.#waiting.get(id)?.(text)
       this.#waiting.delete(id)
-      this.#goOn()
+      this.#runPendingJobs()
     })
-    const start = this.#value(vm.evalCode(startOf(), 'gateway.js'))
-    const main = this.#value(vm.evalCode(WRAPPER[0] + script + WRAPPER[1], 'script.js'))
+    const start = this.#unwrap(vm.evalCode(createBootstrap(), 'gateway.js'))
+    const main = this.#unwrap(vm.evalCode(WRAPPER[0] + script + WRAPPER[1], 'script.js'))
     if (start === undefined || main === undefined) return
-    const call = vm.newFunction('call', (name, args) => this.#call(name, args))
-    const end = vm.newFunction('end', (kind, text) => this.#end(textOf(vm, kind), textOf(vm, text)))
-    if (this.#value(vm.callFunction(start, vm.undefined, main, call, end)) !== undefined) this.#goOn()
+    const call = vm.newFunction('call', (name, args) => this.#startCall(name, args))
+    const end = vm.newFunction('end', (kind, text) => this.#finish(readString(vm, kind), readString(vm, text)))
+    if (this.#unwrap(vm.callFunction(start, vm.undefined, main, call, end)) !== undefined) this.#runPendingJobs()
   }
 
-  #call(name: Handle | undefined, args: Handle | undefined): Handle {
-    const id = ++this.#calls
+  #startCall(name: Handle | undefined, args: Handle | undefined): Handle {
+    const id = ++this.#callCount
     const promise = this.#vm.newPromise()
-    const answered = (text: string): void => {
+    const resolveCall = (text: string): void => {
       const value = this.#vm.newString(text)
       promise.resolve(value)
       value.dispose()
     }
-    const message = { kind: 'call', id, name: textOf(this.#vm, name), args: textOf(this.#vm, args) } as const
-    const refused = this.#refusal(message.name, message.args)
+    const message = {
+      kind: 'call',
+      id,
+      name: readString(this.#vm, name),
+      args: readString(this.#vm, args),
+    } as const
+    const refused = this.#checkCall(message.name, message.args)
     if (refused === undefined) {
-      this.#waiting.set(id, answered)
-      this.#tell(message)
-    } else answered(JSON.stringify({ error: refused }))
+      this.#waiting.set(id, resolveCall)
+      this.#postMessage(message)
+    } else resolveCall(JSON.stringify({ error: refused }))
     return promise.handle
   }
 
-  /** Why a call is not even told to the gateway, which must not have to keep what scripts think up. */
-  #refusal(name: string, args: string): string | undefined {
+  /** Rejects a call in the thread, before the gateway has to store its arguments. */
+  #checkCall(name: string, args: string): string | undefined {
     const { calls, argumentLength } = this.#limits
-    if (this.#calls > calls) return `a script may make ${calls} calls`
+    if (this.#callCount > calls) return `limit of ${calls} calls exceeded`
     return name.length + args.length > argumentLength ? 'the arguments are too large' : undefined
   }
 
-  /** Runs what can run; where nothing can and nothing is waited for, nothing ever will. */
-  #goOn(): void {
-    if (this.#isOver || this.#value(this.#runtime.executePendingJobs()) === undefined) return
-    if (!this.#isOver && this.#waiting.size === 0)
-      this.#end('failed', 'it waits for something that never comes')
+  /** Runs pending jobs; fails if none can run and no call is open. */
+  #runPendingJobs(): void {
+    if (this.#isOver || this.#unwrap(this.#runtime.executePendingJobs()) === undefined) return
+    if (!this.#isOver && this.#waiting.size === 0) this.#finish('failed', 'it waits for a promise that never settles')
   }
 
-  /** The value of an outcome; one that failed is the end. */
-  #value({ error, value }: Outcome): Handle | undefined {
+  /** Returns the value; a failed evaluation ends the script. */
+  #unwrap({ error, value }: EvalResult): Handle | undefined {
     if (error === undefined) return value ?? this.#vm.undefined
-    this.#end('failed', faultOf(this.#vm.dump(error)))
+    this.#finish('failed', describeFault(this.#vm.dump(error)))
     return undefined
   }
 
-  #end(kind: string, text: string): undefined {
+  #finish(kind: string, text: string): undefined {
     if (this.#isOver) return
     this.#isOver = true
     const { resultLength } = this.#limits
     const isLong = kind === 'done' && text.length > resultLength
     const told = isLong ? `the result is too large (${text.length} characters): return less` : text
-    const late = this.#isLate ? 'it takes too long' : told.slice(0, resultLength)
-    this.#tell({ kind: 'end', hasFailed: kind !== 'done' || isLong || this.#isLate, text: late })
+    const late = this.#isLate ? 'timed out' : told.slice(0, resultLength)
+    this.#postMessage({ kind: 'end', hasFailed: kind !== 'done' || isLong || this.#isLate, text: late })
   }
 
-  #tell(message: FromSandbox): void {
+  #postMessage(message: FromSandbox): void {
     this.#port.postMessage(message)
   }
 }
 
-function textOf(vm: Vm, handle: Handle | undefined): string {
+function readString(vm: Vm, handle: Handle | undefined): string {
   return handle === undefined ? '' : vm.getString(handle)
 }
 
-function faultOf(thrown: unknown): string {
+function describeFault(thrown: unknown): string {
   const { name, message, stack } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
     name?: unknown
     message?: unknown
@@ -220,7 +223,7 @@ function faultOf(thrown: unknown): string {
   return `${String(name)}: ${message}${line === undefined ? '' : ` (line ${line})`}`.slice(0, 1000)
 }
 
-function isTask(value: unknown): value is Task {
+function isTask(value: unknown): value is ScriptTask {
   return typeof value === 'object' && value !== null && 'mark' in value && value.mark === MARK
 }
 

@@ -1,63 +1,63 @@
 import { distance } from 'fastest-levenshtein'
 import MiniSearch from 'minisearch'
 import type { CatalogEntry } from '../../../src/plugin.ts'
-import type { ToolText } from './document.ts'
-import { toolText } from './document.ts'
-import type { Stems } from './meanings.ts'
-import { meaningsOf, wordsOf } from './meanings.ts'
+import type { ToolDocument } from './document.ts'
+import { createToolDocument } from './document.ts'
+import type { StemCache } from './words.ts'
+import { getMeanings, splitWords } from './words.ts'
 
-/** Weight of what means the same as a word that was asked for. */
+/** Weight of synonyms. */
 const MEANING_WEIGHT = 0.44
-/** Weight of a word that begins like one that no tool has, and of one that is spelled nearly like it. */
+/** Weight of prefix matches, and of similar spellings, for unknown words. */
 const BEGINNING_WEIGHT = 0.3
 const SPELLING_WEIGHT = 0.2
-/** Words that no tool has and that are looked for by their spelling; words that one of them may be. */
+/** Maximum unknown words per query, and similar words for each. */
 const MAX_UNKNOWN = 8
 const MAX_SPELLINGS = 5
-const SHORTEST = 4
-/** Terms of a query: a long one says enough with its words. */
+const MIN_SPELLING_LENGTH = 4
+/** Maximum query terms; more add nothing. */
 const MAX_TERMS = 16
 const RADIX = 8
 
-/** The words of all tools, and what is looked for when a query has one that no tool has. */
+/** Words of all tools, and substitutes for unknown query words. */
 class Vocabulary {
-  readonly #stems: Stems = new Map()
-  /** Terms of each word: its own, and those of what it means. */
-  readonly #known = new Map<string, readonly string[]>()
-  /** Words and meanings by their numbers: the index keeps a tree of letters, and with few letters that takes a quarter less time. */
+  readonly #stems: StemCache = new Map()
+  /** Terms of a word: its own and its synonyms. */
+  readonly #termsByWord = new Map<string, readonly string[]>()
+  /** Words as short numbers, because the radix tree of the index is faster with a small alphabet. */
   readonly #terms = new Map<string, string>()
-  /** The words by their first letters, in which people are seldom wrong. */
+  /** Words by first letter, which is rarely misspelled. */
   #byLetter: ReadonlyMap<string, readonly string[]> = new Map()
 
-  /** All tools are read. */
-  close(): void {
+  /** Ends the learning phase. */
+  freeze(): void {
     this.#stems.clear()
-    this.#byLetter = Map.groupBy(this.#known.keys(), word => word.charAt(0))
+    this.#byLetter = Map.groupBy(this.#termsByWord.keys(), word => word.charAt(0))
   }
 
-  /** The terms of a text and of what its words mean; they are known from then on. */
-  learned(text: string, isOnce: boolean): string[] {
-    const words = wordsOf(text, this.#stems)
+  /** Returns the terms of a text, and learns its words. */
+  learnText(text: string, isOnce: boolean): string[] {
+    const words = splitWords(text, this.#stems)
     const terms: string[] = []
     for (const word of isOnce ? new Set(words) : words)
-      for (const term of this.#known.get(word) ?? this.#learn(word)) terms.push(term)
+      for (const term of this.#termsByWord.get(word) ?? this.#learnWord(word)) terms.push(term)
     return terms
   }
 
-  #learn(word: string): readonly string[] {
-    const terms = [word, ...meaningsOf(word)].map(text => this.#term(text))
-    this.#known.set(word, terms)
+  #learnWord(word: string): readonly string[] {
+    const terms = [word, ...getMeanings(word)].map(text => this.#getTerm(text))
+    this.#termsByWord.set(word, terms)
     return terms
   }
 
-  #term(text: string): string {
+  #getTerm(text: string): string {
     let term = this.#terms.get(text)
     if (term === undefined) this.#terms.set(text, (term = this.#terms.size.toString(RADIX)))
     return term
   }
 
-  /** Terms to look for, by what they weigh. */
-  weighed(words: readonly string[]): Map<string, number> {
+  /** Returns the search terms with their weights. */
+  weighTerms(words: readonly string[]): Map<string, number> {
     const weights = new Map<string, number>()
     const add = (text: string, weight: number): void => {
       const term = this.#terms.get(text)
@@ -65,36 +65,35 @@ class Vocabulary {
     }
     let unknown = 0
     for (const word of words) {
-      if (this.#known.has(word)) add(word, 1)
-      else if (word.length >= SHORTEST && unknown++ < MAX_UNKNOWN)
-        for (const [other, weight] of this.#spelledLike(word)) add(other, weight)
+      if (this.#termsByWord.has(word)) add(word, 1)
+      else if (word.length >= MIN_SPELLING_LENGTH && unknown++ < MAX_UNKNOWN)
+        for (const [other, weight] of this.#findSimilarWords(word)) add(other, weight)
     }
-    for (const meaning of words.flatMap(meaningsOf)) {
+    for (const meaning of words.flatMap(getMeanings)) {
       if (weights.size >= MAX_TERMS) break
       add(meaning, MEANING_WEIGHT)
     }
     return weights
   }
 
-  #spelledLike(word: string): [string, number][] {
+  #findSimilarWords(word: string): [string, number][] {
     const found: [string, number][] = []
     const most = word.length < 6 ? 1 : 2
     for (const other of this.#byLetter.get(word.charAt(0)) ?? []) {
       if (other.startsWith(word)) found.push([other, BEGINNING_WEIGHT])
-      else if (Math.abs(other.length - word.length) <= most && other.length >= SHORTEST)
+      else if (Math.abs(other.length - word.length) <= most && other.length >= MIN_SPELLING_LENGTH)
         if (distance(word, other) <= most) found.push([other, SPELLING_WEIGHT])
     }
     return found.sort((one, other) => other[1] - one[1]).slice(0, MAX_SPELLINGS)
   }
 }
 
-/** A tool that was found, and how well it fits. */
-export interface Ranked {
+export interface RankedTool {
   readonly entry: CatalogEntry
   readonly score: number
 }
 
-/** Fields of a tool by their weight. */
+/** Weights of the fields. */
 const WEIGHTS = {
   name: 7,
   server: 4.5,
@@ -105,39 +104,39 @@ const WEIGHTS = {
   values: 0.75,
 }
 
-/** Parameters of BM25+: how much more a word says that stands there twice (k), and less in a long text (b); the least that a word counts (d). */
+/** BM25+ parameters: term frequency saturation (k), length normalization (b), minimum score of a term (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
-/** Most characters and words of a query that are looked at. */
+/** Maximum characters and words of a query. */
 const MAX_QUERY_LENGTH = 500
 const MAX_WORDS = 24
-/** Fields that say little: a word counts there once. */
-const LONG = new Set(['rest', 'values'])
+/** Fields in which a word counts once. */
+const ONCE_PER_FIELD = new Set(['rest', 'values'])
 
-/** Tools by what is said of them (BM25+). */
+/** Full-text index of tools (BM25+). */
 export class ToolIndex {
   readonly #entries: readonly CatalogEntry[]
-  readonly #index: MiniSearch<ToolText>
+  readonly #index: MiniSearch<ToolDocument>
   readonly #vocabulary = new Vocabulary()
 
   constructor(entries: readonly CatalogEntry[]) {
     this.#entries = entries
-    this.#index = new MiniSearch<ToolText>({
+    this.#index = new MiniSearch<ToolDocument>({
       fields: Object.keys(WEIGHTS),
-      tokenize: (text, field) => this.#vocabulary.learned(text, LONG.has(field ?? '')),
-      processTerm: AS_IT_IS,
+      tokenize: (text, field) => this.#vocabulary.learnText(text, ONCE_PER_FIELD.has(field ?? '')),
+      processTerm: keepTerm,
     })
-    this.#index.addAll(entries.map(toolText))
-    this.#vocabulary.close()
+    this.#index.addAll(entries.map(createToolDocument))
+    this.#vocabulary.freeze()
   }
 
-  /** The tools that fit a query, the best first. */
-  search(query: string, most: number): Ranked[] {
-    const words = [...new Set(wordsOf(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS)
-    const weights = this.#vocabulary.weighed(words)
+  /** Returns matching tools, best first. */
+  search(query: string, most: number): RankedTool[] {
+    const words = [...new Set(splitWords(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS)
+    const weights = this.#vocabulary.weighTerms(words)
     if (weights.size === 0) return []
     const found = this.#index.search('', {
       tokenize: () => [...weights.keys()],
-      processTerm: AS_IT_IS,
+      processTerm: keepTerm,
       boostTerm: term => weights.get(term) ?? 1,
       boost: WEIGHTS,
       bm25: BM25,
@@ -149,4 +148,4 @@ export class ToolIndex {
   }
 }
 
-const AS_IT_IS = (term: string): string => term
+const keepTerm = (term: string): string => term

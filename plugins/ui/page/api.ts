@@ -1,13 +1,11 @@
-import type { Event, Json, Opened } from '../types.ts'
+import type { Event, Json, LoginReply } from '../types.ts'
 
-/** Place of the key of this browser. It belongs to this origin, port included, and to this path. */
-const KEY = `tapgate-ui ${location.pathname}`
-const MAX_PAUSE_MS = 15_000
-const FORGOTTEN =
-  'The gateway no longer knows this browser: it was started anew, or the time of the login is over.'
+/** Storage key for this browser's secret; specific to the origin and path. */
+const STORAGE_KEY = `tapgate-ui ${location.pathname}`
+const MAX_RECONNECT_DELAY_MS = 15_000
+const SESSION_ENDED_TEXT = 'Session expired, or the gateway was restarted: log in again.'
 
-/** Answer that is an error. */
-export class Failure extends Error {
+export class ApiFailure extends Error {
   readonly status: number
   readonly hint: string
 
@@ -18,115 +16,111 @@ export class Failure extends Error {
   }
 }
 
-export function toFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error
-  return new Failure(0, error instanceof Error ? error.message : String(error))
+export function toFailure(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error
+  return new ApiFailure(0, error instanceof Error ? error.message : String(error))
 }
 
-type Params = Readonly<Record<string, string | number | undefined>>
+type QueryParams = Readonly<Record<string, string | number | undefined>>
 
-let signedOut: (why: string) => void = () => undefined
+let signedOutListener: (why: string) => void = () => undefined
 
-/** Calls `listener` when somebody has logged out, or the gateway no longer knows this browser. */
+/** Calls `listener` after a logout or an expired session. */
 export function onSignedOut(listener: (why: string) => void): void {
-  signedOut = listener
+  signedOutListener = listener
 }
 
-export function urlOf(name: string, params: Params = {}): string {
+export function formatApiUrl(name: string, params: QueryParams = {}): string {
   const query = new URLSearchParams()
   for (const [key, value] of Object.entries(params))
     if (value !== undefined && value !== '') query.set(key, String(value))
   return query.size === 0 ? `api/${name}` : `api/${name}?${query.toString()}`
 }
 
-export async function get<T>(url: string, signal?: AbortSignal): Promise<T> {
-  return (await (await ask(url, signal === undefined ? {} : { signal })).json()) as T
+export async function getJson<T>(url: string, signal?: AbortSignal): Promise<T> {
+  return (await (await fetchApi(url, signal === undefined ? {} : { signal })).json()) as T
 }
 
-export async function post<T>(name: string, body: Json = {}): Promise<T> {
-  return (await (await ask(`api/${name}`, posted(body))).json()) as T
+export async function postJson<T>(name: string, body: Json = {}): Promise<T> {
+  return (await (await fetchApi(`api/${name}`, createPostInit(body))).json()) as T
 }
 
-function posted(body: Json): RequestInit {
+function createPostInit(body: Json): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
-async function ask(url: string, init: RequestInit): Promise<Response> {
+async function fetchApi(url: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers)
-  headers.set('x-tapgate-ui', localStorage.getItem(KEY) ?? '')
+  headers.set('x-tapgate-ui', localStorage.getItem(STORAGE_KEY) ?? '')
   const response = await fetch(url, { ...init, headers, redirect: 'error' }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw new Failure(0, 'The gateway does not answer.')
+    throw new ApiFailure(0, 'The gateway is not reachable.')
   })
   if (response.ok) return response
-  const failure = await failureOf(response)
-  if (failure.status === 401) signedOut(localStorage.getItem(KEY) === null ? '' : FORGOTTEN)
+  const failure = await readFailure(response)
+  if (failure.status === 401) signedOutListener(localStorage.getItem(STORAGE_KEY) === null ? '' : SESSION_ENDED_TEXT)
   throw failure
 }
 
-async function failureOf(response: Response): Promise<Failure> {
+async function readFailure(response: Response): Promise<ApiFailure> {
   const value = (await response.json().catch(() => ({}))) as {
     error?: { message?: string; hint?: string } | string
   }
-  const { message = `The gateway answered ${response.status}.`, hint } =
+  const { message = `The gateway answered HTTP ${response.status}.`, hint } =
     typeof value.error === 'object' ? value.error : {}
-  return new Failure(response.status, message, hint)
+  return new ApiFailure(response.status, message, hint)
 }
 
-/** Opens the page with the token of a link, or with a key or token that `auth` knows. */
+/** Logs in with a link token, or with an API key or access token. */
 export async function logIn(by: { readonly token: string } | { readonly credential: string }): Promise<void> {
-  const init = posted('token' in by ? { token: by.token } : {})
+  const init = createPostInit('token' in by ? { token: by.token } : {})
   const headers = new Headers(init.headers)
   if ('credential' in by) headers.set('authorization', `Bearer ${by.credential}`)
   const response = await fetch('api/session', { ...init, headers })
-  if (!response.ok) throw await failureOf(response)
-  localStorage.setItem(KEY, ((await response.json()) as Opened).key)
+  if (!response.ok) throw await readFailure(response)
+  localStorage.setItem(STORAGE_KEY, ((await response.json()) as LoginReply).key)
 }
 
 export async function logOut(): Promise<void> {
-  await post('logout').catch(() => undefined)
-  localStorage.removeItem(KEY)
-  signedOut('')
+  await postJson('logout').catch(() => undefined)
+  localStorage.removeItem(STORAGE_KEY)
+  signedOutListener('')
 }
 
-/** Hears events for as long as the page is open. A stream that ends is opened again, later each time; nobody is bothered. */
-export function listen(onEvent: (event: Event) => void, onState: (isLive: boolean) => void): () => void {
+/** Receives events until the page closes. Reconnects with increasing delays. */
+export function listenToEvents(onEvent: (event: Event) => void, onState: (isLive: boolean) => void): () => void {
   const stop = new AbortController()
-  const hear = async (): Promise<void> => {
+  const receive = async (): Promise<void> => {
     let pause = 1000
     let isAgain = false
     while (!stop.signal.aborted) {
       try {
-        const response = await ask('api/events', { signal: stop.signal })
+        const response = await fetchApi('api/events', { signal: stop.signal })
         onState(true)
-        // Events of the time between are lost.
+        // Events during the interruption are lost.
         if (isAgain) onEvent({ type: 'missed', count: 0 })
         isAgain = true
         pause = 1000
-        for await (const data of dataIn(response)) onEvent(JSON.parse(data) as Event)
+        for await (const data of readEventData(response)) onEvent(JSON.parse(data) as Event)
       } catch (error) {
-        if (error instanceof Failure && error.status === 401) return
+        if (error instanceof ApiFailure && error.status === 401) return
       }
       onState(false)
       await new Promise(resolve => setTimeout(resolve, pause))
-      pause = Math.min(pause * 2, MAX_PAUSE_MS)
+      pause = Math.min(pause * 2, MAX_RECONNECT_DELAY_MS)
     }
   }
-  void hear()
+  void receive()
   return () => stop.abort()
 }
 
-/** Runs a tool, and hears what happens until its end. */
-export async function runTool(
-  body: Json,
-  onEvent: (event: Json) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const response = await ask('api/run', { ...posted(body), signal })
-  for await (const data of dataIn(response)) onEvent(JSON.parse(data) as Json)
+/** Runs a tool and receives its events until it ends. */
+export async function runTool(body: Json, onEvent: (event: Json) => void, signal: AbortSignal): Promise<void> {
+  const response = await fetchApi('api/run', { ...createPostInit(body), signal })
+  for await (const data of readEventData(response)) onEvent(JSON.parse(data) as Json)
 }
 
-async function* dataIn(response: Response): AsyncGenerator<string> {
+async function* readEventData(response: Response): AsyncGenerator<string> {
   if (response.body === null) return
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''

@@ -1,30 +1,30 @@
 import { html } from 'htm/preact'
 import type { Json } from '../types.ts'
-import type { Field, Values } from './fields.ts'
-import { defaultJson, fieldsOf, textOf, written } from './fields.ts'
-import type { View } from './parts.ts'
+import type { Field, FormValues } from './fields.ts'
+import { defaultJson, listFields, getFieldText, formatValue } from './fields.ts'
+import type { ViewNode } from './components.ts'
 
 interface FormProps {
   readonly schema: Json | undefined
-  readonly values: Values
-  readonly change: (values: Values) => void
+  readonly values: FormValues
+  readonly change: (values: FormValues) => void
 }
 
-/** A field for each plain value that a schema asks for, and one text area for the others. */
-export function Form({ schema, values, change }: FormProps): View {
-  const { fields, others } = fieldsOf(schema)
-  if (fields.length === 0 && others?.length === 0) return html`<p class="soft">It takes no arguments.</p>`
+/** A field for each primitive member, and a text area for the others. */
+export function Form({ schema, values, change }: FormProps): ViewNode {
+  const { fields, otherNames } = listFields(schema)
+  if (fields.length === 0 && otherNames?.length === 0) return html`<p class="soft">No arguments.</p>`
   return html`${fields.map(
     field =>
-      html`<${Row}
+      html`<${FormRow}
         of=${field}
-        text=${textOf(field, values)}
+        text=${getFieldText(field, values)}
         change=${(text: string) => change({ ...values, fields: { ...values.fields, [field.name]: text } })}
         key=${field.name}
       />`,
   )}
   ${
-    others?.length === 0
+    otherNames?.length === 0
       ? null
       : html`<label class="field wide"
           ><span>${fields.length === 0 ? 'Arguments' : 'Other arguments'} <small>JSON</small></span>
@@ -32,37 +32,31 @@ export function Form({ schema, values, change }: FormProps): View {
             class="code"
             rows="3"
             spellcheck="false"
-            value=${values.json ?? defaultJson(schema, others)}
-            onInput=${onText(json => change({ ...values, json }))}
+            value=${values.json ?? defaultJson(schema, otherNames)}
+            onInput=${onTextInput(json => change({ ...values, json }))}
           ></textarea>
-          ${others === undefined ? null : html`<small dir="auto">${others.join(', ')}</small>`}
+          ${otherNames === undefined ? null : html`<small dir="auto">${otherNames.join(', ')}</small>`}
         </label>`
   }`
 }
 
-function Row({ of, text, change }: { of: Field; text: string; change: (text: string) => void }): View {
+function FormRow({ of, text, change }: { of: Field; text: string; change: (text: string) => void }): ViewNode {
   const { name, title, description, isRequired, options, type, attributes } = of
   const control =
     options !== undefined
-      ? html`<select onChange=${onText(change)} required=${isRequired}>
+      ? html`<select onChange=${onTextInput(change)} required=${isRequired}>
           ${isRequired && text !== '' ? null : html`<option value="" selected=${text === ''}></option>`}
-          ${options.map(([value, label]) => html`<option value=${written(value)} selected=${written(value) === text}>${label}</option>`)}
+          ${options.map(([value, label]) => html`<option value=${formatValue(value)} selected=${formatValue(value) === text}>${label}</option>`)}
         </select>`
       : 'type' in attributes
-        ? html`<input
-            ...${attributes}
-            value=${text}
-            autocomplete="off"
-            dir="auto"
-            onInput=${onText(change)}
-          />`
+        ? html`<input ...${attributes} value=${text} autocomplete="off" dir="auto" onInput=${onTextInput(change)} />`
         : html`<textarea
             ...${attributes}
             rows="1"
             spellcheck="false"
             value=${text}
             dir="auto"
-            onInput=${onText(change)}
+            onInput=${onTextInput(change)}
           ></textarea>`
   return html`<label class="field wide"
     ><span
@@ -74,6 +68,6 @@ function Row({ of, text, change }: { of: Field; text: string; change: (text: str
   >`
 }
 
-function onText(change: (text: string) => void): (event: { currentTarget: { value: string } }) => void {
+function onTextInput(change: (text: string) => void): (event: { currentTarget: { value: string } }) => void {
   return event => change(event.currentTarget.value)
 }

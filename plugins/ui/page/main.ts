@@ -1,12 +1,12 @@
 import { html } from 'htm/preact'
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Me, Part } from '../types.ts'
-import { get, listen, logIn, logOut, onSignedOut } from './api.ts'
-import type { View } from './parts.ts'
-import { Snippet } from './parts.ts'
+import type { SessionInfo, PagePart } from '../types.ts'
+import { getJson, listenToEvents, logIn, logOut, onSignedOut } from './api.ts'
+import type { ViewNode } from './components.ts'
+import { Snippet } from './components.ts'
 import type { PageProps } from './state.ts'
-import { emitToPages, forgetAll, hashOf, usePlace } from './state.ts'
+import { emitToPages, clearAnswers, formatHash, usePageLocation } from './state.ts'
 import { Agents } from './views/agents.ts'
 import { Approvals } from './views/approvals.ts'
 import { Cache } from './views/cache.ts'
@@ -18,12 +18,12 @@ import { Logins } from './views/logins.ts'
 import { Overview } from './views/overview.ts'
 import { Tools } from './views/tools.ts'
 
-/** All pages, in the order of the list. One with a part is shown if the gateway has it. */
+/** Pages in menu order. A page with a `part` appears if the gateway has it. */
 const PAGES: readonly {
   readonly id: string
   readonly title: string
-  readonly part?: Part
-  readonly view: (props: PageProps) => View
+  readonly part?: PagePart
+  readonly view: (props: PageProps) => ViewNode
 }[] = [
   { id: 'overview', title: 'Overview', view: Overview },
   { id: 'calls', title: 'Calls', view: Calls },
@@ -37,57 +37,57 @@ const PAGES: readonly {
   { id: 'connect', title: 'Connect', view: Connect },
 ]
 
-type Phase =
+type LoginPhase =
   | { readonly is: 'waiting' }
   | { readonly is: 'out'; readonly why: string }
-  | { readonly is: 'in'; readonly me: Me }
+  | { readonly is: 'in'; readonly me: SessionInfo }
 
-function App(): View {
-  const [phase, setPhase] = useState<Phase>({ is: 'waiting' })
-  const enter = (refused?: unknown): Promise<void> =>
-    get<Me>('api/session').then(
+function App(): ViewNode {
+  const [phase, setPhase] = useState<LoginPhase>({ is: 'waiting' })
+  const loadSession = (refused?: unknown): Promise<void> =>
+    getJson<SessionInfo>('api/session').then(
       me => setPhase({ is: 'in', me }),
-      (error: unknown) => setPhase({ is: 'out', why: reasonOf(refused ?? error) }),
+      (error: unknown) => setPhase({ is: 'out', why: getLoginProblem(refused ?? error) }),
     )
-  // A used link logs nobody in, and logs nobody out.
-  const arrive = (): void => void openLink().then(() => enter(), enter)
+  // A used link changes neither login nor logout.
+  const start = (): void => void logInWithLink().then(() => loadSession(), loadSession)
   useEffect(() => {
     onSignedOut(why => {
-      forgetAll()
+      clearAnswers()
       setPhase({ is: 'out', why })
     })
-    arrive()
-    // Another link in the same tab only changes what is behind the #.
+    start()
+    // Another link in the same tab changes only the URL fragment.
     const changed = (): void => {
-      if (tokenIn(location.hash) !== undefined) arrive()
+      if (parseToken(location.hash) !== undefined) start()
     }
     addEventListener('hashchange', changed)
     return () => removeEventListener('hashchange', changed)
   }, [])
   if (phase.is === 'waiting') return html`<main class="out" aria-busy="true"></main>`
-  if (phase.is === 'out') return html`<${LogIn} why=${phase.why} enter=${enter} key=${phase.why} />`
+  if (phase.is === 'out') return html`<${LoginPage} why=${phase.why} enter=${loadSession} key=${phase.why} />`
   return html`<${Shell} me=${phase.me} />`
 }
 
-/** Why somebody is not logged in; empty before the first try. */
-function reasonOf(error: unknown): string {
+/** Reason for the login page; empty before the first attempt. */
+function getLoginProblem(error: unknown): string {
   return error instanceof Error && !/log in/.test(error.message) ? error.message : ''
 }
 
-function tokenIn(hash: string): string | undefined {
+function parseToken(hash: string): string | undefined {
   return /^#token=([\w-]+)$/.exec(hash)?.[1]
 }
 
-/** Takes the token of a link out of the address, and logs in with it. */
-async function openLink(): Promise<void> {
-  const token = tokenIn(location.hash)
+/** Removes the token from the URL and logs in with it. */
+async function logInWithLink(): Promise<void> {
+  const token = parseToken(location.hash)
   if (token === undefined) return
   history.replaceState(undefined, '', '#/overview')
   dispatchEvent(new HashChangeEvent('hashchange'))
   await logIn({ token })
 }
 
-function LogIn({ why, enter }: { why: string; enter: () => Promise<void> }): View {
+function LoginPage({ why, enter }: { why: string; enter: () => Promise<void> }): ViewNode {
   const [problem, setProblem] = useState(why)
   const [credential, setCredential] = useState('')
   const submit = (event: Event): void => {
@@ -98,13 +98,13 @@ function LogIn({ why, enter }: { why: string; enter: () => Promise<void> }): Vie
     )
   }
   return html`<main class="out">
-    <h1>Who is there?</h1>
+    <h1>Log in</h1>
     ${problem === '' ? null : html`<p class="problem" role="alert">${problem}</p>`}
-    <p>On the machine of the gateway, this command opens the page:</p>
+    <p>Run this command on the gateway's machine:</p>
     <${Snippet} text="gateway ui" label="Command" />
     <form onSubmit=${submit}>
       <label class="field wide"
-        ><span>Or paste an API key or an access token</span>
+        ><span>Or enter an API key or access token</span>
         <input
           type="password"
           required
@@ -117,10 +117,10 @@ function LogIn({ why, enter }: { why: string; enter: () => Promise<void> }): Vie
   </main>`
 }
 
-function Shell({ me }: { me: Me }): View {
-  const place = usePlace()
+function Shell({ me }: { me: SessionInfo }): ViewNode {
+  const place = usePageLocation()
   const [isLive, setLive] = useState(true)
-  useEffect(() => listen(emitToPages, setLive), [])
+  useEffect(() => listenToEvents(emitToPages, setLive), [])
   const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
   const current = pages.find(({ id }) => id === place.page) ?? pages[0]
   const main = useRef<HTMLElement>(null)
@@ -131,7 +131,7 @@ function Shell({ me }: { me: Me }): View {
     if (!isFirst.current) focusTitle()
     isFirst.current = false
   }, [current?.id])
-  // The address is for the place in the page, so that a jump must not change it.
+  // Keep the URL fragment, which holds the page location.
   const skip = (event: Event): void => {
     event.preventDefault()
     focusTitle()
@@ -147,7 +147,7 @@ function Shell({ me }: { me: Me }): View {
           ${pages.map(
             ({ id, title }) =>
               html`<li>
-                <a href=${hashOf(id)} aria-current=${id === current?.id ? 'page' : undefined}>${title}</a>
+                <a href=${formatHash(id)} aria-current=${id === current?.id ? 'page' : undefined}>${title}</a>
               </li>`,
           )}
         </ul>
@@ -155,7 +155,7 @@ function Shell({ me }: { me: Me }): View {
       <div class="who">
         <span class=${isLive ? 'live' : 'live off'} role="status">${isLive ? 'live' : 'connecting'}</span>
         <span class="subject" title=${me.issuer}
-          >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (looks only)'}</span
+          >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (read-only)'}</span
         >
         <button type="button" onClick=${() => void logOut()}>Log out</button>
       </div>

@@ -1,4 +1,4 @@
-/** The list of clients that `gateway connect` knows, put in when the page is built. */
+/** Clients supported by `gateway connect`, inserted at build time. */
 declare module 'tapgate:clients' {
   export const clients: readonly {
     readonly name: string

@@ -4,56 +4,54 @@ import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { lazyFetch } from '../../gateway/generation.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
+import { createLazyFetch } from '../../gateway/generation.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { systemClock } from '../../util/clock.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
 import { estimateTokens } from '../../util/units.ts'
-import { readSettingsFile } from '../clients/edit.ts'
-import { configFile } from '../load-source.ts'
+import { readSettingsFile } from '../clients/settings-editor.ts'
+import { findConfigFile } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { withGateway } from '../local/ask-gateway.ts'
+import { withGateway } from '../local/gateway-handle.ts'
 import { listAllTools } from '../local/tools.ts'
-import { silentLog } from '../serve/logs.ts'
-import { shortName } from '../server-names.ts'
-import type { Secrets, ValueFlags } from './answers.ts'
-import { parseAnswers, promptForMissing, withSecretsApart } from './answers.ts'
-import type { Edited } from './edit.ts'
-import { edited, tried, write } from './edit.ts'
-import { getInputKey } from './inputs.ts'
-import type { LaunchOption } from './packages.ts'
-import { listLaunchOptions } from './packages.ts'
+import { createSilentLog } from '../serve/logs.ts'
+import { derivePackageName } from '../server-names.ts'
+import type { SecretPlacement, ValueFlags } from './answers.ts'
+import { parseAnswers, promptForMissing, moveSecretsToFiles } from './answers.ts'
+import type { EditedConfig } from './edit-config.ts'
+import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
+import { getInputKey } from './registry-inputs.ts'
+import type { LaunchOption } from './launch-options.ts'
+import { listLaunchOptions } from './launch-options.ts'
 import type { RegistrySource } from './registry.ts'
 import { Registry } from './registry.ts'
-import type { Target } from './target.ts'
-import { parseTarget, usage } from './target.ts'
+import type { AddTarget } from './add-target.ts'
+import { parseTarget, createUsageError } from './add-target.ts'
 
-/** Sections that a server is started with. */
-const OWN: ReadonlySet<string> = new Set(
+/** Sections that affect how an upstream starts. */
+const STARTUP_SECTIONS: ReadonlySet<string> = new Set(
   'version server log lists shutdown control hooks processes secrets network cache overload'.split(' '),
 )
 
-/** Tools of a server that was started once. */
-export interface Trial {
+export interface TrialResult {
   readonly tools: readonly { readonly name: string; readonly tokens: number }[]
   readonly tokens: number
 }
 
-/** Starts one upstream of a configuration, alone, and asks for its tools. @throws GatewayError GW_ADD_TRIAL */
-async function trial(
+/** Starts one upstream alone and lists its tools. @throws GatewayError GW_ADD_TRIAL */
+async function runTrial(
   source: LoadedConfig,
   { name, help }: { readonly name: string; readonly help: string },
   terminal: Terminal,
-): Promise<Trial> {
-  const { config } = withoutTraces(source)
+): Promise<TrialResult> {
+  const { config } = disableRecords(source)
   const upstream = config.upstreams[name]
-  if (upstream === undefined)
-    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'it is not there' })
-  // Rules are not asked, and may speak of other servers: what it offers is what counts.
-  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => OWN.has(key))) as typeof config
+  if (upstream === undefined) throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'upstream not found' })
+  // Drop rules: they may refer to other upstreams and would hide tools.
+  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key))) as typeof config
   const alone = { ...kept, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
   return withGateway(withConfig(source, alone), terminal, async gateway => {
     const client = await gateway.connect()
@@ -62,54 +60,51 @@ async function trial(
     if (status?.state !== 'ready')
       throw gatewayError('GW_ADD_TRIAL', {
         ...{ upstream: name, help },
-        why: status?.problem ?? `it is ${status?.state ?? 'away'}`,
+        why: status?.problem ?? `its state is ${status?.state ?? 'unknown'}`,
       })
     const sizes = tools.map(tool => ({ name: tool.name, tokens: estimateTokens(JSON.stringify(tool)) }))
     return { tools: sizes, tokens: sizes.reduce((sum, { tokens }) => sum + tokens, 0) }
   })
 }
 
-/** Flags of `gateway add`. */
 export interface AddFlags extends ValueFlags {
   readonly config?: string | undefined
   readonly registry?: string | undefined
   readonly name?: string | undefined
   readonly kind?: string | undefined
-  /** URL that the paths of an OpenAPI document are appended to. */
+  /** Base URL of an OpenAPI document. */
   readonly server?: string | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean
 }
 
-/** A server that is about to be added. */
-export interface Adding {
+export interface PlannedAddition {
   readonly file: string
   readonly name: string
-  readonly way: LaunchOption
-  readonly secrets: Secrets
-  readonly edited: Edited
+  readonly launch: LaunchOption
+  readonly secrets: SecretPlacement
+  readonly edited: EditedConfig
   readonly notes: readonly string[]
 }
 
-/** Finds the file that is changed: the one that is named, which may be new, or the nearest. */
+/** Returns the configuration file to change: `--config`, which may not exist yet, or the nearest one. */
 export async function resolveConfigFile(
   flags: { readonly config?: string | undefined },
   terminal: Terminal,
 ): Promise<string> {
-  return flags.config === undefined ? configFile(flags, terminal) : resolve(terminal.cwd, flags.config)
+  return flags.config === undefined ? findConfigFile(flags, terminal) : resolve(terminal.cwd, flags.config)
 }
 
-/** Flags that choose a registry. */
 export interface RegistryFlags {
   readonly config?: string | undefined
   readonly registry?: string | undefined
 }
 
-/** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
+/** Opens the registry of the flag or the configuration. @throws GatewayError GW_REGISTRY_UNKNOWN */
 export async function openRegistry(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
-  const fetch = lazyFetch({ network: { private: [] } } as never, {
+  const fetch = createLazyFetch({ network: { private: [] } } as never, {
     clock: systemClock,
-    log: silentLog(),
+    log: createSilentLog(),
     environment: terminal.environment,
   })
   return new Registry(await resolveRegistrySource(flags, terminal), fetch)
@@ -119,22 +114,22 @@ async function resolveRegistrySource(
   { registry, config }: { readonly config?: string | undefined; readonly registry?: string | undefined },
   terminal: Terminal,
 ): Promise<RegistrySource> {
-  if (registry !== undefined) return place(registry, terminal.cwd)
+  if (registry !== undefined) return parseRegistrySource(registry, terminal.cwd)
   const file = await resolveConfigFile({ config }, terminal).catch(() => undefined)
   const text = file === undefined ? undefined : (await readSettingsFile(file).catch(() => undefined))?.text
-  const section = text === undefined ? {} : readMap(plain(text), 'registry')
+  const section = text === undefined ? {} : readMap(parseYamlOrEmpty(text), 'registry')
   const named = readText(section, 'file')
   if (named !== undefined && file !== undefined) return { file: resolve(dirname(file), named) }
   const url = readText(section, 'url')
-  if (url !== undefined) return place(url, terminal.cwd)
+  if (url !== undefined) return parseRegistrySource(url, terminal.cwd)
   throw gatewayError('GW_REGISTRY_UNKNOWN')
 }
 
-function place(text: string, cwd: string): RegistrySource {
+function parseRegistrySource(text: string, cwd: string): RegistrySource {
   return /^https?:\/\//i.test(text) ? { url: text } : { file: resolve(cwd, text) }
 }
 
-function plain(text: string): unknown {
+function parseYamlOrEmpty(text: string): unknown {
   try {
     return fromYaml(text)
   } catch {
@@ -142,7 +137,7 @@ function plain(text: string): unknown {
   }
 }
 
-/** Works out what would be added, asking for what is missing. Nothing is written. @throws GatewayError */
+/** Plans an addition and prompts for missing values, without writing. @throws GatewayError */
 export async function planAddition(
   {
     what,
@@ -151,128 +146,131 @@ export async function planAddition(
   }: { readonly what: string | undefined; readonly command: readonly string[]; readonly flags: AddFlags },
   terminal: Terminal,
   host: Host,
-): Promise<Adding> {
+): Promise<PlannedAddition> {
   const file = await resolveConfigFile(flags, terminal)
   const target = parseTarget(what, command)
-  const { way, suggested, notes } = await chooseLaunchOption(target, flags, terminal)
-  const name = flags.name ?? shortName(suggested)
+  const { option, suggested, notes } = await chooseLaunchOption(target, flags, terminal)
+  const name = flags.name ?? derivePackageName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
-    throw usage(`"${name}" is no name of an upstream: a lower-case letter, then up to 31 of a-z, 0-9 and -`)
+    throw createUsageError(
+      `"${name}" is not a valid upstream name: a lower-case letter, then up to 31 of a-z, 0-9 and -`,
+    )
   const answers = parseAnswers(flags)
-  await promptForMissing(way.inputs, answers, terminal, host)
-  const known = new Set(way.inputs.map(getInputKey))
+  await promptForMissing(option.inputs, answers, terminal, host)
+  const known = new Set(option.inputs.map(getInputKey))
   const more = what === undefined ? [] : command
-  const made = withServer(withExtras(way.upstream(answers, more), answers, known), flags.server)
+  const made = setServerUrl(addUndeclaredValues(option.upstream(answers, more), answers, known), flags.server)
   if (more.length > 0 && made.type !== 'stdio')
-    throw usage(`"${what ?? ''}" is no program, and takes no arguments`)
-  const secrets = withSecretsApart(sandboxed(made, flags, terminal), name, way.inputs, answers)
+    throw createUsageError(`"${what ?? ''}" is not a program and takes no arguments`)
+  const secrets = moveSecretsToFiles(addSandbox(made, flags, terminal), name, option.inputs, answers)
   return {
-    ...{ file, name, way, secrets, notes },
-    edited: await edited(file, { name, upstream: secrets.upstream }),
+    ...{ file, name, launch: option, secrets, notes },
+    edited: await applyChange(file, { name, upstream: secrets.upstream }),
   }
 }
 
-interface Chosen {
-  readonly way: LaunchOption
+interface LaunchChoice {
+  readonly option: LaunchOption
   readonly suggested: string
   readonly notes: readonly string[]
 }
 
-async function chooseLaunchOption(target: Target, flags: AddFlags, terminal: Terminal): Promise<Chosen> {
-  if (target.by === 'way') return { ...target, notes: [] }
+async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: Terminal): Promise<LaunchChoice> {
+  if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
-  const refuse = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
-  if (entry.status === 'deleted') throw refuse('its registry says that it was deleted')
+  const createRefusal = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
+  if (entry.status === 'deleted') throw createRefusal('it was deleted from its registry')
   const found = listLaunchOptions(entry.packages, entry.remotes)
-  const ways = found.filter((way): way is LaunchOption => 'kind' in way)
-  const way = ways.find(({ kind }) => kind === (flags.kind ?? kind))
-  if (way === undefined) throw refuse(whyNone(found, ways, flags.kind))
-  const notes = entry.status === 'deprecated' ? [`its registry says that ${entry.name} is deprecated`] : []
-  const rest = ways.filter(one => one !== way).map(({ kind }) => kind)
+  const options = found.filter((option): option is LaunchOption => 'kind' in option)
+  const option = options.find(({ kind }) => kind === (flags.kind ?? kind))
+  if (option === undefined) throw createRefusal(explainNoOption(found, options, flags.kind))
+  const notes = entry.status === 'deprecated' ? [`${entry.name} is deprecated in its registry`] : []
+  const rest = options.filter(one => one !== option).map(({ kind }) => kind)
   const choice =
-    rest.length > 0 && flags.kind === undefined ? [`it comes as ${rest.join(', ')} too: --kind chooses`] : []
-  return { way, suggested: entry.name, notes: [...notes, ...choice] }
+    rest.length > 0 && flags.kind === undefined ? [`also available as ${rest.join(', ')}; choose with --kind`] : []
+  return { option, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
-function whyNone(
+function explainNoOption(
   found: ReturnType<typeof listLaunchOptions>,
-  ways: readonly LaunchOption[],
+  options: readonly LaunchOption[],
   kind = '',
 ): string {
-  if (ways.length > 0) return `it has no ${kind}, but ${ways.map(one => one.kind).join(', ')}`
+  if (options.length > 0) return `it has no ${kind}, only ${options.map(one => one.kind).join(', ')}`
   const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
   return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
 }
 
-/** Variables and headers that were given and that nobody declared. */
-function withExtras(
+/** Adds variables and headers that the registry entry does not declare. */
+function addUndeclaredValues(
   upstream: JsonObject,
   answers: ReadonlyMap<string, string>,
   known: ReadonlySet<string>,
 ): JsonObject {
-  const extra = (kind: string): [string, string][] =>
+  const listUndeclared = (kind: string): [string, string][] =>
     [...answers].flatMap(([key, value]) =>
       key.startsWith(`${kind} `) && !known.has(key) ? [[key.slice(kind.length + 1), value]] : [],
     )
   const isLocal = upstream.type === 'stdio'
-  const [unknown] = [...extra('arg'), ...(isLocal ? extra('header') : extra('env'))]
-  if (unknown !== undefined) throw usage(`nothing here takes "${unknown[0]}"`)
-  const added = Object.fromEntries(extra(isLocal ? 'env' : 'header'))
+  const [unknown] = [...listUndeclared('arg'), ...(isLocal ? listUndeclared('header') : listUndeclared('env'))]
+  if (unknown !== undefined) throw createUsageError(`unknown input "${unknown[0]}"`)
+  const added = Object.fromEntries(listUndeclared(isLocal ? 'env' : 'header'))
   const key = isLocal ? 'env' : 'headers'
-  return Object.keys(added).length === 0
-    ? upstream
-    : { ...upstream, [key]: { ...readMap(upstream, key), ...added } }
+  return Object.keys(added).length === 0 ? upstream : { ...upstream, [key]: { ...readMap(upstream, key), ...added } }
 }
 
-function withServer(upstream: JsonObject, server: string | undefined): JsonObject {
+function setServerUrl(upstream: JsonObject, server: string | undefined): JsonObject {
   if (server === undefined) return upstream
-  if (upstream.type !== 'openapi') throw usage('--server is for openapi: alone')
+  if (upstream.type !== 'openapi') throw createUsageError('--server only applies to openapi:')
   return { ...upstream, server }
 }
 
-/** What helps a server to start, by its type. */
+/** Suggests flags that may help a failed start, by upstream type. */
 function suggestFlags({ type }: JsonObject): string {
-  if (type === 'openapi') return '--server <url>, if its document names no server of its own, or --header'
+  if (type === 'openapi') return '--server <url> if its document names no server, or --header'
   if (type !== 'stdio') return '--header'
-  return '--env-var, arguments of it behind --, or --no-sandbox'
+  return '--env-var, arguments after --, or --no-sandbox'
 }
 
-/** Programs of strangers run in a sandbox where there is one. */
-function sandboxed(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
+/** Third-party programs run in a sandbox if one is available. */
+function addSandbox(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
   const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
   if (!isWanted || !getPlatform().hasSandbox) return upstream
   if (findProgram('bwrap', splitPath(environment['PATH']), cwd) === undefined) return upstream
   return { ...upstream, sandbox: { type: 'bwrap', network: true } }
 }
 
-/** Starts the server once from a configuration that is not in its place yet; undefined where it was not to be started. */
+/** Starts the server once from a draft configuration. Returns undefined with `--no-start`. */
 export async function tryAddition(
-  adding: Adding,
+  adding: PlannedAddition,
   flags: AddFlags,
   terminal: Terminal,
-): Promise<Trial | undefined> {
+): Promise<TrialResult | undefined> {
   const { edited: change, name } = adding
-  const use = (source: LoadedConfig): Promise<Trial | undefined> =>
+  const startDraft = (source: LoadedConfig): Promise<TrialResult | undefined> =>
     flags['no-start']
       ? Promise.resolve(undefined)
-      : trial(source, { name, help: suggestFlags(adding.secrets.upstream) }, terminal)
-  return withSecretFiles(adding, 'for now', () => tried(change.before, change.after, terminal, use))
+      : runTrial(source, { name, help: suggestFlags(adding.secrets.upstream) }, terminal)
+  return withSecretFiles(adding, 'for now', () => withDraftConfig(change.before, change.after, terminal, startDraft))
 }
 
-/** Writes the addition into the configuration as it is now, which must be valid with it. */
-export async function carryOut(adding: Adding, terminal: Terminal): Promise<void> {
+/** Applies the addition to the current configuration, which must be valid afterwards. */
+export async function writeAddition(adding: PlannedAddition, terminal: Terminal): Promise<void> {
   const { file, name, secrets } = adding
   await withSecretFiles(adding, 'to stay', () =>
-    write(file, { name, upstream: secrets.upstream }, now =>
-      tried(now.before, now.after, terminal, () => Promise.resolve()),
+    writeChange(file, { name, upstream: secrets.upstream }, now =>
+      withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()),
     ),
   )
 }
 
-/** Keeps secrets in files for their owner only while `use` runs, or from then on where it succeeds. */
+/**
+ * Writes secret files readable only by their owner, and removes them after `use` unless they are to stay and `use`
+ * succeeds.
+ */
 async function withSecretFiles<T>(
-  { file, secrets }: Adding,
+  { file, secrets }: PlannedAddition,
   time: 'for now' | 'to stay',
   use: () => Promise<T>,
 ): Promise<T> {
@@ -297,7 +295,7 @@ async function withSecretFiles<T>(
     return result
   } catch (error) {
     if (error instanceof GatewayError) throw error
-    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${getErrorMessage(error)}` })
+    throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })
   } finally {
     if (!isKept) for (const path of written) await unlink(path).catch(() => undefined)
   }

@@ -1,51 +1,53 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import type { Ask } from '../output/prompt.ts'
+import type { AskQuestion } from '../output/prompt.ts'
 import { canAsk, withQuestions } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { Answers, Input } from './inputs.ts'
-import { formatFlag, getInputKey, literal, missing } from './inputs.ts'
-import { usage } from './target.ts'
+import type { Answers, Input } from './registry-inputs.ts'
+import { formatFlag, getInputKey, escapeReferences, findMissingInputs } from './registry-inputs.ts'
+import { createUsageError } from './add-target.ts'
 
-/** Values of flags, as they were written. */
+/** Unparsed flag values. */
 export interface ValueFlags {
   readonly 'env-var'?: readonly string[] | undefined
   readonly header?: readonly string[] | undefined
   readonly arg?: readonly string[] | undefined
 }
 
-/** The values that flags give. @throws GatewayError GW_USAGE */
+/** Parses input values from flags. @throws GatewayError GW_USAGE */
 export function parseAnswers(flags: ValueFlags): Map<string, string> {
   const answers = new Map<string, string>()
   for (const text of flags['env-var'] ?? [])
-    set('env', /^([A-Za-z_]\w*)=(.*)$/s.exec(text), text, '--env-var KEY=value')
-  for (const text of flags.arg ?? []) set('arg', /^([^=]+)=(.*)$/s.exec(text), text, '--arg name=value')
+    setAnswer('env', /^([A-Za-z_]\w*)=(.*)$/s.exec(text), text, '--env-var KEY=value')
+  for (const text of flags.arg ?? []) setAnswer('arg', /^([^=]+)=(.*)$/s.exec(text), text, '--arg name=value')
   for (const text of flags.header ?? [])
-    set('header', /^([^:\s]+):\s*(.*)$/s.exec(text), text, "--header 'Name: value'")
+    setAnswer('header', /^([^:\s]+):\s*(.*)$/s.exec(text), text, "--header 'Name: value'")
   return answers
-  function set(kind: Input['kind'], parts: RegExpExecArray | null, text: string, form: string): void {
-    if (parts === null) throw usage(`"${text.slice(0, 60)}" is not of the form ${form}`)
+  function setAnswer(kind: Input['kind'], parts: RegExpExecArray | null, text: string, form: string): void {
+    if (parts === null) throw createUsageError(`"${text.slice(0, 60)}" must have the form ${form}`)
     answers.set(getInputKey({ kind, name: parts[1] ?? '' }), parts[2] ?? '')
   }
 }
 
-/** Asks for what is missing, where there is somebody to ask. @throws GatewayError GW_USAGE where there is nobody */
+/** Prompts for missing required inputs. @throws GatewayError GW_USAGE without a terminal */
 export async function promptForMissing(
   inputs: readonly Input[],
   answers: Map<string, string>,
   terminal: Terminal,
   host: Host,
 ): Promise<void> {
-  const open = missing(inputs, answers)
+  const open = findMissingInputs(inputs, answers)
   if (open.length === 0) return
   if (!canAsk(terminal, host))
-    throw usage(`it needs ${open.map(input => formatFlag(input).replace('--env ', '--env-var ')).join(', ')}`)
+    throw createUsageError(
+      `missing values: ${open.map(input => formatFlag(input).replace('--env ', '--env-var ')).join(', ')}`,
+    )
   await withQuestions(host, async ask => {
     for (const input of open) answers.set(getInputKey(input), await promptForInput(input, ask))
   })
 }
 
-async function promptForInput(input: Input, ask: Ask): Promise<string> {
+async function promptForInput(input: Input, ask: AskQuestion): Promise<string> {
   const { name, description, choices } = input
   const about = [description, choices.length > 0 ? `one of ${choices.join(', ')}` : '']
     .filter(part => part !== '')
@@ -53,26 +55,26 @@ async function promptForInput(input: Input, ask: Ask): Promise<string> {
   for (;;) {
     const answer = (await ask(`${name}${about === '' ? '' : ` (${about})`}: `)).trim()
     if (answer !== '' && choices.length === 0) return answer
-    if (choices.includes(answer)) return literal(answer)
+    if (choices.includes(answer)) return escapeReferences(answer)
   }
 }
 
-/** Values that were given as they are and are secrets, by the place that they go into. */
-export interface Secrets {
+/** Upstream with references in place of secrets, and the secret files. */
+export interface SecretPlacement {
   readonly upstream: JsonObject
   readonly files: readonly { readonly file: string; readonly value: string; readonly place: string }[]
 }
 
-/** Puts each secret into a file of its own, and a reference in its place. References that were given stay. */
-export function withSecretsApart(
+/** Moves literal secrets to separate files and replaces them with references. Existing references are kept. */
+export function moveSecretsToFiles(
   upstream: JsonObject,
   name: string,
   inputs: readonly Input[],
   answers: Answers,
-): Secrets {
+): SecretPlacement {
   const files: { file: string; value: string; place: string }[] = []
   const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(getInputKey))
-  const moved = (kind: 'env' | 'header', map: unknown): JsonObject =>
+  const moveSecrets = (kind: 'env' | 'header', map: unknown): JsonObject =>
     Object.fromEntries(
       Object.entries(map as JsonObject).map(([key, value]) => {
         const answer = answers.get(getInputKey({ kind, name: key }))
@@ -87,8 +89,8 @@ export function withSecretsApart(
     files,
     upstream: {
       ...upstream,
-      ...(upstream.env === undefined ? {} : { env: moved('env', upstream.env) }),
-      ...(upstream.headers === undefined ? {} : { headers: moved('header', upstream.headers) }),
+      ...(upstream.env === undefined ? {} : { env: moveSecrets('env', upstream.env) }),
+      ...(upstream.headers === undefined ? {} : { headers: moveSecrets('header', upstream.headers) }),
     },
   }
 }

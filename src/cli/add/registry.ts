@@ -7,7 +7,7 @@ import { readList, readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { suggestName } from '../../util/suggest.ts'
 
-/** One server of a registry, in the words of its `server.json`. */
+/** Server of a registry, with the keys of `server.json`. */
 interface RegistryEntry {
   readonly name: string
   readonly description: string
@@ -17,18 +17,18 @@ interface RegistryEntry {
   readonly remotes: readonly JsonObject[]
 }
 
-/** Names of the reverse DNS form, in letters that look like no others. */
-export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
+/** Reverse-DNS names, restricted to unambiguous characters. */
+export const REGISTRY_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?\/[A-Za-z0-9][A-Za-z0-9._-]{0,198}$/
 
-const OFFICIAL = 'io.modelcontextprotocol.registry/official'
+const OFFICIAL_META = 'io.modelcontextprotocol.registry/official'
 const MAX_ALTERNATIVES = 50
 
-/** Reads one row of a registry (v0.1), or a `server.json` alone; undefined where it is none. */
+/** Parses a registry row (v0.1) or a plain `server.json`. Returns undefined if it is invalid. */
 function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   const server = isObject(row) && isObject(row.server) ? row.server : row
   const name = readText(server, 'name')
-  if (name === undefined || !NAME.test(name)) return undefined
-  const official = readMap(row, '_meta', OFFICIAL)
+  if (name === undefined || !REGISTRY_NAME.test(name)) return undefined
+  const official = readMap(row, '_meta', OFFICIAL_META)
   return {
     name,
     description: toOneLine(readText(server, 'description') ?? '').slice(0, 300),
@@ -39,7 +39,7 @@ function parseRegistryEntry(row: unknown): RegistryEntry | undefined {
   }
 }
 
-/** A registry: its API, or a file that holds what the API would say. */
+/** Registry API, or a saved response. */
 export type RegistrySource = { readonly file: string } | { readonly url: string }
 
 const MAX_BYTES = 64 * 1024 * 1024
@@ -47,7 +47,6 @@ const PAGE_BYTES = 8 * 1024 * 1024
 const MAX_PAGES = 20
 const MAX_COUNT = 1000
 
-/** Looks servers up. */
 export class Registry {
   readonly #place: RegistrySource
   readonly #fetch: Fetch
@@ -57,46 +56,42 @@ export class Registry {
     this.#fetch = fetch
   }
 
-  /** Servers of which a name or description has all of the words, the newest version of each. */
+  /** Returns the newest version of each server whose name or description contains all words. */
   async search(words: readonly string[]): Promise<RegistryEntry[]> {
     const wanted = words.map(word => word.toLowerCase())
     const rows =
-      'file' in this.#place
-        ? await readRows(this.#place.file)
-        : await this.#searchRows(wanted, this.#place.url)
-    const fits = ({ name, description }: RegistryEntry): boolean => {
+      'file' in this.#place ? await readRows(this.#place.file) : await this.#searchRows(wanted, this.#place.url)
+    const hasAllWords = ({ name, description }: RegistryEntry): boolean => {
       const text = `${name} ${description}`.toLowerCase()
       return wanted.every(word => text.includes(word))
     }
-    return newest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(fits)).slice(0, MAX_COUNT)
+    return selectNewest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(hasAllWords)).slice(0, MAX_COUNT)
   }
 
-  /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
+  /** Returns one version of a server, by default the newest. @throws GatewayError GW_REGISTRY */
   async find(name: string, version: string | undefined): Promise<RegistryEntry> {
     if ('url' in this.#place) return this.#findInRegistry(this.#place.url, name, version)
     const all = (await readRows(this.#place.file)).flatMap(row => parseRegistryEntry(row) ?? [])
     const own = all.filter(entry => entry.name === name)
-    const found = version === undefined ? newest(own)[0] : own.find(entry => entry.version === version)
+    const found = version === undefined ? selectNewest(own)[0] : own.find(entry => entry.version === version)
     if (found !== undefined) return found
     const meant = suggestName(
       name,
       all.map(entry => entry.name),
     )
     const what =
-      version === undefined || own.length === 0
-        ? `it has no server "${name}"`
-        : `it has no version ${version} of "${name}"`
-    throw this.#error(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
+      version === undefined || own.length === 0 ? `no server named "${name}"` : `no version ${version} of "${name}"`
+    throw this.#createError(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
   }
 
   async #findInRegistry(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
     const path = `v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
-    const entry = parseRegistryEntry(await this.#ask(url, path))
-    if (entry?.name !== name) throw this.#error(`it says nothing of "${name}"`)
+    const entry = parseRegistryEntry(await this.#fetchJson(url, path))
+    if (entry?.name !== name) throw this.#createError(`invalid entry for "${name}"`)
     return entry
   }
 
-  /** The API searches names for one text; the other words are looked for here. */
+  /** The API searches names for a single text, so filter by the other words here. */
   async #searchRows([first = '']: readonly string[], url: string): Promise<unknown[]> {
     const rows: unknown[] = []
     let cursor: string | undefined
@@ -107,7 +102,7 @@ export class Registry {
         limit: '100',
         ...(cursor === undefined ? {} : { cursor }),
       })
-      const reply = await this.#ask(url, `v0.1/servers?${query.toString()}`)
+      const reply = await this.#fetchJson(url, `v0.1/servers?${query.toString()}`)
       rows.push(...readList(reply, 'servers'))
       cursor = readText(reply, 'metadata', 'nextCursor')
       if (cursor === undefined || cursor === '') break
@@ -115,19 +110,19 @@ export class Registry {
     return rows
   }
 
-  async #ask(url: string, path: string): Promise<unknown> {
+  async #fetchJson(url: string, path: string): Promise<unknown> {
     try {
       const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
       const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
-      if (reply.status === 404) throw new Error('there is no such server')
+      if (reply.status === 404) throw new Error('server not found')
       if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
       return await reply.json()
     } catch (error) {
-      throw this.#error(getErrorMessage(error))
+      throw this.#createError(getErrorMessage(error))
     }
   }
 
-  #error(why: string): Error {
+  #createError(why: string): Error {
     return gatewayError('GW_REGISTRY', {
       registry: 'file' in this.#place ? this.#place.file : this.#place.url,
       why,
@@ -135,14 +130,13 @@ export class Registry {
   }
 }
 
-/** The rows of a file: a page of the API, a list, or one server. */
+/** Reads an API page, a list, or a single server from a file. */
 async function readRows(file: string): Promise<unknown[]> {
   try {
     const handle = await open(file, 'r')
     try {
       const found = await handle.stat()
-      if (!found.isFile() || found.size > MAX_BYTES)
-        throw new Error(`it is no file of at most ${MAX_BYTES} bytes`)
+      if (!found.isFile() || found.size > MAX_BYTES) throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
       const data = JSON.parse(await handle.readFile('utf8')) as unknown
       const servers = Array.isArray(data) ? (data as unknown[]) : [...readList(data, 'servers')]
       return servers.length > 0 ? servers : [data]
@@ -154,8 +148,8 @@ async function readRows(file: string): Promise<unknown[]> {
   }
 }
 
-/** The highest version of each server. */
-function newest(entries: readonly RegistryEntry[]): RegistryEntry[] {
+/** Keeps the highest version of each server. */
+function selectNewest(entries: readonly RegistryEntry[]): RegistryEntry[] {
   const best = new Map<string, RegistryEntry>()
   for (const entry of entries) {
     const known = best.get(entry.name)

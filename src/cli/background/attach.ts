@@ -3,13 +3,13 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Problem } from '../../config/problem.ts'
 import { Relay } from '../../control/relay.ts'
-import { attachSocket, connectSocket } from '../../control/sockets.ts'
+import { getAttachSocketPath, connectSocket } from '../../control/sockets.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import type { Host } from '../output/terminal.ts'
-import { runOwnProgram } from './own-program.ts'
+import { runOwnProgram } from './run-program.ts'
 
-const OPTIONS = {
+const ATTACH_OPTIONS = {
   config: { type: 'string', short: 'c' },
   env: { type: 'string' },
   set: { type: 'string', multiple: true },
@@ -19,30 +19,28 @@ const OPTIONS = {
 } as const
 
 /**
- * Runs `gateway attach` without the rest of the command line, which would take more memory than the relay itself. Returns
- * the exit code, or undefined for what the command line must look at: help, mistakes, and what goes wrong.
+ * Runs `gateway attach` without loading the command line, to save memory. Returns the exit code, or undefined if the
+ * command line must handle the arguments (help, mistakes).
  */
-export async function attachAlone(args: readonly string[], host: Host): Promise<number | undefined> {
+export async function attachWithoutCli(args: readonly string[], host: Host): Promise<number | undefined> {
   try {
-    return await attach(parseArgs({ args: [...args], options: OPTIONS }).values, host)
+    return await attach(parseArgs({ args: [...args], options: ATTACH_OPTIONS }).values, host)
   } catch (error) {
-    // A mistake in the arguments, or a flag such as --help, is for the whole command line.
+    // The full command line reports invalid arguments and handles --help.
     if (!(error instanceof GatewayError)) return undefined
-    const problems = await problemLines(error, host.cwd())
+    const problems = await formatProblems(error, host.cwd())
     const lines = [`error ${error.code}: ${getOwnerReason(error)}`, ...problems, `hint: ${error.hint}`]
     host.stderr.write(lines.map(line => `${line}\n`).join(''))
     return error.entry.exit ?? 1
   }
 }
 
-/** Lines that say what is wrong with the configuration, where that is the error; loaded for that alone. */
-async function problemLines({ fields }: GatewayError, cwd: string): Promise<string[]> {
+/** Formats configuration problems. Loads the formatter only if there are any. */
+async function formatProblems({ fields }: GatewayError, cwd: string): Promise<string[]> {
   const problems = (fields.problems ?? []) as readonly Problem[]
   if (problems.length === 0) return []
   const { formatProblem } = await import('../../config/problem.ts')
-  return problems.map(
-    problem => `  ${problem.severity === 'warning' ? 'warning ' : ''}${formatProblem(problem, cwd)}`,
-  )
+  return problems.map(problem => `  ${problem.severity === 'warning' ? 'warning ' : ''}${formatProblem(problem, cwd)}`)
 }
 
 export interface AttachFlags {
@@ -51,46 +49,46 @@ export interface AttachFlags {
   readonly set?: readonly string[] | undefined
   readonly profile?: string | undefined
   readonly label?: string | undefined
-  /** Only to a gateway that runs. */
+  /** Fail if no gateway is running. */
   readonly 'no-start'?: boolean | undefined
 }
 
-const LABEL = /^[A-Za-z0-9._-]{1,128}$/
-const ATTEMPTS = 3
+const LABEL_PATTERN = /^[A-Za-z0-9._-]{1,128}$/
+const MAX_ATTEMPTS = 3
 
 /**
- * Connects the client on stdin and stdout to the gateway of a configuration, which is started where none runs. Returns the
- * exit code. As one of these runs for each client, it loads little: a gateway is started by `gateway up` in a process of
- * its own.
+ * Relays the client on stdin and stdout to the gateway of a configuration, and starts it if needed. Returns the exit
+ * code.
+ * One process per client runs this, so it loads little and starts a gateway through `gateway up`.
  * @throws GatewayError GW_USAGE, GW_NO_GATEWAY, GW_CONTROL
  */
 export async function attach(flags: AttachFlags, host: Host): Promise<number> {
   const { label, profile } = flags
-  if (label !== undefined && !LABEL.test(label))
+  if (label !== undefined && !LABEL_PATTERN.test(label))
     throw gatewayError('GW_USAGE', {
-      what: '--label is 1 to 128 letters, digits, dots, underscores, hyphens',
+      what: '--label must be 1 to 128 letters, digits, dots, underscores or hyphens',
     })
-  // Before the client's first message, so that what is wrong is an error of this command.
-  let first: Socket | undefined = await connectAnyhow(flags, host)
-  const say = (text: string): void => void host.stderr.write(`${text}\n`)
+  // Connect before the first client message, so that failures are errors of this command.
+  let first: Socket | undefined = await connectOrStart(flags, host)
+  const printLine = (text: string): void => void host.stderr.write(`${text}\n`)
   const relay = new Relay({
     input: host.stdin,
     output: host.stdout,
     hello: { cwd: host.cwd(), profile, label },
     connect: async () => {
-      const socket = first ?? (await connectAnyhow(flags, host))
+      const socket = first ?? (await connectOrStart(flags, host))
       first = undefined
       return socket
     },
-    attached: ({ version }) => checkVersion(version, say),
-    gaveUp: why => say(`the gateway is gone: ${why}`),
+    onAttached: ({ version }) => checkVersion(version, printLine),
+    onGiveUp: why => printLine(`lost the connection to the gateway: ${why}`),
   })
   return relay.run()
 }
 
-async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const known = attempt === 0 ? knownSocket(flags, host) : undefined
+async function connectOrStart(flags: AttachFlags, host: Host): Promise<Socket> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const known = attempt === 0 ? getNamedSocket(flags, host) : undefined
     const path = known ?? (await resolveSocket(flags, host))
     const socket = await connectSocket(path)
     if (socket !== undefined) return socket
@@ -98,25 +96,27 @@ async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
   throw gatewayError('GW_NO_GATEWAY', { config: flags.config ?? host.cwd() })
 }
 
-/** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
-function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
+/** Returns the socket of `--config`. Without it, `gateway up` searches for the configuration. */
+function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
-  return attachSocket({ file: resolve(cwd(), config), env: env ?? environment.GATEWAY_ENV, environment })
+  return getAttachSocketPath({
+    file: resolve(cwd(), config),
+    env: env ?? environment.GATEWAY_ENV,
+    environment,
+  })
 }
 
-/** The socket of the gateway that runs, or has been started now. */
+/** Returns the socket of the running or newly started gateway. */
 async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
   const { text, exit } = await runOwnProgram(host, createStartCommand(flags))
-  const { socket, error } = parsed(text)
+  const { socket, error } = parseAttachMessage(text)
   if (socket !== undefined) return socket
   const { code = 'GW_INTERNAL', message = text, hint = '', problems } = error ?? {}
   throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
 }
 
 function createStartCommand({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
-  const start = noStart
-    ? ['status', '--to-attach']
-    : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
+  const start = noStart ? ['status', '--to-attach'] : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
   const named = config === undefined ? [] : ['--config', config]
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }
@@ -126,7 +126,7 @@ interface AttachMessage {
   readonly error?: Partial<Record<'code' | 'message' | 'hint', string>> & { readonly problems?: unknown }
 }
 
-function parsed(text: string): AttachMessage {
+function parseAttachMessage(text: string): AttachMessage {
   try {
     return JSON.parse(text) as AttachMessage
   } catch {
@@ -137,7 +137,5 @@ function parsed(text: string): AttachMessage {
 function checkVersion(theirs: unknown, say: (text: string) => void): void {
   const { version } = readOwnPackage()
   if (theirs !== version)
-    say(
-      `this is gateway ${version}, and ${String(theirs)} runs: "gateway down", then "gateway up" starts the new one`,
-    )
+    say(`this is gateway ${version}, but ${String(theirs)} is running: run "gateway down", then "gateway up"`)
 }

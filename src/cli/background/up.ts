@@ -2,73 +2,65 @@ import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { ControlFlags, Ps } from '../remote/connect.ts'
+import type { ControlFlags, PsOutput } from '../remote/connect.ts'
 import { withControl } from '../remote/connect.ts'
-import { ps, psLines } from '../remote/ps.ts'
-import type { Background, BackgroundFlags } from './start.ts'
-import { resolveBackground, isUp, startBackground } from './start.ts'
+import { requestPs, formatPs } from '../remote/ps.ts'
+import type { BackgroundGateway, BackgroundFlags } from './start-background.ts'
+import { resolveBackground, isUp, startBackground } from './start-background.ts'
 
-interface JsonFlag {
+interface JsonFlags {
   readonly json: boolean
 }
 
-/** Result of `up`: the gateway, and whether it ran already. */
-interface Up extends Background {
+interface UpResult extends BackgroundGateway {
   readonly started: boolean
 }
 
-const LOOK_MS = 50
-/** Time for what is open to end, beside what the configuration grants. */
-const STOP_MS = 90_000
+const POLL_MS = 50
+/** Time limit for open requests, in addition to the configured one. */
+const STOP_TIMEOUT_MS = 90_000
 
-/** Starts the gateway of a configuration in the background, unless it runs. */
-export async function up(flags: BackgroundFlags, terminal: Terminal, host: Host): Promise<Up> {
+/** Starts the background gateway unless it is running. */
+export async function ensureRunning(flags: BackgroundFlags, terminal: Terminal, host: Host): Promise<UpResult> {
   const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return { ...background, started: false }
   await startBackground(background, flags, { terminal, host })
   return { ...background, started: true }
 }
 
-/** The same, and says so. */
-export async function sayUp(
-  flags: BackgroundFlags & JsonFlag,
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
-  const result = await up(flags, terminal, host)
+export async function runUp(flags: BackgroundFlags & JsonFlags, terminal: Terminal, host: Host): Promise<number> {
+  const result = await ensureRunning(flags, terminal, host)
   const { out, cwd } = terminal
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
-    const log = result.started
-      ? result.log
-      : await status(flags, terminal).then(findLogFile, () => result.log)
+    const log = result.started ? result.log : await readStatus(flags, terminal).then(findLogFile, () => result.log)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
-        : `the gateway of ${config} runs already`,
+        : `the gateway of ${config} is already running`,
     )
-    out.line(`  ${out.paint('dim', 'its log:')}    ${log}`)
-    out.line(`  ${out.paint('dim', 'a client:')}   gateway attach -c ${config}`)
-    out.line(`  ${out.paint('dim', 'its state:')}  gateway status -c ${config}`)
-    out.line(`  ${out.paint('dim', 'its end:')}    gateway down -c ${config}`)
+    out.line(`  ${out.paint('dim', 'log:')}      ${log}`)
+    out.line(`  ${out.paint('dim', 'connect:')}  gateway attach -c ${config}`)
+    out.line(`  ${out.paint('dim', 'status:')}   gateway status -c ${config}`)
+    out.line(`  ${out.paint('dim', 'stop:')}     gateway down -c ${config}`)
   }
   return 0
 }
 
-/** Stops the running gateway that the flags mean, as SIGTERM does, and waits for its end. */
-export async function down(flags: ControlFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
+/** Sends SIGTERM to the running gateway and waits until its process exits. */
+export async function stopGateway(flags: ControlFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
   const { socket, about } = await withControl(flags, terminal, client => Promise.resolve(client))
   const { pid } = about
   process.kill(pid, 'SIGTERM')
-  const end = performance.now() + STOP_MS
+  const end = performance.now() + STOP_TIMEOUT_MS
   while (isAlive(pid)) {
     if (performance.now() > end)
       throw gatewayError('GW_CONTROL', {
         socket,
-        why: `process ${pid} did not stop within ${STOP_MS / 1000} s`,
+        why: `process ${pid} did not stop within ${STOP_TIMEOUT_MS / 1000} s`,
       })
-    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
   return { pid }
 }
@@ -82,55 +74,54 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** State of a gateway, with where its log is and whether clients can attach. */
-export interface Status extends Ps {
-  readonly background: Background & {
+/** Gateway state with its log and whether clients can attach. */
+export interface GatewayStatus extends PsOutput {
+  readonly background: BackgroundGateway & {
     readonly attachable: boolean
-    /** False where the log goes to the stderr of whoever started it. */
+    /** False if the gateway logs to stderr. */
     readonly hasLogFile: boolean
   }
 }
 
 /**
- * State of the gateway of a configuration.
+ * Returns the state of the running gateway.
  * @throws GatewayError GW_NO_GATEWAY
  */
-export async function status(flags: ControlFlags, terminal: Terminal): Promise<Status> {
-  const now = await ps(flags, terminal)
+export async function readStatus(flags: ControlFlags, terminal: Terminal): Promise<GatewayStatus> {
+  const now = await requestPs(flags, terminal)
   const config = flags.config ?? (flags.socket === undefined ? undefined : now.gateway.config)
   const background = await resolveBackground({ config, env: flags.env }, terminal)
-  const hasLogFile = lastWritten(background.log) >= (now.gateway.startedAt ?? 0)
+  const hasLogFile = getModifiedAt(background.log) >= (now.gateway.startedAt ?? 0)
   return { ...now, background: { ...background, attachable: await isUp(background), hasLogFile } }
 }
 
-/** Milliseconds since the epoch; a file of an earlier gateway is older than the one that runs. */
-function lastWritten(file: string): number {
+/** Milliseconds since the epoch; a log older than the gateway belongs to an earlier one. */
+function getModifiedAt(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
 }
 
-function findLogFile({ background, gateway }: Status): string {
-  return background.hasLogFile ? background.log : `on the stderr of pid ${gateway.pid}`
+function findLogFile({ background, gateway }: GatewayStatus): string {
+  return background.hasLogFile ? background.log : `stderr of pid ${gateway.pid}`
 }
 
 /**
- * Finds the socket at which clients attach to the gateway of a configuration; one gateway has it, however many run.
+ * Finds the attach socket of a configuration; only one of its gateways has it.
  * @throws GatewayError GW_NO_GATEWAY
  */
-export async function attachable(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
+export async function findAttachSocket(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {
   const background = await resolveBackground(flags, terminal)
   if (await isUp(background)) return background
   throw gatewayError('GW_NO_GATEWAY', { config: background.config })
 }
 
-/** The state as people read it. */
-export function statusLines(state: Status, terminal: Terminal): string[] {
+export function formatStatus(state: GatewayStatus, terminal: Terminal): string[] {
   const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable
     ? `gateway attach -c ${relative(terminal.cwd, background.config)}`
-    : 'not here: another process has the socket, or it is off'
+    : 'cannot attach here: another process uses the socket, or attaching is disabled'
   return [
-    ...psLines(now, Date.now(), terminal),
+    ...formatPs(now, Date.now(), terminal),
     '',
     `${out.paint('dim', 'log')}     ${findLogFile(state)}`,
     `${out.paint('dim', 'clients')} ${attach}`,

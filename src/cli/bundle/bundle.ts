@@ -7,33 +7,33 @@ import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { checkProfile } from '../../gateway/check-tool-names.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { getPlatform } from '../../util/platform.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import { readOwnPackage } from '../../util/version.ts'
-import { configFile, loadSource } from '../load-source.ts'
+import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { BundleSettings } from './bundled.ts'
+import type { BundleSettings } from './bundle-shim.ts'
 
-/** A file of an archive. */
+/** File in the archive. */
 interface ZipEntry {
-  /** Path inside, with `/`. */
+  /** Path in the archive, with `/`. */
   readonly name: string
   readonly bytes: Buffer
 }
 
-const LOCAL = 0x04034b50
-const CENTRAL = 0x02014b50
-const END = 0x06054b50
-const VERSION = 20
-/** Names are UTF-8. */
-const FLAGS = 0x0800
+const LOCAL_HEADER = 0x04034b50
+const CENTRAL_HEADER = 0x02014b50
+const END_RECORD = 0x06054b50
+const ZIP_VERSION = 20
+/** UTF-8 names. */
+const ZIP_FLAGS = 0x0800
 const DEFLATED = 8
-/** The first of January 1980, so that the same files are the same archive. */
-const DATE = 0x21
-/** A regular file with mode 0644, made on Unix. */
-const MADE_BY = (3 << 8) | VERSION
+/** 1980-01-01, so that the archive is reproducible. */
+const ZIP_DATE = 0x21
+/** Regular file with mode 0644, created on Unix. */
+const MADE_BY = (3 << 8) | ZIP_VERSION
 const ATTRIBUTES = 0o100644 * 0x10000
 
-/** An archive of a few small files, as PKWARE's APPNOTE describes it: no 64-bit sizes, no encryption. */
+/** Creates a ZIP archive as in PKWARE's APPNOTE: no 64-bit sizes, no encryption. */
 function createZip(entries: readonly ZipEntry[]): Buffer {
   const files: Buffer[] = []
   const directory: Buffer[] = []
@@ -42,39 +42,60 @@ function createZip(entries: readonly ZipEntry[]): Buffer {
     const name = Buffer.from(entry.name)
     const packed = deflateRawSync(entry.bytes, { level: 9 })
     const shared = createZipHeader(entry.bytes, packed, name)
-    const local = Buffer.concat([u32(LOCAL), shared, u16(0), name, packed])
+    const local = Buffer.concat([encodeUint32(LOCAL_HEADER), shared, encodeUint16(0), name, packed])
     files.push(local)
-    const place = [u16(0), u16(0), u16(0), u16(0), u32(ATTRIBUTES), u32(offset)]
-    directory.push(Buffer.concat([u32(CENTRAL), u16(MADE_BY), shared, ...place, name]))
+    const place = [
+      encodeUint16(0),
+      encodeUint16(0),
+      encodeUint16(0),
+      encodeUint16(0),
+      encodeUint32(ATTRIBUTES),
+      encodeUint32(offset),
+    ]
+    directory.push(Buffer.concat([encodeUint32(CENTRAL_HEADER), encodeUint16(MADE_BY), shared, ...place, name]))
     offset += local.length
   }
   const listed = Buffer.concat(directory)
-  const count = u16(entries.length)
-  const end = [u32(END), u16(0), u16(0), count, count, u32(listed.length), u32(offset), u16(0)]
+  const count = encodeUint16(entries.length)
+  const end = [
+    encodeUint32(END_RECORD),
+    encodeUint16(0),
+    encodeUint16(0),
+    count,
+    count,
+    encodeUint32(listed.length),
+    encodeUint32(offset),
+    encodeUint16(0),
+  ]
   return Buffer.concat([...files, listed, ...end])
 }
 
-/** The part that stands before a file, and in the directory again. */
+/** Header part that local file and central directory entries share. */
 function createZipHeader(bytes: Buffer, packed: Buffer, name: Buffer): Buffer {
   return Buffer.concat([
-    ...[u16(VERSION), u16(FLAGS), u16(DEFLATED), u16(0), u16(DATE)],
-    ...[u32(crc32(bytes)), u32(packed.length), u32(bytes.length), u16(name.length)],
+    ...[
+      encodeUint16(ZIP_VERSION),
+      encodeUint16(ZIP_FLAGS),
+      encodeUint16(DEFLATED),
+      encodeUint16(0),
+      encodeUint16(ZIP_DATE),
+    ],
+    ...[encodeUint32(crc32(bytes)), encodeUint32(packed.length), encodeUint32(bytes.length), encodeUint16(name.length)],
   ])
 }
 
-function u16(value: number): Buffer {
+function encodeUint16(value: number): Buffer {
   const bytes = Buffer.alloc(2)
   bytes.writeUInt16LE(value)
   return bytes
 }
 
-function u32(value: number): Buffer {
+function encodeUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32LE(value >>> 0)
   return bytes
 }
 
-/** The flags of `gateway bundle`. */
 export interface BundleFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
@@ -83,39 +104,37 @@ export interface BundleFlags {
   readonly output?: string | undefined
 }
 
-/** A bundle that was written. */
-export interface Bundle {
+export interface WrittenBundle {
   readonly file: string
   readonly config: string
   readonly manifest: JsonObject
-  /** Bytes of the archive. */
+  /** Archive size in bytes. */
   readonly size: number
 }
 
-const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-/** Built beside the command line: a file that needs no other. */
-const SHIM = 'dist/src/cli/bundle/bundled.js'
-/** Variables that programs are found by and that say where the state and sockets are: desktop applications have few. */
-const PASSED =
+const BUNDLE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+/** Built as a single file without imports. */
+const SHIM_PATH = 'dist/src/cli/bundle/bundle-shim.js'
+/** Variables for finding programs, state and sockets; desktop applications have few. */
+const PASSED_VARIABLES =
   /^(PATH|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|XDG_RUNTIME_DIR|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS)$/i
-const INDEX = `import { runBundled } from './shim.mjs'
+const INDEX_SOURCE = `import { runBundled } from './shim.mjs'
 
 process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url)))
 `
 
 /**
- * Writes a bundle that connects a desktop application to the gateway of a configuration, on this machine.
+ * Writes a bundle that connects a desktop application to the local gateway of a configuration.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
-export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<Bundle> {
+export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<WrittenBundle> {
   const { name, output = `${name}.mcpb` } = flags
-  if (!NAME.test(name))
-    throw gatewayError('GW_USAGE', { what: `--name is up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
+  if (!BUNDLE_NAME.test(name))
+    throw gatewayError('GW_USAGE', { what: `--name must be up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
   const file = resolve(terminal.cwd, output)
-  if (extname(file) !== '.mcpb') throw gatewayError('GW_USAGE', { what: `--output ends in .mcpb: ${output}` })
-  const config = await configFile(flags, terminal)
-  if (!existsSync(config))
-    throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'there is no such file' })
+  if (extname(file) !== '.mcpb') throw gatewayError('GW_USAGE', { what: `--output must end in .mcpb: ${output}` })
+  const config = await findConfigFile(flags, terminal)
+  if (!existsSync(config)) throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'no such file' })
   if (flags.profile !== undefined) {
     const source = await loadSource({ config, env: flags.env }, terminal, 'leave')
     checkProfile(flags.profile, source.config)
@@ -123,33 +142,32 @@ export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: 
   const manifest = createManifest(config, flags, terminal)
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
   const bytes = createZip(createZipEntries(manifest, { program }))
-  await writeWhole(file, bytes, rename).catch((error: unknown) => {
-    throw gatewayError('GW_USAGE', { what: `${file} is not written: ${getErrorMessage(error)}` })
+  await writeFileAtomic(file, bytes, rename).catch((error: unknown) => {
+    throw gatewayError('GW_USAGE', { what: `cannot write ${file}: ${getErrorMessage(error)}` })
   })
   return { file, config, manifest, size: bytes.length }
 }
 
 function createZipEntries(manifest: JsonObject, settings: BundleSettings): ZipEntry[] {
-  const entry = (name: string, text: string): ZipEntry => ({ name, bytes: Buffer.from(text) })
-  const json = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`
+  const createEntry = (name: string, text: string): ZipEntry => ({ name, bytes: Buffer.from(text) })
+  const formatJson = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`
   return [
-    entry('manifest.json', json(manifest)),
-    entry('server/index.mjs', INDEX),
-    entry('server/shim.mjs', readFileSync(shimFile(), 'utf8')),
-    entry('server/gateway.json', json(settings)),
+    createEntry('manifest.json', formatJson(manifest)),
+    createEntry('server/index.mjs', INDEX_SOURCE),
+    createEntry('server/shim.mjs', readFileSync(findShimFile(), 'utf8')),
+    createEntry('server/gateway.json', formatJson(settings)),
   ]
 }
 
-/** As the MCPB specification 0.4 has it. The application fills in `${…}`. */
-function createManifest(
-  config: string,
-  { name, env, profile }: BundleFlags,
-  { environment }: Terminal,
-): JsonObject {
+/** Creates a manifest of MCPB specification 0.4. The application expands `${…}`. */
+function createManifest(config: string, { name, env, profile }: BundleFlags, { environment }: Terminal): JsonObject {
   const { name: author, version } = readOwnPackage()
   const variables = selectEnvironment(environment)
   const odd = [config, env, profile, ...Object.values(variables)].find(text => text?.includes('${'))
-  if (odd !== undefined) throw gatewayError('GW_USAGE', { what: `an application would fill in "${odd}"` })
+  if (odd !== undefined)
+    throw gatewayError('GW_USAGE', {
+      what: `"${odd}" contains a placeholder, which an application would expand`,
+    })
   const args = [
     ...['${__dirname}/server/index.mjs', '--config', '${user_config.config}'],
     ...(env === undefined ? [] : ['--env', env]),
@@ -160,10 +178,10 @@ function createManifest(
     name,
     display_name: name === 'gateway' ? 'MCP gateway' : name,
     version,
-    description: `All MCP servers of ${basename(config)}, through the gateway of this machine`,
+    description: `All MCP servers of ${basename(config)}, through the gateway on this machine`,
     long_description: [
-      `Connects to the gateway that runs with ${config}, and starts it where none runs. Other applications on this machine`,
-      'share the same servers. The bundle is for the machine that made it: it names files of it, and holds no secrets.',
+      `Connects to the gateway for ${config}, and starts it if it is not running. Other applications on this machine`,
+      'share the same servers. The bundle only works on the machine that created it; it contains no secrets.',
     ].join('\n'),
     author: { name: author },
     server: {
@@ -179,7 +197,7 @@ function createManifest(
       config: {
         type: 'file',
         title: 'Configuration',
-        description: 'The gateway.yaml whose servers are offered.',
+        description: 'The gateway.yaml to use.',
         default: config,
         required: true,
       },
@@ -187,11 +205,11 @@ function createManifest(
   }
 }
 
-/** Variables of this shell that a gateway started by an application needs; a proxy with a password is none of them. */
+/** Selects the variables that the started gateway needs, without proxies that contain a password. */
 function selectEnvironment(environment: Terminal['environment']): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([variable, value]) =>
-      value === undefined || value === '' || !PASSED.test(variable) || hasPassword(variable, value)
+      value === undefined || value === '' || !PASSED_VARIABLES.test(variable) || hasPassword(variable, value)
         ? []
         : [[variable, value]],
     ),
@@ -202,17 +220,16 @@ function hasPassword(variable: string, value: string): boolean {
   return /_PROXY$/i.test(variable) && value.includes('@')
 }
 
-function shimFile(): string {
+function findShimFile(): string {
   const own = fileURLToPath(import.meta.url)
-  return join(findPackageRoot(dirname(own)), SHIM)
+  return join(findPackageRoot(dirname(own)), SHIM_PATH)
 }
 
 function findPackageRoot(directory: string): string {
   return existsSync(join(directory, 'package.json')) ? directory : findPackageRoot(dirname(directory))
 }
 
-/** Writes the bundle, and says so. */
-export async function sayBundle(
+export async function runBundle(
   flags: BundleFlags & { readonly json: boolean },
   terminal: Terminal,
   host: Host,
@@ -224,9 +241,9 @@ export async function sayBundle(
     return
   }
   const { file, config, size } = bundle
-  const shown = (path: string): string => (relative(cwd, path).startsWith('..') ? path : relative(cwd, path))
+  const formatPath = (path: string): string => (relative(cwd, path).startsWith('..') ? path : relative(cwd, path))
   out.line(
-    `${out.paint('green', 'wrote')} ${shown(file)} (${Math.ceil(size / 1024)} KB) for ${shown(config)}`,
+    `${out.paint('green', 'wrote')} ${formatPath(file)} (${Math.ceil(size / 1024)} KB) for ${formatPath(config)}`,
   )
-  out.line(`${out.paint('dim', 'next:')} open it with Claude Desktop, on this machine`)
+  out.line(`${out.paint('dim', 'next:')} open it in Claude Desktop on this machine`)
 }

@@ -5,52 +5,52 @@ import { getPlatform } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
 import data from './clients.json' with { type: 'json' }
 
-/** A program that uses MCP servers: where it keeps their list, and in which form. A row of clients.json. */
-export interface Client {
+/** MCP client: its settings files and their format. A row of clients.json. */
+export interface ClientDefinition {
   readonly name: string
   readonly title: string
   readonly format: 'json' | 'toml' | 'yaml'
-  /** The user's file, by platform; `~` and `%APPDATA%` are filled in. */
+  /** User settings by platform; `~` and `%APPDATA%` are expanded. */
   readonly user: Readonly<Record<string, string>>
-  /** Files that go before the user's where they are there. */
+  /** Files with higher precedence than the user settings, if they exist. */
   readonly others?: readonly string[]
-  /** A variable that names the directory of the user's file. */
+  /** Variable with the directory of the user settings. */
   readonly home?: { readonly variable: string; readonly file: string }
-  /** The file of a project, relative to it. */
+  /** Project settings, relative to the project. */
   readonly project?: string
-  /** Keys to the list of servers. */
+  /** Key path of the server list. */
   readonly key: readonly string[]
-  /** True where that is a list of maps with a `name`. */
+  /** True if the list is an array of maps with a `name`. */
   readonly list?: boolean
-  /** Keys without which the client refuses its file; written into a new one. */
+  /** Keys that a new settings file requires. */
   readonly base?: JsonObject
-  /** Entry of a server on a pipe; `$command`, `$args`, `$line` and `$name` stand for values. */
+  /** Entry of a stdio server with the placeholders `$command`, `$args`, `$line` and `$name`. */
   readonly stdio: JsonObject
-  /** Entry of a server at a `$url`. */
+  /** Entry of a server at `$url`. */
   readonly http?: JsonObject
-  /** Advice for its owner. */
+  /** Hint for the user. */
   readonly note?: string
-  /** Command of the client that lists its servers. */
+  /** Client command that lists its servers. */
   readonly check?: string
-  /** Version of the client, and the file or command of it, that this row was compared with. */
+  /** Client version, and the file or command with which this row was verified. */
   readonly checked: { readonly version: string; readonly against: string }
 }
 
-export const CLIENTS = data.clients as unknown as readonly Client[]
+export const CLIENTS = data.clients as unknown as readonly ClientDefinition[]
 
-/** The file of a client's settings: the user's, or that of the project in the working directory. */
+/** Returns the user settings, or the settings of the project in the working directory. */
 export function findSettingsFile(
-  client: Client,
+  client: ClientDefinition,
   scope: 'user' | 'project',
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
 ): string | undefined {
   const { cwd, environment } = terminal
-  if (scope === 'user') return ownSettings(client, environment)
+  if (scope === 'user') return findUserSettings(client, environment)
   return client.project === undefined ? undefined : resolve(cwd, client.project)
 }
 
-function ownSettings(
-  { home, others = [], user }: Client,
+function findUserSettings(
+  { home, others = [], user }: ClientDefinition,
   environment: Terminal['environment'],
 ): string | undefined {
   const own = home === undefined ? undefined : environment[home.variable]
@@ -60,8 +60,8 @@ function ownSettings(
   return before ?? (path === undefined ? undefined : expandPath(path, environment))
 }
 
-/** True where the client seems to be on this machine: its settings are there, or their directory. */
-export function isInstalled(client: Client, terminal: Terminal): boolean {
+/** True if the settings file or its directory exists. */
+export function isInstalled(client: ClientDefinition, terminal: Terminal): boolean {
   const file = findSettingsFile(client, 'user', terminal)
   if (file === undefined) return false
   const directory = dirname(file)
@@ -77,17 +77,16 @@ function expandPath(path: string, environment: Terminal['environment']): string 
   return isKnown ? filled : undefined
 }
 
-/** Values of an entry. */
 export interface EntryValues {
   readonly name: string
-  /** The program and its arguments; for an entry on a pipe. */
+  /** Program and arguments of a stdio entry. */
   readonly line: readonly string[]
   readonly url?: string
 }
 
-/** A client's entry for the gateway; undefined where the client takes no URL. */
+/** Creates the gateway entry of a client. Returns undefined if the client does not support URLs. */
 export function createClientEntry(
-  { stdio, http }: Client,
+  { stdio, http }: ClientDefinition,
   { name, line, url }: EntryValues,
 ): JsonObject | undefined {
   const [command, ...args] = line
@@ -108,14 +107,14 @@ export function createClientEntry(
   )
 }
 
-/** A way to add the gateway to a client by hand: a link or a command where the client has one, and the text for its settings. */
-interface Export {
+/** Install link, if the client has one, and settings snippet. */
+interface ClientExport {
   readonly client: string
   readonly link?: string
   readonly snippet: JsonObject | undefined
 }
 
-export function exported(client: Client, values: EntryValues): Export {
+export function createExport(client: ClientDefinition, values: EntryValues): ClientExport {
   const entry = createClientEntry(client, values)
   const link = entry === undefined ? undefined : createInstallLink(client.name, values.name, entry)
   const snippet =

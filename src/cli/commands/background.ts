@@ -1,71 +1,68 @@
 import { string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, CONTROL_FLAGS, toggle } from '../command.ts'
+import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, booleanFlag } from '../command.ts'
 
-/** Commands about the gateway of a configuration that runs in the background. */
-export const BACKGROUND = {
-  attach: command({
-    summary: 'Connect a client on stdin and stdout to the gateway that runs in the background.',
+export const BACKGROUND_COMMANDS = {
+  attach: createCommand({
+    summary: 'Connect a client on stdin and stdout to the background gateway.',
     description: [
-      'Editors start this in place of their servers: all of them share one gateway, and each server runs once. Where none',
-      'runs, one is started; when it restarts, the session goes on at the next one.',
+      'Clients run this instead of their servers: all clients share one gateway, and each server runs once. Starts the',
+      'gateway if it is not running; sessions continue after a restart.',
     ],
     examples: ['gateway attach', 'gateway attach --config gateway.yaml --profile readers'],
     flags: {
-      profile: string({ helpValue: '<name>', summary: 'The profile that the client gets.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile for the client.' }),
       label: string({
         helpValue: '<name>',
-        summary:
-          'A name for the conversation: clients with the same one share servers with isolation: session.',
+        summary: 'Name of the conversation; clients with the same label share servers with isolation: session.',
       }),
-      'no-start': toggle({ summary: 'Fail where no gateway runs.' }),
+      'no-start': booleanFlag({ summary: 'Fail if no gateway is running.' }),
       ...CONFIG_FLAGS,
     },
     run: async ({ flags, host }) => (await import('../background/attach.ts')).attach(flags, host),
   }),
 
-  up: command({
-    summary: 'Start the gateway of a configuration in the background.',
+  up: createCommand({
+    summary: 'Start the gateway in the background.',
     description: [
-      'There is one for each configuration of a user; where it runs, nothing is done. All clients that attach share it and',
-      'its servers. It opens the listeners of the configuration too, and writes a log.',
+      'Each user has one per configuration; does nothing if it is already running. All attached clients share it and its',
+      'servers. It also opens the configured listeners and writes a log file.',
     ],
     examples: ['gateway up', 'gateway up --config gateway.yaml --env production'],
     flags: {
-      'until-idle': toggle({
+      'until-idle': booleanFlag({
         hidden: true,
-        summary: 'Stop when no client has been there for shutdown.idle.',
+        summary: 'Stop after shutdown.idle without clients.',
       }),
       ...CONFIG_FLAGS,
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../background/up.ts')).sayUp(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../background/up.ts')).runUp(flags, terminal, host),
   }),
 
-  down: command({
-    summary: 'Stop the gateway of a configuration.',
-    description: 'What is open ends first, as after SIGTERM. Clients that are attached start it again.',
+  down: createCommand({
+    summary: 'Stop the gateway.',
+    description: 'Open requests finish first, as after SIGTERM. Attached clients start it again.',
     examples: ['gateway down', 'gateway down --config gateway.yaml'],
     flags: CONTROL_FLAGS,
     async run({ flags, terminal, print }) {
-      const { down } = await import('../background/up.ts')
-      const stopped = await down(flags, terminal)
+      const { stopGateway } = await import('../background/up.ts')
+      const stopped = await stopGateway(flags, terminal)
       print(stopped, () => [`stopped pid ${stopped.pid}`])
     },
   }),
 
-  status: command({
-    summary: 'Show whether the gateway of a configuration runs, and where its log is.',
-    description: 'Exit codes: 0 it runs, 4 it does not.',
+  status: createCommand({
+    summary: 'Show whether the gateway is running, and the path of its log.',
+    description: 'Exit codes: 0 running, 4 not running.',
     examples: ['gateway status', 'gateway status --json'],
     flags: {
-      'to-attach': toggle({ hidden: true, summary: 'Say where clients attach, and nothing else.' }),
+      'to-attach': booleanFlag({ hidden: true, summary: 'Print only the socket for attaching.' }),
       ...CONTROL_FLAGS,
     },
     async run({ flags, terminal, print }) {
-      const { attachable, status, statusLines } = await import('../background/up.ts')
-      if (flags['to-attach']) return terminal.out.json(await attachable(flags, terminal))
-      const now = await status(flags, terminal)
-      print(now, () => statusLines(now, terminal))
+      const { findAttachSocket, readStatus, formatStatus } = await import('../background/up.ts')
+      if (flags['to-attach']) return terminal.out.json(await findAttachSocket(flags, terminal))
+      const now = await readStatus(flags, terminal)
+      print(now, () => formatStatus(now, terminal))
     },
   }),
 }

@@ -1,17 +1,16 @@
 import { string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, JSON_FLAG, optionalWord, toggle } from '../command.ts'
+import { createCommand, CONFIG_FLAGS, JSON_FLAG, optionalArgument, booleanFlag } from '../command.ts'
 
 const { config, env, json } = CONFIG_FLAGS
-const args = { client: optionalWord('Names of clients.') }
+const args = { client: optionalArgument('Client names.') }
 
-/** Commands that write the gateway into the settings of clients. */
 export const CLIENT_COMMANDS = {
-  connect: command({
-    summary: 'Write the gateway into the settings of clients: editors, agents, desktops.',
+  connect: createCommand({
+    summary: 'Connect editors, agents and desktop apps to the gateway.',
     description: [
-      'Without a client it lists those of this machine. What would change is shown first, and asked about. Comments, other',
-      'entries and the mode of a file stay; an entry of somebody else is never touched. gateway disconnect takes it back.',
-      'Exit codes: 0 written, or there already; 1 some settings were left as they are.',
+      'Without a client, lists those on this machine. Shows the change to the settings file and asks before writing. Comments,',
+      'other entries and file modes are preserved. Undo with gateway disconnect.',
+      'Exit codes: 0 written or already connected, 1 some settings were not changed.',
     ],
     examples: [
       'gateway connect',
@@ -24,66 +23,65 @@ export const CLIENT_COMMANDS = {
     takesRest: true,
     args,
     flags: {
-      yes: toggle({ char: 'y', summary: 'Do not ask.' }),
-      all: toggle({ summary: 'Every client of this machine.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Write without asking.' }),
+      all: booleanFlag({ summary: 'Connect all installed clients.' }),
       name: string({ default: 'gateway', helpValue: '<name>', summary: 'Name of the entry.' }),
       scope: string({
         options: ['user', 'project'],
         default: 'user',
-        summary: "The user's settings, or the project's.",
+        summary: 'Write user or project settings.',
       }),
-      http: string({ helpValue: '<url>', summary: 'Connect to this URL, in place of gateway attach.' }),
-      'dry-run': toggle({ summary: 'Show what would change.' }),
-      export: toggle({ summary: 'Print links and snippets, and write nothing.' }),
+      http: string({ helpValue: '<url>', summary: 'Connect to this URL instead of gateway attach.' }),
+      'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
+      export: booleanFlag({ summary: 'Print install links and settings snippets without writing them.' }),
       ...{ config, env, json },
     },
     async run({ words, flags, terminal, host }) {
-      const { sayConnect } = await import('../clients/say.ts')
+      const { runConnect } = await import('../clients/connect-command.ts')
       const scope = flags.scope === 'project' ? 'project' : 'user'
-      return sayConnect(words, { ...flags, scope }, terminal, host)
+      return runConnect(words, { ...flags, scope }, terminal, host)
     },
   }),
 
-  disconnect: command({
-    summary: 'Take back what gateway connect has written.',
+  disconnect: createCommand({
+    summary: 'Undo gateway connect.',
     description: [
-      'Settings that nobody has changed since then are as they were, byte for byte; from others the entry alone is removed.',
-      'An entry that was changed is left. Exit codes: 0 it is gone, 1 something was left.',
+      'Restores settings files byte for byte if they were not changed since; otherwise removes only the entry.',
+      'A changed entry is kept. Exit codes: 0 removed, 1 some entries were kept.',
     ],
     examples: ['gateway disconnect cursor', 'gateway disconnect --all', 'gateway disconnect --all --dry-run'],
     takesRest: true,
     args,
     flags: {
-      all: toggle({ summary: 'Every client that was connected.' }),
-      'dry-run': toggle({ summary: 'Show what would change.' }),
+      all: booleanFlag({ summary: 'Disconnect all connected clients.' }),
+      'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
       ...JSON_FLAG,
     },
     run: async ({ words, flags, terminal }) =>
-      (await import('../clients/say.ts')).sayDisconnect(words, flags, terminal),
+      (await import('../clients/connect-command.ts')).runDisconnect(words, flags, terminal),
   }),
 
-  bundle: command({
-    summary: 'Write a .mcpb that connects Claude Desktop to the gateway of a configuration.',
+  bundle: createCommand({
+    summary: 'Create an .mcpb bundle that connects Claude Desktop to the gateway.',
     description: [
-      'The bundle holds the relay of gateway attach, so the application shares its servers with all other clients of this',
-      'machine; where no gateway runs, one is started. It names files of this machine, and holds no secrets.',
+      'The bundle contains the relay of gateway attach, so the application shares its servers with all other clients on this',
+      'machine, and starts the gateway if it is not running. It contains paths of this machine, but no secrets.',
     ],
     examples: ['gateway bundle', 'gateway bundle --config team/gateway.yaml --name team --profile readers'],
     flags: {
       output: string({
         char: 'o',
         helpValue: '<file>',
-        summary: 'File to write, in place of an earlier one. Default: <name>.mcpb here.',
+        summary: 'Output file; overwritten if it exists. Default: <name>.mcpb here.',
       }),
       name: string({
         default: 'gateway',
         helpValue: '<name>',
-        summary: 'Name of the extension; another one for each configuration.',
+        summary: 'Name of the extension; use a different one for each configuration.',
       }),
-      profile: string({ helpValue: '<name>', summary: 'The profile that the application gets.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile for the application.' }),
       ...{ config, env, json },
     },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../bundle/bundle.ts')).sayBundle(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../bundle/bundle.ts')).runBundle(flags, terminal, host),
   }),
 }

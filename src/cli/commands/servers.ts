@@ -1,34 +1,33 @@
 import { string } from '@oclif/core/flags'
-import { command, CONFIG_FLAGS, JSON_FLAG, optionalWord, word, toggle } from '../command.ts'
+import { createCommand, CONFIG_FLAGS, JSON_FLAG, optionalArgument, requiredArgument, booleanFlag } from '../command.ts'
 
 const { config } = CONFIG_FLAGS
 const REGISTRY_FLAGS = {
   registry: string({
     helpValue: '<url|file>',
-    summary:
-      'The registry: URL of its API, or a file that it was saved in. Default: "registry" of gateway.yaml.',
+    summary: 'Registry: URL of its API, or a saved file. Default: "registry" in gateway.yaml.',
   }),
 }
-const yes = toggle({ char: 'y', default: false, summary: 'Write without asking.' })
+const yes = booleanFlag({ char: 'y', default: false, summary: 'Write without asking.' })
 const output = string({
   char: 'o',
   default: 'gateway.yaml',
   helpValue: '<file>',
-  summary: 'Where to write the configuration.',
+  summary: 'Output file.',
 })
 
-function given(helpValue: string, summary: string) {
+function repeatableFlag(helpValue: string, summary: string) {
   return string({ multiple: true, multipleNonGreedy: true, helpValue, summary })
 }
 
-/** Commands that write servers into a configuration. */
-export const SERVERS = {
-  init: command({
-    summary: 'Make one gateway of the servers that clients on this machine have, and connect them to it.',
+/** Commands that add servers to a configuration, or search for them. */
+export const SERVER_COMMANDS = {
+  init: createCommand({
+    summary: 'Create a gateway from the servers of installed clients, and connect the clients.',
     description: [
-      'Finds the settings of clients, takes each server once, moves secrets into files of their own, writes a configuration,',
-      'starts it in the background and connects the clients. Asks before it writes. Where no client has a server it offers',
-      'three to begin with. Exit codes: 0 done, 1 you said no, or something went wrong after it was written, 2 it could not be written.',
+      'Finds client settings, merges their servers, moves secrets into separate files, writes a configuration, starts the',
+      'gateway in the background and connects the clients. Asks before writing. If no client has servers, offers',
+      'three to start with. Exit codes: 0 done, 1 declined, or a later step failed, 2 not written.',
     ],
     examples: [
       'gateway init',
@@ -38,25 +37,25 @@ export const SERVERS = {
     ],
     flags: {
       output,
-      yes: toggle({ char: 'y', summary: 'Do not ask: take all servers, and connect all clients.' }),
-      'dry-run': toggle({ summary: 'Print the configuration, and write nothing.' }),
+      yes: booleanFlag({ char: 'y', summary: 'Do not ask: use all servers and connect all clients.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration without writing it.' }),
       starter: string({
         options: ['files', 'memory', 'everything'],
-        summary: 'Begin with this server, in place of those of clients.',
+        summary: 'Start with this server instead of those of clients.',
       }),
-      'no-start': toggle({ summary: 'Do not start the gateway.' }),
-      'no-connect': toggle({ summary: 'Leave the settings of clients as they are.' }),
-      force: toggle({ summary: 'Overwrite a configuration that is there.' }),
+      'no-start': booleanFlag({ summary: 'Do not start the gateway.' }),
+      'no-connect': booleanFlag({ summary: 'Do not change client settings.' }),
+      force: booleanFlag({ summary: 'Overwrite an existing configuration.' }),
       ...JSON_FLAG,
     },
-    run: async ({ flags, terminal, host }) => (await import('../init/say.ts')).sayInit(flags, terminal, host),
+    run: async ({ flags, terminal, host }) => (await import('../init/init-command.ts')).runInit(flags, terminal, host),
   }),
 
-  import: command({
-    summary: "Write a gateway.yaml from clients' lists of MCP servers.",
+  import: createCommand({
+    summary: "Create gateway.yaml from a client's MCP settings.",
     description: [
-      'Reads the files of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
-      'and servers-config.json with local and remote tools. Says what it could not carry over.',
+      'Reads settings of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
+      'and servers-config.json with local and remote tools. Reports settings that could not be converted.',
     ],
     examples: [
       'gateway import ~/.claude.json',
@@ -65,54 +64,53 @@ export const SERVERS = {
       'gateway import servers-config.json --remote https://tools.example.com/mcp',
     ],
     takesRest: true,
-    args: { file: word('The file to read; more may follow.') },
+    args: { file: requiredArgument('Settings file; repeatable.') },
     flags: {
       output,
-      force: toggle({ summary: 'Overwrite a file that exists.' }),
-      'dry-run': toggle({ summary: 'Print the configuration instead of writing it.' }),
+      force: booleanFlag({ summary: 'Overwrite an existing file.' }),
+      'dry-run': booleanFlag({ summary: 'Print the configuration without writing it.' }),
       remote: string({
         default: '${REMOTE_GATEWAY_URL}',
         helpValue: '<url>',
-        summary: 'Where the remote tools of servers-config.json are served.',
+        summary: 'URL of the remote tools of servers-config.json.',
       }),
       secrets: string({
         helpValue: '<directory>',
-        summary: 'Put each token into a file of its own there, for the owner only, and refer to it.',
+        summary: 'Move tokens into separate files in this directory, readable only by you.',
       }),
       ...JSON_FLAG,
     },
     async run({ words, flags, terminal, print }) {
-      const { importServers, importLines } = await import('../import/import.ts')
+      const { importServers, formatImport } = await import('../import/import.ts')
       const { cwd, environment, err } = terminal
       const options = { ...flags, dryRun: flags['dry-run'], files: words, cwd, environment }
       const imported = await importServers(options)
-      print(imported, () => importLines(imported, terminal))
+      print(imported, () => formatImport(imported, terminal))
       if (!flags.json) for (const note of imported.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
     },
   }),
 
-  search: command({
-    summary: 'Look for servers in a registry.',
-    description:
-      'All of the words must be in the name or the description. The last column but one says how it can be added.',
+  search: createCommand({
+    summary: 'Search a registry for servers.',
+    description: 'All words must occur in the name or description. The third column shows how to add the server.',
     examples: [
       'gateway search github issues --registry https://registry.example.com',
       'gateway search database --json',
     ],
     takesRest: true,
-    args: { words: word('A word; more may follow.') },
+    args: { words: requiredArgument('Search words.') },
     flags: { ...REGISTRY_FLAGS, config, ...JSON_FLAG },
-    run: async ({ words, flags, terminal }) => (await import('../add/say.ts')).search(words, flags, terminal),
+    run: async ({ words, flags, terminal }) =>
+      (await import('../add/add-command.ts')).runSearch(words, flags, terminal),
   }),
 
-  add: command({
-    summary: 'Add a server to gateway.yaml: from a registry, a package, an image, a URL or a command.',
+  add: createCommand({
+    summary: 'Add a server from a registry, a package, an image, a URL or a command.',
     description: [
-      'Shows the change, starts the server once (in a sandbox where there is one), shows its tools, and then asks.',
-      'Comments are kept, and the file before is gateway.yaml.bak. What does not start is not added, but with --no-start.',
+      'Shows the change, starts the server once (in a sandbox if available), lists its tools and asks before writing.',
+      'Preserves comments and saves the previous file as gateway.yaml.bak. Servers that fail to start need --no-start.',
     ],
-    usage:
-      'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]',
+    usage: 'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]',
     examples: [
       'gateway add io.github.owner/server',
       'gateway add npm:@modelcontextprotocol/server-memory@2026.1.26',
@@ -122,63 +120,63 @@ export const SERVERS = {
       'gateway add --name notes --yes -- node ./notes.js',
     ],
     takesCommand: true,
-    args: { what: optionalWord('A name of the registry, npm:, pypi:, docker:, openapi:, or a URL.') },
+    args: { what: optionalArgument('Registry name, npm:, pypi:, docker:, openapi:, or a URL.') },
     flags: {
       yes,
       name: string({
         helpValue: '<name>',
-        summary: 'Its name among the upstreams. Default: made of its own.',
+        summary: 'Upstream name. Default: derived from the server.',
       }),
-      'env-var': given(
+      'env-var': repeatableFlag(
         '<key=value>',
-        'A variable of its environment; a token goes into a file for you alone.',
+        'Environment variable of the server; secrets are moved to a file readable only by you.',
       ),
-      header: given('<line>', "A header, as 'Name: value'; a token goes into a file for you alone."),
-      arg: given('<name=value>', 'A value that its registry entry asks for.'),
+      header: repeatableFlag('<line>', "Header as 'Name: value'; secrets are moved to a file readable only by you."),
+      arg: repeatableFlag('<name=value>', 'Value of a registry input.'),
       server: string({
         helpValue: '<url>',
-        summary: 'For openapi: the URL that paths are appended to. Default: the one that its document names.',
+        summary: 'Base URL of an openapi: document. Default: the server of the document.',
       }),
       kind: string({
         helpValue: '<kind>',
         options: ['remote', 'npm', 'pypi', 'oci', 'nuget', 'sse'],
-        summary: 'Which of several ways to run it. Default: the first, remote ones ahead.',
+        summary: 'Package kind, if several are available. Default: the first; remote before packages.',
       }),
-      'no-start': toggle({ default: false, summary: 'Add it without having started it.' }),
-      'no-sandbox': toggle({
+      'no-start': booleanFlag({ default: false, summary: 'Add the server without starting it.' }),
+      'no-sandbox': booleanFlag({
         default: false,
-        summary: 'Run it without a sandbox, also where there is one.',
+        summary: 'Run the server without a sandbox.',
       }),
-      'dry-run': toggle({
+      'dry-run': booleanFlag({
         default: false,
-        summary: 'Show the change, and neither start nor write anything.',
+        summary: 'Print the change without starting or writing anything.',
       }),
       ...REGISTRY_FLAGS,
       config,
       ...JSON_FLAG,
     },
-    async run({ args, flags, words: [, more], behind, terminal, host }) {
-      const { usage } = await import('../add/target.ts')
+    async run({ args, flags, words: [, more], passthrough, terminal, host }) {
+      const { createUsageError } = await import('../add/add-target.ts')
       if (more !== undefined)
-        throw usage(`"${more}" is one thing too many; a command, or arguments, stand behind --`)
-      const { add } = await import('../add/say.ts')
-      return add({ what: args.what, command: behind, flags }, terminal, host)
+        throw createUsageError(`unexpected argument "${more}"; put a command or arguments after --`)
+      const { runAdd } = await import('../add/add-command.ts')
+      return runAdd({ what: args.what, command: passthrough, flags }, terminal, host)
     },
   }),
 
-  remove: command({
-    summary: 'Take a server out of gateway.yaml.',
+  remove: createCommand({
+    summary: 'Remove a server from gateway.yaml.',
     description:
-      'Shows the change and asks. Comments elsewhere are kept, and the file before is gateway.yaml.bak.',
+      'Shows the change and asks before writing. Preserves other comments and saves the previous file as gateway.yaml.bak.',
     examples: ['gateway remove notes', 'gateway remove notes --dry-run'],
-    args: { name: word('Its name among the upstreams.') },
+    args: { name: requiredArgument('Upstream name.') },
     flags: {
       yes,
-      'dry-run': toggle({ default: false, summary: 'Show the change and write nothing.' }),
+      'dry-run': booleanFlag({ default: false, summary: 'Print the change without writing it.' }),
       config,
       ...JSON_FLAG,
     },
     run: async ({ args, flags, terminal, host }) =>
-      (await import('../add/say.ts')).remove(args.name, flags, terminal, host),
+      (await import('../add/add-command.ts')).runRemove(args.name, flags, terminal, host),
   }),
 }

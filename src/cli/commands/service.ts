@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/flags'
-import { command, CONTROL_FLAGS, toggle } from '../command.ts'
+import { createCommand, CONTROL_FLAGS, booleanFlag } from '../command.ts'
 import { getPlatform } from '../../util/platform.ts'
 
 const { config, env, json } = CONTROL_FLAGS
@@ -8,42 +8,43 @@ const SERVICE_FLAGS = {
     options: ['linux', 'darwin', 'win32'],
     default: getPlatform().name,
     defaultHelp: 'this system',
-    summary: 'The system that the service is for.',
+    summary: 'Target platform.',
   }),
   ...{ config, env, json },
 }
 
-/** Commands about the service of a configuration. */
-export const SERVICE = {
-  'service:install': command({
-    summary: 'Run the gateway of a configuration from login on: systemd, launchd, or the Task Scheduler.',
+export const SERVICE_COMMANDS = {
+  'service:install': createCommand({
+    summary: 'Run the gateway at login: systemd, launchd or Task Scheduler.',
     description:
-      'Writes the file of the service and has the system take it. It has the PATH of the shell that this is called from, and no secrets of its environment. Exit codes: 0 it runs, 1 the file was written and the system said no.',
+      'Writes and enables the service file. The service gets the PATH of this shell, but no secrets of its environment. Exit codes: 0 running, 1 the file was written, but the service could not be enabled.',
     examples: [
       'gateway service install',
       'gateway service install --dry-run',
       'gateway service install --platform darwin --dry-run',
     ],
-    flags: { 'dry-run': toggle({ summary: 'Print the file, and write nothing.' }), ...SERVICE_FLAGS },
-    run: async ({ flags, terminal, host }) =>
-      (await import('../service/service.ts')).sayInstall(flags, terminal, host),
+    flags: {
+      'dry-run': booleanFlag({ summary: 'Print the service file without writing it.' }),
+      ...SERVICE_FLAGS,
+    },
+    run: async ({ flags, terminal, host }) => (await import('../service/service.ts')).runInstall(flags, terminal, host),
   }),
 
-  'service:uninstall': command({
-    summary: 'Stop the service of a configuration, and remove it.',
-    description: 'Exit codes: 0 it is gone, 4 there was none.',
+  'service:uninstall': createCommand({
+    summary: 'Stop and remove the service.',
+    description: 'Exit codes: 0 removed, 4 not installed.',
     examples: ['gateway service uninstall'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>
-      (await import('../service/service.ts')).sayUninstall(flags, terminal, host),
+      (await import('../service/service.ts')).runUninstall(flags, terminal, host),
   }),
 
-  'service:status': command({
-    summary: 'Show whether the service of a configuration is installed and runs.',
-    description: 'Exit codes: 0 it runs, 4 it does not.',
+  'service:status': createCommand({
+    summary: 'Show whether the service is installed and running.',
+    description: 'Exit codes: 0 running, 4 not running.',
     examples: ['gateway service status'],
     flags: SERVICE_FLAGS,
     run: async ({ flags, terminal, host }) =>
-      (await import('../service/service.ts')).sayServiceStatus(flags, terminal, host),
+      (await import('../service/service.ts')).runServiceStatus(flags, terminal, host),
   }),
 }

@@ -1,155 +1,148 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import type { Health, Level } from '../../errors/health.ts'
+import type { Health, HealthLevel } from '../../errors/health.ts'
 import { summarizeFindings } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
-import { configFile, loadSource } from '../load-source.ts'
-import type { AskFlags } from '../local/ask-gateway.ts'
-import { findingLines, levelText } from '../output/findings.ts'
+import { findConfigFile, loadSource } from '../load-source.ts'
+import type { QueryFlags } from '../local/gateway-handle.ts'
+import { formatFindings, formatLevel } from '../output/findings.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { clientFindings } from './checks/clients.ts'
-import { configurationFindings, unloadable } from './checks/configuration.ts'
-import { placeFindings } from './checks/places.ts'
-import { listenerFindings, onlineFindings, runningFindings, serverFindings } from './checks/servers.ts'
-import type { Complaint, DoctorContext } from './table.ts'
-import { complaint } from './table.ts'
+import { checkClients } from './checks/clients.ts'
+import { checkConfiguration, createLoadFindings } from './checks/configuration.ts'
+import { checkFiles } from './checks/files.ts'
+import { checkListeners, checkOnline, checkRunning, checkServers } from './checks/servers.ts'
+import type { DoctorFinding, DoctorContext } from './doctor-findings.ts'
+import { createFinding } from './doctor-findings.ts'
 
-/** The flags of `gateway doctor`. */
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean
   readonly 'dry-run': boolean
   readonly json: boolean
 }
 
-/** Exit codes, which stay: monitors and scripts read them. */
-export const EXITS: Readonly<Record<Level, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
+/** Stable exit codes, for monitoring and scripts. */
+export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 0, warning: 1, error: 6 }
 
-/** Result of one repair. */
-interface Mended {
+interface RepairResult {
   readonly code: string
   readonly says: string
-  /** Reason why it failed. */
+  /** Failure reason. */
   readonly why?: string
 }
 
-/** Says what is wrong and what to do; with `fix` does what is safe. Returns the exit code. */
-export async function sayDoctor(
-  flags: DoctorFlags,
-  terminal: Terminal,
-  host: DoctorContext['host'],
-): Promise<number> {
+/** Prints findings and applies safe fixes with `--fix`. Returns the exit code. */
+export async function runDoctor(flags: DoctorFlags, terminal: Terminal, host: DoctorContext['host']): Promise<number> {
   const first = await examine(flags, terminal, host)
-  const mended = flags.fix ? await mendAll(first.findings, flags['dry-run']) : []
-  const isMended = mended.length > 0 && !flags['dry-run']
-  const now = isMended ? await examine(flags, terminal, host) : first
-  if (flags.json) terminal.out.json(plain(now, mended, flags))
-  else for (const line of lines(now, mended, flags, terminal)) terminal.out.line(line)
-  return EXITS[now.level]
+  const repairs = flags.fix ? await repairAll(first.findings, flags['dry-run']) : []
+  const isRepaired = repairs.length > 0 && !flags['dry-run']
+  const now = isRepaired ? await examine(flags, terminal, host) : first
+  if (flags.json) terminal.out.json(createDoctorJson(now, repairs, flags))
+  else for (const line of formatDoctor(now, repairs, flags, terminal)) terminal.out.line(line)
+  return EXIT_CODES[now.level]
 }
 
-/** One after another, as some are about the same file. */
-async function mendAll(findings: readonly Complaint[], isDry: boolean): Promise<Mended[]> {
-  const mended: Mended[] = []
-  for (const { code, mend } of findings) {
-    if (mend === undefined) continue
-    const why = isDry ? undefined : await mend.run().then(() => undefined, getErrorMessage)
-    mended.push({ code, says: mend.says, ...(why === undefined ? {} : { why }) })
+/** Sequential, since several fixes may change the same file. */
+async function repairAll(findings: readonly DoctorFinding[], isDry: boolean): Promise<RepairResult[]> {
+  const repairs: RepairResult[] = []
+  for (const { code, repair } of findings) {
+    if (repair === undefined) continue
+    const why = isDry ? undefined : await repair.run().then(() => undefined, getErrorMessage)
+    repairs.push({ code, says: repair.action, ...(why === undefined ? {} : { why }) })
   }
-  return mended
+  return repairs
 }
 
-function plain(
-  { level, config, findings }: Examined,
-  mended: readonly Mended[],
+function createDoctorJson(
+  { level, config, findings }: DoctorReport,
+  repairs: readonly RepairResult[],
   { fix }: DoctorFlags,
 ): object {
   return {
     level,
     config,
-    findings: findings.map(({ mend, ...finding }) => ({ ...finding, mends: mend?.says })),
-    ...(fix ? { mended } : {}),
+    findings: findings.map(({ repair, ...finding }) => ({ ...finding, mends: repair?.action })),
+    ...(fix ? { mended: repairs } : {}),
   }
 }
 
-function lines(
-  { level, config, findings }: Examined,
-  mended: readonly Mended[],
+function formatDoctor(
+  { level, config, findings }: DoctorReport,
+  repairs: readonly RepairResult[],
   { fix, 'dry-run': isDry }: DoctorFlags,
   { cwd, out }: Terminal,
 ): string[] {
-  const done = mended.map(({ says, why }) => {
-    if (why !== undefined) return `${out.paint('red', 'could not')} ${says}: ${why}`
-    return `${out.paint('green', isDry ? 'would' : 'did')} ${says}`
+  const done = repairs.map(({ says, why }) => {
+    if (why !== undefined) return `${out.paint('red', 'failed:')} ${says}: ${why}`
+    return `${out.paint('green', isDry ? 'would run:' : 'fixed:')} ${says}`
   })
   const about = config === undefined ? 'no configuration' : relative(cwd, config) || config
   const counts = plural(findings.length, 'finding')
-  const safe = findings.filter(({ mend }) => mend !== undefined).length
+  const safe = findings.filter(({ repair }) => repair !== undefined).length
   const isOffered = !fix && safe > 0
-  const end = isOffered ? ['', out.paint('dim', `gateway doctor --fix mends ${safe} of them`)] : []
+  const end = isOffered ? ['', out.paint('dim', `gateway doctor --fix can fix ${safe} of them`)] : []
   return [
     ...done,
-    `${out.paint('bold', about)}: ${findings.length === 0 ? out.paint('green', 'all is well') : `${levelText(level, out)}, ${counts}`}`,
-    ...findingLines(findings, out),
+    `${out.paint('bold', about)}: ${findings.length === 0 ? out.paint('green', 'no problems found') : `${formatLevel(level, out)}, ${counts}`}`,
+    ...formatFindings(findings, out),
     ...end,
   ]
 }
 
-/** The flags of `gateway doctor` that say what is examined. */
-interface ExamineFlags extends AskFlags {
-  /** Ask the servers for what they offer, which starts them. */
+interface ExamineFlags extends QueryFlags {
+  /** Start the servers and request their lists. */
   readonly online?: boolean | undefined
 }
 
-/** All that was found, the worst first. */
-interface Examined extends Health {
-  readonly findings: readonly Complaint[]
-  /** The configuration that was looked at. */
+/** Findings, most severe first. */
+interface DoctorReport extends Health {
+  readonly findings: readonly DoctorFinding[]
+  /** Checked configuration file. */
   readonly config: string | undefined
 }
 
-/** Looks at a configuration, its machine, its gateway and its clients. Nothing is changed. */
+/** Checks a configuration, the machine, the running gateway and the clients, without changes. */
 export async function examine(
   flags: ExamineFlags,
   terminal: Terminal,
   host: DoctorContext['host'],
-): Promise<Examined> {
-  const { patient, found } = await admit(flags, terminal, host)
+): Promise<DoctorReport> {
+  const { context, found } = await createContext(flags, terminal, host)
   const [running, ...others] = await Promise.all([
-    runningFindings(patient),
-    configurationFindings(patient),
-    placeFindings(patient),
-    clientFindings(patient),
+    checkRunning(context),
+    checkConfiguration(context),
+    checkFiles(context),
+    checkClients(context),
   ])
-  const listeners = running.isRunning ? [] : await listenerFindings(patient)
-  const all = [...found, ...running.found, ...others.flat(), ...serverFindings(patient), ...listeners]
+  const listeners = running.isRunning ? [] : await checkListeners(context)
+  const all = [...found, ...running.found, ...others.flat(), ...checkServers(context), ...listeners]
   const isSound = !all.some(({ code }) => code === 'plugin-broken')
-  const online = flags.online === true && isSound ? await onlineFindings(patient) : []
-  return { config: patient.file, ...summarizeFindings([...all, ...online]) }
+  const online = flags.online === true && isSound ? await checkOnline(context) : []
+  return { config: context.file, ...summarizeFindings([...all, ...online]) }
 }
 
-async function admit(
+async function createContext(
   flags: ExamineFlags,
   terminal: Terminal,
   host: DoctorContext['host'],
-): Promise<{ patient: DoctorContext; found: Complaint[] }> {
+): Promise<{ context: DoctorContext; found: DoctorFinding[] }> {
   let file: string | undefined
-  const patient: DoctorContext = { flags, terminal, host, file, source: undefined }
+  const context: DoctorContext = { flags, terminal, host, file, source: undefined }
   try {
-    file = await configFile(flags, terminal)
+    file = await findConfigFile(flags, terminal)
     const source = await loadSource(flags, terminal, flags.online === true ? 'run' : 'leave')
-    return { patient: { ...patient, file, source }, found: [] }
+    return { context: { ...context, file, source }, found: [] }
   } catch (error) {
-    file ??= refusedFile(error)
+    file ??= getUntrustedFile(error)
     if (file !== undefined && existsSync(file))
-      return { patient: { ...patient, file }, found: unloadable(error, patient) }
-    const missing = complaint('config-missing', { why: `${file} is not there` })
-    return { patient, found: file === undefined ? unloadable(error, patient) : [missing] }
+      return { context: { ...context, file }, found: createLoadFindings(error, context) }
+    const missing = createFinding('config-missing', { why: `${file} does not exist` })
+    return { context, found: file === undefined ? createLoadFindings(error, context) : [missing] }
   }
 }
 
-/** The configuration file that was found and refused, as other users can write it. */
-function refusedFile(error: unknown): string | undefined {
+/** Returns a configuration file that was rejected because other users can write it. */
+function getUntrustedFile(error: unknown): string | undefined {
   if (!(error instanceof GatewayError) || error.code !== 'GW_CONFIG_UNTRUSTED') return undefined
   const { file } = error.fields
   return typeof file === 'string' ? file : undefined

@@ -2,132 +2,132 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 
-/** Form in which a client writes what is filled in from the environment. */
-export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'
+/** Placeholder syntax of a client. */
+export type PlaceholderStyle = 'braces' | 'dollar' | 'opencode' | 'none'
 
-/** Meaning of `timeout` in the entry of a server; several clients that share a format differ. */
-export type Timeout = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
+/** Unit of `timeout`; clients that share a format differ. */
+export type TimeoutUnit = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
 
-/** Values that a client asks its user for, by their ids. */
-export type Inputs = ReadonlyMap<string, JsonObject>
+/** Inputs that a client prompts for, by id. */
+export type ClientInputs = ReadonlyMap<string, JsonObject>
 
-/** A list of servers as one family of clients writes it. */
-interface Format {
-  /** Name of the client, for people. */
+/** Settings format of a client family. */
+interface ClientFormat {
+  /** Display name. */
   readonly title: string
-  readonly placeholders: Placeholders
-  readonly timeout: Timeout
-  /** The servers by name; undefined when the settings are not of this format. */
+  readonly placeholders: PlaceholderStyle
+  readonly timeout: TimeoutUnit
+  /** Returns the servers by name, or undefined for another format. */
   servers(settings: JsonObject, file: string): ReadonlyMap<string, unknown> | undefined
 }
 
-/** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
-const FORMATS: readonly Format[] = [
+/** Top-level keys of server lists. `mcpServers` is the most common. */
+const CLIENT_FORMATS: readonly ClientFormat[] = [
   {
     title: 'Codex',
     placeholders: 'none',
     timeout: 'either',
-    servers: ({ mcp_servers }) => byName(mcp_servers) ?? listed(mcp_servers),
+    servers: ({ mcp_servers }) => readServerMap(mcp_servers) ?? readServerList(mcp_servers),
   },
   {
     title: 'Crush',
     placeholders: 'dollar',
     timeout: 'seconds to start',
     servers: ({ $schema, mcp }, file) =>
-      /crush/.test(String($schema)) || /\bcrush\.json$/.test(file) ? byName(mcp) : undefined,
+      /crush/.test(String($schema)) || /\bcrush\.json$/.test(file) ? readServerMap(mcp) : undefined,
   },
   {
     title: 'opencode',
     placeholders: 'opencode',
     timeout: 'milliseconds',
-    servers: ({ mcp }) => byName(mcp),
+    servers: ({ mcp }) => readServerMap(mcp),
   },
   {
     title: 'Amp',
     placeholders: 'braces',
     timeout: 'either',
-    servers: settings => byName(settings['amp.mcpServers']),
+    servers: settings => readServerMap(settings['amp.mcpServers']),
   },
   {
     title: 'Zed',
     placeholders: 'none',
     timeout: 'either',
-    servers: ({ context_servers }) => byName(context_servers),
+    servers: ({ context_servers }) => readServerMap(context_servers),
   },
   {
     title: 'Goose',
     placeholders: 'none',
     timeout: 'seconds',
-    servers: ({ extensions }) => byName(extensions),
+    servers: ({ extensions }) => readServerMap(extensions),
   },
   {
     title: 'Continue',
     placeholders: 'braces',
     timeout: 'either',
-    servers: ({ mcpServers }) => listed(mcpServers),
+    servers: ({ mcpServers }) => readServerList(mcpServers),
   },
   {
     title: 'Gemini',
     placeholders: 'dollar',
     timeout: 'milliseconds',
-    servers: (settings, file) => (isGemini(file, settings.mcpServers) ? ofGemini(settings) : undefined),
+    servers: (settings, file) => (isGemini(file, settings.mcpServers) ? readGeminiServers(settings) : undefined),
   },
   {
     title: 'Cline, Roo Code',
     placeholders: 'braces',
     timeout: 'seconds',
-    servers: ({ mcpServers }, file) => (CLINE.test(file) ? byName(mcpServers) : undefined),
+    servers: ({ mcpServers }, file) => (CLINE_FILE.test(file) ? readServerMap(mcpServers) : undefined),
   },
   {
     title: 'Claude, Cursor, Windsurf and others',
     placeholders: 'braces',
     timeout: 'either',
-    servers: ({ mcpServers }) => byName(mcpServers),
+    servers: ({ mcpServers }) => readServerMap(mcpServers),
   },
   {
     title: 'VS Code',
     placeholders: 'braces',
     timeout: 'either',
-    servers: ({ servers, mcp }) => byName(servers ?? nested(mcp)),
+    servers: ({ servers, mcp }) => readServerMap(servers ?? readNestedServers(mcp)),
   },
 ]
 
-/** Settings of Cline, and of Roo Code and Kilo Code, which have them from it. */
-const CLINE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
+/** Settings of Cline and its forks Roo Code and Kilo Code. */
+const CLINE_FILE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
-/** The format of these settings, with their servers, and the values that the client asks its user for. */
+/** Detects the format and returns its servers and inputs. */
 export function detectFormat(
   settings: JsonObject,
   file: string,
-): { format: Format; servers: ReadonlyMap<string, unknown>; inputs: Inputs } {
-  for (const format of FORMATS) {
+): { format: ClientFormat; servers: ReadonlyMap<string, unknown>; inputs: ClientInputs } {
+  for (const format of CLIENT_FORMATS) {
     const servers = format.servers(settings, file)
     if (servers !== undefined) return { format, servers, inputs: parseClientInputs(settings) }
   }
   const why =
-    'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
+    'no servers found: expected mcpServers, servers, mcp, mcp_servers, context_servers, extensions or localServers'
   throw gatewayError('GW_IMPORT', { file, why })
 }
 
-/** Its settings, or those of Qwen Code, which has them from it: by their place, or by a key that nobody else has. */
+/** True for settings of Gemini CLI or its fork Qwen Code, by path or by the `httpUrl` key. */
 function isGemini(file: string, servers: unknown): boolean {
   if (/\.(gemini|qwen)[/\\]settings\.json$/.test(file)) return true
   return isObject(servers) && Object.values(servers).some(server => isObject(server) && 'httpUrl' in server)
 }
 
-/** Gemini names the servers that it uses, or those that it does not; these are switched off. */
-function ofGemini(settings: JsonObject): ReadonlyMap<string, unknown> | undefined {
+/** Disables the servers that Gemini's allow and exclude lists disable. */
+function readGeminiServers(settings: JsonObject): ReadonlyMap<string, unknown> | undefined {
   const { mcpServers, mcp, allowMCPServers, excludeMCPServers } = settings
-  const servers = byName(mcpServers)
+  const servers = readServerMap(mcpServers)
   if (servers === undefined) return undefined
   const lists = isObject(mcp) ? mcp : {}
   const allowed = listServerNames(lists.allowed ?? allowMCPServers)
   const excluded = listServerNames(lists.excluded ?? excludeMCPServers)
-  const isOff = (name: string): boolean =>
+  const isDisabled = (name: string): boolean =>
     excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
   const switched = [...servers].map(
     ([name, server]) =>
-      [name, isObject(server) && isOff(name.toLowerCase()) ? { ...server, enabled: false } : server] as const,
+      [name, isObject(server) && isDisabled(name.toLowerCase()) ? { ...server, enabled: false } : server] as const,
   )
   return new Map(switched)
 }
@@ -136,45 +136,42 @@ function listServerNames(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(name => String(name).toLowerCase()) : []
 }
 
-function byName(value: unknown): ReadonlyMap<string, unknown> | undefined {
+function readServerMap(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (!isObject(value)) return undefined
   const servers = Object.entries(value)
   return servers.some(([, server]) => isObject(server) && isServer(server)) ? new Map(servers) : undefined
 }
 
-function listed(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
+function readServerList(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
   if (!Array.isArray(value)) return undefined
   const servers = value.filter(isObject)
   return new Map(
-    servers.map((server, index) => [
-      typeof server.name === 'string' ? server.name : `server-${index + 1}`,
-      server,
-    ]),
+    servers.map((server, index) => [typeof server.name === 'string' ? server.name : `server-${index + 1}`, server]),
   )
 }
 
-/** VS Code asks its user for these, and proposes a default. */
-function parseClientInputs({ inputs, mcp }: JsonObject): Inputs {
+/** Inputs of VS Code, with defaults. */
+function parseClientInputs({ inputs, mcp }: JsonObject): ClientInputs {
   const given = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
   const list = Array.isArray(given) ? given.filter(isObject) : []
   return new Map(list.map(input => [String(input.id), input]))
 }
 
-function nested(value: unknown): unknown {
+function readNestedServers(value: unknown): unknown {
   return isObject(value) ? value.servers : undefined
 }
 
-const MARKS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'server_url', 'httpUrl']
+const SERVER_KEYS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'server_url', 'httpUrl']
 
 function isServer(server: JsonObject): boolean {
-  return MARKS.some(mark => mark in server) || isObject(server.transport) || isObject(server.command)
+  return SERVER_KEYS.some(mark => mark in server) || isObject(server.transport) || isObject(server.command)
 }
 
 /**
- * Claude Code keeps what belongs to one project beside what belongs to its user, by the project's directory; its own
- * `mcp add` does so unless told otherwise. These are the servers that it has in `directory`.
+ * Merges the project-specific servers of Claude Code for `directory` into the user's servers; `claude mcp add` writes
+ * project-specific servers by default.
  */
-export function ofProject(
+export function mergeProjectServers(
   settings: JsonObject,
   directory: string,
   note: (name: string, text: string) => void,
@@ -186,7 +183,7 @@ export function ofProject(
     const names = Object.keys(servers)
     if (project === directory) mcpServers = { ...mcpServers, ...servers }
     else if (names.length > 0)
-      note(names.join(', '), `left out: of the project ${project}; run "gateway import" there`)
+      note(names.join(', '), `skipped: belongs to project ${project}; run "gateway import" there`)
   }
   return { ...settings, mcpServers }
 }

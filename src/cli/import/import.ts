@@ -6,27 +6,27 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { writeWhole } from '../../util/storage/files.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
 import { CLIENTS, findSettingsFile } from '../clients/clients.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { freeName, upstreamName } from '../server-names.ts'
-import type { EntryNotes } from './read.ts'
-import { convertServers, readSettings } from './read.ts'
-import { convert } from './server.ts'
-import { escape, extractSecrets, writeTokens } from './tokens.ts'
+import { findFreeName, toUpstreamName } from '../server-names.ts'
+import type { EntryNotes } from './read-settings.ts'
+import { convertServers, readSettings } from './read-settings.ts'
+import { convertEntry } from './convert-entry.ts'
+import { escapePlaceholders, extractSecrets, writeTokens } from './tokens.ts'
 
-/** Place of the schema where the gateway is installed beside the configuration. */
-const BESIDE = './node_modules/tapgate/schemas/gateway.json'
+/** Schema path of a local installation. */
+const INSTALLED_SCHEMA = './node_modules/tapgate/schemas/gateway.json'
 
-/** First line of a configuration, by which editors complete and check it: the schema of the gateway that writes it. */
-export function schemaLine(target: string, launcher = String(process.argv[1])): string {
+/** Formats the schema comment for editors, which points to the schema of this gateway version. */
+export function formatSchemaLine(target: string, launcher = String(process.argv[1])): string {
   return `# yaml-language-server: $schema=${formatSchemaComment(launcher, target)}`
 }
 
 function formatSchemaComment(launcher: string, target: string): string {
-  // A global installation is called by a link, which has no schema beside it.
+  // A global installation is called through a link, so resolve the launcher first.
   const schema = existsSync(launcher) && resolve(dirname(realpathSync(launcher)), '../schemas/gateway.json')
-  if (schema === false || !existsSync(schema)) return BESIDE
+  if (schema === false || !existsSync(schema)) return INSTALLED_SCHEMA
   const path = relative(dirname(target), schema)
   return path.startsWith('..') ? schema : `./${path}`
 }
@@ -35,41 +35,39 @@ interface ImportOptions {
   readonly files: readonly string[]
   readonly output: string
   readonly force: boolean
-  /** Shows what would be written instead. */
+  /** Print instead of writing. */
   readonly dryRun: boolean
   /** URL of the remote gateway of a split configuration. */
   readonly remote: string
-  /** Directory for tokens, each in a file of its own; undefined to leave them where they are. */
+  /** Directory for token files; undefined keeps tokens in the configuration. */
   readonly secrets?: string | undefined
   readonly cwd: string
   readonly environment?: Terminal['environment']
 }
 
-/** Result of an import: what was read and written. */
-export interface Imported {
-  /** Relative to the working directory where it is near, with forward slashes; undefined on a dry run. */
+export interface ImportResult {
+  /** Relative to the working directory if nearby, with forward slashes; undefined for a dry run. */
   readonly file: string | undefined
-  /** Client that the settings are of. */
   readonly format: string
   readonly upstreams: readonly string[]
-  /** Notes on what could not be carried over, or has another name now. */
+  /** Unsupported and renamed settings. */
   readonly notes: readonly string[]
-  /** Keys that are the client's own business, and stay with it. */
+  /** Keys that only concern the client. */
   readonly left: readonly string[]
-  /** Variables that must be set. */
+  /** Required environment variables. */
   readonly variables: readonly string[]
-  /** Tokens that stood in the settings as they are, and where they are now. */
+  /** Locations of literal tokens, and their new directory. */
   readonly tokens: { readonly places: readonly string[]; readonly directory: string | undefined }
-  /** Line for each client that adds the gateway to it. */
+  /** Commands that connect each client. */
   readonly connect: readonly string[]
   readonly text: string
 }
 
 /**
- * Writes a gateway.yaml from other programs' lists of servers.
+ * Creates gateway.yaml from client settings.
  * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
  */
-export async function importServers(options: ImportOptions): Promise<Imported> {
+export async function importServers(options: ImportOptions): Promise<ImportResult> {
   const { files, output, force, dryRun, secrets, cwd, environment = {} } = options
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
@@ -78,18 +76,18 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, heard))
-  const config = merged(parts, files, heard)
+  const config = mergeConfigs(parts, files, heard)
   const { tokens, upstreams } = extractSecrets(
     config.upstreams as JsonObject,
-    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escape(secrets ?? '')}/${file}}`,
+    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escapePlaceholders(secrets ?? '')}/${file}}`,
   )
   const text = formatConfig(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
-    // For its owner alone: settings may hold secrets.
-    await writeWhole(target, Buffer.from(text), rename)
+    // The file may contain secrets, so only its owner can read it.
+    await writeFileAtomic(target, Buffer.from(text), rename)
   }
-  const connect = files.map(file => connectLine(resolve(cwd, file), shown, { cwd, environment }))
+  const connect = files.map(file => formatConnectCommand(resolve(cwd, file), shown, { cwd, environment }))
   return {
     file: dryRun ? undefined : shown,
     format: [...new Set(parts.map(({ format }) => format))].join(', '),
@@ -103,7 +101,6 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   }
 }
 
-/** Collects the notes on servers. */
 class ImportNotes implements EntryNotes {
   readonly #notes = new Set<string>()
   readonly #left = new Set<string>()
@@ -120,27 +117,27 @@ class ImportNotes implements EntryNotes {
   }
 }
 
-interface Part {
+interface ImportedConfig {
   readonly format: string
   readonly config: JsonObject
 }
 
 /**
- * All of them in one; a name that is taken by another server gets a number.
- * @throws GatewayError GW_IMPORT when there is none
+ * Merges configurations; a name conflict adds a number.
+ * @throws GatewayError GW_IMPORT if no server remains
  */
-function merged(parts: readonly Part[], files: readonly string[], { note }: EntryNotes): JsonObject {
+function mergeConfigs(parts: readonly ImportedConfig[], files: readonly string[], { note }: EntryNotes): JsonObject {
   const upstreams: Record<string, JsonObject> = {}
   for (const { config } of parts)
     for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
       const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
-      const own = freeName(name, upstreams)
-      if (own !== name) note(name, `is another server in another file; this one is called "${own}" here`)
+      const own = findFreeName(name, upstreams)
+      if (own !== name) note(name, `another file has a different server of this name; renamed to "${own}"`)
       upstreams[own] = spec
     }
   if (Object.keys(upstreams).length === 0)
-    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'none of its servers could be read' })
+    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'no server could be converted' })
   return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
 }
 
@@ -149,25 +146,25 @@ function createConfig(
   file: string,
   { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
   notes: EntryNotes,
-): Part {
+): ImportedConfig {
   const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
-  if (isSplit(settings))
+  if (isSplitConfig(settings))
     return {
       format: 'local and remote tools',
-      config: { ...head, ...splitConfig(settings, remote, directory, notes) },
+      config: { ...head, ...convertSplitConfig(settings, remote, directory, notes) },
     }
   const { format, entries } = convertServers(settings, { file, directory }, notes)
   const upstreams: Record<string, JsonObject> = {}
   for (const { given, upstream } of entries) {
-    const name = freeName(upstreamName(given), upstreams)
-    if (name !== given) notes.note(given, `is called "${name}" here`)
+    const name = findFreeName(toUpstreamName(given), upstreams)
+    if (name !== given) notes.note(given, `renamed to "${name}"`)
     upstreams[name] = upstream
   }
   return { format, config: { ...head, upstreams } }
 }
 
-/** The command that gives the client of these settings the gateway in place of its servers. */
-function connectLine(
+/** Returns the command that connects the client of these settings. */
+function formatConnectCommand(
   settings: string,
   config: string,
   terminal: Pick<Terminal, 'cwd' | 'environment'>,
@@ -179,13 +176,13 @@ function connectLine(
   return `gateway connect ${client} -c ${config}`.replace('  ', ' ')
 }
 
-/** A file that says which tools are remote and which servers are local. */
-export function isSplit(settings: JsonObject): boolean {
+/** True for a file with local servers and remote tools. */
+export function isSplitConfig(settings: JsonObject): boolean {
   return isObject(settings.localServers) || Array.isArray(settings.remoteTools)
 }
 
-/** The configuration of a local gateway in front of a remote one, with the names as they are. */
-export function splitConfig(
+/** Creates a local gateway in front of a remote one, with unchanged names. */
+export function convertSplitConfig(
   settings: JsonObject,
   remote: string,
   directory: string,
@@ -197,67 +194,64 @@ export function splitConfig(
     if (!isObject(server)) continue
     const { workingDirectory, ...rest } = server
     const isProject = isProjectRoot(workingDirectory)
-    const converted = convert(
+    const converted = convertEntry(
       isProject ? rest : server,
       { placeholders: 'braces', timeout: 'either', inputs: new Map(), directory },
       { note: text => note(name, text), leave: key => leave(name, key) },
     )
-    if ('why' in converted) note(name, `left out: ${converted.why}`)
+    if ('why' in converted) note(name, `skipped: ${converted.why}`)
     else upstreams[name] = { ...converted.upstream, prefix: '', ...(isProject ? { cwd: 'project' } : {}) }
   }
   const tools = Array.isArray(settings.remoteTools)
-    ? settings.remoteTools.map(tool => escape(String(tool)))
+    ? settings.remoteTools.map(tool => escapePlaceholders(String(tool)))
     : undefined
   if (tools === undefined) return { upstreams }
   upstreams.remote = { type: 'http', url: remote, prefix: '', tools: { allow: tools } }
   return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
 }
 
-/** `project_root` is where the client works. */
+/** `project_root` is the working directory of the client. */
 function isProjectRoot(value: unknown): boolean {
   return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }
 
 function formatConfig(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
-  const head = [schemaLine(target), `# Made from ${toOneLine(names)} by "gateway import".`]
+  const head = [formatSchemaLine(target), `# Created from ${toOneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 
-/** Variables that a text wants filled in. */
+/** Lists the variables of a text. */
 export function listVariables(text: string): string[] {
   const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
 }
 
-/** Report of what was done, and of what is left to do. */
-export function importLines(imported: Imported, { out }: Terminal): string[] {
+export function formatImport(imported: ImportResult, { out }: Terminal): string[] {
   const { file, format, upstreams, notes, left, variables, connect, text } = imported
   if (file === undefined) return text.trimEnd().split('\n')
   const count = plural(upstreams.length, 'upstream')
   return [
     `${out.paint('green', 'wrote')} ${file}: ${count} (${upstreams.join(', ')}), from ${format}`,
-    ...(variables.length > 0
-      ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`]
-      : []),
-    ...tokenLines(imported, out),
-    ...(left.length > 0 ? [`${out.paint('dim', 'left to the client:')} ${left.join(', ')}`] : []),
+    ...(variables.length > 0 ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`] : []),
+    ...formatTokens(imported, out),
+    ...(left.length > 0 ? [`${out.paint('dim', 'not imported:')} ${left.join(', ')}`] : []),
     '',
     out.paint('dim', 'Check it:'),
     `  gateway validate -c ${file}`,
-    out.paint('dim', 'Then give your client this gateway in place of them:'),
+    out.paint('dim', 'Then connect your client to the gateway instead:'),
     ...connect.map(line => `  ${line}`),
     ...(notes.length > 0 ? [''] : []),
   ]
 }
 
-/** Says where tokens went, and which can be read where they are. */
-function tokenLines({ file = '', tokens: { places, directory } }: Imported, out: Terminal['out']): string[] {
+/** Formats the locations of tokens. */
+function formatTokens({ file = '', tokens: { places, directory } }: ImportResult, out: Terminal['out']): string[] {
   if (places.length === 0) return []
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`
   const said =
     directory === undefined
-      ? `${what} into ${file}, which only you can read; --secrets <directory> puts each into a file of its own`
-      : `${what} into files of ${directory}, which only you can read`
+      ? `${what} into ${file}, readable only by you; --secrets <directory> moves them to separate files`
+      : `${what} into files in ${directory}, readable only by you`
   return [`${out.paint('yellow', 'copied')} ${said}`]
 }

@@ -3,63 +3,61 @@ import { getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-import type { Client } from '../clients/clients.ts'
+import type { ClientDefinition } from '../clients/clients.ts'
 import { CLIENTS, isInstalled, findSettingsFile } from '../clients/clients.ts'
-import { convertServers, readSettings } from '../import/read.ts'
+import { convertServers, readSettings } from '../import/read-settings.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { freeName, upstreamName } from '../server-names.ts'
+import { findFreeName, toUpstreamName } from '../server-names.ts'
 
-/** Something to begin with where no client has a server: from npm, so Node is all they need. */
-export const STARTERS: readonly (FoundServer & { readonly title: string })[] = [
+/** Servers to start with if no client has one; they are npm packages and need only Node. */
+export const STARTERS: readonly (DetectedServer & { readonly title: string })[] = [
   {
     name: 'files',
-    title: 'read and write the files of this directory',
-    upstream: npx('@modelcontextprotocol/server-filesystem', '.'),
+    title: 'read and write files in this directory',
+    upstream: createNpxServer('@modelcontextprotocol/server-filesystem', '.'),
     from: ['a starter'],
   },
   {
     name: 'memory',
-    title: 'a notebook that the model keeps',
-    upstream: npx('@modelcontextprotocol/server-memory'),
+    title: 'a knowledge graph as memory for the model',
+    upstream: createNpxServer('@modelcontextprotocol/server-memory'),
     from: ['a starter'],
   },
   {
     name: 'everything',
-    title: 'one of each thing that MCP has, to try out',
-    upstream: npx('@modelcontextprotocol/server-everything'),
+    title: 'an example of every MCP feature',
+    upstream: createNpxServer('@modelcontextprotocol/server-everything'),
     from: ['a starter'],
   },
 ]
 
-function npx(name: string, ...args: string[]): FoundServer['upstream'] {
+function createNpxServer(name: string, ...args: string[]): DetectedServer['upstream'] {
   return { type: 'stdio', command: 'npx', args: ['-y', name, ...args] }
 }
 
-/** A server that clients on this machine have. */
-export interface FoundServer {
-  /** Name among the upstreams. */
+/** Server found in client settings. */
+export interface DetectedServer {
+  /** Upstream name. */
   readonly name: string
   readonly upstream: JsonObject
-  /** Clients that have it, each with its own name for it where that is another one. */
+  /** Clients with this server, with their own name for it if different. */
   readonly from: readonly string[]
 }
 
-/** All that was found on this machine. */
-export interface FoundHere {
-  readonly servers: readonly FoundServer[]
-  /** Settings that were read, with the number of their servers. */
+export interface DetectionResult {
+  readonly servers: readonly DetectedServer[]
+  /** Settings files with their number of servers. */
   readonly files: readonly { readonly client: string; readonly file: string; readonly count: number }[]
   readonly notes: readonly string[]
-  /** Clients that are here, with or without servers. */
-  readonly clients: readonly Client[]
+  /** Installed clients, with or without servers. */
+  readonly clients: readonly ClientDefinition[]
 }
 
-/** More is no list that a person made. */
 const MAX_SERVERS = 500
 
-/** Looks through the settings of all clients, of the user and of the project in the working directory, and reads only. */
-export async function findServers(terminal: Terminal): Promise<FoundHere> {
-  const found = new DetectedServers(terminal)
+/** Reads the user and project settings of all clients. */
+export async function findServers(terminal: Terminal): Promise<DetectionResult> {
+  const found = new ServerDetector(terminal)
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
       const file = findSettingsFile(client, scope, terminal)
@@ -69,12 +67,12 @@ export async function findServers(terminal: Terminal): Promise<FoundHere> {
   return { servers: found.servers, files: found.files, notes: found.notes, clients }
 }
 
-class DetectedServers {
-  readonly files: FoundHere['files'][number][] = []
+class ServerDetector {
+  readonly files: DetectionResult['files'][number][] = []
   readonly notes: string[] = []
   readonly #terminal: Terminal
   readonly #seen = new Set<string>()
-  /** By what makes a server what it is. */
+  /** By normalized upstream. */
   readonly #servers = new Map<string, { name: string; upstream: JsonObject; from: string[] }>()
   readonly #names: Record<string, true> = {}
 
@@ -82,31 +80,34 @@ class DetectedServers {
     this.#terminal = terminal
   }
 
-  get servers(): readonly FoundServer[] {
+  get servers(): readonly DetectedServer[] {
     return [...this.#servers.values()]
   }
 
-  /** A file that several clients share is read once; one that cannot be read is a note. */
-  async read(client: Client, file: string): Promise<void> {
+  /** Reads each file once, as clients may share it. An unreadable file becomes a note. */
+  async read(client: ClientDefinition, file: string): Promise<void> {
     if (this.#seen.has(file)) return
     this.#seen.add(file)
-    const note = (name: string, text: string): void =>
+    const addNote = (name: string, text: string): void =>
       void this.notes.push(toOneLine(`${client.title}, ${name}: ${text}`))
     try {
       const at = { file, directory: this.#terminal.cwd }
-      const { entries } = convertServers(await readSettings(file), at, { note, leave: () => undefined })
+      const { entries } = convertServers(await readSettings(file), at, {
+        note: addNote,
+        leave: () => undefined,
+      })
       for (const { given, upstream } of entries) this.#add(client, given, upstream)
       if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
     } catch (error) {
       const why = getErrorMessage(error)
-      if (!/it has no servers/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
+      if (!/no servers found/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
     }
   }
 
-  #add({ title }: Client, given: string, upstream: JsonObject): void {
+  #add({ title }: ClientDefinition, given: string, upstream: JsonObject): void {
     const key = getServerKey(upstream)
     const known = this.#servers.get(key)
-    const name = known?.name ?? freeName(upstreamName(given), this.#names)
+    const name = known?.name ?? findFreeName(toUpstreamName(given), this.#names)
     const from = name === given ? title : `${title} (as ${toOneLine(given)})`
     if (known !== undefined) {
       if (!known.from.includes(from)) known.from.push(from)
@@ -118,16 +119,16 @@ class DetectedServers {
   }
 }
 
-/** Members in one order; the time that a client would wait makes no other server. */
+/** Normalizes key order and ignores timeouts. */
 function getServerKey(upstream: JsonObject): string {
   const { timeout: _, startupTimeout: __, ...rest } = upstream
-  return JSON.stringify(sorted(rest))
+  return JSON.stringify(sortKeys(rest))
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
   if (!isObject(value)) return value
   return Object.keys(value)
     .sort()
-    .map(key => [key, sorted(value[key])])
+    .map(key => [key, sortKeys(value[key])])
 }

@@ -3,22 +3,21 @@ import type { ControlClient } from '../../control/client.ts'
 import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { ownCommand } from '../background/own-program.ts'
-import { up } from '../background/up.ts'
-import type { Client } from '../clients/clients.ts'
-import type { Plan } from '../clients/connect.ts'
-import { carryOut, planConnect } from '../clients/connect.ts'
-import { openConnections } from '../clients/say.ts'
+import { findOwnCommand } from '../background/run-program.ts'
+import { ensureRunning } from '../background/up.ts'
+import type { ClientDefinition } from '../clients/clients.ts'
+import type { ConnectPlan } from '../clients/connect.ts'
+import { applyPlan, planConnect } from '../clients/connect.ts'
+import { openConnectRecords } from '../clients/connect-command.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { validate } from '../local/validate.ts'
 import { withControl } from '../remote/connect.ts'
-import type { FoundHere, FoundServer } from './find-servers.ts'
+import type { DetectionResult, DetectedServer } from './find-servers.ts'
 import { STARTERS, findServers } from './find-servers.ts'
-import type { Questions } from './questions.ts'
-import type { Draft } from './write-config.ts'
+import type { InitQuestions } from './questions.ts'
+import type { ConfigDraft } from './write-config.ts'
 import { createDraft, writeDraft } from './write-config.ts'
 
-/** The flags of `gateway init`. */
 export interface InitFlags {
   readonly output: string
   readonly force: boolean
@@ -29,64 +28,63 @@ export interface InitFlags {
   readonly starter?: string | undefined
 }
 
-/** Everything that was done, for `--json`. */
-export interface Initiated {
-  /** Absent where nothing was written. */
+/** Output of `gateway init --json`. */
+export interface InitResult {
+  /** Undefined if nothing was written. */
   readonly file: string | undefined
-  /** True where the owner said no, or left. */
+  /** True if the user declined or aborted. */
   readonly declined?: true
-  readonly found: FoundHere['files']
+  readonly found: DetectionResult['files']
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
-  /** Places that secrets stood at. */
+  /** Locations of extracted secrets. */
   readonly secrets: readonly string[]
   readonly variables: readonly string[]
   readonly notes: readonly string[]
   readonly text: string
   readonly started?: {
     readonly tools: readonly string[]
-    /** Servers that were waited for in vain: their tools come later. */
+    /** Servers that were still starting after the timeout. */
     readonly starting: readonly string[]
     readonly health: Health
   }
   readonly connected: readonly { readonly client: string; readonly file: string }[]
-  /** True where the owner said no to all of them. */
+  /** True if the user declined all connections. */
   readonly unconnected?: true
-  /** Failure after the configuration was written. */
+  /** Failures after the configuration was written. */
   readonly problems: readonly string[]
 }
 
-/** Reports what is done now. */
-export type Step = (text: string) => void
+/** Reports progress. */
+export type ReportStep = (text: string) => void
 
-const STEERABLE_MS = 10_000
-const LOOK_MS = 50
-/** Longest wait for servers; a package that is fetched first may take longer. */
-const SERVERS_MS = 30_000
+const CONTROL_TIMEOUT_MS = 10_000
+const POLL_MS = 50
+/** Package downloads may take longer. */
+const SERVERS_TIMEOUT_MS = 30_000
 
-interface Around {
+interface InitDeps {
   readonly terminal: Terminal
   readonly host: Host
-  /** Absent where there is nobody to ask. */
-  readonly questions: Questions | undefined
-  readonly step: Step
+  /** Undefined without a terminal. */
+  readonly questions: InitQuestions | undefined
+  readonly step: ReportStep
 }
 
 /**
- * Makes one gateway of what clients on this machine have: finds their servers, writes a configuration, starts it, and
- * connects the clients.
+ * Finds the servers of installed clients, writes a configuration, starts the gateway and connects the clients.
  * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
-export async function init(flags: InitFlags, around: Around): Promise<Initiated> {
+export async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
   const { terminal, host, questions, step } = around
   const target = resolve(terminal.cwd, flags.output)
-  step('looking for the servers of clients')
+  step('searching for client servers')
   const here = await findServers(terminal)
-  const servers = await chosen(here, flags, questions)
+  const servers = await chooseServers(here, flags, questions)
   const { environment } = terminal
   const draft = createDraft(servers, { environment, launcher: String(host.argv[1]), target })
   const result = createInitResult(here, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
-  if (servers.length === 0 || !(await isAgreed(flags, questions, target)))
+  if (servers.length === 0 || !(await confirmWrite(flags, questions, target)))
     return { ...result, file: undefined, declined: true }
   await writeDraft(draft, target, flags.force)
   step('checking the configuration')
@@ -94,19 +92,19 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   return startAndConnect({ ...result, file: target }, here, flags, around)
 }
 
-/** Does what comes after the configuration was written; what goes wrong with it is a part of the result. */
+/** Starts the gateway and connects the clients. Failures become part of the result. */
 async function startAndConnect(
-  result: Initiated & { readonly file: string },
-  here: FoundHere,
+  result: InitResult & { readonly file: string },
+  here: DetectionResult,
   flags: InitFlags,
-  around: Around,
-): Promise<Initiated> {
+  around: InitDeps,
+): Promise<InitResult> {
   const { file: target, notes } = result
   const problems: string[] = []
   const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
-    work.catch((error: unknown) => void problems.push(sayable(error)))
-  const started = flags['no-start'] ? undefined : await attempt(start(target, around))
-  const connected = flags['no-connect'] ? undefined : await attempt(connect(here, target, flags, around))
+    work.catch((error: unknown) => void problems.push(formatFailure(error)))
+  const started = flags['no-start'] ? undefined : await attempt(startServers(target, around))
+  const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(here, target, flags, around))
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
@@ -118,10 +116,10 @@ async function startAndConnect(
 }
 
 function createInitResult(
-  { files, notes }: FoundHere,
-  servers: readonly FoundServer[],
-  draft: Draft,
-): Initiated {
+  { files, notes }: DetectionResult,
+  servers: readonly DetectedServer[],
+  draft: ConfigDraft,
+): InitResult {
   return {
     file: undefined,
     found: files,
@@ -135,46 +133,48 @@ function createInitResult(
   }
 }
 
-/** The servers that their owner wants; the starters where there are none. */
-async function chosen(
-  { servers }: FoundHere,
+/** Returns the selected servers, or starter servers if there are none. */
+async function chooseServers(
+  { servers }: DetectionResult,
   { starter, yes, 'dry-run': isDry }: InitFlags,
-  questions: Questions | undefined,
-): Promise<readonly FoundServer[]> {
-  if (starter !== undefined) return [starterNamed(starter)]
+  questions: InitQuestions | undefined,
+): Promise<readonly DetectedServer[]> {
+  if (starter !== undefined) return [findStarter(starter)]
   if (servers.length > 0) return yes || isDry || questions === undefined ? servers : questions.choose(servers)
   if (questions !== undefined && !yes) return questions.chooseStarter(STARTERS)
   if (yes || isDry) return STARTERS.slice(0, 1)
   throw gatewayError('GW_USAGE', {
-    what: `no client here has a server; begin with one of these: ${starterText()}`,
+    what: `no client has servers; start with one of these: ${formatStarters()}`,
   })
 }
 
-function starterText(): string {
+function formatStarters(): string {
   return STARTERS.map(({ name, title }) => `--starter ${name} (${title})`).join(', ')
 }
 
-function starterNamed(name: string): FoundServer {
+function findStarter(name: string): DetectedServer {
   const found = STARTERS.find(one => one.name === name)
   if (found !== undefined) return found
-  throw gatewayError('GW_USAGE', { what: `there is no starter "${name}", but ${starterText()}` })
+  throw gatewayError('GW_USAGE', { what: `no starter named "${name}", use ${formatStarters()}` })
 }
 
-async function isAgreed(
+async function confirmWrite(
   { yes }: InitFlags,
-  questions: Questions | undefined,
+  questions: InitQuestions | undefined,
   target: string,
 ): Promise<boolean> {
   if (yes) return true
   if (questions === undefined)
-    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+    throw gatewayError('GW_USAGE', {
+      what: 'nothing was written: no terminal to ask for confirmation; use --yes',
+    })
   return questions.agree(`Write ${target}?`)
 }
 
-async function start(config: string, { terminal, host, step }: Around): Promise<Initiated['started']> {
+async function startServers(config: string, { terminal, host, step }: InitDeps): Promise<InitResult['started']> {
   step('starting the gateway and its servers')
-  await up({ config }, terminal, host)
-  return whenSteerable({ config }, terminal, async client => {
+  await ensureRunning({ config }, terminal, host)
+  return retryWithControl({ config }, terminal, async client => {
     const starting = await waitForServers(client, step)
     const { result } = await client.request('client.request', { method: 'tools/list' })
     const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
@@ -187,9 +187,9 @@ async function start(config: string, { terminal, host, step }: Around): Promise<
   })
 }
 
-/** Waits until no server is starting any more. Resolves with those that still are. */
-async function waitForServers(client: ControlClient, step: Step): Promise<readonly string[]> {
-  const end = performance.now() + SERVERS_MS
+/** Waits until no server is starting. Returns those that still are at the timeout. */
+async function waitForServers(client: ControlClient, step: ReportStep): Promise<readonly string[]> {
+  const end = performance.now() + SERVERS_TIMEOUT_MS
   for (let said = ''; ;) {
     const { upstreams } = await client.request('ps')
     const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
@@ -197,88 +197,85 @@ async function waitForServers(client: ControlClient, step: Step): Promise<readon
     if (starting.length === 0 || performance.now() > end) return starting
     const text = `waiting for ${starting.join(', ')}`
     if (text !== said) step((said = text))
-    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }
 
-/** The control socket of a gateway opens a moment after it can be attached to. */
-async function whenSteerable<T>(
+/** The control socket opens shortly after the attach socket, so retry. */
+async function retryWithControl<T>(
   flags: { readonly config: string },
   terminal: Terminal,
   use: (client: ControlClient) => Promise<T>,
 ): Promise<T> {
-  const end = performance.now() + STEERABLE_MS
+  const end = performance.now() + CONTROL_TIMEOUT_MS
   for (;;)
     try {
       return await withControl(flags, terminal, use, 'one')
     } catch (error) {
       const isSoon = error instanceof GatewayError && error.code === 'GW_NO_GATEWAY'
       if (!isSoon || performance.now() > end) throw error
-      await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+      await new Promise(resolve => setTimeout(resolve, POLL_MS))
     }
 }
 
-async function connect(
-  { clients }: FoundHere,
+async function connectDetected(
+  { clients }: DetectionResult,
   config: string,
   { yes }: InitFlags,
-  { terminal, host, questions, step }: Around,
-): Promise<Connecting> {
+  { terminal, host, questions, step }: InitDeps,
+): Promise<ConnectResult> {
   if (clients.length === 0) return { connected: [], left: [], isDeclined: false }
-  step('looking at the settings of clients')
-  const confirmPlans = async (plans: readonly Plan[]): Promise<boolean> =>
+  step('checking client settings')
+  const confirmPlans = async (plans: readonly ConnectPlan[]): Promise<boolean> =>
     yes || (questions !== undefined && (await questions.agreeToPlans(plans)))
-  return connectClients(clients, config, { terminal, host, agreeTo: confirmPlans })
+  return connectClients(clients, config, { terminal, host, confirm: confirmPlans })
 }
 
-function sayable(error: unknown): string {
+function formatFailure(error: unknown): string {
   return error instanceof GatewayError ? `${getOwnerReason(error)} (${error.hint})` : getOwnerReason(error)
 }
 
-/** A path as people in a directory write it. */
+/** Returns a relative path for files below the working directory. */
 export function toRelativePath(cwd: string, path: string): string {
   const short = relative(cwd, path)
   return short.startsWith('..') || isAbsolute(short) ? path : short
 }
 
-interface ConnectingOptions {
+interface ConnectClientsOptions {
   readonly terminal: Terminal
   readonly host: Host
-  /** Whether these are to be written. */
-  agreeTo(plans: readonly Plan[]): Promise<boolean>
+  /** Asks for confirmation of these changes. */
+  confirm(plans: readonly ConnectPlan[]): Promise<boolean>
 }
 
-/** Client that was connected, and the file that says so. */
 interface ConnectedClient {
   readonly client: string
   readonly file: string
 }
 
-/** Clients that were connected, and why others were not. */
-interface Connecting {
+/** Connected clients, and the reasons for others. */
+interface ConnectResult {
   readonly connected: readonly ConnectedClient[]
   readonly left: readonly string[]
   readonly isDeclined: boolean
 }
 
-/** Writes the gateway of a configuration into the settings of clients; those that cannot take it are left as they are. */
+/** Adds the gateway to client settings. Unsupported settings are not changed. */
 async function connectClients(
-  clients: readonly Client[],
+  clients: readonly ClientDefinition[],
   config: string,
-  { terminal, host, agreeTo }: ConnectingOptions,
-): Promise<Connecting> {
-  const values = { name: 'gateway', line: [...ownCommand(terminal, host), 'attach', '-c', config] }
-  const options = { scope: 'user', values, connections: openConnections(terminal), terminal } as const
+  { terminal, host, confirm }: ConnectClientsOptions,
+): Promise<ConnectResult> {
+  const values = { name: 'gateway', line: [...findOwnCommand(terminal, host), 'attach', '-c', config] }
+  const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
   const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   const writes = plans.filter(({ after }) => after !== undefined)
-  const left = plans.flatMap(({ client, problem }) =>
-    problem === undefined ? [] : [`${client.title}: ${problem}`],
-  )
+  const left = plans.flatMap(({ client, problem }) => (problem === undefined ? [] : [`${client.title}: ${problem}`]))
   if (writes.length === 0) return { connected: [], left, isDeclined: false }
-  if (!(await agreeTo(writes))) return { connected: [], left, isDeclined: true }
+  if (!(await confirm(writes))) return { connected: [], left, isDeclined: true }
   const connected: ConnectedClient[] = []
   for (const plan of writes) {
-    await carryOut(plan, options)
+    await applyPlan(plan, options)
     connected.push({ client: plan.client.title, file: plan.file ?? '' })
   }
   return { connected, left, isDeclined: false }

@@ -1,65 +1,64 @@
 import { createInterface } from 'node:readline/promises'
-import { toOneLine, plural, shortened, withoutSequences } from '../../util/plain-text.ts'
-import type { Plan } from '../clients/connect.ts'
-import { planLines } from '../clients/say-plan.ts'
-import { table, uncut } from '../output/table.ts'
+import { toOneLine, plural, truncateText, stripEscapes } from '../../util/plain-text.ts'
+import type { ConnectPlan } from '../clients/connect.ts'
+import { formatConnectPlan } from '../clients/format-plan.ts'
+import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { FoundServer, STARTERS } from './find-servers.ts'
+import type { DetectedServer, STARTERS } from './find-servers.ts'
 
 const MAX_LINE_LENGTH = 200
 
-/** Questions to the owner at a terminal. Nothing but a plain line is read, so that every terminal can do it. */
-export interface Questions {
-  /** The servers that are wanted: all of them, or by number. */
-  choose(servers: readonly FoundServer[]): Promise<readonly FoundServer[]>
-  chooseStarter(starters: typeof STARTERS): Promise<readonly FoundServer[]>
+/** Terminal prompts. They read plain lines, which every terminal supports. */
+export interface InitQuestions {
+  /** Returns the selected servers. */
+  choose(servers: readonly DetectedServer[]): Promise<readonly DetectedServer[]>
+  chooseStarter(starters: typeof STARTERS): Promise<readonly DetectedServer[]>
   agree(question: string): Promise<boolean>
-  agreeToPlans(plans: readonly Plan[]): Promise<boolean>
+  agreeToPlans(plans: readonly ConnectPlan[]): Promise<boolean>
   close(): void
 }
 
-/** Asks on stderr; undefined where there is nobody. */
-export function createQuestions(terminal: Terminal, host: Host): Questions | undefined {
+/** Prompts on stderr. Returns undefined without a terminal. */
+export function createQuestions(terminal: Terminal, host: Host): InitQuestions | undefined {
   const { err } = terminal
   if (!host.stdin.isTTY || err.width === undefined) return undefined
   const lines = createInterface({ input: host.stdin, output: host.stderr })
-  // Ctrl-D is no answer to wait for.
+  // Ctrl-D closes the input, so stop waiting.
   const ended = new AbortController()
   lines.once('close', () => ended.abort())
   const ask = (text: string): Promise<string> =>
     lines.question(`${err.paint('bold', text)} `, { signal: ended.signal }).catch(() => 'no')
-  const yes = async (text: string): Promise<boolean> =>
-    /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
+  const confirm = async (text: string): Promise<boolean> => /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
   return {
     async choose(servers) {
-      for (const line of serverLines(servers, err)) err.line(line)
-      return numbered(servers, ask, 'Which of them? Enter for all, or numbers such as 1 3:')
+      for (const line of formatServers(servers, err)) err.line(line)
+      return chooseByNumber(servers, ask, 'Select servers: Enter for all, or numbers such as 1 3:')
     },
     async chooseStarter(starters) {
-      err.line('No client on this machine has a server yet. Some to begin with:')
+      err.line('No client on this machine has a server yet. Servers to start with:')
       const rows = starters.map(({ name, title }, i) => [`${i + 1}`, err.paint('bold', name), title])
-      for (const line of table(rows, err, 2)) err.line(line)
-      return numbered(starters, ask, 'Which of them? Enter for all, or numbers such as 1:')
+      for (const line of formatTable(rows, err, 2)) err.line(line)
+      return chooseByNumber(starters, ask, 'Select servers: Enter for all, or numbers such as 1:')
     },
-    agree: yes,
+    agree: confirm,
     async agreeToPlans(plans) {
-      for (const line of planTable(plans, err)) err.line(line)
-      const question = `Write the gateway into ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d shows each change]`
+      for (const line of formatPlanTable(plans, err)) err.line(line)
+      const question = `Write the gateway to ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d to show the changes]`
       const answer = (await ask(question)).trim()
       if (!/^d/i.test(answer)) return /^(y|yes|)$/i.test(answer)
-      for (const line of plans.flatMap(plan => planLines(plan, err))) err.line(line)
-      return yes('Write that?')
+      for (const line of plans.flatMap(plan => formatConnectPlan(plan, err))) err.line(line)
+      return confirm('Write that?')
     },
     close: () => lines.close(),
   }
 }
 
-function planTable(plans: readonly Plan[], err: Terminal['err']): string[] {
+function formatPlanTable(plans: readonly ConnectPlan[], err: Terminal['err']): string[] {
   const rows = plans.map(({ client, file = '' }) => [err.paint('bold', client.title), file])
-  return ['Settings that can have the gateway:', ...wholeRows(rows, err)]
+  return ['Client settings to update:', ...formatUncutRows(rows, err)]
 }
 
-async function numbered<T>(
+async function chooseByNumber<T>(
   all: readonly T[],
   ask: (text: string) => Promise<string>,
   question: string,
@@ -77,31 +76,31 @@ async function numbered<T>(
   }
 }
 
-/** Says of each server its number, name, whose it is, and its command or URL: below the others where that has no room beside them. */
-export function serverLines(servers: readonly FoundServer[], err: Terminal['err']): string[] {
+/** Formats number, name, clients and command or URL of each server; wide values go to the next line. */
+export function formatServers(servers: readonly DetectedServer[], err: Terminal['err']): string[] {
   const rows = servers.map(({ name, upstream, from }, i) => [
     `${i + 1}`,
     err.paint('bold', name),
     err.paint('dim', toOneLine(from.join(', '))),
-    toOneLine(shortened(formatServer(upstream), MAX_LINE_LENGTH)),
+    toOneLine(truncateText(formatServer(upstream), MAX_LINE_LENGTH)),
   ])
-  return [`Found ${plural(servers.length, 'server')}:`, ...wholeRows(rows, err)]
+  return [`Found ${plural(servers.length, 'server')}:`, ...formatUncutRows(rows, err)]
 }
 
-/** Rows as a table that cuts nothing. */
-function wholeRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
-  const beside = table(rows, uncut(err), 2)
-  if (beside.every(line => withoutSequences(line).length <= (err.width ?? Infinity))) return beside
-  const heads = table(
+/** Formats a table without truncation. */
+function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
+  const beside = formatTable(rows, withoutWidth(err), 2)
+  if (beside.every(line => stripEscapes(line).length <= (err.width ?? Infinity))) return beside
+  const heads = formatTable(
     rows.map(row => row.slice(0, -1)),
-    uncut(err),
+    withoutWidth(err),
     2,
   )
   return heads.flatMap((head, i) => [head, `     ${rows[i]?.at(-1) ?? ''}`])
 }
 
-/** Arguments may hold secrets that have no name, so only the first words are shown. */
-function formatServer({ command, args, url }: FoundServer['upstream']): string {
+/** Truncated by the caller: arguments may contain unnamed secrets. */
+function formatServer({ command, args, url }: DetectedServer['upstream']): string {
   if (typeof url === 'string') return stripCredentials(url)
   const words = Array.isArray(args) ? args.map(String) : []
   return [String(command), ...words].join(' ')

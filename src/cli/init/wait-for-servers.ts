@@ -1,11 +1,11 @@
 import type { ControlClient } from '../../control/client.ts'
 import { isObject } from '../../protocol/json/json.ts'
 
-/** Longest wait; a package that is fetched first may take longer. */
+/** Package downloads may take longer. */
 const PATIENCE_MS = 30_000
 const LOOK_MS = 200
 
-/** Waits until no server is starting any more, and says which ones are waited for. Resolves with those that start still. */
+/** Waits until no server is starting, and reports progress. Returns those that still are at the timeout. */
 export async function waitForServers(
   client: Pick<ControlClient, 'request'>,
   step: (text: string) => void,
@@ -17,9 +17,7 @@ export async function waitForServers(
     const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
     const starting = rows.flatMap(({ name, state }) => (state === 'starting' ? [String(name)] : []))
     if (starting.length === 0 || performance.now() > end) return starting
-    step(
-      `waiting for ${starting.join(', ')} (${rows.length - starting.length} of ${rows.length} servers are done)`,
-    )
+    step(`waiting for ${starting.join(', ')} (${rows.length - starting.length} of ${rows.length} servers ready)`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
 }

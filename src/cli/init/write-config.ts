@@ -4,55 +4,56 @@ import { dirname, join } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { makeDirectory, writeWhole } from '../../util/storage/files.ts'
+import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { schemaLine, listVariables } from '../import/import.ts'
+import { formatSchemaLine, listVariables } from '../import/import.ts'
 import { extractSecrets, writeTokens } from '../import/tokens.ts'
-import type { FoundServer } from './find-servers.ts'
+import type { DetectedServer } from './find-servers.ts'
 
-/** Directory beside the configuration, with a file for each secret. */
-const SECRETS = 'secrets'
+/** Directory of the secret files, next to the configuration. */
+const SECRETS_DIRECTORY = 'secrets'
 
-/** Configuration as it would be, before anything is written. */
-export interface Draft {
+/** Configuration before it is written. */
+export interface ConfigDraft {
   readonly text: string
   readonly secrets: ReturnType<typeof extractSecrets>['tokens']
-  /** Variables that are not set here. */
+  /** Variables that are not set in this environment. */
   readonly variables: readonly string[]
 }
 
-/** Where a configuration is written, and what of this process it takes. */
 interface DraftOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly launcher: string
   readonly target: string
 }
 
-/** A configuration of these servers, with where each is from, and every secret in a file of its own. */
+/** Creates a configuration with the source of each server as a comment, and secrets in separate files. */
 export function createDraft(
-  servers: readonly FoundServer[],
+  servers: readonly DetectedServer[],
   { environment, launcher, target }: DraftOptions,
-): Draft {
-  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS}/${file}}`
+): ConfigDraft {
+  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS_DIRECTORY}/${file}}`
   const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
   const { tokens, upstreams } = extractSecrets(given, formatPlaceholder, isSecret)
   const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
-  const blocks = servers.map(({ name, from }) => block(name, upstreams[name] as JsonObject, from, variables))
-  return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
+  const blocks = servers.map(({ name, from }) =>
+    formatServerBlock(name, upstreams[name] as JsonObject, from, variables),
+  )
+  return { text: [...createHeader(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }
 
-/** Tells whether a setting of a server is a secret: paths and sentences among its variables are none, whatever their length. */
+/** Variables that contain paths or sentences are not secrets, whatever their length. */
 function isSecret([key, name = '']: readonly string[], text: string): boolean {
   return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
 }
 
-function head(launcher: string, target: string): string[] {
+function createHeader(launcher: string, target: string): string[] {
   return [
-    schemaLine(target, launcher),
-    '# Made by "gateway init". After a change: gateway validate, then gateway reload.',
+    formatSchemaLine(target, launcher),
+    '# Created by "gateway init". After a change: gateway validate, then gateway reload.',
     'version: 1',
     '',
-    '# Clients on this machine attach over a socket. For others, and for a browser:',
+    '# Clients on this machine attach over a socket. For HTTP clients and browsers:',
     '# listeners:',
     '#   main: { type: http, port: 8080 }',
     '',
@@ -60,16 +61,17 @@ function head(launcher: string, target: string): string[] {
   ]
 }
 
-/** A server, below a comment that says whose it was. What is not set is empty, so that all others start. */
-function block(
+/**
+ * Formats an upstream below a comment with its source. Unset variables default to empty, so that other servers start.
+ */
+function formatServerBlock(
   name: string,
   upstream: JsonObject,
   from: readonly string[],
   unset: readonly string[],
 ): string {
-  const text = toYaml({ [name]: upstream }).replace(
-    /(?<!\$)\$\{([A-Za-z_]\w*)\}/g,
-    (whole, variable: string) => (unset.includes(variable) ? `\${${variable}:-}` : whole),
+  const text = toYaml({ [name]: upstream }).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, (whole, variable: string) =>
+    unset.includes(variable) ? `\${${variable}:-}` : whole,
   )
   const needs = unset.filter(variable => text.includes(`\${${variable}:-}`))
   const lines = [
@@ -81,28 +83,27 @@ function block(
 }
 
 /**
- * Writes the secrets and then the configuration, for their owner alone; of two that do so at once, one does.
- * @throws GatewayError GW_FILE_EXISTS, GW_INIT; then nothing of it is left
+ * Writes secrets and configuration, readable only by their owner. Of two concurrent writers one fails.
+ * @throws GatewayError GW_FILE_EXISTS, GW_INIT; the files are then removed
  */
-export async function writeDraft({ text, secrets }: Draft, target: string, force: boolean): Promise<void> {
-  const directory = join(dirname(target), SECRETS)
+export async function writeDraft({ text, secrets }: ConfigDraft, target: string, force: boolean): Promise<void> {
+  const directory = join(dirname(target), SECRETS_DIRECTORY)
   const hadSecrets = existsSync(directory)
   if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
   try {
-    if (secrets.length > 0) await keepSecrets(secrets, directory)
-    await writeWhole(target, Buffer.from(text), force ? rename : link)
+    if (secrets.length > 0) await writeSecrets(secrets, directory)
+    await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw gatewayError('GW_FILE_EXISTS', { file: target })
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw gatewayError('GW_FILE_EXISTS', { file: target })
     if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
     if (error instanceof GatewayError) throw error
     throw gatewayError('GW_INIT', { file: target, why: getErrorMessage(error) })
   }
 }
 
-async function keepSecrets(secrets: Draft['secrets'], directory: string): Promise<void> {
+async function writeSecrets(secrets: ConfigDraft['secrets'], directory: string): Promise<void> {
   await makeDirectory(directory, 0o700)
   await writeTokens(secrets, directory)
-  // Whoever has the configuration under version control keeps these out of it.
+  // Keep secrets out of version control.
   await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
 }

@@ -3,43 +3,42 @@ import type { Finding } from '../../util/finding.ts'
 import { locateProblem } from '../../config/problem.ts'
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { allErrors } from '../../gateway/builtins.ts'
-import { loadConfigured } from '../../plugin-host/resolve.ts'
+import { mergeErrorTables } from '../../gateway/builtins.ts'
+import { importPlugins } from '../../plugin-host/resolve.ts'
 import type { Plugin } from '../../plugin.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { loadSource } from '../load-source.ts'
-import { table } from '../output/table.ts'
-import type { Output, Terminal } from '../output/terminal.ts'
+import { formatTable } from '../output/table.ts'
+import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 
-/** One error, for people and `--json`. */
 interface ErrorRow extends ErrorEntry {
   readonly code: string
 }
 
-/** Every error of ours and of the plugins of the configuration in reach; what cannot be read is said on stderr. */
-export async function knownErrors(flags: SourceFlags, terminal: Terminal): Promise<ErrorRow[]> {
-  const table: ErrorTable = allErrors(await pluginsInReach(flags, terminal))
+/** Lists all errors, including those of configured plugins. Plugin failures are printed on stderr. */
+export async function listErrors(flags: SourceFlags, terminal: Terminal): Promise<ErrorRow[]> {
+  const table: ErrorTable = mergeErrorTables(await loadConfiguredPlugins(flags, terminal))
   return Object.entries(table).map(([code, entry]) => ({ code, ...entry }))
 }
 
-/** The one with that code. @throws GatewayError GW_USAGE */
-export function oneError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
+/** @throws GatewayError GW_USAGE if the code is unknown */
+export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
   const found = all.filter(row => row.code === code.toUpperCase())
   if (found.length > 0) return found
-  const meant = suggest(
+  const meant = findSimilar(
     code,
     all.map(row => row.code),
   )
   const hint = meant === undefined ? '' : ` – did you mean "${meant}"?`
-  throw gatewayError('GW_USAGE', { what: `there is no error "${code}"${hint}` })
+  throw gatewayError('GW_USAGE', { what: `no error code "${code}"${hint}` })
 }
 
-/** A table of all, or all that is known of one. */
-export function errorLines(rows: readonly ErrorRow[], out: Output): string[] {
+/** Formats a table, or the details of a single error. */
+export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): string[] {
   const [only, ...others] = rows
   if (only === undefined || others.length > 0)
-    return table(
+    return formatTable(
       rows.map(({ code, text }) => [out.paint('bold', code), text]),
       out,
     )
@@ -52,20 +51,20 @@ export function errorLines(rows: readonly ErrorRow[], out: Output): string[] {
   ]
 }
 
-/** A broken configuration, or a broken plugin, is no reason to say nothing: that is when errors are looked up. */
-async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
+/** An invalid configuration or plugin must not prevent error look-up. */
+async function loadConfiguredPlugins(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const { err } = terminal
-  const warn = (thrown: unknown): void =>
+  const printWarning = (thrown: unknown): void =>
     err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${getErrorMessage(thrown)}`)
   try {
     const source = await loadSource(flags, terminal, 'leave')
     const loading = Object.entries(source.config.plugins).map(plugin => loadPluginErrors(plugin, source))
     const settled = await Promise.allSettled(loading)
-    for (const one of settled) if (one.status === 'rejected') warn(one.reason)
+    for (const one of settled) if (one.status === 'rejected') printWarning(one.reason)
     return settled.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
   } catch (error) {
     const isMissing = (error as { code?: unknown }).code === 'GW_CONFIG_NOT_FOUND'
-    if (!isMissing || flags.config !== undefined) warn(error)
+    if (!isMissing || flags.config !== undefined) printWarning(error)
     return []
   }
 }
@@ -75,7 +74,7 @@ async function loadPluginErrors(
   source: LoadedConfig,
 ): Promise<Plugin<never>[]> {
   const config = { ...source.config, plugins: { [name]: spec } }
-  const locate = (finding: Finding) => locateProblem(source, finding)
-  const chosen = await loadConfigured(config, source.directory, locate)
+  const locateFinding = (finding: Finding) => locateProblem(source, finding)
+  const chosen = await importPlugins(config, source.directory, locateFinding)
   return chosen.map(({ plugin }) => plugin)
 }

@@ -2,19 +2,19 @@ import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig, DescribedValue, LoadedConfig } from '../../config/index.ts'
 import { describeConfig, formatProblem } from '../../config/index.ts'
-import { countEras } from '../../gateway/inspect.ts'
-import { loadSource, stateDirectory } from '../load-source.ts'
-import type { Output, Terminal } from '../output/terminal.ts'
-import { silentLog } from '../serve/logs.ts'
-import type { AskFlags } from './ask-gateway.ts'
-import { withAsked } from './ask-gateway.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
+import { loadSource, getStateDirectory } from '../load-source.ts'
+import type { TerminalOutput, Terminal } from '../output/terminal.ts'
+import { createSilentLog } from '../serve/logs.ts'
+import type { QueryFlags } from './gateway-handle.ts'
+import { withGatewayHandle } from './gateway-handle.ts'
 import { isPlain } from '../../util/plain-data.ts'
 import { appendPointer } from '../../util/finding.ts'
-import { printable } from '../../util/log.ts'
-import { loadText, otherEras } from '../output/findings.ts'
+import { escapeUnprintable } from '../../util/log.ts'
+import { formatLoad, listOtherEras } from '../output/findings.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-import { table, uncut } from '../output/table.ts'
-import { knownText, offerText, stateText } from '../serve/summary.ts'
+import { formatTable, withoutWidth } from '../output/table.ts'
+import { markRemembered, formatOffers, formatState } from '../serve/summary.ts'
 
 const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
   tools: 'tool',
@@ -23,26 +23,26 @@ const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
   resourceTemplates: 'template',
 }
 
-/** Stands for the pointer of a line that goes on with the value of the line before. */
+/** Marks a continuation line instead of a pointer. */
 const CONTINUED = ' '
 
-/** Everything there is to know of the gateway that runs, or of a configuration; `live` starts its upstreams to ask them. */
-export async function inspect(flags: AskFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
-  if (!live) return built(await loadSource(flags, terminal, 'leave'), terminal)
-  return withAsked(flags, terminal, async gateway => {
+/** Inspects the running gateway or a configuration; `live` starts its upstreams. */
+export async function inspectGateway(flags: QueryFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
+  if (!live) return inspectOffline(await loadSource(flags, terminal, 'leave'), terminal)
+  return withGatewayHandle(flags, terminal, async gateway => {
     const inspection = await gateway.inspect()
     const isOpen = inspection.listeners.length > 0
     return isOpen ? inspection : { ...inspection, listeners: configuredListeners(inspection.config) }
   })
 }
 
-async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInspection> {
+async function inspectOffline(source: LoadedConfig, terminal: Terminal): Promise<FullInspection> {
   const { environment, cwd } = terminal
   const { createGateway } = await import('../../gateway/gateway.ts')
   const gateway = await createGateway(source, {
-    log: silentLog(),
+    log: createSilentLog(),
     environment,
-    state: stateDirectory(source, terminal),
+    state: getStateDirectory(source, terminal),
   })
   const inspection = await gateway.inspect()
   await gateway.close()
@@ -53,11 +53,11 @@ async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInsp
   }
 }
 
-// Listeners are not open here, so these are the addresses where they would be.
+// Lists the configured addresses, since no listener is open.
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {
-    const eras = countEras(name, config as LoadedConfig['config'])
+    const eras = listLimitedEras(name, config as LoadedConfig['config'])
     if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type, ...eras }
     const scheme = listener.tls === undefined ? 'http' : 'https'
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
@@ -65,22 +65,22 @@ function configuredListeners(config: unknown): Inspection['listeners'] {
   })
 }
 
-interface Line {
+interface YamlLine {
   readonly text: string
   readonly pointer: string
 }
 
-interface ConfigLook {
-  /** True when each value says where it comes from, in a comment. */
+interface ConfigFormatOptions {
+  /** True to append the origin of each value as a comment. */
   readonly withOrigins: boolean
-  readonly out: Output
+  readonly out: TerminalOutput
 }
 
-/** A configuration as YAML, defaults faint. */
-export function configLines(
+/** Formats a configuration as YAML, with dimmed defaults. */
+export function formatConfig(
   config: unknown,
   origins: readonly DescribedValue[],
-  { withOrigins, out }: ConfigLook,
+  { withOrigins, out }: ConfigFormatOptions,
 ): string[] {
   const lines = [...formatLines(config, '', '  ', out.width ?? 110)]
   const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
@@ -94,17 +94,17 @@ export function configLines(
   })
 }
 
-function* formatLines(value: unknown, pointer: string, indent: string, width: number): Generator<Line> {
+function* formatLines(value: unknown, pointer: string, indent: string, width: number): Generator<YamlLine> {
   if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
     const at = appendPointer(pointer, key)
-    const head = `${indent}${scalar(key)}:`
+    const head = `${indent}${formatScalar(key)}:`
     if (isPlain(inner) && Object.keys(inner).length > 0) {
       yield { text: head, pointer: at }
       yield* formatLines(inner, at, `${indent}  `, width)
     } else {
-      const [first = '', ...more] = flowLines(
-        `${head} ${flow(inner)}`,
+      const [first = '', ...more] = wrapFlow(
+        `${head} ${formatFlow(inner)}`,
         `${indent}  `,
         Array.isArray(inner) ? width : Infinity,
       )
@@ -114,114 +114,109 @@ function* formatLines(value: unknown, pointer: string, indent: string, width: nu
   }
 }
 
-// A list may go on on the next line, after a comma.
-function flowLines(text: string, indent: string, width: number): string[] {
+// Breaks a list after a comma.
+function wrapFlow(text: string, indent: string, width: number): string[] {
   const at = text.length <= width ? -1 : text.lastIndexOf(', ', width - 1)
   if (at <= indent.length) return [text]
-  return [text.slice(0, at + 1), ...flowLines(`${indent}${text.slice(at + 2)}`, indent, width)]
+  return [text.slice(0, at + 1), ...wrapFlow(`${indent}${text.slice(at + 2)}`, indent, width)]
 }
 
-function flow(value: unknown): string {
+function formatFlow(value: unknown): string {
   if (Array.isArray(value))
-    return `[${value.map(item => (Array.isArray(item) ? flow(item) : inFlow(item))).join(', ')}]`
-  return typeof value === 'string' ? scalar(value) : printable(JSON.stringify(value))
+    return `[${value.map(item => (Array.isArray(item) ? formatFlow(item) : formatFlowItem(item))).join(', ')}]`
+  return typeof value === 'string' ? formatScalar(value) : escapeUnprintable(JSON.stringify(value))
 }
 
-function inFlow(value: unknown): string {
-  return typeof value === 'string' && /[\s:]/.test(value) ? printable(JSON.stringify(value)) : flow(value)
+function formatFlowItem(value: unknown): string {
+  return typeof value === 'string' && /[\s:]/.test(value) ? escapeUnprintable(JSON.stringify(value)) : formatFlow(value)
 }
 
-// Quoted where YAML would read something else.
-function scalar(text: string): string {
+// Quotes text that YAML would parse as another type.
+function formatScalar(text: string): string {
   const isPlainText = /^[A-Za-z_./][\w./@+:-]*(?: [\w./@+:-]+)*$/.test(text) && !/:(?: |$)/.test(text)
   const isSomethingElse = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan|\.\d.*)$/i.test(text)
   const isQuantity = /^\d+(?:ms|s|m|h|d|[KMG]iB)$/.test(text)
-  return isQuantity || (isPlainText && !isSomethingElse) ? text : printable(JSON.stringify(text))
+  return isQuantity || (isPlainText && !isSomethingElse) ? text : escapeUnprintable(JSON.stringify(text))
 }
 
-/** An inspection as people read it, section by section. */
-export function inspectionLines(
-  inspection: FullInspection,
-  withOrigins: boolean,
-  terminal: Terminal,
-): string[] {
+export function formatInspection(inspection: FullInspection, withOrigins: boolean, terminal: Terminal): string[] {
   const { out } = terminal
   const { file, files, catalog, withheld } = inspection
   const names = [...new Set([file, ...files])]
     .filter(name => name !== undefined)
     .map(name => relative(terminal.cwd, name))
   return [
-    ...section(
+    ...formatSection(
       'config',
       names.join(' + '),
-      configLines(inspection.config, inspection.origins, { withOrigins, out }),
+      formatConfig(inspection.config, inspection.origins, { withOrigins, out }),
       out,
     ),
-    ...section('listeners', '', listenerLines(inspection, out), out),
-    ...section('load', '', inspection.load === undefined ? [] : [`  ${loadText(inspection.load, out)}`], out),
-    ...section('upstreams', '', upstreamLines(inspection, out), out),
-    ...section('plugins', '', pluginLines(inspection, out), out),
-    ...section('hooks', 'plugins in the order they run', hookLines(inspection, out), out),
-    ...section('catalog', offerText(catalog), catalogLines(catalog, out), out),
-    ...section('warnings', '', warningLines(inspection, terminal), out),
-    ...section('withheld', 'owned by another upstream', withheldLines(withheld, out), out),
+    ...formatSection('listeners', '', formatListeners(inspection, out), out),
+    ...formatSection('load', '', inspection.load === undefined ? [] : [`  ${formatLoad(inspection.load, out)}`], out),
+    ...formatSection('upstreams', '', formatUpstreams(inspection, out), out),
+    ...formatSection('plugins', '', formatPlugins(inspection, out), out),
+    ...formatSection('hooks', 'plugins in execution order', formatHooks(inspection, out), out),
+    ...formatSection('catalog', formatOffers(catalog), formatCatalog(catalog, out), out),
+    ...formatSection('warnings', '', formatInspectionWarnings(inspection, terminal), out),
+    ...formatSection('withheld', 'owned by another upstream', formatWithheld(withheld, out), out),
   ]
 }
 
-function section(title: string, note: string, lines: readonly string[], { paint }: Output): string[] {
+function formatSection(title: string, note: string, lines: readonly string[], { paint }: TerminalOutput): string[] {
   if (lines.length === 0) return []
   return [`${paint('bold', title)}${note === '' ? '' : `  ${paint('dim', note)}`}`, ...lines, '']
 }
 
-function listenerLines({ listeners }: Inspection, out: Output): string[] {
-  return table(
+function formatListeners({ listeners }: Inspection, out: TerminalOutput): string[] {
+  return formatTable(
     listeners.map(({ name, type, url, eras }) => [
       name,
       out.paint('cyan', type),
       [url ?? (type === 'http' ? 'on a free port' : ''), eras].filter(Boolean).join(' · '),
     ]),
-    uncut(out),
+    withoutWidth(out),
     2,
   )
 }
 
-function upstreamLines({ upstreams, catalog }: Inspection, out: Output): string[] {
+function formatUpstreams({ upstreams, catalog }: Inspection, out: TerminalOutput): string[] {
   const rows = upstreams.map(upstream => {
     const { name, type, state, problem, server, pid } = upstream
-    const offers = offerText(catalog.filter(row => row.upstream === name))
+    const offers = formatOffers(catalog.filter(row => row.upstream === name))
     const about = [
-      protocolText(upstream),
+      formatProtocol(upstream),
       server && toOneLine(`${server.name} ${server.version}`),
       pid && `pid ${pid}`,
     ]
     const said = [state === 'ready' ? offers : '', ...about].filter(Boolean).join(' · ')
-    const text = problem ?? (server === undefined ? '' : knownText(upstream, said))
-    const told = [text, droppedText(upstream)].filter(Boolean).join(' · ')
-    return [name, out.paint('cyan', type), stateText(state, out), told]
+    const text = problem ?? (server === undefined ? '' : markRemembered(upstream, said))
+    const told = [text, formatDropped(upstream)].filter(Boolean).join(' · ')
+    return [name, out.paint('cyan', type), formatState(state, out), told]
   })
-  return table(rows, uncut(out), 2)
+  return formatTable(rows, withoutWidth(out), 2)
 }
 
-/** Messages that it sent and nobody could be given: `dropped 2 progress, 1 response`. */
-function droppedText({ dropped = {} }: UpstreamStatus): string | undefined {
+/** Messages without a recipient: `dropped 2 progress, 1 response`. */
+function formatDropped({ dropped = {} }: UpstreamStatus): string | undefined {
   const counts = Object.entries(dropped).map(([kind, count]) => `${count} ${kind}`)
   return counts.length === 0 ? undefined : `dropped ${counts.join(', ')}`
 }
 
-function protocolText(status: UpstreamStatus): string | undefined {
+function formatProtocol(status: UpstreamStatus): string | undefined {
   const { era, version } = status
-  return version === undefined ? undefined : `${version} (${[era, ...otherEras(status)].join(', ')})`
+  return version === undefined ? undefined : `${version} (${[era, ...listOtherEras(status)].join(', ')})`
 }
 
-function pluginLines({ plugins }: Inspection, out: Output): string[] {
-  return table(
+function formatPlugins({ plugins }: Inspection, out: TerminalOutput): string[] {
+  return formatTable(
     plugins.map(({ name, from }) => [name, out.paint('dim', from)]),
     out,
     2,
   )
 }
 
-function hookLines({ hooks }: Inspection, out: Output): string[] {
+function formatHooks({ hooks }: Inspection, out: TerminalOutput): string[] {
   const rows = Object.entries(hooks).map(([hook, taps]) => {
     const names = taps.map(({ plugin, stage, key }) => {
       const about = [key, stage === 'normal' ? undefined : stage].filter(Boolean).join(', ')
@@ -229,30 +224,30 @@ function hookLines({ hooks }: Inspection, out: Output): string[] {
     })
     return [hook, names.join(' → ')]
   })
-  return table(rows, uncut(out), 2)
+  return formatTable(rows, withoutWidth(out), 2)
 }
 
-function catalogLines(catalog: readonly CatalogRow[], out: Output): string[] {
+function formatCatalog(catalog: readonly CatalogRow[], out: TerminalOutput): string[] {
   const rows = catalog.map(({ kind, name, upstream, original, description }) => [
     out.paint('dim', KIND_NAMES[kind]),
     toOneLine(name),
     out.paint('cyan', upstream),
     toOneLine([name.endsWith(original) ? '' : `(${original})`, description ?? ''].join(' ')),
   ])
-  return table(rows, { ...out, width: out.width ?? 120 }, 2)
+  return formatTable(rows, { ...out, width: out.width ?? 120 }, 2)
 }
 
-function withheldLines(withheld: Inspection['withheld'], out: Output): string[] {
+function formatWithheld(withheld: Inspection['withheld'], out: TerminalOutput): string[] {
   const rows = withheld.map(({ kind, name, upstream, owner }) => [
     out.paint('dim', KIND_NAMES[kind]),
     toOneLine(name),
     out.paint('cyan', upstream),
     `owned by ${owner}`,
   ])
-  return table(rows, out, 2)
+  return formatTable(rows, out, 2)
 }
 
-function warningLines({ warnings, unmatched }: FullInspection, { cwd, out }: Terminal): string[] {
+function formatInspectionWarnings({ warnings, unmatched }: FullInspection, { cwd, out }: Terminal): string[] {
   return [...warnings, ...unmatched].map(
     problem => `  ${out.paint('yellow', 'warning')} ${formatProblem(problem, cwd)}`,
   )

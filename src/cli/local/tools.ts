@@ -1,47 +1,45 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import { estimateTokens } from '../../util/units.ts'
-import { table } from '../output/table.ts'
+import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import type { AskedGateway, AskFlags } from './ask-gateway.ts'
-import { sayWhatIsMissing, withAsked } from './ask-gateway.ts'
-import { warningLines } from './validate.ts'
+import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
+import { warnUnavailable, withGatewayHandle } from './gateway-handle.ts'
+import { formatWarnings } from './validate.ts'
 
-/** A tool with the upstream that owns it. */
 interface OwnedTool extends ToolEntry {
   readonly upstream: string | undefined
 }
 
-/** The tools whose names fit the pattern, as clients see them. */
+/** Lists the tools that match a pattern, as clients see them. */
 export async function listTools(
-  flags: AskFlags,
+  flags: QueryFlags,
   pattern: string | undefined,
   terminal: Terminal,
 ): Promise<OwnedTool[]> {
-  return withAsked(flags, terminal, async gateway => {
+  return withGatewayHandle(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
     const { catalog, upstreams, unmatched } = await gateway.inspect()
-    sayWhatIsMissing(upstreams, terminal)
-    for (const line of warningLines(unmatched, terminal)) terminal.err.line(line)
+    warnUnavailable(upstreams, terminal)
+    for (const line of formatWarnings(unmatched, terminal)) terminal.err.line(line)
     const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
-    const fits = pattern === undefined ? () => true : fitting(pattern)
+    const fits = pattern === undefined ? () => true : compilePattern(pattern)
     const fitted = tools.filter(tool => fits(tool.name))
-    if (pattern !== undefined && fitted.length === 0) sayNearest(pattern, tools, terminal)
+    if (pattern !== undefined && fitted.length === 0) printSuggestion(pattern, tools, terminal)
     return fitted.map(tool => ({ upstream: owners.get(tool.name), ...tool }))
   })
 }
 
-function sayNearest(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
+function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
   const names = tools.map(({ name }) => toOneLine(name))
-  const near = suggest(pattern, names)
+  const near = findSimilar(pattern, names)
   const hint = near === undefined ? '' : ` – did you mean "${near}"?`
-  err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} fits ${JSON.stringify(pattern)}${hint}`))
+  err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`))
 }
 
-/** One line each: name, upstream, description. */
-export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): string[] {
+export function formatTools(tools: readonly OwnedTool[], { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
     out.paint('bold', toOneLine(tool.name)),
@@ -49,87 +47,81 @@ export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): strin
     toOneLine(tool.description ?? ''),
   ])
   return out.width === undefined
-    ? table(rows, out)
-    : [...table(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
+    ? formatTable(rows, out)
+    : [...formatTable(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
 }
 
-/** Tools with what they cost, the dearest first, and the sums. */
+/** Estimates tokens per tool, largest first, with totals. */
 export function estimateCosts(tools: readonly OwnedTool[]) {
-  const costed = tools.map(withTokens).sort((one, other) => other.tokens - one.tokens)
+  const costed = tools.map(addTokens).sort((one, other) => other.tokens - one.tokens)
   return { tools: costed, tokens: sumTokens(costed) }
 }
 
-/** One line each: tokens, name, upstream; then the sums. */
-export function costLines({ tools, tokens }: ReturnType<typeof estimateCosts>, { out }: Terminal): string[] {
+export function formatCosts({ tools, tokens }: ReturnType<typeof estimateCosts>, { out }: Terminal): string[] {
   if (tools.length === 0) return [out.paint('dim', 'no tools')]
   const rows = tools.map(tool => [
     String(tool.tokens),
     out.paint('bold', toOneLine(tool.name)),
     out.paint('cyan', tool.upstream ?? ''),
   ])
-  return [...table(rows, out), '', ...sumLines(tokens)]
+  return [...formatTable(rows, out), '', ...formatSums(tokens)]
 }
 
-// A plain word is meant as a part of the name.
-function fitting(pattern: string): (name: string) => boolean {
+// A pattern without wildcards matches part of the name.
+function compilePattern(pattern: string): (name: string) => boolean {
   return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)
 }
 
-/** A tool as a client sees it. */
+/** Tool as clients see it. */
 interface ToolEntry extends JsonObject {
   readonly name: string
   readonly description?: string
   readonly inputSchema?: JsonObject
 }
 
-/** Every page of `tools/list`. */
-export async function listAllTools(connection: Pick<AskedGateway, 'request'>): Promise<ToolEntry[]> {
+/** Lists all pages of `tools/list`. */
+export async function listAllTools(connection: Pick<GatewayHandle, 'request'>): Promise<ToolEntry[]> {
   const tools: ToolEntry[] = []
   let cursor: unknown
   do {
-    const page = await connection.request(
-      'tools/list',
-      cursor === undefined ? {} : { cursor: String(cursor) },
-    )
+    const page = await connection.request('tools/list', cursor === undefined ? {} : { cursor: String(cursor) })
     tools.push(...(page['tools'] as ToolEntry[]))
     cursor = page['nextCursor']
   } while (cursor !== undefined)
   return tools
 }
 
-/** A tool with what it costs the context of a model. */
-interface Costed {
+interface ToolCost {
   readonly upstream: string | undefined
   readonly tokens: number
 }
 
-/** Cost of a list, server by server, the dearest first. */
+/** Token totals by upstream, largest first. */
 interface TokenSums {
   readonly total: number
   readonly upstreams: Readonly<Record<string, { readonly tools: number; readonly tokens: number }>>
 }
 
-/** The tokens of a tool in a list, as estimated. */
-function withTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & Costed {
+/** Adds the estimated tokens of a tool. */
+function addTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & ToolCost {
   const { upstream: _, ...shown } = tool
   return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }
 }
 
-function sumTokens(tools: readonly Costed[]): TokenSums {
+function sumTokens(tools: readonly ToolCost[]): TokenSums {
   const groups = [...Map.groupBy(tools, ({ upstream }) => upstream ?? '')]
-    .map(([name, own]) => [name, { tools: own.length, tokens: sum(own) }] as const)
+    .map(([name, own]) => [name, { tools: own.length, tokens: sumAll(own) }] as const)
     .sort(([, one], [, other]) => other.tokens - one.tokens)
-  return { total: sum(tools), upstreams: Object.fromEntries(groups) }
+  return { total: sumAll(tools), upstreams: Object.fromEntries(groups) }
 }
 
-/** One line for each server, and one for all. */
-function sumLines({ total, upstreams }: TokenSums): string[] {
+function formatSums({ total, upstreams }: TokenSums): string[] {
   const rows = Object.entries(upstreams).map(
     ([name, { tools, tokens }]) => `${name}: ${plural(tools, 'tool')}, ${plural(tokens, 'token')}`,
   )
-  return [...rows, `all: ${plural(total, 'token')}, as estimated`]
+  return [...rows, `all: ${plural(total, 'token')} (estimated)`]
 }
 
-function sum(tools: readonly Costed[]): number {
+function sumAll(tools: readonly ToolCost[]): number {
   return tools.reduce((all, { tokens }) => all + tokens, 0)
 }

@@ -1,21 +1,21 @@
 import type { Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { LoadedConfig, Problem } from '../../config/index.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { withoutTraces } from '../../gateway/load-config.ts'
+import { disableRecords } from '../../gateway/load-config.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { filterObjects } from '../../protocol/json/json.ts'
-import { within } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import { toOneLine, plural } from '../../util/plain-text.ts'
-import { table } from '../output/table.ts'
+import { formatTable } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { withUnstarted } from './ask-gateway.ts'
+import { withUnstartedGateway } from './gateway-handle.ts'
 
-/** Time that lists have once the servers have started, or run out of theirs. */
-const LISTS_MS = 15_000
-/** Names that are printed of each kind; `--json` has all. */
-const MAX_COUNT = 10
+/** Time limit for lists after servers have started or timed out. */
+const LISTS_TIMEOUT_MS = 15_000
+/** Printed rows per section; `--json` has all. */
+const MAX_ROWS = 10
 
-/** A server, and what came of its handshake. */
+/** Server with its handshake result. */
 interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> {
   readonly era?: string
   readonly version?: string
@@ -23,7 +23,7 @@ interface CheckedServer extends Pick<UpstreamStatus, 'name' | 'type' | 'state'> 
   readonly tools?: number
 }
 
-/** A name that two servers have. */
+/** Name that two servers use. */
 interface Duplicate {
   readonly name: string
   readonly kind: string
@@ -31,45 +31,49 @@ interface Duplicate {
   readonly withheld: string
 }
 
-/** Tools in another form than their servers list them, for one client of the table. */
+/** Tools that are changed for one client. */
 interface FittedClient {
   readonly client: string
   readonly profile?: string
   readonly renamed: readonly { readonly name: string; readonly shown: string; readonly why: string }[]
   readonly unfit: readonly { readonly name: string; readonly why: string }[]
   readonly tools: number
-  /** Most tools that it takes, where there are more. */
+  /** Tool limit of the client, if exceeded. */
   readonly tooMany?: number
 }
 
-/** A list of tools, and what it costs the context of a model, as estimated. */
+/** Tool list with estimated tokens. */
 interface ListCost {
   readonly profile: string
   readonly tools: number
   readonly tokens: number
 }
 
-/** All that can only be said by asking the servers. */
-export interface Online {
+/** Results that require running servers. */
+export interface OnlineValidation {
   readonly servers: readonly CheckedServer[]
   readonly warnings: readonly Problem[]
   readonly duplicates: readonly Duplicate[]
   readonly clients: readonly FittedClient[]
   readonly profiles: readonly ListCost[]
-  /** Profiles for named callers: nobody in particular is shown anything there. */
+  /** Profiles for specific principals, which an anonymous request cannot list. */
   readonly notAsked: readonly string[]
-  /** True if some lists did not come in time. */
+  /** True if some lists timed out. */
   readonly isCut: boolean
 }
 
-/** Starts the servers of a configuration for as long as it takes to ask them, and says what is there. Nothing is called or recorded. */
-export async function askServers(source: LoadedConfig, terminal: Terminal, ms: number): Promise<Online> {
-  return withUnstarted(withoutTraces(source), terminal, async gateway => {
+/** Starts the servers temporarily and checks their lists. Nothing is called or recorded. */
+export async function checkServersOnline(
+  source: LoadedConfig,
+  terminal: Terminal,
+  ms: number,
+): Promise<OnlineValidation> {
+  return withUnstartedGateway(disableRecords(source), terminal, async gateway => {
     await gateway.start()
-    await inTime(ms, gateway.settled())
-    const inspection = await inTime(LISTS_MS, gateway.inspect())
+    await awaitWithin(ms, gateway.settled())
+    const inspection = await awaitWithin(LISTS_TIMEOUT_MS, gateway.inspect())
     const asked = new ListClient(source, gateway)
-    const all = inspection === undefined ? undefined : await inTime(LISTS_MS, asked.lists())
+    const all = inspection === undefined ? undefined : await awaitWithin(LISTS_TIMEOUT_MS, asked.requestAll())
     const servers = [...gateway.upstreams.values()].map(one => createServerReport(one.status(), inspection))
     const { clients = [], profiles = [] } = all ?? {}
     return {
@@ -94,9 +98,9 @@ const TIMER = {
   },
 }
 
-/** What came in time; undefined where nothing did. */
-async function inTime<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
-  return (await within(TIMER, ms, wanted)) ? wanted : undefined
+/** Returns the value, or undefined after the time limit. */
+async function awaitWithin<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
+  return (await settlesWithin(TIMER, ms, wanted)) ? wanted : undefined
 }
 
 function createServerReport(status: UpstreamStatus, inspection: Inspection | undefined): CheckedServer {
@@ -110,7 +114,7 @@ function createServerReport(status: UpstreamStatus, inspection: Inspection | und
   }
 }
 
-/** Asks a gateway for lists as clients are shown them. */
+/** Requests lists as clients see them. */
 class ListClient {
   readonly #gateway: Gateway
   readonly #profiles: readonly (string | undefined)[]
@@ -126,37 +130,37 @@ class ListClient {
     this.notAsked = profiles.flatMap(([name, { principals }]) => (principals === undefined ? [] : [name]))
   }
 
-  async lists(): Promise<{
+  async requestAll(): Promise<{
     readonly clients: readonly FittedClient[]
     readonly profiles: readonly ListCost[]
   }> {
-    const names = await this.#clients()
+    const names = await this.#requestClients()
     const clients: FittedClient[] = []
     const profiles: ListCost[] = []
     for (const profile of this.#profiles) {
-      const { count, tokens } = await this.#listing('tapgate', profile)
+      const { count, tokens } = await this.#requestListing('tapgate', profile)
       profiles.push({ profile: profile ?? '', tools: Number(count), tokens: Number(tokens) })
       for (const client of names) {
-        await this.#listing(client, profile)
+        await this.#requestListing(client, profile)
         const report = await this.#gateway.control('fit.report', { client })
-        clients.push(fittedClient(report, client, profile))
+        clients.push(createClientReport(report, client, profile))
       }
     }
     return { clients, profiles }
   }
 
-  #listing(client: string, profile: string | undefined): Promise<JsonObject> {
+  #requestListing(client: string, profile: string | undefined): Promise<JsonObject> {
     return this.#gateway.control('listing', { client, ...(profile === undefined ? {} : { profile }) })
   }
 
-  /** Rows of the table of clients; none where lists are not fitted. */
-  async #clients(): Promise<string[]> {
+  /** Returns client names; empty if lists are not fitted to clients. */
+  async #requestClients(): Promise<string[]> {
     const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
     return filterObjects(asked?.clients).map(({ client }) => String(client))
   }
 }
 
-function fittedClient(report: JsonObject, client: string, profile: string | undefined): FittedClient {
+function createClientReport(report: JsonObject, client: string, profile: string | undefined): FittedClient {
   const changes = filterObjects(report.changes)
   return {
     client,
@@ -174,78 +178,70 @@ function fittedClient(report: JsonObject, client: string, profile: string | unde
   }
 }
 
-/** True for a server that was spoken to: one that wants a login has answered. */
+/** True if the server responded; a login request counts as a response. */
 export function isReached({ state }: Pick<CheckedServer, 'state'>): boolean {
   return state === 'ready' || state === 'idle' || state === 'needs_auth'
 }
 
-/** What people read, on stdout. */
-export function onlineLines(online: Online, terminal: Terminal): string[] {
+export function formatOnline(online: OnlineValidation, terminal: Terminal): string[] {
   const { out } = terminal
-  const late = online.isCut ? [out.paint('yellow', 'some lists did not come in time')] : []
+  const late = online.isCut ? [out.paint('yellow', 'some lists timed out')] : []
   return [
-    ...table(
-      online.servers.map(server => serverRow(server, terminal)),
+    ...formatTable(
+      online.servers.map(server => formatServerRow(server, terminal)),
       out,
     ),
-    ...some('withheld, as another server has the name', duplicateRows(online), terminal),
-    ...some('under another name', renamedRows(online), terminal),
-    ...some('not shown', unfitRows(online), terminal),
-    ...some('too many tools', tooManyRows(online), terminal),
-    ...some('tokens of the list, as estimated', costRows(online), terminal),
+    ...formatRowSection('withheld, as another server has the name', formatDuplicates(online), terminal),
+    ...formatRowSection('renamed', formatRenamed(online), terminal),
+    ...formatRowSection('not shown', formatUnfit(online), terminal),
+    ...formatRowSection('too many tools', formatTooMany(online), terminal),
+    ...formatRowSection('tokens per list (estimated)', formatListCosts(online), terminal),
     ...late,
   ]
 }
 
-function serverRow(
-  { name, state, era, version, problem, tools }: CheckedServer,
-  { out }: Terminal,
-): string[] {
+function formatServerRow({ name, state, era, version, problem, tools }: CheckedServer, { out }: Terminal): string[] {
   const color = state === 'ready' || state === 'idle' ? 'green' : state === 'needs_auth' ? 'yellow' : 'red'
   const said = version === undefined ? '' : `${String(era)} ${version}`
   const rest = problem === undefined ? plural(tools ?? 0, 'tool') : toOneLine(problem)
   return [out.paint('bold', name), out.paint(color, state), said, rest]
 }
 
-function duplicateRows({ duplicates }: Online): string[][] {
-  return duplicates.map(({ kind, name, owner, withheld }) => [
-    toOneLine(name),
-    `${kind} of ${withheld}`,
-    owner,
-  ])
+function formatDuplicates({ duplicates }: OnlineValidation): string[][] {
+  return duplicates.map(({ kind, name, owner, withheld }) => [toOneLine(name), `${kind} of ${withheld}`, owner])
 }
 
-function renamedRows({ clients }: Online): string[][] {
+function formatRenamed({ clients }: OnlineValidation): string[][] {
   const rows = clients.flatMap(({ client, profile, renamed }) =>
     renamed.map(({ name, shown }) => ({
       key: JSON.stringify([name, shown]),
       name,
       shown,
-      who: who(client, profile),
+      who: formatClientName(client, profile),
     })),
   )
-  return grouped(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
+  return groupRows(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
 }
 
-function unfitRows({ clients }: Online): string[][] {
+function formatUnfit({ clients }: OnlineValidation): string[][] {
   const rows = clients.flatMap(({ client, profile, unfit }) =>
     unfit.map(({ name, why }) => ({
       key: JSON.stringify([name, why]),
       name,
       why,
-      who: who(client, profile),
+      who: formatClientName(client, profile),
     })),
   )
-  return grouped(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
+  return groupRows(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
 }
 
-function tooManyRows({ clients }: Online): string[][] {
+function formatTooMany({ clients }: OnlineValidation): string[][] {
   return clients.flatMap(({ client, profile, tools, tooMany }) =>
-    tooMany === undefined ? [] : [[who(client, profile), `${tools}, and it takes ${tooMany}`]],
+    tooMany === undefined ? [] : [[formatClientName(client, profile), `${tools}; maximum ${tooMany}`]],
   )
 }
 
-function costRows({ profiles }: Online): string[][] {
+function formatListCosts({ profiles }: OnlineValidation): string[][] {
   return profiles.map(({ profile, tools, tokens }) => [
     profile === '' ? 'no profile' : profile,
     plural(tools, 'tool'),
@@ -253,12 +249,12 @@ function costRows({ profiles }: Online): string[][] {
   ])
 }
 
-function who(client: string, profile: string | undefined): string {
+function formatClientName(client: string, profile: string | undefined): string {
   return profile === undefined ? client : `${client} (${profile})`
 }
 
-/** Rows that say the same of several clients are one. */
-function grouped<T extends { readonly key: string; readonly who: string }>(
+/** Merges rows that only differ in the client. */
+function groupRows<T extends { readonly key: string; readonly who: string }>(
   rows: readonly T[],
   write: (row: T, names: string) => string[],
 ): string[][] {
@@ -267,9 +263,9 @@ function grouped<T extends { readonly key: string; readonly who: string }>(
   )
 }
 
-function some(title: string, rows: readonly string[][], { out }: Terminal): string[] {
+function formatRowSection(title: string, rows: readonly string[][], { out }: Terminal): string[] {
   if (rows.length === 0) return []
   const more =
-    rows.length > MAX_COUNT ? [out.paint('dim', `  and ${rows.length - MAX_COUNT} more; --json has all`)] : []
-  return ['', out.paint('bold', title), ...table(rows.slice(0, MAX_COUNT), out, 2), ...more]
+    rows.length > MAX_ROWS ? [out.paint('dim', `  and ${rows.length - MAX_ROWS} more; use --json for all`)] : []
+  return ['', out.paint('bold', title), ...formatTable(rows.slice(0, MAX_ROWS), out, 2), ...more]
 }

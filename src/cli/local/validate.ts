@@ -4,11 +4,11 @@ import type { Problem } from '../../config/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { plural } from '../../util/plain-text.ts'
 import { parseDuration } from '../../util/units.ts'
-import { problemLine } from '../output/report.ts'
-import { warningLog } from '../serve/logs.ts'
-import { countEras } from '../../gateway/inspect.ts'
+import { formatProblemLine } from '../output/report-error.ts'
+import { createWarningLog } from '../serve/logs.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { loadSource, stateDirectory } from '../load-source.ts'
+import { loadSource, getStateDirectory } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Output of `gateway validate --json`. */
@@ -19,115 +19,108 @@ interface Validation {
   readonly listeners: number
   readonly plugins: number
   readonly warnings: readonly Problem[]
-  /** Eras that modern clients get of listeners that do not give them everything, by listener. */
+  /** Restricted protocol versions for modern clients, by listener. */
   readonly eras: Readonly<Record<string, string>>
 }
 
-/** The flags of `validate`: with `exec` the commands of the configuration run. */
+/** With `exec`, commands of the configuration run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
-/** Flags that only the command has. */
-interface SayFlags extends ValidateFlags {
+interface ValidateCommandFlags extends ValidateFlags {
   readonly json?: boolean | undefined
-  /** Ask the servers too. */
+  /** Also start the servers. */
   readonly online?: boolean | undefined
-  /** Time that they have to start. */
+  /** Startup timeout of servers. */
   readonly within?: string | undefined
 }
 
-/** Exit code where a server did not answer. */
-const UNREACHED = 4
-const WITHIN = '60s'
+/** Exit code if a server did not respond. */
+const UNREACHABLE_EXIT_CODE = 4
+const DEFAULT_WITHIN = '60s'
 
-/** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
-export async function sayValidation(flags: SayFlags, terminal: Terminal): Promise<number> {
-  if (flags.online === true) return sayOnline(flags, terminal)
+/** Prints whether a configuration is valid. Returns the exit code; rejects like `validate`. */
+export async function runValidate(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
+  if (flags.online === true) return runOnlineValidation(flags, terminal)
   const validation = await validate(flags, terminal)
   if (flags.json === true) terminal.out.json(validation)
   else {
-    sayPlainly(validation, terminal)
+    printValidation(validation, terminal)
   }
   return 0
 }
 
-function sayPlainly(validation: Validation, terminal: Terminal): void {
-  for (const line of warningLines(validation.warnings, terminal)) terminal.err.line(line)
-  terminal.out.line(validationLine(validation, terminal))
+function printValidation(validation: Validation, terminal: Terminal): void {
+  for (const line of formatWarnings(validation.warnings, terminal)) terminal.err.line(line)
+  terminal.out.line(formatValidation(validation, terminal))
   for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
 }
 
-/** The same, and what the servers say: their lists are known then, so that rules about them can be checked. */
-async function sayOnline(flags: SayFlags, terminal: Terminal): Promise<number> {
-  const ms = parseWait(flags.within ?? WITHIN)
+/** Validates with running servers, whose lists allow more rules to be checked. */
+async function runOnlineValidation(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
+  const ms = parseWait(flags.within ?? DEFAULT_WITHIN)
   const offline = await validate({ ...flags, exec: true }, terminal)
-  const { askServers, isReached, onlineLines } = await import('./validate-online.ts')
-  const { warnings, ...online } = await askServers(await loadSource(flags, terminal), terminal, ms)
+  const { checkServersOnline, isReached, formatOnline } = await import('./validate-online.ts')
+  const { warnings, ...online } = await checkServersOnline(await loadSource(flags, terminal), terminal, ms)
   const known = new Set(warnings.map(({ pointer }) => pointer))
   const others = offline.warnings.filter(({ pointer }) => pointer === '' || !known.has(pointer))
   const validation = { ...offline, warnings: [...others, ...warnings] }
   if (flags.json === true) terminal.out.json({ ...validation, online })
   else {
-    sayPlainly(validation, terminal)
-    for (const line of onlineLines({ warnings, ...online }, terminal)) terminal.out.line(line)
+    printValidation(validation, terminal)
+    for (const line of formatOnline({ warnings, ...online }, terminal)) terminal.out.line(line)
   }
-  return online.servers.every(isReached) ? 0 : UNREACHED
+  return online.servers.every(isReached) ? 0 : UNREACHABLE_EXIT_CODE
 }
 
 function parseWait(text: string): number {
   try {
     return parseDuration(text)
   } catch {
-    throw gatewayError('GW_USAGE', { what: `--within "${text}" is no duration such as 30s` })
+    throw gatewayError('GW_USAGE', { what: `--within "${text}" is not a duration such as 30s` })
   }
 }
 
-/** Loads the configuration and builds the graph. Rejects with a GatewayError that lists every problem. */
+/** Loads the configuration and builds the graph. Rejects with a GatewayError that lists all problems. */
 export async function validate(flags: ValidateFlags, terminal: Terminal): Promise<Validation> {
   const source = await loadSource(flags, terminal, flags.exec === true ? 'run' : 'leave')
   const { createGateway } = await import('../../gateway/gateway.ts')
   const warned: string[] = []
   const { environment } = terminal
-  const saved = stateDirectory(source, terminal)
-  // State that an earlier run has saved is looked at where there is any; nothing is made for it.
+  const saved = getStateDirectory(source, terminal)
+  // Check existing saved state, but create none.
   const state = saved !== undefined && existsSync(saved) ? saved : undefined
-  const gateway = await createGateway(source, { log: warningLog(warned), environment, state })
+  const gateway = await createGateway(source, { log: createWarningLog(warned), environment, state })
   const { plugins, unmatched } = await gateway.inspect()
   await gateway.close()
   const eras = Object.keys(source.config.listeners).map(
-    name => [name, countEras(name, source.config).eras] as const,
+    name => [name, listLimitedEras(name, source.config).eras] as const,
   )
   return {
     valid: true,
     file: source.file,
-    // Those of plugins, such as the one that has kept results, nobody has written.
+    // Exclude upstreams that plugins add.
     upstreams: Object.keys(source.config.upstreams).length,
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
     eras: Object.fromEntries(eras.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
-    warnings: [
-      ...source.warnings,
-      ...unmatched,
-      ...warned.map(message => createWarning(message, source.file)),
-    ],
+    warnings: [...source.warnings, ...unmatched, ...warned.map(message => createWarning(message, source.file))],
   }
 }
 
-/** Makes a warning of a plugin about the configuration as a whole. */
+/** Creates a warning without a location. */
 function createWarning(message: string, file: string | undefined): Problem {
   return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }
 
-/** `gateway.yaml is valid: 3 upstreams, 2 listeners, 5 plugins` */
-function validationLine(validation: Validation, { cwd, out }: Terminal): string {
+function formatValidation(validation: Validation, { cwd, out }: Terminal): string {
   const { file, upstreams, listeners, plugins } = validation
   const name = file === undefined ? 'the configuration' : relative(cwd, file)
   const counts = [plural(upstreams, 'upstream'), plural(listeners, 'listener'), plural(plugins, 'plugin')]
   return `${name} ${out.paint('green', 'is valid')}: ${counts.join(', ')}`
 }
 
-/** The warnings as people read them. */
-export function warningLines(warnings: readonly Problem[], terminal: Terminal): string[] {
+export function formatWarnings(warnings: readonly Problem[], terminal: Terminal): string[] {
   if (warnings.length === 0) return []
   const head = terminal.err.paint(['bold', 'yellow'], plural(warnings.length, 'warning'))
-  return [head, ...warnings.map(warning => problemLine(warning, terminal))]
+  return [head, ...warnings.map(warning => formatProblemLine(warning, terminal))]
 }

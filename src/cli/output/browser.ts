@@ -6,23 +6,23 @@ import { pathToFileURL } from 'node:url'
 import { findProgram } from '../../util/find-program.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
+type BrowserEnvironment = Readonly<Record<string, string | undefined>>
 
-/** A program with its arguments: no shell reads them. */
+/** Program and arguments, without a shell. */
 type Opener = readonly [command: string, ...args: string[]]
 
-/** A browser has read its page long before. */
+/** By then the browser has read its page. */
 const MAX_AGE_MS = 300_000
 
 /**
- * Opens a page in the browser of whoever sits here; false where nobody does, or the URL is not for a browser. Everybody on
- * this machine can read arguments of processes, and a URL may hold a secret: the browser gets a file that leads there, which
- * only this user can read, in `directory`.
+ * Opens a URL in the local browser. Returns false without a browser or for another scheme. The URL may contain a
+ * secret, and process arguments are public, so the browser gets a redirect file in `directory` that only this user
+ * can read.
  */
 export function openBrowser(
   url: string,
   directory: string | undefined,
-  environment: Environment,
+  environment: BrowserEnvironment,
   platform = getPlatform().name,
 ): boolean {
   const parsed = URL.parse(url)
@@ -37,8 +37,8 @@ export function openBrowser(
   return true
 }
 
-/** Of a session over SSH the browser is elsewhere, and without a display there is none. */
-function findOpener(environment: Environment, platform: NodeJS.Platform): Opener | undefined {
+/** Over SSH the browser is remote; without a display there is none. */
+function findOpener(environment: BrowserEnvironment, platform: NodeJS.Platform): Opener | undefined {
   if (environment.SSH_CONNECTION !== undefined) return undefined
   if (platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler']
   if (platform === 'darwin') return ['open']
@@ -48,11 +48,11 @@ function findOpener(environment: Environment, platform: NodeJS.Platform): Opener
   return program === undefined ? undefined : [program]
 }
 
-/** Writes a page that leads to a URL, and returns its own; undefined if there is no place for it. */
+/** Writes a redirect page and returns its URL; undefined if it cannot be written. */
 function writePage(url: string, directory: string): string | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
-    removeOld(directory)
+    removeOldPages(directory)
     const file = join(directory, `${randomBytes(8).toString('hex')}.html`)
     const address = url.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
     const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`
@@ -63,7 +63,7 @@ function writePage(url: string, directory: string): string | undefined {
   }
 }
 
-function removeOld(directory: string): void {
+function removeOldPages(directory: string): void {
   for (const name of readdirSync(directory)) {
     const file = join(directory, name)
     const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }

@@ -6,10 +6,10 @@ import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Host, Terminal } from './terminal.ts'
 
-/** Stands for input that does not fit, and is asked for again. */
-const WRONG = Symbol('wrong')
+/** Invalid input, which is requested again. */
+const INVALID = Symbol('wrong')
 
-/** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */
+/** Prompts for a form; undefined if it is declined. Ctrl-C declines and also signals the process. */
 export async function promptForSchema(
   schema: unknown,
   host: Host,
@@ -18,14 +18,14 @@ export async function promptForSchema(
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   const given = new AbortController()
   signal?.addEventListener('abort', () => given.abort(), { once: true })
-  // Of a terminal in raw mode only readline hears of it.
+  // In raw mode only readline receives Ctrl-C.
   lines.once('SIGINT', () => {
     given.abort()
     host.emit('SIGINT')
   })
   lines.once('close', () => given.abort())
   try {
-    return await filled(schema, lines, given.signal)
+    return await fillSchema(schema, lines, given.signal)
   } catch (error) {
     if (given.signal.aborted) return undefined
     throw error
@@ -34,14 +34,10 @@ export async function promptForSchema(
   }
 }
 
-async function filled(
-  schema: unknown,
-  lines: Interface,
-  signal: AbortSignal,
-): Promise<JsonObject | undefined> {
+async function fillSchema(schema: unknown, lines: Interface, signal: AbortSignal): Promise<JsonObject | undefined> {
   const { properties, required } = isObject(schema) ? schema : ({} as JsonObject)
   const needed = new Set(Array.isArray(required) ? (required as unknown[]) : [])
-  // Where nothing must be filled in, an empty line is no answer yet.
+  // Without required fields, an empty line must not count as acceptance.
   if (needed.size === 0 && !/^y(es)?$/i.test((await lines.question('accept? [y, N]: ', { signal })).trim()))
     return undefined
   const content: JsonObject = {}
@@ -63,15 +59,15 @@ async function promptForValue(
   const choices = getChoices(property)
   const shown = choices === undefined ? '' : ` [${sanitizeText(choices.map(String).join(', '))}]`
   for (;;) {
-    const prompt = `${sanitizeText(key)}${shown} (empty ${isNeeded ? 'declines' : 'leaves it out'}): `
+    const prompt = `${sanitizeText(key)}${shown} (empty ${isNeeded ? 'declines' : 'skips'}): `
     const text = (await lines.question(prompt, { signal })).trim()
     if (text === '') return undefined
     const value = parsePromptValue(text, property, choices)
-    if (value !== WRONG) return value
+    if (value !== INVALID) return value
   }
 }
 
-/** Of an unknown shape is what an agent asks: only plain values can be shown and typed. */
+/** Lists primitive choices of an unvalidated schema. */
 function getChoices(property: unknown): readonly unknown[] | undefined {
   if (!isObject(property)) return undefined
   const { enum: values, oneOf } = property
@@ -81,38 +77,38 @@ function getChoices(property: unknown): readonly unknown[] | undefined {
 }
 
 function parsePromptValue(text: string, property: unknown, choices: readonly unknown[] | undefined): unknown {
-  if (choices !== undefined) return choices.find(choice => String(choice) === text) ?? WRONG
+  if (choices !== undefined) return choices.find(choice => String(choice) === text) ?? INVALID
   const type = isObject(property) ? property.type : undefined
-  if (type === 'boolean') return yesOrNo(text)
+  if (type === 'boolean') return parseYesNo(text)
   if (type !== 'number' && type !== 'integer') return text
   const number = Number(text)
   const isFit = type === 'number' ? Number.isFinite(number) : Number.isInteger(number)
-  return isFit ? number : WRONG
+  return isFit ? number : INVALID
 }
 
-function yesOrNo(text: string): unknown {
+function parseYesNo(text: string): unknown {
   if (/^(y|yes|true)$/i.test(text)) return true
-  return /^(n|no|false)$/i.test(text) ? false : WRONG
+  return /^(n|no|false)$/i.test(text) ? false : INVALID
 }
 
-/** Asks one question, and gives the line that was typed. */
-export type Ask = (question: string) => Promise<string>
+/** Asks a question and returns the typed line. */
+export type AskQuestion = (question: string) => Promise<string>
 
-/** True where somebody sits at a terminal who can be asked. */
+/** True if stdin and stderr are terminals. */
 export function canAsk({ err }: Pick<Terminal, 'err'>, host: Host): boolean {
   return host.stdin.isTTY && err.width !== undefined
 }
 
 /**
- * Asks questions on stderr, whose answers are lines of stdin.
- * @throws GatewayError GW_INTERRUPTED where Ctrl-C or Ctrl-D is the answer
+ * Runs `use` with prompts on stderr.
+ * @throws GatewayError GW_INTERRUPTED on Ctrl-C or Ctrl-D
  */
-export async function withQuestions<T>(host: Host, use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withQuestions<T>(host: Host, use: (ask: AskQuestion) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
-  // A line that never comes would be waited for without end.
+  // Abort on close, because the pending question would never resolve.
   const ended = new AbortController()
   lines.once('close', () => ended.abort())
-  const ask: Ask = question =>
+  const ask: AskQuestion = question =>
     lines.question(question, { signal: ended.signal }).catch((cause: unknown) => {
       host.stderr.write('\n')
       throw gatewayError('GW_INTERRUPTED', { cause })
@@ -124,7 +120,7 @@ export async function withQuestions<T>(host: Host, use: (ask: Ask) => Promise<T>
   }
 }
 
-/** Answer of the owner to a change that is shown; `not asked` where none is to be made. */
+/** Response to a confirmation; `not asked` if nothing is to be written. */
 export type Consent = 'given' | 'declined' | 'not asked'
 
 interface ConsentFlags {
@@ -133,8 +129,8 @@ interface ConsentFlags {
 }
 
 /**
- * Asks whether to write what was shown, and says so where that is declined: anything but a yes is a no.
- * @throws GatewayError GW_USAGE where there is nobody to ask, GW_INTERRUPTED
+ * Asks for confirmation; only yes counts.
+ * @throws GatewayError GW_USAGE without a terminal, GW_INTERRUPTED
  */
 export async function promptForConsent(
   question: string,
@@ -145,7 +141,9 @@ export async function promptForConsent(
   if (isDry) return 'not asked'
   if (yes) return 'given'
   if (!canAsk(terminal, host))
-    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+    throw gatewayError('GW_USAGE', {
+      what: 'nothing was written: no terminal to ask for confirmation; use --yes',
+    })
   const answer = await withQuestions(host, ask => ask(`${question} [y/N] `))
   if (/^y(es)?$/i.test(answer.trim())) return 'given'
   terminal.err.line('nothing was written')

@@ -1,33 +1,33 @@
-import { shortened, withoutSequences } from '../../util/plain-text.ts'
-import type { Output } from './terminal.ts'
+import { truncateText, stripEscapes } from '../../util/plain-text.ts'
+import type { TerminalOutput } from './terminal.ts'
 
-const GAP = '  '
-const BELOW = '    '
-/** Least width of the last column; with less it goes to a line of its own. */
+const COLUMN_GAP = '  '
+const INDENT = '    '
+/** With less space, the last column moves to its own line. */
 const MIN_LAST_WIDTH = 24
 
-/** Rows as aligned lines. On a terminal the last column is cut to what fits; elsewhere nothing is. */
-export function table(rows: readonly (readonly string[])[], output: Output, indent = 0): string[] {
+/** Formats aligned rows. On a terminal the last column is truncated to fit. */
+export function formatTable(rows: readonly (readonly string[])[], output: TerminalOutput, indent = 0): string[] {
   const space = ' '.repeat(indent)
-  const widths = columnWidths(rows)
-  const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0)
+  const widths = measureColumns(rows)
+  const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0)
   const room = (output.width ?? Infinity) - left
   const stacked = room < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
-  const padded = (row: readonly string[]): string[] =>
+  const padCells = (row: readonly string[]): string[] =>
     row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
   if (!stacked)
-    return rows.map(row => `${space}${[...padded(row), fitted(row.at(-1) ?? '', room)].join(GAP)}`.trimEnd())
+    return rows.map(row => `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', room)].join(COLUMN_GAP)}`.trimEnd())
   return rows.flatMap(row => {
-    const first = left - GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padded(row)
-    const below = fitted(row.at(-1) ?? '', (output.width ?? Infinity) - indent - BELOW.length)
-    return [`${space}${first.join(GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${BELOW}${below}`])]
+    const first = left - COLUMN_GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padCells(row)
+    const below = fitCell(row.at(-1) ?? '', (output.width ?? Infinity) - indent - INDENT.length)
+    return [`${space}${first.join(COLUMN_GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${INDENT}${below}`])]
   })
 }
 
-/** Words on lines of a terminal's width, all but the first below the end of the label; elsewhere on one line. */
-export function wrapped(label: string, words: readonly string[], { width = Infinity }: Output): string[] {
+/** Wraps words to the terminal width, with continuation lines indented. */
+export function wrapWords(label: string, words: readonly string[], { width = Infinity }: TerminalOutput): string[] {
   const lines: string[] = []
-  const indent = ' '.repeat(BELOW.length)
+  const indent = ' '.repeat(INDENT.length)
   let line = label
   for (const word of words) {
     const next = `${line} ${word}`
@@ -40,29 +40,27 @@ export function wrapped(label: string, words: readonly string[], { width = Infin
   return [...lines, line]
 }
 
-/** The same output, but nothing is cut for it: what matters to its end is left to the terminal to wrap. */
-export function uncut(output: Output): Output {
+/** Disables truncation, for tables whose last column matters. */
+export function withoutWidth(output: TerminalOutput): TerminalOutput {
   return { ...output, width: undefined }
 }
 
-/** Width of all columns but the last. */
-export function fixedWidth(rows: readonly (readonly string[])[]): number {
-  const widths = columnWidths(rows).slice(0, -1)
-  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
+/** Measures all columns but the last. */
+export function measureFixedColumns(rows: readonly (readonly string[])[]): number {
+  const widths = measureColumns(rows).slice(0, -1)
+  return widths.reduce((sum, width) => sum + width + COLUMN_GAP.length, -COLUMN_GAP.length)
 }
 
-function columnWidths(rows: readonly (readonly string[])[]): number[] {
+function measureColumns(rows: readonly (readonly string[])[]): number[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
-  return Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map(row => measureWidth(row[column] ?? ''))),
-  )
+  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map(row => measureWidth(row[column] ?? ''))))
 }
 
 function measureWidth(cell: string): number {
-  return withoutSequences(cell).length
+  return stripEscapes(cell).length
 }
 
-// A painted cell cannot be cut without cutting its colours.
-function fitted(cell: string, room: number): string {
-  return measureWidth(cell) <= room ? cell : shortened(withoutSequences(cell), room)
+// Truncating removes the colors of a cell.
+function fitCell(cell: string, room: number): string {
+  return measureWidth(cell) <= room ? cell : truncateText(stripEscapes(cell), room)
 }

@@ -1,28 +1,27 @@
 import { styleText } from 'node:util'
 
-type Style = Parameters<typeof styleText>[0]
+type TextStyle = Parameters<typeof styleText>[0]
 
-/** One of the two streams people read. */
-export interface Output {
-  /** Writes text and a line end. */
+/** stdout or stderr. */
+export interface TerminalOutput {
+  /** Writes text and a newline. */
   line(text?: string): void
-  /** Writes a value as indented JSON, as commands do with `--json`. */
+  /** Writes indented JSON. */
   json(value: unknown): void
-  /** Colours text where colours are wanted. */
-  paint(style: Style, text: string): string
-  /** Columns of the terminal; undefined where there is none. */
+  /** Colors text if colors are enabled. */
+  paint(style: TextStyle, text: string): string
+  /** Terminal columns; undefined without a terminal. */
   readonly width: number | undefined
 }
 
-/** The process as the commands see it. */
+/** Process environment of a command. */
 export interface Terminal {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string | undefined>>
-  readonly out: Output
-  readonly err: Output
+  readonly out: TerminalOutput
+  readonly err: TerminalOutput
 }
 
-/** Reads what commands need of the process, once. */
 export function createTerminal(from: Host): Terminal {
   const environment = from.env
   return {
@@ -33,20 +32,20 @@ export function createTerminal(from: Host): Terminal {
   }
 }
 
-function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): Output {
-  // A reader that went away (`| head`) is no failure of ours.
+function createOutput(stream: NodeJS.WriteStream, environment: Terminal['environment']): TerminalOutput {
+  // A closed reader (`| head`) is not an error.
   stream.on('error', () => {})
   const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2
-  const line = (text = ''): void => void stream.write(`${text}\n`)
+  const writeLine = (text = ''): void => void stream.write(`${text}\n`)
   return {
-    line,
-    json: value => line(JSON.stringify(value, undefined, 2)),
+    line: writeLine,
+    json: value => writeLine(JSON.stringify(value, undefined, 2)),
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     width: stream.isTTY ? Math.max(40, stream.columns || 80) : undefined,
   }
 }
 
-/** Parts of a process that commands use: `process` itself, or a stand-in if a command runs inside another program. */
+/** Process members that commands use: `process` itself, or a substitute if a command runs inside another program. */
 export type Host = Pick<
   NodeJS.Process,
   | 'stdin'

@@ -3,24 +3,23 @@ import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { Load } from '../../api/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { connectControl } from '../../control/client.ts'
-import type { ControlSocket } from '../../control/sockets.ts'
-import { allLivingSockets, answers, livingSockets } from '../../control/sockets.ts'
+import type { ControlSocketKey } from '../../control/sockets.ts'
+import { findAllLivingSockets, isListening, findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { formatDuration, toOneLine } from '../../util/plain-text.ts'
-import { getPlatform, resolvedAddress } from '../../util/platform.ts'
+import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { configFile, loadSource } from '../load-source.ts'
+import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** The flags that say which running gateway is meant. */
 export interface ControlFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly socket?: string | undefined
 }
 
-/** Connects to the running gateway that the flags mean, for as long as `use` takes; `one` takes any where several are meant. */
+/** Runs `use` with a control client of the running gateway; `one` accepts any if several are running. */
 export async function withControl<T>(
   flags: ControlFlags,
   terminal: Terminal,
@@ -28,28 +27,30 @@ export async function withControl<T>(
   which: 'running' | 'one' = 'running',
 ): Promise<T> {
   const socket = await findSocket(flags, terminal, which).catch(async (error: unknown) => {
-    throw await withOthers(error, terminal)
+    throw await addOthersHint(error, terminal)
   })
   return use(await connectControl(socket))
 }
 
-const NOT_HERE: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
+const NOT_FOUND_CODES: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
 
-/** The error of who finds no gateway here; its hint leads to those that run elsewhere. */
-async function withOthers(error: unknown, { environment }: Terminal): Promise<unknown> {
-  if (!(error instanceof GatewayError) || !NOT_HERE.has(error.code)) return error
-  const { length } = await allLivingSockets(environment).catch(() => [])
+/** Adds a hint about running gateways of other configurations. */
+async function addOthersHint(error: unknown, { environment }: Terminal): Promise<unknown> {
+  if (!(error instanceof GatewayError) || !NOT_FOUND_CODES.has(error.code)) return error
+  const { length } = await findAllLivingSockets(environment).catch(() => [])
   if (length === 0) return error
   const who =
     length === 1
-      ? '1 gateway of another configuration runs'
-      : `${length} gateways of other configurations run`
-  const hint = `${error.entry.hint} ${who}: gateway ps --all shows them, and --config names one.`
+      ? '1 gateway of another configuration is running'
+      : `${length} gateways of other configurations are running`
+  const hint = `${error.entry.hint} ${who}: list them with gateway ps --all, choose one with --config.`
   return new GatewayError(error.code, { ...error.fields }, { ...error.entry, hint })
 }
 
-/** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
-export async function inRunning<T>(
+/**
+ * Like withControl, but returns undefined if no gateway is running. Values of `--set` require a temporary gateway.
+ */
+export async function withRunningGateway<T>(
   flags: ControlFlags & SourceFlags,
   terminal: Terminal,
   use: (client: ControlClient) => Promise<T>,
@@ -58,8 +59,7 @@ export async function inRunning<T>(
   try {
     return { value: await withControl(flags, terminal, use) }
   } catch (error) {
-    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined)
-      return undefined
+    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined) return undefined
     throw error
   }
 }
@@ -70,47 +70,49 @@ async function findSocket(
   which: 'running' | 'one' = 'running',
 ): Promise<string> {
   const { cwd, environment } = terminal
-  if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, getPlatform())
-  const file = await configFile(flags, terminal)
+  if (flags.socket !== undefined) return resolveSocketAddress(flags.socket, cwd, getPlatform())
+  const file = await findConfigFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
-  const place: ControlSocket = { file, env, environment }
-  const living = await livingSockets(place)
+  const place: ControlSocketKey = { file, env, environment }
+  const living = await findLivingSockets(place)
   const [only, ...others] = living
-  if (only === undefined) return configuredSocket(file, flags, terminal)
+  if (only === undefined) return findConfiguredSocket(file, flags, terminal)
   if (others.length === 0 || which === 'one') return only
   const { length: count } = living
-  throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })
+  throw gatewayError('GW_MANY_GATEWAYS', {
+    count,
+    config: file,
+    sockets: await describeGateways(living, cwd),
+  })
 }
 
-/** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */
-async function configuredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
+/** Checks `control.socket` of the configuration; ignores an invalid configuration. */
+async function findConfiguredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
-  const path = resolvedAddress(socket, source.directory, getPlatform())
-  if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  const path = resolveSocketAddress(socket, source.directory, getPlatform())
+  if (!(await isListening(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
   return path
 }
 
-/** A gateway that runs, and the socket it is steered by. */
-interface RunningOne extends Ps {
+interface RunningGatewayInfo extends PsOutput {
   readonly socket: string
 }
 
-/** Every gateway of this user that answers. */
-export async function allRunning({ environment }: Terminal): Promise<RunningOne[]> {
-  const found = await Promise.all((await allLivingSockets(environment)).map(requestAbout))
+export async function listRunningGateways({ environment }: Terminal): Promise<RunningGatewayInfo[]> {
+  const found = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
   return found.filter(one => one !== undefined)
 }
 
-/** Text that tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
-async function aboutThem(sockets: readonly string[], cwd: string): Promise<string> {
-  const found = await Promise.all(sockets.map(requestAbout))
-  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : about(one, cwd)))
+/** Describes gateways: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
+async function describeGateways(sockets: readonly string[], cwd: string): Promise<string> {
+  const found = await Promise.all(sockets.map(requestInfo))
+  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
   return texts.map(text => `\n  ${text}`).join('')
 }
 
-function about({ gateway, listeners, socket }: RunningOne, cwd: string): string {
+function describeGateway({ gateway, listeners, socket }: RunningGatewayInfo, cwd: string): string {
   const { pid, startedAt, config } = gateway
   const parts = [
     `pid ${pid}`,
@@ -121,18 +123,18 @@ function about({ gateway, listeners, socket }: RunningOne, cwd: string): string 
   return `${parts.map(toOneLine).join(', ')}: --socket ${socket}`
 }
 
-async function requestAbout(socket: string): Promise<RunningOne | undefined> {
+async function requestInfo(socket: string): Promise<RunningGatewayInfo | undefined> {
   try {
     const client = await connectControl(socket)
-    return { ...((await client.request('ps')) as unknown as Ps), socket }
+    return { ...((await client.request('ps')) as unknown as PsOutput), socket }
   } catch {
-    // The gateway may have ended since it was seen.
+    // The gateway has stopped in the meantime.
     return undefined
   }
 }
 
 /** Output of `gateway ps --json`. */
-export interface Ps {
+export interface PsOutput {
   readonly gateway: {
     readonly name: string
     readonly version: string
@@ -143,7 +145,7 @@ export interface Ps {
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly load?: Load
-  /** Absent where an older gateway runs. */
+  /** Absent for an older gateway. */
   readonly health?: Health
   readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
 }

@@ -2,55 +2,43 @@ import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { findingLines, loadText, otherEras } from '../output/findings.ts'
+import { formatFindings, formatLoad, listOtherEras } from '../output/findings.ts'
 import { formatBytes, formatDuration, toOneLine } from '../../util/plain-text.ts'
-import { fixedWidth, table } from '../output/table.ts'
-import type { Output, Terminal } from '../output/terminal.ts'
-import { stateText } from '../serve/summary.ts'
-import type { ControlFlags, Ps } from './connect.ts'
+import { measureFixedColumns, formatTable } from '../output/table.ts'
+import type { TerminalOutput, Terminal } from '../output/terminal.ts'
+import { formatState } from '../serve/summary.ts'
+import type { ControlFlags, PsOutput } from './connect.ts'
 import { withControl } from './connect.ts'
 
-const EVERY_MS = 1000
-const CLEAR = '\u001b[H\u001b[2J'
-const HEAD = [
-  'upstream',
-  'state',
-  'protocol',
-  'pid',
-  'up',
-  'restarts',
-  'in flight',
-  'queue',
-  'memory',
-  'problem',
-]
-/** Columns that go first where a terminal is too narrow for all. */
-const MIN_WIDTH = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
+const REFRESH_MS = 1000
+const CLEAR_SCREEN = '\u001b[H\u001b[2J'
+const COLUMNS = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'in flight', 'queue', 'memory', 'problem']
+/** Columns that a narrow terminal omits, in this order. */
+const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
-/** State of the running gateway. */
-export function ps(flags: ControlFlags, terminal: Terminal): Promise<Ps> {
-  return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as Ps)
+export function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
+  return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as PsOutput)
 }
 
-/** The same once a second, until the gateway ends or the reader goes away. */
+/** Prints the state every second until the gateway stops or the reader closes. */
 export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Terminal): Promise<never> {
   const { out } = terminal
   return withControl(flags, terminal, async client => {
     for (;;) {
-      const now = (await client.request('ps')) as unknown as Ps
+      const now = (await client.request('ps')) as unknown as PsOutput
       if (flags.json) out.line(JSON.stringify(now))
       else {
-        const lines = psLines(now, Date.now(), terminal)
-        out.line(`${out.width === undefined ? '' : CLEAR}${lines.join('\n')}`)
+        const lines = formatPs(now, Date.now(), terminal)
+        out.line(`${out.width === undefined ? '' : CLEAR_SCREEN}${lines.join('\n')}`)
       }
-      await new Promise(resolve => setTimeout(resolve, EVERY_MS))
+      await new Promise(resolve => setTimeout(resolve, REFRESH_MS))
     }
   })
 }
 
-/** The state of a gateway as people read it. `now` is milliseconds since 1970. */
-export function psLines(
-  { gateway, listeners, load, health, upstreams }: Ps,
+/** Formats gateway state; `now` is milliseconds since the epoch. */
+export function formatPs(
+  { gateway, listeners, load, health, upstreams }: PsOutput,
   now: number,
   { cwd, out }: Terminal,
 ): string[] {
@@ -61,46 +49,46 @@ export function psLines(
     formatBytes(rss),
     config === undefined ? undefined : toOneLine(relative(cwd, config)),
   ].filter(text => text !== undefined)
-  const rows = upstreams.map(row => cells(row, now, out))
-  // On a terminal that is too narrow a heading gets a line of its own, which nobody needs over nothing.
+  const rows = upstreams.map(row => formatUpstreamRow(row, now, out))
+  // Without problems, omit the heading, which would take its own line on a narrow terminal.
   const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
-  const head = HEAD.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
+  const head = COLUMNS.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
   const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(toOneLine))
   return [
     `${out.paint('bold', toOneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
-    ...table(urls, out, 2),
-    ...(load === undefined ? [] : [`  ${loadText(load, out)}`]),
+    ...formatTable(urls, out, 2),
+    ...(load === undefined ? [] : [`  ${formatLoad(load, out)}`]),
     '',
-    ...table(fitting([head, ...rows], out.width), out),
-    ...(health === undefined ? [] : findingLines(health.findings, out)),
+    ...formatTable(fitColumns([head, ...rows], out.width), out),
+    ...(health === undefined ? [] : formatFindings(health.findings, out)),
   ]
 }
 
-/** The rows without the columns that are needed least, as far as all but the last, the problem, would not fit. */
-function fitting(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
-  const shown = new Set(HEAD)
-  const kept = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(HEAD[i])))
-  for (const column of MIN_WIDTH) {
-    if (fixedWidth(rows.map(kept)) <= width) break
+/** Drops optional columns until the others fit; the last column may be truncated. */
+function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
+  const shown = new Set(COLUMNS)
+  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(COLUMNS[i])))
+  for (const column of OPTIONAL_COLUMNS) {
+    if (measureFixedColumns(rows.map(selectCells)) <= width) break
     shown.delete(column)
   }
-  return rows.map(kept)
+  return rows.map(selectCells)
 }
 
-function cells(row: Ps['upstreams'][number], now: number, out: Output): string[] {
+function formatUpstreamRow(row: PsOutput['upstreams'][number], now: number, out: TerminalOutput): string[] {
   const { name, state, era = '', version, rss } = row
   return [
     out.paint('bold', toOneLine(name)),
-    stateText(state, out),
-    version === undefined ? '-' : toOneLine(`${version} ${[era, ...otherEras(row)].join('+')}`),
-    ...processCells(row, now),
-    queueText(row['queue']),
+    formatState(state, out),
+    version === undefined ? '-' : toOneLine(`${version} ${[era, ...listOtherEras(row)].join('+')}`),
+    ...formatProcessCells(row, now),
+    formatQueue(row['queue']),
     rss === undefined ? '-' : formatBytes(rss),
-    problemText(row, now),
+    formatLastProblem(row, now),
   ]
 }
 
-function processCells(row: UpstreamStatus, now: number): string[] {
+function formatProcessCells(row: UpstreamStatus, now: number): string[] {
   const { instances = [], restarts = '-', inFlight = '-' } = row.runtime ?? {}
   const [pid, ...others] = listPids(row)
   const since = Math.min(...instances.map(({ startedAt }) => startedAt))
@@ -117,15 +105,15 @@ function listPids({ pid, runtime }: UpstreamStatus): number[] {
   return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
 }
 
-/** Number of calls that wait, as a plugin's queue has it. */
-function queueText(queue: unknown): string {
+/** Number of waiting calls, as a plugin reports it. */
+function formatQueue(queue: unknown): string {
   if (typeof queue === 'number') return String(queue)
   const { waiting } = isObject(queue) ? queue : ({} as JsonObject)
   return typeof waiting === 'number' ? String(waiting) : '-'
 }
 
-/** Problem of now, or the last one. */
-function problemText({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
+/** Current problem, or the last error. */
+function formatLastProblem({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
   const degraded = row['degraded']
   const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)
   if (current !== undefined) return toOneLine(current)

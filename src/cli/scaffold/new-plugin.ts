@@ -6,7 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
 
-/** The files of a new plugin by name; NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
+/** Files of a new plugin. NAME, DIRECTORY and VERSION (of the gateway) are replaced. */
 const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {
   'package.json': `{
   "name": "NAME",
@@ -74,7 +74,7 @@ test('a denied tool never reaches its server', async t => {
   const { error } = await client.request('tools/call', { name: 'web__drop', arguments: {} })
 
   assert.equal(error?.message, 'web__drop is not available')
-  assert.equal(web.received('tools/call').length, 0)
+  assert.equal(web.listCalls('tools/call').length, 0)
 })
 
 test('every other tool is called as before', async t => {
@@ -106,21 +106,20 @@ gateway it belongs to into \`node_modules\` where nothing else provides it; a fr
 `,
 }
 
-const NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
+const PLUGIN_NAME = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
 const MAX_NAME_LENGTH = 64
 
 interface NewPluginOptions {
   readonly name: string
-  /** The directory its own directory goes into. */
+  /** Parent directory. */
   readonly dir: string
   readonly force: boolean
   readonly cwd: string
-  /** The gateway's own package: its name, its version, and where it is. */
+  /** Package of the gateway. */
   readonly own: { readonly name: string; readonly version: string; readonly root: string }
 }
 
-/** A plugin that was written. */
 interface NewPlugin {
   readonly name: string
   /** Relative to the working directory, with forward slashes. */
@@ -128,15 +127,14 @@ interface NewPlugin {
   readonly files: readonly string[]
 }
 
-/** Writes a plugin that passes its own test. */
-export async function newPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
-  await checkName(name)
+/** Writes a plugin with a passing test. */
+export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
+  await validateName(name)
   const target = resolve(cwd, dir, name)
   const directory = relative(cwd, target).split(sep).join('/')
   const files = Object.keys(PLUGIN_TEMPLATE)
   const inTheWay = files.find(file => existsSync(join(target, file)))
-  if (inTheWay !== undefined && !force)
-    throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
+  if (inTheWay !== undefined && !force) throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
   await makeDirectory(target)
   const words: Readonly<Record<string, string>> = {
     NAME: name,
@@ -148,12 +146,12 @@ export async function newPlugin({ name, dir, force, cwd, own }: NewPluginOptions
       join(target, file),
       text.replace(/NAME|DIRECTORY|VERSION/g, word => words[word] ?? word),
     )
-  await provide(own.name, own.root, target)
+  await linkGateway(own.name, own.root, target)
   return { name, directory, files: files.map(file => `${directory}/${file}`) }
 }
 
-/** Links the gateway beside the plugin where it would not be found: it may be installed globally, or nowhere yet. */
-async function provide(name: string, root: string, target: string): Promise<void> {
+/** Links the gateway into node_modules unless it can be resolved. */
+async function linkGateway(name: string, root: string, target: string): Promise<void> {
   try {
     createRequire(join(target, 'index.ts')).resolve(`${name}/plugin`)
   } catch {
@@ -164,8 +162,7 @@ async function provide(name: string, root: string, target: string): Promise<void
   }
 }
 
-/** Lists the steps that follow. */
-export function nextSteps({ name, directory, files }: NewPlugin, { out }: Terminal): string[] {
+export function formatPluginSteps({ name, directory, files }: NewPlugin, { out }: Terminal): string[] {
   return [
     ...files.map(file => `${out.paint('green', 'wrote')} ${file}`),
     '',
@@ -179,10 +176,10 @@ export function nextSteps({ name, directory, files }: NewPlugin, { out }: Termin
   ]
 }
 
-async function checkName(name: string): Promise<void> {
-  if (!NAME.test(name) || name.length > MAX_NAME_LENGTH) {
+async function validateName(name: string): Promise<void> {
+  if (!PLUGIN_NAME.test(name) || name.length > MAX_NAME_LENGTH) {
     throw gatewayError('GW_USAGE', {
-      what: `"${name}" is no name for a plugin: use lower-case letters, digits and single dashes`,
+      what: `"${name}" is not a valid plugin name: use lower-case letters, digits and single dashes`,
     })
   }
   const { builtins } = await import('../../gateway/builtins.ts')

@@ -16,14 +16,14 @@ interface ControlOptions {
   readonly host: Host
 }
 
-/** The control socket of `serve`, which follows the configuration through reloads. */
+/** Control socket of `serve`. */
 interface ServeControl {
-  /** From here on the socket is where this configuration says; resolves when it is open, or cannot be. Never rejects. */
+  /** Moves the socket to the path of this configuration. Resolves when it is open or has failed; never rejects. */
   follow(source: LoadedConfig): Promise<void>
   close(): Promise<void>
 }
 
-/** A gateway runs on without its control socket: what is wrong with that is logged. */
+/** The gateway runs without a control socket if opening fails; the failure is logged. */
 export function serveControl(options: ControlOptions): ServeControl {
   const { log, host } = options
   let open: Control | undefined
@@ -33,7 +33,7 @@ export function serveControl(options: ControlOptions): ServeControl {
     await open?.close()
     open = undefined
   }
-  const become = async (source: LoadedConfig): Promise<void> => {
+  const moveSocket = async (source: LoadedConfig): Promise<void> => {
     const path = await chooseSocketPath(source, options)
     if (path === wanted) return
     wanted = path
@@ -43,11 +43,11 @@ export function serveControl(options: ControlOptions): ServeControl {
   const attempt = (work: () => Promise<void>): Promise<void> =>
     (last = last.then(work).catch((error: unknown) => {
       const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-      log.warn('there is no control socket', { code, reason: getErrorMessage(error) })
+      log.warn('control socket unavailable', { code, reason: getErrorMessage(error) })
     }))
-  // Where a second signal ends the process at once, nothing else removes it.
-  host.once('exit', () => remove(open))
-  return { follow: source => attempt(() => become(source)), close: () => attempt(close) }
+  // A second signal exits immediately, so remove the socket here.
+  host.once('exit', () => removeSocket(open))
+  return { follow: source => attempt(() => moveSocket(source)), close: () => attempt(close) }
 }
 
 async function chooseSocketPath(
@@ -57,8 +57,8 @@ async function chooseSocketPath(
   const { enabled, socket } = config.control
   if (!enabled) return undefined
   if (socket !== undefined) return host.platform === 'win32' ? socket : resolve(directory, socket)
-  const { ownSocket } = await import('../../control/sockets.ts')
-  return ownSocket({ file, env, environment: terminal.environment }, host.pid)
+  const { getControlSocketPath } = await import('../../control/sockets.ts')
+  return getControlSocketPath({ file, env, environment: terminal.environment }, host.pid)
 }
 
 async function openControlSocket(
@@ -72,19 +72,18 @@ async function openControlSocket(
     pid: host.pid,
     ...(file === undefined ? {} : { config: file }),
   }
-  const control = (
-    ...request: Parameters<RunningGateway['control']>
-  ): ReturnType<RunningGateway['control']> => gateway.control(...request)
+  const control = (...request: Parameters<RunningGateway['control']>): ReturnType<RunningGateway['control']> =>
+    gateway.control(...request)
   const opened = await openControl(path, { about, log, control }, config.control.socket === undefined)
-  log.debug('the control socket is open', { socket: path })
+  log.debug('control socket opened', { socket: path })
   return opened
 }
 
-function remove(open: Control | undefined): void {
+function removeSocket(open: Control | undefined): void {
   if (open === undefined) return
   try {
     unlinkSync(open.socket)
   } catch {
-    // The socket is gone already.
+    // Already removed.
   }
 }

@@ -6,43 +6,41 @@ import { createLog } from '../../util/log.ts'
 import { Secrets } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { countEras } from '../../gateway/inspect.ts'
-import { summaryFields, summaryLines } from './summary.ts'
+import { listLimitedEras } from '../../gateway/inspect.ts'
+import { createSummaryFields, formatSummary } from './summary.ts'
 import { getOwnerReason } from '../../errors/errors.ts'
 
-/** A log on stderr that follows the configuration through reloads. */
+/** Log on stderr whose settings follow the configuration. */
 interface ServeLog {
   readonly log: Log
-  /** From here on its secrets are hidden, those of earlier configurations too. */
-  hideSecretsOf(source: LoadedConfig): void
-  /** From here on its level and format hold. */
+  /** Redacts the secrets of this and earlier configurations. */
+  hideSecrets(source: LoadedConfig): void
+  /** Applies level and format. */
   follow(source: LoadedConfig): void
 }
 
-/** A log that says nothing. */
-export function silentLog(): Log {
-  const nothing = (): void => {}
-  const log: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => log }
+export function createSilentLog(): Log {
+  const ignore = (): void => {}
+  const log: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore, child: () => log }
   return log
 }
 
-/** A log that keeps what it is warned of, and says nothing. */
-export function warningLog(warnings: string[]): Log {
+/** Collects warnings and drops all else. */
+export function createWarningLog(warnings: string[]): Log {
   const log: Log = {
-    ...silentLog(),
+    ...createSilentLog(),
     warn: message => void warnings.push(message),
     child: () => log,
   }
   return log
 }
 
-/** The log of `serve`. */
-export function serveLog(terminal: Terminal): ServeLog {
+export function createServeLog(terminal: Terminal): ServeLog {
   const known = new Secrets()
-  const options = { ...problemOptions(terminal), hide: known.hide }
+  const options = { ...createProblemOptions(terminal), hide: known.hide }
   return {
     log: createLog(options),
-    hideSecretsOf: ({ secrets }) => known.add(secrets),
+    hideSecrets: ({ secrets }) => known.add(secrets),
     follow: ({ config }) => {
       options.level = config.log.level
       options.format = chooseLogFormat(config.log.format, terminal)
@@ -50,27 +48,24 @@ export function serveLog(terminal: Terminal): ServeLog {
   }
 }
 
-/** A log of problems only. */
-export function problemLog(terminal: Terminal): Log {
-  return createLog(problemOptions(terminal))
+/** Logs only warnings and errors. */
+export function createProblemLog(terminal: Terminal): Log {
+  return createLog(createProblemOptions(terminal))
 }
 
-type Changeable<T> = { -readonly [K in keyof T]: T[K] }
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
-function problemOptions(terminal: Terminal): Changeable<LogOptions> {
+function createProblemOptions(terminal: Terminal): Mutable<LogOptions> {
   return { level: 'warn', format: chooseLogFormat('auto', terminal), write: line => terminal.err.line(line) }
 }
 
-function chooseLogFormat(
-  format: LoadedConfig['config']['log']['format'],
-  { err }: Terminal,
-): LogOptions['format'] {
+function chooseLogFormat(format: LoadedConfig['config']['log']['format'], { err }: Terminal): LogOptions['format'] {
   if (format !== 'auto') return format
   return err.width === undefined ? 'json' : 'pretty'
 }
 
-/** A function that says where clients connect, of each address once. */
-export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void {
+/** Returns a function that logs each listener address once. */
+export function createListenerLogger(gateway: RunningGateway, log: Log): () => void {
   const said = new WeakMap<object, string | undefined>()
   return () => {
     for (const listener of gateway.listeners) {
@@ -81,8 +76,8 @@ export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void
   }
 }
 
-/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line; nothing where the gateway ends before. */
-export async function announceWhenSettled(
+/** Logs a summary after every upstream is ready or has failed: detailed for a terminal, else one line. */
+export async function logWhenSettled(
   gateway: RunningGateway,
   { config, file }: LoadedConfig,
   { log, isOver }: { readonly log: Log; readonly isOver: () => boolean },
@@ -93,37 +88,37 @@ export async function announceWhenSettled(
   const inspection = {
     ...(await gateway.inspect()),
     listeners: gateway.listeners.map(({ name, type, url }) => ({
-      ...{ name, type, ...countEras(name, config) },
+      ...{ name, type, ...listLimitedEras(name, config) },
       ...(url === undefined ? {} : { url }),
     })),
   }
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
-    return log.info('serving', summaryFields(inspection))
+    return log.info('serving', createSummaryFields(inspection))
   const about = { name: config.server.name, asksForKey: config.auth !== undefined, file }
-  for (const line of summaryLines(inspection, about, err)) err.line(line)
+  for (const line of formatSummary(inspection, about, err)) err.line(line)
 }
 
 interface ReloadOptions {
   readonly log: Log
   readonly cwd: string
-  /** Told of each configuration that took effect. */
+  /** Called for each applied configuration. */
   readonly loaded: (source: LoadedConfig) => void
 }
 
-/** Logs each reload, whoever asked for it, and why a configuration was refused. */
+/** Logs applied and rejected reloads. */
 export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: ReloadOptions): void {
   gateway.on('reloaded', ({ source, changes: { upstreams, listeners, settings } }) => {
     log.info('configuration reloaded', {
       file: source.file,
-      ...named('upstreams', upstreams),
-      ...named('listeners', listeners),
+      ...pickDifferences('upstreams', upstreams),
+      ...pickDifferences('listeners', listeners),
       ...(settings.length === 0 ? {} : { settings }),
     })
     loaded(source)
   })
   gateway.on('refused', ({ error }) => {
-    log.error('configuration not reloaded, the running one stays', {
+    log.error('configuration reload failed, keeping the running one', {
       code: error.code,
       reason: getOwnerReason(error),
     })
@@ -132,8 +127,7 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
   })
 }
 
-/** Only what is different. */
-function named(key: string, differences: object): Record<string, unknown> {
+function pickDifferences(key: string, differences: object): Record<string, unknown> {
   const said = Object.entries(differences).filter(
     ([what, names]) => what !== 'kept' && (names as readonly string[]).length > 0,
   )

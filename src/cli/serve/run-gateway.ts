@@ -7,21 +7,21 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { Host } from '../output/terminal.ts'
 
 /**
- * Counts memory outside of the heap, such as buffers of large messages, as heap. Otherwise V8 collects all of the heap after
- * each 64 MiB of it, which takes more than half of the time of a 1 MB reply. V8 13 (Node 24) has the flag.
+ * Counts external memory (large buffers) as heap. Otherwise V8 runs a full collection every 64 MiB, which takes over
+ * half the time of a 1 MB response. Available since V8 13 (Node 24).
  */
-const FLAG = '--external-memory-accounted-in-global-limit'
+const V8_MEMORY_FLAG = '--external-memory-accounted-in-global-limit'
 
-/** Sets the V8 flag of a gateway process. A program that embeds a gateway decides for itself. */
+/** Sets the V8 flag of a gateway process; embedding programs are not affected. */
 function tuneV8(): void {
-  if (process.versions.v8.startsWith('13.')) v8.setFlagsFromString(FLAG)
+  if (process.versions.v8.startsWith('13.')) v8.setFlagsFromString(V8_MEMORY_FLAG)
 }
 
-const LONG_MS = 2 ** 30
-/** Clients that start a gateway ask it at once. */
-const FIRST_WORDS_MS = 50
+const KEEP_ALIVE_MS = 2 ** 30
+/** Delay for clients that send requests immediately after the start. */
+const SETTLE_DELAY_MS = 50
 
-/** A gateway as the commands need it, be it one process or several. */
+/** Gateway of one or several processes. */
 export type RunningGateway = Pick<
   Gateway,
   'start' | 'drain' | 'close' | 'ended' | 'settled' | 'activity' | 'inspect' | 'control' | 'on' | 'reload'
@@ -30,38 +30,38 @@ export type RunningGateway = Pick<
 interface RunOptions {
   readonly host: Host
   readonly log: Log
-  /** Runs when the listeners are open. */
+  /** Runs after the listeners are open. */
   readonly started?: () => void
-  /** Runs a moment later, when clients have had their first answers: for what none of them waits for. */
+  /** Runs shortly after the start, for tasks that no client waits for. */
   readonly settled?: (isOver: () => boolean) => void
-  /** Runs when nothing of the gateway is left. */
+  /** Runs after the gateway is closed. */
   readonly stopped?: () => Promise<void>
-  /** Resolves when whom it is run for has gone; default: when the clients of all listeners have. */
+  /** Resolves when the gateway should stop; default: when all listeners have ended. */
   readonly ended?: () => Promise<void>
   /** Runs on SIGHUP. */
   readonly hangUp?: () => void
 }
 
-/** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
+/** Runs a gateway until a signal, an uncaught exception or the end of its client. Returns the exit code. */
 export async function runGateway(
   gateway: RunningGateway,
   { host, log, started, settled, stopped, ended = () => gateway.ended, hangUp }: RunOptions,
 ): Promise<number> {
-  const signalled = stopSignal(host, log).then(async signal => {
-    // Whoever presses Ctrl-C has no load balancer before it.
+  const signalled = waitForStopSignal(host, log).then(async signal => {
+    // Ctrl-C (SIGINT) needs no draining for a load balancer.
     if (signal === 'SIGTERM') await gateway.drain()
     return 0
   })
-  const accident = reportStrays(host, log)
-  onHangUp(host, hangUp)
-  const release = stayAlive()
+  const accident = logUncaughtErrors(host, log)
+  handleHangUp(host, hangUp)
+  const release = keepProcessAlive()
   tuneV8()
   let later: NodeJS.Timeout | undefined
   let isOver = false
   try {
     await gateway.start()
     started?.()
-    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS, () => isOver)
+    if (settled !== undefined) later = setTimeout(settled, SETTLE_DELAY_MS, () => isOver)
     return await Promise.race([signalled, accident, ended().then(() => 0)])
   } finally {
     isOver = true
@@ -72,13 +72,13 @@ export async function runGateway(
   }
 }
 
-function stopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
+function waitForStopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   return new Promise(resolve => {
     let asked = false
     const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
       if (asked) host.exit(128 + constants.signals[signal])
       asked = true
-      log.info('stopping; a second signal stops at once', { signal })
+      log.info('stopping; a second signal stops immediately', { signal })
       resolve(signal)
     }
     host.on('SIGTERM', stop)
@@ -86,18 +86,18 @@ function stopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   })
 }
 
-// A rejection nobody took is one exchange's bad luck; after an exception that nobody caught nothing is certain any more.
-function reportStrays(host: Host, log: Log): Promise<number> {
-  host.on('unhandledRejection', thrown => log.error('unhandled rejection', internal(thrown)))
+// An unhandled rejection affects one exchange; after an uncaught exception the process state is unknown, so stop.
+function logUncaughtErrors(host: Host, log: Log): Promise<number> {
+  host.on('unhandledRejection', thrown => log.error('unhandled rejection', describeInternalError(thrown)))
   return new Promise(resolve => {
     host.on('uncaughtException', thrown => {
-      log.error('uncaught exception, stopping', internal(thrown))
+      log.error('uncaught exception, stopping', describeInternalError(thrown))
       resolve(1)
     })
   })
 }
 
-function internal(thrown: unknown): Record<string, unknown> {
+function describeInternalError(thrown: unknown): Record<string, unknown> {
   return {
     code: 'GW_INTERNAL',
     reason: getOwnerReason(thrown),
@@ -105,8 +105,8 @@ function internal(thrown: unknown): Record<string, unknown> {
   }
 }
 
-// The same signal comes when a terminal is closed, and then it means the end.
-function onHangUp(host: Host, hangUp: (() => void) | undefined): void {
+// SIGHUP of a closed terminal means stop.
+function handleHangUp(host: Host, hangUp: (() => void) | undefined): void {
   const hadTerminal = isatty(2)
   host.on('SIGHUP', () => {
     const terminalGone = host.platform === 'win32' || (hadTerminal && !isatty(2))
@@ -115,8 +115,8 @@ function onHangUp(host: Host, hangUp: (() => void) | undefined): void {
   })
 }
 
-/** Sends what code prints with `console` to stderr: stdout belongs to the protocol. A program that embeds the command line decides for itself. */
-export function guardStdout({ stdout }: Host, target: Console = console): void {
+/** Redirects `console` to stderr, since stdout carries the protocol; embedding programs are not affected. */
+export function redirectConsole({ stdout }: Host, target: Console = console): void {
   if (stdout !== process.stdout) return
   const toStderr = target.error.bind(target)
   target.log = toStderr
@@ -125,8 +125,8 @@ export function guardStdout({ stdout }: Host, target: Console = console): void {
   target.dir = toStderr
 }
 
-/** Keeps the process from ending while something is awaited: the gateway's own timers never do. Returns the way to take it back. */
-export function stayAlive(): () => void {
-  const timer = setInterval(() => {}, LONG_MS)
+/** Keeps the process alive with a timer, since gateway timers are unreferenced. Returns a release function. */
+export function keepProcessAlive(): () => void {
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS)
   return () => clearInterval(timer)
 }

@@ -4,27 +4,23 @@ import type { Log } from '../../api/index.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { listTlsFiles } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
-import { livingSockets } from '../../control/sockets.ts'
+import { findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { builtins } from '../../gateway/builtins.ts'
 import { parseDuration } from '../../util/units.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { loadSource, stateDirectory, withListeners } from '../load-source.ts'
+import { loadSource, getStateDirectory, replaceListeners } from '../load-source.ts'
 import { serveControl } from './control-socket.ts'
-import { announceWhenSettled, listenerAnnouncer, logReloads, serveLog } from './logs.ts'
+import { logWhenSettled, createListenerLogger, logReloads, createServeLog } from './logs.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { guardStdout, runGateway } from './run-gateway.ts'
+import { redirectConsole, runGateway } from './run-gateway.ts'
 import { watchFiles } from './watch-files.ts'
 
 const POLL_MS = 1000
 
-/** Resolves when no client has been there for `idle`, a duration that a reload may change; `0s` never. */
-function untilIdle(
-  gateway: Pick<RunningGateway, 'activity'>,
-  log: Log,
-  idle: () => string | number,
-): Promise<void> {
+/** Resolves after `idle` without clients; a reload may change it, and `0s` disables it. */
+function waitForIdle(gateway: Pick<RunningGateway, 'activity'>, log: Log, idle: () => string | number): Promise<void> {
   return new Promise(resolve => {
     let usedAt = performance.now()
     let before = 0
@@ -42,163 +38,166 @@ function untilIdle(
   })
 }
 
-/** The name of the listener that --stdio adds. */
-const PIPE = 'stdio'
-/** The name of the listener that `gateway attach` connects clients to. */
-const ATTACH = 'attach'
+/** Listener of --stdio. */
+const STDIO_LISTENER = 'stdio'
+/** Listener for `gateway attach`. */
+const ATTACH_LISTENER = 'attach'
 
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
-  /** With a client on stdio: open what else listens too. */
+  /** With --stdio, also open the other listeners. */
   readonly 'with-listeners': boolean
   readonly watch: boolean
   readonly fresh: boolean
-  /** The one gateway of this configuration in the background, to which clients attach. */
+  /** Run as the background gateway, to which clients attach. */
   readonly 'as-background'?: boolean | undefined
-  /** Started by `gateway attach`: stop when no client has been there for `shutdown.idle`. */
+  /** Set by `gateway attach`: stop after `shutdown.idle` without clients. */
   readonly 'until-idle'?: boolean | undefined
-  /** Profile of the client on stdio. */
+  /** Profile of the stdio client. */
   readonly profile?: string | undefined
 }
 
-/** Runs what the configuration says until it is told to stop; returns the exit code. */
-export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): Promise<number> {
-  guardStdout(host)
+/** Runs the gateway until it stops. Returns the exit code. */
+export async function runServe(flags: ServeFlags, terminal: Terminal, host: Host): Promise<number> {
+  redirectConsole(host)
   checkFlags(flags)
-  const { log, hideSecretsOf, follow } = serveLog(terminal)
-  const attach = await attachPath(flags, terminal)
+  const { log, hideSecrets, follow } = createServeLog(terminal)
+  const attach = await findAttachPath(flags, terminal)
   const load = async (): Promise<LoadedConfig> => {
-    const source = await loadServed(flags, terminal, attach)
-    hideSecretsOf(source)
+    const source = await loadServeConfig(flags, terminal, attach)
+    hideSecrets(source)
     return source
   }
   const source = await load()
   follow(source)
   const { environment, cwd } = terminal
-  const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
+  const options = { log, environment, load, state: getStateDirectory(source, terminal), fresh: flags.fresh }
   let running = source
   const { createGateway } = await import('../../gateway/gateway.ts')
   const gateway: RunningGateway = await createGateway(source, options)
-  // Why one was refused is logged by who listens.
+  // logReloads logs the reason.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)
-  const sayListeners = listenerAnnouncer(gateway, log)
+  const logListeners = createListenerLogger(gateway, log)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const control = serveControl({ gateway, env, terminal, log, host })
-  const inForce = (current: LoadedConfig): void => {
+  const onConfigApplied = (current: LoadedConfig): void => {
     running = current
     follow(current)
-    if (flags.watch) files.over([...watchedFiles(current), ...filesOfPlugins(current)])
+    if (flags.watch) files.setFiles([...listWatchedFiles(current), ...listPluginFiles(current)])
     for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
-    sayListeners()
+    logListeners()
   }
-  const loaded = (current: LoadedConfig): void => {
-    inForce(current)
+  const onReloaded = (current: LoadedConfig): void => {
+    onConfigApplied(current)
     void control.follow(current)
   }
-  logReloads(gateway, { log, cwd, loaded })
-  const settled = (isOver: () => boolean): void => {
-    // Now, so that what is kept is what a start needs, and is kept however this process ends.
+  logReloads(gateway, { log, cwd, loaded: onReloaded })
+  const onSettled = (isOver: () => boolean): void => {
+    // Flush now: the cache then contains only startup code, even if the process is killed.
     flushCompileCache()
-    // Whoever reads that it serves may ask it by its control socket.
-    void control.follow(running).then(() => announceWhenSettled(gateway, source, { log, isOver }, terminal))
+    // Open the control socket before logging that the gateway serves.
+    void control.follow(running).then(() => logWhenSettled(gateway, source, { log, isOver }, terminal))
   }
-  const started = (): void => {
-    // A program that reads where the gateway listens may ask it by its control socket; one client on stdio does not wait for that.
-    const isOnPipe = gateway.listeners.every(({ type }) => type === 'stdio')
-    if (isOnPipe) inForce(source)
-    else void control.follow(source).then(() => inForce(source))
+  const onStarted = (): void => {
+    // Open the control socket before logging the listeners; a stdio client does not need to wait for it.
+    const isStdioOnly = gateway.listeners.every(({ type }) => type === 'stdio')
+    if (isStdioOnly) onConfigApplied(source)
+    else void control.follow(source).then(() => onConfigApplied(source))
   }
-  const ended = (): Promise<void> => {
-    const end = waitForEnd(gateway, flags)
-    if (flags['until-idle'] !== true) return end
-    return Promise.race([end, untilIdle(gateway, log, () => running.config.shutdown.idle)])
+  const waitUntilEnded = (): Promise<void> =>
+    flags['until-idle'] === true
+      ? Promise.race([waitForEnd(gateway, flags), waitForIdle(gateway, log, () => running.config.shutdown.idle)])
+      : waitForEnd(gateway, flags)
+  const callbacks = {
+    ...{ started: onStarted, settled: onSettled, stopped: control.close },
+    ...{ ended: waitUntilEnded, hangUp: reload },
   }
-  const run = { host, log, started, settled, stopped: control.close, ended, hangUp: reload }
-  return runGateway(gateway, run).catch(async (failure: unknown) => {
-    throw await sayWhoHasIt(failure, { file: source.file, env }, terminal)
+  return runGateway(gateway, { host, log, ...callbacks }).catch(async (failure: unknown) => {
+    throw await explainListenFailure(failure, { file: source.file, env }, terminal)
   })
 }
 
-/** The files of a configuration, and the certificates and keys that it names: those are renewed by others. */
-function watchedFiles({ files, config, directory }: LoadedConfig): string[] {
+/** Lists configuration files, certificates and keys, which other programs may renew. */
+function listWatchedFiles({ files, config, directory }: LoadedConfig): string[] {
   return [...new Set([...files, ...listTlsFiles(config).map(file => resolve(directory, file))])]
 }
 
 function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {
   if (withListeners && !stdio)
-    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
+    throw gatewayError('GW_USAGE', {
+      what: '--with-listeners requires --stdio; without it, all listeners are opened',
+    })
 }
 
-/** A gateway that was started for one client is done when that has gone, whatever else listens. */
+/** With --stdio, the gateway stops when its client disconnects. */
 function waitForEnd({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
   const pipe = listeners.find(({ type }) => type === 'stdio')
   return (stdio ? pipe?.ended : undefined) ?? ended
 }
 
-/** Reads the configuration, at the start and by each reload; both refuse the same. */
-async function loadServed(
+/** Loads the configuration, for the start and for each reload. */
+async function loadServeConfig(
   flags: ServeFlags,
   terminal: Terminal,
   attach: string | undefined,
 ): Promise<LoadedConfig> {
-  // Read once: its commands run once, and what was looked at is what is served.
-  const getSetFlags = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
+  // Load once, so that commands run once and the validated values are served.
+  const getSetFlags = (types: ReadonlyMap<string, unknown>): string[] => createSetFlags(flags, types)
   const source = await loadSource({ ...flags, setFor: getSetFlags }, terminal)
   const { listeners, control } = source.config
   const isBackground = flags['as-background'] === true
   if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')
-  const isMeant = ([, { type }]: [string, { type: string }]): boolean =>
+  const isServed = ([, { type }]: [string, { type: string }]): boolean =>
     isBackground ? type !== 'stdio' : !flags.stdio || flags['with-listeners'] || type === 'stdio'
-  const own = Object.fromEntries(Object.entries(listeners).filter(isMeant))
-  // A gateway with one client on stdio ends with it.
-  const isShared =
-    isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
-  if (attach === undefined || !isShared || own[ATTACH] !== undefined) return withListeners(source, own)
-  // Of several that start at once one gets it.
+  const own = Object.fromEntries(Object.entries(listeners).filter(isServed))
+  // A gateway for one stdio client is not shared.
+  const isShared = isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
+  if (attach === undefined || !isShared || own[ATTACH_LISTENER] !== undefined) return replaceListeners(source, own)
+  // Of concurrent gateways only one gets the attach socket.
   const optional = !isBackground
-  return withListeners(source, { ...own, [ATTACH]: { type: 'socket', path: attach, optional } })
+  return replaceListeners(source, { ...own, [ATTACH_LISTENER]: { type: 'socket', path: attach, optional } })
 }
 
-/** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
-async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
+/** Returns the attach socket; undefined with --stdio or if another gateway has it. */
+async function findAttachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
   if (flags.stdio) return undefined
-  const [{ configFile }, { answers, attachSocket }] = await Promise.all([
+  const [{ findConfigFile }, { isListening, getAttachSocketPath }] = await Promise.all([
     import('../load-source.ts'),
     import('../../control/sockets.ts'),
   ])
   const { environment } = terminal
-  const file = await configFile(flags, terminal).catch(() => undefined)
+  const file = await findConfigFile(flags, terminal).catch(() => undefined)
   if (file === undefined) return undefined
-  const path = attachSocket({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
-  return flags['as-background'] !== true && (await answers(path)) ? undefined : path
+  const path = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  return flags['as-background'] !== true && (await isListening(path)) ? undefined : path
 }
 
-// Set like any other values, so that they are checked like any others.
-function setByFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<string, unknown>): string[] {
+// Set as values, so that they are validated like all others.
+function createSetFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<string, unknown>): string[] {
   const pipe = [...listeners].find(([, type]) => type === 'stdio')?.[0]
   if (profile !== undefined && pipe === undefined && !stdio)
-    throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
-  const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
-  return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
+    throw gatewayError('GW_USAGE', { what: '--profile requires a client on stdio: add --stdio' })
+  const own = stdio && pipe === undefined ? [`listeners.${STDIO_LISTENER}.type=stdio`] : []
+  return profile === undefined ? own : [...own, `listeners.${pipe ?? STDIO_LISTENER}.profile=${profile}`]
 }
 
-/** Files beside those of the configuration that its plugins read when they are set up. */
-function filesOfPlugins({ config, directory }: LoadedConfig): string[] {
+/** Lists files that plugins read during setup. */
+function listPluginFiles({ config, directory }: LoadedConfig): string[] {
   return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
 }
 
-/** The failure of a start; where the gateway of the same configuration has the address, an error that says so. */
-async function sayWhoHasIt(
+/** Replaces an address conflict with an error if a gateway of the same configuration is running. */
+async function explainListenFailure(
   failure: unknown,
   { file, env }: { readonly file: string | undefined; readonly env: string | undefined },
   { environment }: Terminal,
 ): Promise<unknown> {
-  if (file === undefined || !isTaken(failure)) return failure
-  const sockets = await livingSockets({ file, env, environment })
+  if (file === undefined || !isAddressInUse(failure)) return failure
+  const sockets = await findLivingSockets({ file, env, environment })
   return sockets.length === 0 ? failure : gatewayError('GW_RUNS_ALREADY', { config: file, cause: failure })
 }
 
-function isTaken(failure: unknown): boolean {
+function isAddressInUse(failure: unknown): boolean {
   return failure instanceof GatewayError && failure.code === 'GW_LISTEN' && failure.fields['isTaken'] === true
 }

@@ -1,8 +1,8 @@
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import { plural } from '../../util/plain-text.ts'
-import { table, uncut } from '../output/table.ts'
-import type { Output } from '../output/terminal.ts'
+import { formatTable, withoutWidth } from '../output/table.ts'
+import type { TerminalOutput } from '../output/terminal.ts'
 
 const NOUNS: Readonly<Record<Kind, string>> = {
   tools: 'tool',
@@ -13,48 +13,47 @@ const NOUNS: Readonly<Record<Kind, string>> = {
 
 const KEY_HEADER = ' --header "Authorization: Bearer <key>"'
 
-/** Input of a summary besides what runs. */
-interface About {
+interface SummaryOptions {
   readonly name: string
   readonly asksForKey: boolean
   readonly file?: string | undefined
 }
 
-/** Summary of what is served, and how to point a client at it, for people. */
-export function summaryLines(
+/** Formats served upstreams and connection commands. */
+export function formatSummary(
   inspection: Inspection,
-  { name, asksForKey, file }: About,
-  output: Output,
+  { name, asksForKey, file }: SummaryOptions,
+  output: TerminalOutput,
 ): string[] {
   const listener = inspection.listeners.find(({ url }) => url !== undefined)
   const url = listener?.url
-  const rows = inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output))
+  const rows = inspection.upstreams.map(upstream => formatUpstreamCells(upstream, inspection.catalog, output))
   return [
     '',
-    ...table(rows, uncut(output), 2),
-    ...withheldLines(inspection, output),
+    ...formatTable(rows, withoutWidth(output), 2),
+    ...formatWithheldCount(inspection, output),
     '',
-    ...(url === undefined ? pipeLines(name, file, output) : clientLines(name, url, asksForKey, output)),
-    ...(listener?.eras === undefined ? [] : eraLines(listener, name, asksForKey, output)),
+    ...(url === undefined ? formatStdioHint(name, file, output) : formatClientHint(name, url, asksForKey, output)),
+    ...(listener?.eras === undefined ? [] : formatEraHint(listener, name, asksForKey, output)),
   ]
 }
 
-/** Whoever starts it in a terminal waits for something that a client has to do. */
-function pipeLines(name: string, file: string | undefined, { paint }: Output): string[] {
+/** Hint for a terminal user, because nothing happens until a client connects. */
+function formatStdioHint(name: string, file: string | undefined, { paint }: TerminalOutput): string[] {
   if (file === undefined) return []
   return [
-    paint('dim', '  It serves the client that starts it, on stdin and stdout. Give one this line:'),
+    paint('dim', '  Waiting for a client on stdin and stdout. Configure one with:'),
     `    claude mcp add ${name} -- gateway serve --stdio -c ${JSON.stringify(file)}`,
     '',
   ]
 }
 
-/** Hint for modern clients: how to keep what a server keeps for their conversation. */
-function eraLines(
+/** Hint for modern clients: how to keep a conversation's server state. */
+function formatEraHint(
   { eras, label, url = '' }: Inspection['listeners'][number],
   name: string,
   asksForKey: boolean,
-  { paint }: Output,
+  { paint }: TerminalOutput,
 ): string[] {
   const said = paint('dim', `  Modern clients: ${eras ?? ''}`)
   if (label === undefined) return [said, '']
@@ -62,64 +61,67 @@ function eraLines(
   return [said, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
 }
 
-/** The same as fields of one log line. */
-export function summaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
-  const count = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
-  const missing = upstreams.filter(upstream => !isThere(upstream)).map(({ name }) => name)
+/** Summarizes on one log line. */
+export function createSummaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
+  const countRows = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
+  const missing = upstreams.filter(upstream => !isAvailable(upstream)).map(({ name }) => name)
   return {
     upstreams: upstreams.length,
-    tools: count('tools'),
-    prompts: count('prompts'),
-    resources: count('resources'),
+    tools: countRows('tools'),
+    prompts: countRows('prompts'),
+    resources: countRows('resources'),
     ...(missing.length === 0 ? {} : { missing }),
     ...(withheld.length === 0 ? {} : { withheld: withheld.length }),
   }
 }
 
-/** True when calls reach it: what is idle starts with the next one. */
-export function isThere({ state }: Pick<UpstreamStatus, 'state'>): boolean {
+/** True if calls can be handled; an idle upstream starts on demand. */
+export function isAvailable({ state }: Pick<UpstreamStatus, 'state'>): boolean {
   return state === 'ready' || state === 'idle'
 }
 
 /** `14 tools, 4 prompts` */
-export function offerText(rows: readonly CatalogRow[]): string {
+export function formatOffers(rows: readonly CatalogRow[]): string {
   const kinds = Object.keys(NOUNS) as Kind[]
   const counts = kinds.map(kind => ({ kind, count: rows.filter(row => row.kind === kind).length }))
   const said = counts.filter(({ count }) => count > 0).map(({ kind, count }) => plural(count, NOUNS[kind]))
   return said.length === 0 ? 'nothing' : said.join(', ')
 }
 
-/** The state in the colour it deserves. */
-export function stateText(state: UpstreamStatus['state'], output: Output): string {
+export function formatState(state: UpstreamStatus['state'], output: TerminalOutput): string {
   return output.paint(state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow', state)
 }
 
-function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
+function formatUpstreamCells(
+  upstream: UpstreamStatus,
+  catalog: readonly CatalogRow[],
+  output: TerminalOutput,
+): string[] {
   const { name, state, problem } = upstream
   const rows = catalog.filter(row => row.upstream === name)
-  // An upstream that is not there yet may have a lot to offer.
-  const offers = rows.length === 0 && state !== 'ready' ? '' : offerText(rows)
-  return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
+  // The catalog of an upstream that is still starting is unknown.
+  const offers = rows.length === 0 && state !== 'ready' ? '' : formatOffers(rows)
+  return [output.paint('bold', name), formatState(state, output), problem ?? markRemembered(upstream, offers)]
 }
 
-/** Marks a text that is known from before this run. */
-export function knownText({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
-  return [text, remembered === true ? 'known from before' : ''].filter(Boolean).join(' · ')
+/** Marks values from an earlier run. */
+export function markRemembered({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
+  return [text, remembered === true ? 'from cache' : ''].filter(Boolean).join(' · ')
 }
 
-function withheldLines({ withheld }: Inspection, output: Output): string[] {
+function formatWithheldCount({ withheld }: Inspection, output: TerminalOutput): string[] {
   if (withheld.length === 0) return []
-  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; gateway inspect shows which`
+  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; see gateway inspect`
   return [output.paint('yellow', `  ${text}`)]
 }
 
-function clientLines(name: string, url: string, asksForKey: boolean, output: Output): string[] {
+function formatClientHint(name: string, url: string, asksForKey: boolean, output: TerminalOutput): string[] {
   const key = asksForKey ? KEY_HEADER : ''
   const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
   return [
     `  ${output.paint('bold', url)}`,
     '',
-    output.paint('dim', '  Point a client at it:'),
+    output.paint('dim', '  Connect a client:'),
     `    claude mcp add --transport http ${name} ${url}${key}`,
     `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${key}`,
     ...(asksForKey ? [output.paint('dim', hint)] : []),

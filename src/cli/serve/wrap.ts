@@ -1,45 +1,44 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { nameOfCommand } from '../server-names.ts'
-import { guardStdout, runGateway } from './run-gateway.ts'
-import { problemLog } from './logs.ts'
+import { deriveCommandName } from '../server-names.ts'
+import { redirectConsole, runGateway } from './run-gateway.ts'
+import { createProblemLog } from './logs.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 
 interface WrapOptions {
   readonly command: readonly string[]
   readonly name: string | undefined
-  /** `K=V`, or `K` for a variable of our own. */
+  /** `K=V`, or `K` to pass the current value. */
   readonly variables: readonly string[]
   readonly port: number | undefined
-  /** Arguments that were meant for the command, but came without `--`. */
+  /** Arguments before `--`, which is probably missing. */
   readonly stray: readonly string[]
 }
 
-/** Runs the gateway in front of one command; returns the exit code. */
-export async function wrap(options: WrapOptions, terminal: Terminal, host: Host): Promise<number> {
-  guardStdout(host)
-  const config = wrapConfig(options, terminal)
-  const log = problemLog(terminal)
+/** Runs the gateway in front of one command. Returns the exit code. */
+export async function runWrap(options: WrapOptions, terminal: Terminal, host: Host): Promise<number> {
+  redirectConsole(host)
+  const config = createWrapConfig(options, terminal)
+  const log = createProblemLog(terminal)
   const { createGateway } = await import('../../gateway/gateway.ts')
   const gateway = await createGateway(config, {
     log,
     directory: terminal.cwd,
     environment: terminal.environment,
   })
-  const started = (): void => {
+  const printUrls = (): void => {
     for (const { url } of gateway.listeners) if (url !== undefined) terminal.err.line(url)
   }
-  return runGateway(gateway, { host, log, started })
+  return runGateway(gateway, { host, log, started: printUrls })
 }
 
-/** The configuration that stands for a command line. */
-export function wrapConfig(
+export function createWrapConfig(
   { command, name, variables, port, stray }: WrapOptions,
   { environment }: Terminal,
 ): JsonObject {
   const [program, ...args] = command
-  if (program === undefined || stray.length > 0) throw noCommand(stray)
-  const upstream = name ?? nameOfCommand(command)
+  if (program === undefined || stray.length > 0) throw createNoCommandError(stray)
+  const upstream = name ?? deriveCommandName(command)
   const env = Object.fromEntries(variables.map(variable => parseVariable(variable, environment)))
   return {
     version: 1,
@@ -50,7 +49,7 @@ export function wrapConfig(
   }
 }
 
-function noCommand(stray: readonly string[]): Error {
+function createNoCommandError(stray: readonly string[]): Error {
   const given = stray.length > 0 ? stray.join(' ') : '<command>'
   return gatewayError('GW_USAGE', { what: `put -- before the command: gateway wrap -- ${given}` })
 }
@@ -61,7 +60,7 @@ function parseVariable(variable: string, environment: Terminal['environment']): 
   const value = at === -1 ? environment[key] : variable.slice(at + 1)
   if (key === '' || value === undefined) {
     throw gatewayError('GW_USAGE', {
-      what: `--env-var ${variable}: ${key === '' ? 'a name is missing' : 'no such variable is set'}`,
+      what: `--env-var ${variable}: ${key === '' ? 'missing name' : 'variable is not set'}`,
     })
   }
   return [key, value]

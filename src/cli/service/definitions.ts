@@ -1,45 +1,43 @@
 import { join } from 'node:path'
 
-/** Facts that a system needs to run the gateway of a configuration for a user. */
-export interface ServiceFacts {
-  /** Name of the service: letters, digits and hyphens. */
+export interface ServiceParameters {
+  /** Service name: letters, digits and hyphens. */
   readonly name: string
-  /** Whole paths of program and launcher, then the arguments. */
+  /** Absolute paths of Node and launcher, then arguments. */
   readonly line: readonly string[]
   readonly directory: string
-  /** Variables that it gets; a service has none of a shell's. */
+  /** Environment variables; a service inherits none from a shell. */
   readonly environment: Readonly<Record<string, string>>
   readonly log: string
 }
 
-/** One system's way to run a program for a user from login to logout. */
+/** Service manager of a platform. */
 export interface ServiceKind {
   readonly platform: 'linux' | 'darwin' | 'win32'
   readonly title: string
-  /** Variable that the place of the file depends on. */
+  /** Variable that determines the path of the service file. */
   readonly home: string
-  /** Advice for who hears a no of the system. */
+  /** Hint if the service manager rejects the service. */
   readonly refused: string
-  /** The file that describes the service; undefined where this user has no place for it. */
+  /** Returns the path of the service file; undefined if `home` is not set. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
-  text(facts: ServiceFacts): string
-  /** Encoding of that file. */
+  text(facts: ServiceParameters): string
+  /** Encoding of the service file. */
   readonly encoding: 'utf8' | 'utf16le'
-  /** Programs that make the system take the file, or forget it; the first word is the program. */
+  /** Commands that enable or disable the service. */
   enable(file: string, name: string): readonly (readonly string[])[]
   disable(file: string, name: string): readonly (readonly string[])[]
   status(name: string): readonly string[]
 }
 
-/** Seconds until it is started again. */
-const PAUSE = 2
+const RESTART_DELAY_S = 2
 
 const systemd: ServiceKind = {
   platform: 'linux',
   title: 'systemd user unit',
   home: 'HOME',
   refused:
-    'it needs a session of systemd for you: log in as yourself, not by su or sudo; where this system runs none, as in a container, gateway up starts it until the next start of the machine',
+    'it requires a systemd user session: log in directly, not with su or sudo; without systemd, as in a container, start it with gateway up',
   encoding: 'utf8',
   file(name, { XDG_CONFIG_HOME, HOME }) {
     const base = XDG_CONFIG_HOME?.startsWith('/') === true ? XDG_CONFIG_HOME : HOME && join(HOME, '.config')
@@ -47,7 +45,7 @@ const systemd: ServiceKind = {
   },
   text: ({ name, line, directory, environment }) =>
     [
-      '# Made by "gateway service install".',
+      '# Created by "gateway service install".',
       '[Unit]',
       `Description=tapgate, the MCP gateway (${name})`,
       'Documentation=https://modelcontextprotocol.io',
@@ -56,13 +54,13 @@ const systemd: ServiceKind = {
       '',
       '[Service]',
       'Type=simple',
-      `WorkingDirectory=${unitPath(directory)}`,
-      ...Object.entries(environment).map(([key, value]) => `Environment=${quoted(`${key}=${value}`)}`),
-      `ExecStart=${line.map(quoted).join(' ')}`,
+      `WorkingDirectory=${escapeUnitPath(directory)}`,
+      ...Object.entries(environment).map(([key, value]) => `Environment=${quoteUnitWord(`${key}=${value}`)}`),
+      `ExecStart=${line.map(quoteUnitWord).join(' ')}`,
       `ExecReload=/bin/kill -HUP $MAINPID`,
       'Restart=on-failure',
-      `RestartSec=${PAUSE}`,
-      '# The gateway ends its servers itself, and they have time for it.',
+      `RestartSec=${RESTART_DELAY_S}`,
+      '# The gateway stops its servers itself.',
       'KillMode=mixed',
       'TimeoutStopSec=90',
       'UMask=0077',
@@ -79,14 +77,14 @@ const systemd: ServiceKind = {
   status: name => ['systemctl', '--user', 'is-active', `${name}.service`],
 }
 
-/** A word of a unit file: systemd fills in `%` and `$`, and reads escapes. */
-function quoted(word: string): string {
+/** Quotes a word of a unit file and escapes `%` and `$`. */
+function quoteUnitWord(word: string): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
   return `"${escaped.replaceAll('%', '%%').replaceAll('$', '$$$$')}"`
 }
 
-/** A path that is all of a value: nothing is quoted there. */
-function unitPath(path: string): string {
+/** Escapes a path that is a whole value, which is not quoted. */
+function escapeUnitPath(path: string): string {
   return path.replaceAll('%', '%%')
 }
 
@@ -94,76 +92,75 @@ const launchd: ServiceKind = {
   platform: 'darwin',
   title: 'launchd agent',
   home: 'HOME',
-  refused: 'it needs your session on the desktop; gateway up starts it until you log out',
+  refused: 'it requires a desktop session; gateway up starts it until you log out',
   encoding: 'utf8',
-  file: (name, { HOME }) =>
-    HOME ? join(HOME, 'Library', 'LaunchAgents', `${label(name)}.plist`) : undefined,
+  file: (name, { HOME }) => (HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined),
   text: ({ name, line, directory, environment, log }) =>
     [
       '<?xml version="1.0" encoding="UTF-8"?>',
       '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
       '<plist version="1.0">',
       '<dict>',
-      ...entry('Label', text(label(name))),
-      ...entry('ProgramArguments', ['<array>', ...line.map(word => `  ${text(word)}`), '</array>']),
-      ...entry('WorkingDirectory', text(directory)),
-      ...entry('EnvironmentVariables', [
+      ...formatPlistEntry('Label', formatPlistString(formatLabel(name))),
+      ...formatPlistEntry('ProgramArguments', [
+        '<array>',
+        ...line.map(word => `  ${formatPlistString(word)}`),
+        '</array>',
+      ]),
+      ...formatPlistEntry('WorkingDirectory', formatPlistString(directory)),
+      ...formatPlistEntry('EnvironmentVariables', [
         '<dict>',
-        ...Object.entries(environment).flatMap(([key, value]) => entry(key, text(value))),
+        ...Object.entries(environment).flatMap(([key, value]) => formatPlistEntry(key, formatPlistString(value))),
         '</dict>',
       ]),
-      ...entry('RunAtLoad', '<true/>'),
-      ...entry('KeepAlive', ['<dict>', ...entry('SuccessfulExit', '<false/>'), '</dict>']),
-      ...entry('ThrottleInterval', `<integer>${PAUSE * 5}</integer>`),
-      ...entry('ExitTimeOut', '<integer>90</integer>'),
-      ...entry('Umask', '<integer>63</integer>'),
-      ...entry('StandardOutPath', text(log)),
-      ...entry('StandardErrorPath', text(log)),
+      ...formatPlistEntry('RunAtLoad', '<true/>'),
+      ...formatPlistEntry('KeepAlive', ['<dict>', ...formatPlistEntry('SuccessfulExit', '<false/>'), '</dict>']),
+      ...formatPlistEntry('ThrottleInterval', `<integer>${RESTART_DELAY_S * 5}</integer>`),
+      ...formatPlistEntry('ExitTimeOut', '<integer>90</integer>'),
+      ...formatPlistEntry('Umask', '<integer>63</integer>'),
+      ...formatPlistEntry('StandardOutPath', formatPlistString(log)),
+      ...formatPlistEntry('StandardErrorPath', formatPlistString(log)),
       '</dict>',
       '</plist>',
       '',
     ].join('\n'),
   enable: file => [['launchctl', 'load', '-w', file]],
   disable: file => [['launchctl', 'unload', '-w', file]],
-  status: name => ['launchctl', 'list', label(name)],
+  status: name => ['launchctl', 'list', formatLabel(name)],
 }
 
-function label(name: string): string {
+function formatLabel(name: string): string {
   return `dev.tapgate.${name}`
 }
 
-function entry(key: string, value: string | readonly string[]): string[] {
-  return [`<key>${xml(key)}</key>`, ...[value].flat()].map(one => `  ${one}`)
+function formatPlistEntry(key: string, value: string | readonly string[]): string[] {
+  return [`<key>${escapeXml(key)}</key>`, ...[value].flat()].map(one => `  ${one}`)
 }
 
-function text(value: string): string {
-  return `<string>${xml(value)}</string>`
+function formatPlistString(value: string): string {
+  return `<string>${escapeXml(value)}</string>`
 }
 
-/** Text in XML, which has no control characters. */
-function xml(value: string): string {
+/** Escapes XML and removes control characters. */
+function escapeXml(value: string): string {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
   const plain = value.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
-  return plain
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
+  return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
 const taskScheduler: ServiceKind = {
   platform: 'win32',
-  title: 'task of the Task Scheduler',
+  title: 'Task Scheduler task',
   home: 'LOCALAPPDATA',
-  refused: 'it needs the right to make tasks; gateway up starts it until you log out',
-  // The Task Scheduler takes no other one.
+  refused: 'it requires permission to create tasks; gateway up starts it until you log out',
+  // Required by the Task Scheduler.
   encoding: 'utf16le',
   file: (name, { LOCALAPPDATA }) => (LOCALAPPDATA ? join(LOCALAPPDATA, 'tapgate', `${name}.xml`) : undefined),
   text: ({ name, line: [program = '', ...args], directory }) =>
     [
       '<?xml version="1.0" encoding="UTF-16"?>',
       '<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">',
-      `  <RegistrationInfo><Description>tapgate, the MCP gateway (${xml(name)})</Description></RegistrationInfo>`,
+      `  <RegistrationInfo><Description>tapgate, the MCP gateway (${escapeXml(name)})</Description></RegistrationInfo>`,
       '  <Triggers><LogonTrigger><Enabled>true</Enabled></LogonTrigger></Triggers>',
       '  <Principals><Principal id="Author"><LogonType>InteractiveToken</LogonType><RunLevel>LeastPrivilege</RunLevel></Principal></Principals>',
       '  <Settings>',
@@ -175,9 +172,9 @@ const taskScheduler: ServiceKind = {
       '    <RestartOnFailure><Interval>PT1M</Interval><Count>5</Count></RestartOnFailure>',
       '  </Settings>',
       '  <Actions Context="Author"><Exec>',
-      `    <Command>${xml(program)}</Command>`,
-      `    <Arguments>${xml(args.map(windowsWord).join(' '))}</Arguments>`,
-      `    <WorkingDirectory>${xml(directory)}</WorkingDirectory>`,
+      `    <Command>${escapeXml(program)}</Command>`,
+      `    <Arguments>${escapeXml(args.map(quoteWindowsArgument).join(' '))}</Arguments>`,
+      `    <WorkingDirectory>${escapeXml(directory)}</WorkingDirectory>`,
       '  </Exec></Actions>',
       '</Task>',
       '',
@@ -193,8 +190,8 @@ const taskScheduler: ServiceKind = {
   status: name => ['schtasks', '/Query', '/TN', name],
 }
 
-/** A word of a command line as Windows programs split it. */
-function windowsWord(word: string): string {
+/** Quotes an argument for Windows. */
+function quoteWindowsArgument(word: string): string {
   if (/^[^\s"]+$/.test(word)) return word
   return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
 }

@@ -6,24 +6,24 @@ import { gatewayError } from '../../errors/errors.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { splitPath, getPlatform } from '../../util/platform.ts'
-import { writeWhole } from '../../util/storage/files.ts'
-import { failureOfProgram } from '../background/own-program.ts'
-import { resolveBackground } from '../background/start.ts'
+import { writeFileAtomic } from '../../util/storage/files.ts'
+import { runSystemProgram } from '../background/run-program.ts'
+import { resolveBackground } from '../background/start-background.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { ServiceFacts, ServiceKind } from './definitions.ts'
+import type { ServiceParameters, ServiceKind } from './definitions.ts'
 import { SERVICE_KINDS } from './definitions.ts'
 
-interface SayFlags extends ServiceFlags {
+interface ServiceCommandFlags extends ServiceFlags {
   readonly json: boolean
   readonly 'dry-run'?: boolean | undefined
 }
 
-/** Exit code where the system did not do what it was asked for. */
-const FAILED = 1
-const NOT_THERE = 4
+/** Exit code if the service manager failed. */
+const FAILED_EXIT_CODE = 1
+const MISSING_EXIT_CODE = 4
 
-/** Installs the service, and says so. Returns the exit code. */
-export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
+/** Installs the service. Returns the exit code. */
+export async function runInstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const { name, file, text, kind } = service
@@ -32,13 +32,13 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host
     else for (const line of [`# ${file}`, ...text.trimEnd().split(/\r?\n/)]) out.line(line)
     return 0
   }
-  const ran = await install(service, terminal)
+  const ran = await installService(service, terminal)
   const failed = ran.some(({ why }) => why !== undefined)
   if (flags.json) out.json({ name, file, ran })
   else {
     out.line(`${out.paint('green', 'wrote')} ${file} (${kind.title})`)
-    for (const line of ranLines(ran, terminal)) out.line(line)
-    if (failed) out.line(`${kind.refused}; gateway service uninstall takes the file back`)
+    for (const line of formatProgramResults(ran, terminal)) out.line(line)
+    if (failed) out.line(`${kind.refused}; remove the file with gateway service uninstall`)
     if (ran.length === 0)
       out.line(
         `on that system: ${kind
@@ -47,37 +47,36 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host
           .join('; ')}`,
       )
   }
-  return failed ? FAILED : 0
+  return failed ? FAILED_EXIT_CODE : 0
 }
 
-/** Removes the service, and says so. Returns the exit code. */
-export async function sayUninstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
+/** Removes the service. Returns the exit code. */
+export async function runUninstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
-  const { isGone, ran } = await uninstall(service, terminal)
+  const { isGone, ran } = await uninstallService(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, removed: isGone, ran })
-  else if (isGone) for (const line of [...ranLines(ran, terminal), `removed ${service.file}`]) out.line(line)
-  else out.line(`there is no service of this configuration: ${service.file}`)
-  return isGone ? 0 : NOT_THERE
+  else if (isGone)
+    for (const line of [...formatProgramResults(ran, terminal), `removed ${service.file}`]) out.line(line)
+  else out.line(`no service installed for this configuration: ${service.file}`)
+  return isGone ? 0 : MISSING_EXIT_CODE
 }
 
-/** Says whether the service is there and runs. Returns the exit code. */
-export async function sayServiceStatus(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
+/** Prints whether the service is installed and running. Returns the exit code. */
+export async function runServiceStatus(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await resolveService(flags, terminal, host)
   const { out } = terminal
   const state = await readServiceState(service, terminal)
   if (flags.json) out.json({ name: service.name, file: service.file, ...state })
-  else if (!state.isInstalled) out.line(`not installed: ${service.file}; gateway service install writes it`)
+  else if (!state.isInstalled) out.line(`not installed: ${service.file}; install it with gateway service install`)
   else {
-    out.line(
-      `${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`,
-    )
-    if (!state.isCurrent) out.line('it is not what would be written now: gateway service install')
+    out.line(`${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`)
+    if (!state.isCurrent) out.line('outdated: run gateway service install to update it')
   }
-  return state.isActive ? 0 : NOT_THERE
+  return state.isActive ? 0 : MISSING_EXIT_CODE
 }
 
-function ranLines(ran: readonly Ran[], { out }: Terminal): string[] {
+function formatProgramResults(ran: readonly ProgramResult[], { out }: Terminal): string[] {
   return ran.map(({ line, why }) =>
     why === undefined
       ? `${out.paint('green', 'ran')} ${line}`
@@ -85,14 +84,12 @@ function ranLines(ran: readonly Ran[], { out }: Terminal): string[] {
   )
 }
 
-/** The flags of `gateway service`. */
 export interface ServiceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly platform: string
 }
 
-/** The service of one configuration. */
 export interface Service {
   readonly name: string
   readonly kind: ServiceKind
@@ -100,12 +97,12 @@ export interface Service {
   readonly text: string
 }
 
-/** Variables that programs are found and the network is reached by, and memory is given back; a service has none from a shell. */
-const PASSED =
+/** Variables for programs, network access and memory limits; a service inherits none from a shell. */
+const PASSED_VARIABLES =
   /^(PATH|HOME|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS|MALLOC_\w+|GLIBC_TUNABLES)$/i
 
 /**
- * The service that runs the gateway of a configuration, written or not.
+ * Resolves the service of a configuration, installed or not.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND
  */
 export async function resolveService(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
@@ -113,7 +110,7 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   const kind = SERVICE_KINDS.find(({ platform }) => platform === flags.platform)
   if (kind === undefined)
     throw gatewayError('GW_USAGE', {
-      what: `services of ${flags.platform} are not known; run "gateway up" at login`,
+      what: `services are not supported on ${flags.platform}; run "gateway up" at login`,
     })
   const { config, log } = await resolveBackground(flags, terminal)
   const key = createHash('sha256')
@@ -123,9 +120,9 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   const file = kind.file(name, environment)
   if (file === undefined)
     throw gatewayError('GW_USAGE', {
-      what: `${kind.home} is not set, so there is no place for a service of ${kind.platform}`,
+      what: `${kind.home} is not set, so there is no directory for ${kind.platform} services`,
     })
-  const facts: ServiceFacts = {
+  const facts: ServiceParameters = {
     name,
     line: [
       ...[host.execPath, resolve(terminal.cwd, String(host.argv[1])), 'serve', '--as-background'],
@@ -135,7 +132,7 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
     environment: {
       ...Object.fromEntries(
         Object.entries(environment).flatMap(([variable, value]) =>
-          value !== undefined && value !== '' && PASSED.test(variable) ? [[variable, value]] : [],
+          value !== undefined && value !== '' && PASSED_VARIABLES.test(variable) ? [[variable, value]] : [],
         ),
       ),
     },
@@ -144,47 +141,42 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
   return { name, kind, file, text: kind.text(facts) }
 }
 
-/** Outcome of one of the system's programs. */
-export interface Ran {
+export interface ProgramResult {
   readonly line: string
-  /** Reason why it failed; absent where it did not. */
+  /** Failure reason. */
   readonly why?: string
 }
 
-/** Writes the file, and has the system take it where it is this one. */
-export async function install(
+/** Writes the service file, and enables it on the current platform. */
+export async function installService(
   { file, text, name, kind }: Service,
   terminal: Terminal,
-): Promise<readonly Ran[]> {
-  if (existsSync(file) && !(await isOurs(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  await writeWhole(
-    file,
-    Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding),
-    rename,
-  )
-  return kind.platform === getPlatform().name ? runAll(kind.enable(file, name), terminal) : []
+): Promise<readonly ProgramResult[]> {
+  if (existsSync(file) && !(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
+  await writeFileAtomic(file, Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding), rename)
+  return kind.platform === getPlatform().name ? runPrograms(kind.enable(file, name), terminal) : []
 }
 
-/** Has the system forget the service, and removes its file. */
-export async function uninstall(
+/** Disables the service and removes its file. */
+export async function uninstallService(
   { file, name, kind }: Service,
   terminal: Terminal,
-): Promise<{ readonly isGone: boolean; readonly ran: readonly Ran[] }> {
+): Promise<{ readonly isGone: boolean; readonly ran: readonly ProgramResult[] }> {
   if (!existsSync(file)) return { isGone: false, ran: [] }
-  if (!(await isOurs(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  const ran = kind.platform === getPlatform().name ? await runAll(kind.disable(file, name), terminal) : []
+  if (!(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
+  const ran = kind.platform === getPlatform().name ? await runPrograms(kind.disable(file, name), terminal) : []
   await unlink(file)
   return { isGone: true, ran }
 }
 
-/** Whether the file is there, as it would be written now, and what the system says. */
+/** Reads whether the service is installed, up to date and active. */
 export async function readServiceState(
   { file, text, name, kind }: Service,
   terminal: Terminal,
 ): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
   const present = await readFile(file, kind.encoding).catch(() => undefined)
   if (present === undefined) return { isInstalled: false, isCurrent: false, isActive: false }
-  const [asked] = kind.platform === getPlatform().name ? await runAll([kind.status(name)], terminal) : []
+  const [asked] = kind.platform === getPlatform().name ? await runPrograms([kind.status(name)], terminal) : []
   return {
     isInstalled: true,
     isCurrent: present.replace(/^\uFEFF/, '') === text,
@@ -192,29 +184,29 @@ export async function readServiceState(
   }
 }
 
-/** Somebody's own file of that name stays. */
-async function isOurs(file: string, { encoding }: ServiceKind): Promise<boolean> {
+/** Only files of this gateway may be replaced or removed. */
+async function isOwnFile(file: string, { encoding }: ServiceKind): Promise<boolean> {
   return /tapgate/.test(await readFile(file, encoding).catch(() => ''))
 }
 
-/** Runs one after another until one fails. */
-async function runAll(lines: readonly (readonly string[])[], terminal: Terminal): Promise<Ran[]> {
-  const ran: Ran[] = []
+/** Runs programs in order until one fails. */
+async function runPrograms(lines: readonly (readonly string[])[], terminal: Terminal): Promise<ProgramResult[]> {
+  const ran: ProgramResult[] = []
   for (const [program = '', ...args] of lines) {
     const line = [program, ...args].join(' ')
-    const why = await createServiceFailure(program, args, terminal)
+    const why = await runProgram(program, args, terminal)
     ran.push({ line, ...(why === undefined ? {} : { why }) })
     if (why !== undefined) break
   }
   return ran
 }
 
-async function createServiceFailure(
+async function runProgram(
   program: string,
   args: readonly string[],
   { cwd, environment }: Terminal,
 ): Promise<string | undefined> {
   const path = findProgram(program, splitPath(environment['PATH']), cwd)
-  if (path === undefined) return `there is no ${basename(program)} here`
-  return failureOfProgram(path, args)
+  if (path === undefined) return `${basename(program)} not found`
+  return runSystemProgram(path, args)
 }

@@ -4,15 +4,14 @@ import type { Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
 
-/** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
+/** Reports malformed globs: unclosed braces or brackets, too many alternatives. */
 export function checkGlobs(config: unknown, report: Report): void {
-  for (const path of GLOB_PATHS)
-    visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
+  for (const path of GLOB_PATHS) visitPath(config, path, (value, pointer) => checkGlobValue(value, pointer, report))
 }
 
 type ValueCallback = (value: unknown, pointer: string) => void
 
-/** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
+/** Calls `visit` for each value at a schema path; `*` matches any key or index. */
 export function visitPath(config: unknown, path: string, visit: ValueCallback): void {
   visitBelow(config, '', path.split('/').slice(1), visit)
 }
@@ -39,12 +38,12 @@ function checkGlob(glob: string, pointer: string, report: Report): void {
   if (unclosed !== undefined)
     return report({
       pointer,
-      message: `the "${unclosed}" of the glob "${glob}" is not closed`,
-      hint: `close it, or write "\\${unclosed}" for the character itself`,
+      message: `unclosed "${unclosed}" in glob "${glob}"`,
+      hint: `close it, or write "\\${unclosed}" for a literal`,
     })
   try {
     compileGlobs(glob)
   } catch (error) {
-    report({ pointer, message: (error as RangeError).message, hint: 'write several globs' })
+    report({ pointer, message: (error as RangeError).message, hint: 'use several globs' })
   }
 }

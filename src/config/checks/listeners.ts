@@ -11,35 +11,33 @@ interface ListenerAddress {
 
 const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 
-/** Listeners must not get into each other's way, nor be open to the world by accident. */
+/** Reports clashing addresses and listeners exposed without authentication. */
 export function checkListeners(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners)
   const places = names.flatMap(name => listAddresses(listeners, name))
   places.forEach((place, i) => {
-    for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
-    const isMeant =
-      readValue(listeners, place.name, 'exposeWithoutAuth') === true || asksWho(config, place.name)
-    if (!isLoopback(place.host) && !isMeant) exposed(place, report)
+    for (const other of places.slice(0, i)) if (isClash(place, other)) reportTaken(place, other, report)
+    const isMeant = readValue(listeners, place.name, 'exposeWithoutAuth') === true || hasAuth(config, place.name)
+    if (!isLoopback(place.host) && !isMeant) reportExposed(place, report)
   })
   const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
   for (const name of more) {
-    const message = `stdin and stdout already belong to listener "${first}"`
+    const message = `stdin and stdout are already used by listener "${first}"`
     report({
       pointer: appendPointer('/listeners', name),
       message,
-      hint: 'one stdio listener is the most',
+      hint: 'configure at most one stdio listener',
       on: 'key',
     })
   }
 }
 
-/** True if `auth` covers the listener; whether a plugin of somebody else's does, only the listener can tell. */
-function asksWho(config: unknown, listener: string): boolean {
+/** True if `auth` covers the listener. Third-party authentication is unknown here. */
+function hasAuth(config: unknown, listener: string): boolean {
   if (readValue(config, 'auth') === undefined) return false
   return (
-    readValue(config, 'auth', 'listeners') === undefined ||
-    readList(config, 'auth', 'listeners').includes(listener)
+    readValue(config, 'auth', 'listeners') === undefined || readList(config, 'auth', 'listeners').includes(listener)
   )
 }
 
@@ -52,46 +50,44 @@ function listAddresses(listeners: unknown, name: string): ListenerAddress[] {
     : [{ name, pointer: appendPointer('/listeners', name), host, port }]
 }
 
-function clash(a: ListenerAddress, b: ListenerAddress): boolean {
+function isClash(a: ListenerAddress, b: ListenerAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false
-  return EVERYWHERE.has(a.host) || EVERYWHERE.has(b.host) || sameHost(a.host) === sameHost(b.host)
+  return EVERYWHERE.has(a.host) || EVERYWHERE.has(b.host) || normalizeHost(a.host) === normalizeHost(b.host)
 }
 
-function sameHost(host: string): string {
+function normalizeHost(host: string): string {
   return host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()
 }
 
 function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1')
-  return (
-    name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
-  )
+  return name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
 }
 
-function taken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
-  const message = `${host}:${port} already belongs to listener "${other.name}"`
+function reportTaken({ pointer, host, port }: ListenerAddress, other: ListenerAddress, report: Report): void {
+  const message = `${host}:${port} is already used by listener "${other.name}"`
   report({ pointer: `${pointer}/port`, message, hint: 'choose another port; 0 picks a free one' })
 }
 
-function exposed({ pointer, host }: ListenerAddress, report: Report): void {
-  const message = `host "${host}" opens every tool to everyone who reaches this port, without authentication`
+function reportExposed({ pointer, host }: ListenerAddress, report: Report): void {
+  const message = `host "${host}" exposes every tool without authentication`
   report({
     pointer: `${pointer}/host`,
     message,
-    hint: 'use 127.0.0.1, ask who they are with "auth", or say that it is meant with "exposeWithoutAuth: true"',
+    hint: 'use 127.0.0.1, configure "auth", or set "exposeWithoutAuth: true"',
   })
 }
 
-/** Keys of a listener's paths, in the order in which they are looked up. */
-const PLACES = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
+/** Path keys in lookup order. */
+const PATH_KEYS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
-/** One path of a listener leads to one thing. */
+/** Reports duplicate paths of a listener. */
 export function checkPaths(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
     const taken = new Map<string, string>()
-    for (const place of PLACES) {
+    for (const place of PATH_KEYS) {
       const path = readText(listeners, name, ...place)
       if (path === undefined) continue
       const owner = PROBES.has(path) ? 'the probes' : taken.get(path)
@@ -100,7 +96,7 @@ export function checkPaths(config: unknown, report: Report): void {
       else
         report({
           pointer,
-          message: `${path} already belongs to ${owner} of this listener`,
+          message: `${path} is already used by ${owner} of this listener`,
           hint: 'choose another path',
         })
     }

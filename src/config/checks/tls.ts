@@ -5,13 +5,13 @@ import type { Report } from '../../util/finding.ts'
 import { checkKeyPair, appendPointer } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
-/** Reads a file whose path is relative to the configuration. */
+/** Reads a file relative to the configuration. */
 type ReadFile = (path: string) => Buffer
 
 const RELATIVE = 'correct the path; it is relative to the configuration file'
-const PEM = 'give a PEM file, which begins with -----BEGIN'
+const PEM = 'use a PEM file, which starts with -----BEGIN'
 
-/** Certificates and keys that are not there, are none, or do not belong together; and TLS settings where there is no TLS. */
+/** Reports missing, invalid or mismatched certificates and keys, and TLS settings on plain URLs. */
 export function checkTls(config: unknown, readFile: ReadFile, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -19,20 +19,20 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
     const at = appendPointer('/upstreams', name)
     if (/^(http|ws):/i.test(readText(spec, 'url') ?? '')) checkPlain(spec, at, report)
     if (spec.tls === undefined || spec.enabled === false) continue
-    const files = new Files(readFile, `${at}/tls`, report)
+    const files = new TlsFiles(readFile, `${at}/tls`, report)
     checkFiles(readMap(spec, 'tls'), files)
-    // Those of a listener are required by the schema.
+    // The schema requires both for listeners.
     checkKeyPair(readMap(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
   }
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
     const tls = readValue(listeners, name, 'tls')
     if (tls === undefined) continue
-    checkFiles(readMap(tls), new Files(readFile, `${appendPointer('/listeners', name)}/tls`, report))
+    checkFiles(readMap(tls), new TlsFiles(readFile, `${appendPointer('/listeners', name)}/tls`, report))
   }
 }
 
-/** Names of the files of every `tls`, as the configuration writes them. */
+/** Lists the files of every `tls` section. */
 export function listTlsFiles({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
   const all = [...Object.values(upstreams), ...Object.values(listeners)]
   return all.flatMap(spec =>
@@ -49,13 +49,13 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
     if (spec[key] !== undefined && spec[key] !== false)
       report({
         pointer: `${at}/${key}`,
-        message: `"${key}" needs TLS, and the URL of this server has none`,
-        hint: `write https:// or wss://, or take "${key}" out`,
+        message: `"${key}" needs TLS, but the URL of this server is not encrypted`,
+        hint: `use https:// or wss://, or remove "${key}"`,
         on: 'key',
       })
 }
 
-function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
+function checkFiles(tls: Readonly<Record<string, unknown>>, files: TlsFiles): void {
   for (const name of ['ca', 'clientCa']) files.certificate(readText(tls, name), name)
   const certificate = files.certificate(readText(tls, 'cert'), 'cert')
   const key = files.key(readText(tls, 'key'), readText(tls, 'passphrase'))
@@ -63,15 +63,15 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void 
   if (!certificate.checkPrivateKey(key))
     files.refuse(
       'key',
-      `it is not the key of the certificate in ${readText(tls, 'cert') ?? ''}`,
-      'give the two that were made together',
+      `does not match the certificate in ${readText(tls, 'cert') ?? ''}`,
+      'use a matching certificate and key',
     )
   if (Date.parse(certificate.validTo) < Date.now())
-    files.refuse('cert', `it ran out on ${certificate.validTo}`, 'have it renewed', 'warning')
+    files.refuse('cert', `expired on ${certificate.validTo}`, 'renew it', 'warning')
 }
 
-/** The files of one `tls`. */
-class Files {
+/** Files of one `tls` section. */
+class TlsFiles {
   readonly #read: ReadFile
   readonly #at: string
   readonly #report: Report
@@ -89,7 +89,7 @@ class Files {
     try {
       return new X509Certificate(bytes)
     } catch {
-      this.refuse(name, `${path ?? ''} holds no certificate`, PEM)
+      this.refuse(name, `${path ?? ''} contains no certificate`, PEM)
       return undefined
     }
   }
@@ -113,8 +113,8 @@ class Files {
     if (/PASSPHRASE|INTERRUPTED/.test(code))
       this.refuse('key', `${path} is encrypted`, 'add "passphrase", or decrypt the file')
     else if (passphrase !== undefined && /BAD_DECRYPT|UNSUPPORTED/.test(code))
-      this.refuse('passphrase', `it does not open ${path}`, 'correct it')
-    else this.refuse('key', `${path} holds no private key`, PEM)
+      this.refuse('passphrase', `wrong passphrase for ${path}`, 'correct it')
+    else this.refuse('key', `${path} contains no private key`, PEM)
   }
 
   #bytes(path: string, name: string): Buffer | undefined {
@@ -122,7 +122,7 @@ class Files {
       return this.#read(path)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? String(error)
-      this.refuse(name, `${path} cannot be read (${code})`, RELATIVE)
+      this.refuse(name, `cannot read ${path} (${code})`, RELATIVE)
       return undefined
     }
   }

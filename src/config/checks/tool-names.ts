@@ -2,34 +2,34 @@ import type { Finding, Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
-import { suggest } from '../../util/suggest.ts'
+import { findSimilar } from '../../util/suggest.ts'
 import type { SeenKind } from '../keys.gen.ts'
 import { ADDED_TOOLS, SEEN_PATHS, TOOL_PATHS } from '../keys.gen.ts'
 import { visitPath } from './globs.ts'
 
-type Section = 'tools' | 'prompts'
+type NameSection = 'tools' | 'prompts'
 
-/** Names that each upstream uses itself; a list that is not known is absent. */
-type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly string[]>>>>
+/** Original names per upstream; absent if unknown. */
+type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<NameSection, readonly string[]>>>>
 
-/** Part of the configuration that speaks of names, and the names that it may use. */
+/** A configuration value that refers to names, and the valid names. */
 interface NameReference {
   readonly pointer: string
   readonly value: unknown
   readonly names: readonly string[]
   readonly whose: string
-  /** Globs that may be about something else, of which no list is known. */
+  /** Exempts globs that may match something without a known list. */
   readonly isExempt?: (glob: string) => boolean
 }
 
-/** Names that clients see, by kind; those of a kind that is not known whole are absent. */
-type VisibleNames = Partial<Record<Section, readonly string[]>>
+/** Exposed names by kind; absent if not fully known. */
+type VisibleNames = Partial<Record<NameSection, readonly string[]>>
 
-const SECTIONS: readonly Section[] = ['tools', 'prompts']
+const SECTIONS: readonly NameSection[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
-/** Reports what is said of tools and prompts that no server lists: mostly a name that was mistyped, and stays open. */
+/** Warns about rules that match no listed tool or prompt, likely typos. */
 export function checkUnmatched(config: unknown, known: KnownNames, report: Report): void {
   for (const [upstream, lists] of known)
     for (const section of SECTIONS) {
@@ -44,11 +44,11 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
   for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, seen, report)
 }
 
-/** Keys of one upstream speak of its own names. */
+/** Upstream sections use the upstream's original names. */
 function checkOwn(
   config: unknown,
   upstream: string,
-  section: Section,
+  section: NameSection,
   names: readonly string[],
   report: Report,
 ): void {
@@ -65,21 +65,21 @@ function checkOwn(
   }
 }
 
-/** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
-function listExposedNames(config: unknown, section: Section, known: KnownNames): string[] | undefined {
+/** Exposed names of all upstreams; undefined if any list is unknown. */
+function listExposedNames(config: unknown, section: NameSection, known: KnownNames): string[] | undefined {
   const names: string[] = []
   for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
     if (readMap({ spec }, 'spec')['enabled'] === false) continue
     const own = known.get(upstream)?.[section]
     if (own === undefined) return undefined
-    names.push(...exposed(config, upstream, section, own))
+    names.push(...listExposed(config, upstream, section, own))
   }
   return names
 }
 
-/** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
-function checkShared(config: unknown, section: Section, names: readonly string[], report: Report): string[] {
-  const filtered = [...names, ...renamed(readMap(config, 'filters', section), names)]
+/** Checks `filters` and profiles, which use exposed names. Returns all names, including renamed ones. */
+function checkShared(config: unknown, section: NameSection, names: readonly string[], report: Report): string[] {
+  const filtered = [...names, ...listRenamed(readMap(config, 'filters', section), names)]
   const whose = describeMissing([section])
   const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
   checkFilter({ ...filters, names, whose }, report)
@@ -91,7 +91,7 @@ function checkShared(config: unknown, section: Section, names: readonly string[]
   return section === 'tools' ? [...filtered, ...ADDED_TOOLS] : filtered
 }
 
-/** Checks what speaks of tools, prompts and resources by the names that clients see. */
+/** Checks rules that use exposed names. */
 function checkSeen(
   config: unknown,
   path: string,
@@ -103,7 +103,7 @@ function checkSeen(
   const lists = sections.map(section => seen[section])
   const names = lists.flatMap(list => list ?? [])
   if (lists.includes(undefined)) return
-  const isExempt = kinds.includes('resources') ? mayBeUri : undefined
+  const isExempt = kinds.includes('resources') ? canBeUri : undefined
   visitPath(config, path, (value, pointer) => {
     if (isSentElsewhere(config, pointer)) return
     const at = { pointer, value, names, whose: describeMissing(sections), ...(isExempt && { isExempt }) }
@@ -113,42 +113,40 @@ function checkSeen(
   })
 }
 
-/** True for the conditions of a route with a `to`: its server may answer to names that it does not list. */
+/** True for conditions of a route with `to`: its upstream may accept unlisted names. */
 function isSentElsewhere(config: unknown, pointer: string): boolean {
   const [, section, index = ''] = pointer.split('/')
   const route = section === 'routes' ? readList(config, 'routes')[Number(index)] : undefined
   return readMap({ route }, 'route')['to'] !== undefined
 }
 
-/** True for a glob that may match a URI: nothing before its first wildcard keeps it from being one. */
-function mayBeUri(glob: string): boolean {
+/** True if a glob may match a URI. */
+function canBeUri(glob: string): boolean {
   return /^[a-z][a-z0-9+.-]*:/i.test(glob) || /^([a-z][a-z0-9+.-]*)?[*?[{\\]/i.test(glob)
 }
 
-function describeMissing(sections: readonly Section[]): string {
+function describeMissing(sections: readonly NameSection[]): string {
   return `no ${sections.map(section => section.slice(0, -1)).join(' or ')} of any upstream`
 }
 
-function exposed(config: unknown, upstream: string, section: Section, own: readonly string[]): string[] {
+function listExposed(config: unknown, upstream: string, section: NameSection, own: readonly string[]): string[] {
   const spec = readMap(config, 'upstreams', upstream)
   const prefix = readText(spec, 'prefix') ?? `${upstream}__`
-  return [...own, ...renamed(spec[section], own)].map(name => prefix + name)
+  return [...own, ...listRenamed(spec[section], own)].map(name => prefix + name)
 }
 
-/** The other names that a filter gives. */
-function renamed(filter: unknown, names: readonly string[]): string[] {
+/** New names from a filter's `rename`. */
+function listRenamed(filter: unknown, names: readonly string[]): string[] {
   const rename = readMap({ filter }, 'filter', 'rename')
   return names.flatMap(name => (Object.hasOwn(rename, name) ? [String(rename[name])] : []))
 }
 
 function checkFilter(said: NameReference, report: Report): void {
   const filter = readMap({ filter: said.value }, 'filter')
-  for (const key of LISTS)
-    checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
+  for (const key of LISTS) checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
   for (const key of MAPS)
     for (const name of Object.keys(readMap(filter, key)))
-      if (!said.names.includes(name))
-        unmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
+      if (!said.names.includes(name)) reportUnmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
   checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
 }
 
@@ -164,11 +162,11 @@ function checkKeys(said: NameReference, report: Report): void {
 
 function checkGlob(glob: string, pointer: string, said: NameReference, report: Report): void {
   if (said.isExempt?.(glob) === true || said.names.some(compileGlobs(glob))) return
-  unmatched(glob, pointer, said, report)
+  reportUnmatched(glob, pointer, said, report)
 }
 
-function unmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
-  const meant = suggest(what, names.filter(isPlainName))
+function reportUnmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
+  const meant = findSimilar(what, names.filter(isPlainName))
   report({
     pointer,
     message: `"${what}" matches ${whose}`,
@@ -177,17 +175,17 @@ function unmatched(what: string, pointer: string, { names, whose }: NameReferenc
   })
 }
 
-/** Names are the server's: what could steer a terminal is not repeated. */
+/** Excludes names with characters that could control a terminal. */
 function isPlainName(name: string): boolean {
   return /^[\w./-]{1,128}$/.test(name)
 }
 
-/** Length of a tool's name that the models behind most clients accept. */
+/** Longest tool name that most models accept. */
 const MAX_LENGTH = 64
-/** More are counted. */
+/** Findings reported at most. */
 const MAX_COUNT = 20
 
-/** Tools that clients will see under a name too long for them; `known` has the names that each server uses itself. */
+/** Reports tools whose exposed names are too long for many clients; `known` holds original names. */
 export function checkLongNames(
   config: unknown,
   known: ReadonlyMap<string, { readonly tools?: readonly string[] }>,
@@ -196,23 +194,23 @@ export function checkLongNames(
   let count = 0
   for (const [upstream, { tools = [] }] of known)
     for (const tool of tools) {
-      const name = exposedName(config, upstream, tool)
+      const name = getExposedName(config, upstream, tool)
       if (name === undefined || name.length <= MAX_LENGTH || ++count > MAX_COUNT) continue
-      report(finding(upstream, tool, name))
+      report(createLongNameFinding(upstream, tool, name))
     }
 }
 
-function finding(upstream: string, tool: string, name: string): Finding {
+function createLongNameFinding(upstream: string, tool: string, name: string): Finding {
   return {
     pointer: appendPointer('/upstreams', upstream),
-    message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${MAX_LENGTH} at most`,
-    hint: `those are shown a shorter one, which gateway fit prints; to choose it, set upstreams.${upstream}.prefix, or upstreams.${upstream}.tools.rename`,
+    message: `exposed name of tool "${tool.slice(0, 200)}" has ${name.length} characters, many clients allow ${MAX_LENGTH}`,
+    hint: `those clients get a shortened name, listed by gateway fit; to choose it, set upstreams.${upstream}.prefix or upstreams.${upstream}.tools.rename`,
     severity: 'warning',
   }
 }
 
-/** The name that clients see; undefined where a filter hides the tool. */
-function exposedName(config: unknown, upstream: string, tool: string): string | undefined {
+/** Exposed name of a tool; undefined if a filter hides it. */
+function getExposedName(config: unknown, upstream: string, tool: string): string | undefined {
   const spec = readMap(config, 'upstreams', upstream)
   const filter = readMap(spec, 'tools')
   if (isHidden(filter, tool)) return undefined
@@ -222,7 +220,7 @@ function exposedName(config: unknown, upstream: string, tool: string): string | 
 }
 
 function isHidden(filter: unknown, name: string): boolean {
-  const fits = (glob: unknown): boolean => compileGlobs(String(glob))(name)
+  const matchesName = (glob: unknown): boolean => compileGlobs(String(glob))(name)
   const allow = readList(filter, 'allow')
-  return (allow.length > 0 && !allow.some(fits)) || readList(filter, 'deny').some(fits)
+  return (allow.length > 0 && !allow.some(matchesName)) || readList(filter, 'deny').some(matchesName)
 }

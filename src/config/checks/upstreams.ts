@@ -5,22 +5,22 @@ import type { Plain } from '../../util/plain-data.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
 import type { Platform } from '../../util/platform.ts'
 
-interface Prefixed {
+interface UpstreamPrefix {
   readonly name: string
   readonly prefix: string
-  /** Pointer to report: the prefix if it is written down, else the upstream. */
+  /** Pointer to the prefix if configured, else to the upstream. */
   readonly pointer: string
 }
 
-/** Two upstreams must not give their tools the same names. */
+/** Reports prefixes that lead to equal tool names. */
 export function checkPrefixes(config: unknown, report: Report): void {
   const all = listPrefixes(config)
   all.forEach((one, i) => {
-    for (const other of all.slice(0, i)) compare(one, other, report)
+    for (const other of all.slice(0, i)) comparePrefixes(one, other, report)
   })
 }
 
-function listPrefixes(config: unknown): Prefixed[] {
+function listPrefixes(config: unknown): UpstreamPrefix[] {
   const upstreams = readMap(config, 'upstreams')
   const enabled = Object.keys(upstreams).filter(name => readValue(upstreams, name, 'enabled') !== false)
   return enabled.map(name => {
@@ -30,63 +30,61 @@ function listPrefixes(config: unknown): Prefixed[] {
   })
 }
 
-function compare(one: Prefixed, other: Prefixed, report: Report): void {
+function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Report): void {
   const { pointer, prefix } = one
   if (prefix === '' && other.prefix === '') {
-    const message = `no prefix here and none for "${other.name}": where names collide, "${other.name}" wins`
+    const message = `no prefix here or for "${other.name}": on name conflicts, "${other.name}" wins`
     report({ pointer, message, hint: 'give one of them a prefix', severity: 'warning' })
   } else if (prefix === other.prefix) {
     report({
       pointer,
-      message: `prefix "${prefix}" already belongs to upstream "${other.name}"`,
-      hint: 'give one of them another prefix',
+      message: `prefix "${prefix}" is already used by upstream "${other.name}"`,
+      hint: 'use another prefix',
     })
   } else if (
     prefix !== '' &&
     other.prefix !== '' &&
     (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))
   ) {
-    const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") begin alike, so names may collide`
-    report({ pointer, message, hint: 'make them differ earlier', severity: 'warning' })
+    const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") overlap, so names may conflict`
+    report({ pointer, message, hint: 'use prefixes that do not start alike', severity: 'warning' })
   }
 }
 
-/** A command is one program: no arguments, no shell. `isFile` tells whether a path with spaces is one after all. */
+/** A command is a single program without arguments. `isFile` detects paths with spaces. */
 export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const command =
-      readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
+    const command = readText(upstreams, name, 'type') === 'stdio' ? readText(upstreams, name, 'command') : undefined
     if (command === undefined || !isCommandLine(command, isFile)) continue
-    report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...advice(command) })
+    report({ pointer: `${appendPointer('/upstreams', name)}/command`, ...explainCommandLine(command) })
   }
 }
 
-/** False for a path with blanks, also for one that is not there: what stands before the first blank is no program then. */
+/** False for paths with spaces, even missing ones, unless the part before the first space is a program. */
 function isCommandLine(command: string, isFile: (path: string) => boolean): boolean {
   if (!/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) return false
   const [first = ''] = command.trim().split(/\s/)
   return /[|&;<>`$"'*?]/.test(command) || !/[/\\]/.test(first) || isFile(first)
 }
 
-function advice(command: string): { message: string; hint: string } {
+function explainCommandLine(command: string): { message: string; hint: string } {
   const [program = '', ...args] = command.trim().split(/\s+/)
   if (/[|&;<>`$"'*?]/.test(command)) {
-    const hint = 'give the program here and its arguments in "args", or put the line into a script'
-    return { message: 'no shell reads the command, so this would be taken for one file name', hint }
+    const hint = 'put arguments into "args", or the whole line into a script'
+    return { message: 'command runs without a shell, so this is taken as one file name', hint }
   }
   const hint = `write command: ${program}${args.length === 0 ? '' : `, args: ${JSON.stringify(args)}`}`
-  return { message: 'the command holds more than the name of a program', hint }
+  return { message: 'command contains arguments', hint }
 }
 
-/** Reports numbers of processes that do not fit with who shares them. */
+/** Reports process counts that contradict `isolation`. */
 export function checkPools(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const isPerProject = readValue(upstreams, name, 'cwd') === 'project'
     const forwards = readList(upstreams, name, 'forwardHeaders').length > 0
-    const isShared =
-      !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const isShared = !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
     const pointer = appendPointer('/upstreams', name)
     if (isShared) checkPool(readValue(upstreams, name, 'pool'), pointer, report)
     else checkReplicas(readValue(upstreams, name, 'replicas'), pointer, report)
@@ -98,8 +96,8 @@ function checkPool(pool: unknown, pointer: string, report: Report): void {
   if (pool === undefined) return
   report({
     pointer: `${pointer}/pool`,
-    message: 'a pool has processes of one session or caller each, and here all share one',
-    hint: 'add isolation: session or principal, or use replicas',
+    message: 'pool requires processes per session or caller, but here all clients share one',
+    hint: 'set isolation: session or principal, or use replicas',
   })
 }
 
@@ -107,9 +105,8 @@ function checkReplicas(replicas: unknown, pointer: string, report: Report): void
   if (typeof replicas !== 'number' || replicas <= 1) return
   report({
     pointer: `${pointer}/replicas`,
-    message:
-      'replicas share the calls of everybody, and here there are processes for each session, caller or project',
-    hint: 'leave out isolation and cwd: project, or use pool',
+    message: 'replicas requires processes shared by all clients, but here each session, caller or project has its own',
+    hint: 'remove isolation and cwd: project, or use pool',
   })
 }
 
@@ -118,12 +115,12 @@ function checkBounds(pool: unknown, pointer: string, report: Report): void {
   if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return
   report({
     pointer: `${pointer}/pool/min`,
-    message: `${min} processes are to wait, and there may be ${max} at most`,
+    message: `min (${min}) is greater than max (${max})`,
     hint: 'raise max',
   })
 }
 
-/** Warns of settings for a server process that this system cannot keep; another one may. */
+/** Warns about process settings that this system cannot enforce. */
 export function checkProcesses(config: unknown, platform: Platform, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
@@ -133,14 +130,14 @@ export function checkProcesses(config: unknown, platform: Platform, report: Repo
     if (upstream.sandbox !== undefined && !platform.hasSandbox)
       report({
         pointer: `${at}/sandbox`,
-        message: 'there is no bubblewrap on this system, so the server will not start',
-        hint: 'leave it out here, with an environment overlay for example',
+        message: 'bubblewrap is not available on this system, so the server will not start',
+        hint: 'remove it here, for example in an environment overlay',
         severity: 'warning',
       })
     if (upstream.ceilings !== undefined && !platform.hasLimits)
       report({
         pointer: `${at}/ceilings`,
-        message: 'Windows has no resource limits that a parent could set, so these are not kept',
+        message: 'Windows has no resource limits, so ceilings are not enforced',
         severity: 'warning',
       })
   }
@@ -149,15 +146,15 @@ export function checkProcesses(config: unknown, platform: Platform, report: Repo
 const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
 const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
 
-/** Lookups of what exists: a path, relative to the configuration, or a program by its name on a search path. */
-interface Present {
+/** Existence checks for paths, relative to the configuration, and for programs on PATH. */
+interface ExistenceChecks {
   readonly path: (path: string) => boolean
   readonly program: (name: string, searchPath: string | undefined) => boolean
 }
-type Missing = (key: string, path: string, hint: string) => void
+type ReportMissing = (key: string, path: string, hint: string) => void
 
-/** Warns of missing directories, commands and scripts of local servers; they may still come, so these are no errors. */
-export function checkExisting(config: unknown, present: Present, report: Report): void {
+/** Warns about missing directories, commands and scripts; they may be created later. */
+export function checkExisting(config: unknown, present: ExistenceChecks, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const spec = readMap(upstreams, name)
@@ -167,26 +164,22 @@ export function checkExisting(config: unknown, present: Present, report: Report)
       report({ pointer: `${at}/${key}`, message, hint, severity: 'warning' })
     const command = readText(spec, 'command') ?? ''
     if (/^[^\s/\\]+$/.test(command) && !present.program(command, readText(readMap(spec, 'env'), 'PATH')))
-      warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
-    // Each project has a directory of its own.
+      warn('command', `${command} not found on PATH`, 'install it, or use an absolute path')
+    // The directory differs per project.
     if (spec.cwd === 'project') continue
     checkServer(spec, present.path, (key, path, hint) => warn(key, `${path} does not exist`, hint))
   }
 }
 
-/** A command that holds more than a program is a mistake of its own. */
+/** Command lines are reported separately. */
 function isMissingProgram(command: string, isMissing: (path: string) => boolean): boolean {
   return command.includes('/') && isMissing(command) && !isCommandLine(command, path => !isMissing(path))
 }
 
-function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
+function checkServer(spec: Plain, exists: ExistenceChecks['path'], missing: ReportMissing): void {
   const cwd = readText(spec, 'cwd') ?? '.'
   if (!exists(cwd))
-    return missing(
-      'cwd',
-      cwd,
-      'make the directory, or name another one; it is relative to the configuration file',
-    )
+    return missing('cwd', cwd, 'create the directory, or correct the path; it is relative to the configuration file')
   const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
   const command = readText(spec, 'command') ?? ''
   if (isMissingProgram(command, isMissing))

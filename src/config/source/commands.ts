@@ -1,44 +1,47 @@
 import { isPlain } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
-import type { Origin, Tree } from './tree.ts'
-import { locate } from './tree.ts'
+import type { ValueOrigin, Tree } from './tree.ts'
+import { locateValues } from './tree.ts'
 
-/** A piece of a text with placeholders. */
-export type Part =
+/** Part of a text with placeholders. */
+export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'variable'
       readonly name: string
       readonly operator: '' | ':-' | ':?'
-      readonly rest: readonly Part[]
+      readonly rest: readonly TemplatePart[]
     }
   | SourcePart<'file'>
   | SourcePart<'exec'>
   | SourcePart<'keyring'>
 
-/** A placeholder whose value is kept elsewhere: in a file, by a command, in a keyring. */
+/** A placeholder for an external value: file, command or keyring. */
 interface SourcePart<Kind> {
   readonly kind: Kind
-  readonly inner: readonly Part[]
+  readonly inner: readonly TemplatePart[]
 }
 
-type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
+type Template = { readonly parts: readonly TemplatePart[] } | { readonly mistake: string }
 
 const MAX_DEPTH = 16
 const SOURCES = ['file', 'exec', 'keyring'] as const
 const VARIABLE = /(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-|:\?|(?=\}))/y
 
-/** Takes a text apart at `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}`, `${file:path}`, `${exec:command}` and `${keyring:name}`; `$${` is a plain `${`. */
+/**
+ * Parses `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}`, `${file:path}`, `${exec:command}` and
+ * `${keyring:name}`; `$${` is a literal `${`.
+ */
 export function parseTemplate(text: string): Template {
   try {
     return { parts: new TemplateReader(text).read(0) }
   } catch (thrown) {
-    if (thrown instanceof Mistake) return { mistake: thrown.message }
+    if (thrown instanceof TemplateError) return { mistake: thrown.message }
     throw thrown
   }
 }
 
-class Mistake extends Error {}
+class TemplateError extends Error {}
 
 class TemplateReader {
   readonly #text: string
@@ -48,10 +51,10 @@ class TemplateReader {
     this.#text = text
   }
 
-  /** Reads to the end, or inside a placeholder to its closing brace. */
-  read(depth: number): Part[] {
-    if (depth > MAX_DEPTH) throw new Mistake(`placeholders are nested deeper than ${MAX_DEPTH} levels`)
-    const parts: Part[] = []
+  /** Parses to the end, or within a placeholder to its closing brace. */
+  read(depth: number): TemplatePart[] {
+    if (depth > MAX_DEPTH) throw new TemplateError(`placeholders nested deeper than ${MAX_DEPTH} levels`)
+    const parts: TemplatePart[] = []
     let literal = ''
     while (this.#at < this.#text.length && !(depth > 0 && this.#text[this.#at] === '}')) {
       if (this.#text.startsWith('$${', this.#at)) literal += this.#take('$${').slice(1)
@@ -64,25 +67,25 @@ class TemplateReader {
     return literal === '' ? parts : [...parts, { kind: 'text', text: literal }]
   }
 
-  #placeholder(depth: number): Part {
+  #placeholder(depth: number): TemplatePart {
     const start = this.#at
     this.#take('${')
     const kind = SOURCES.find(source => this.#text.startsWith(`${source}:`, this.#at))
     const part = kind === undefined ? this.#variable(start, depth) : this.#source(kind, depth)
-    if (this.#text[this.#at] !== '}') throw new Mistake(`${this.#shown(start)} is not closed`)
+    if (this.#text[this.#at] !== '}') throw new TemplateError(`unclosed placeholder ${this.#getExcerpt(start)}`)
     this.#at++
     return part
   }
 
-  #source(kind: (typeof SOURCES)[number], depth: number): Part {
+  #source(kind: (typeof SOURCES)[number], depth: number): TemplatePart {
     this.#take(`${kind}:`)
     return { kind, inner: this.read(depth + 1) }
   }
 
-  #variable(start: number, depth: number): Part {
+  #variable(start: number, depth: number): TemplatePart {
     VARIABLE.lastIndex = this.#at
     const found = VARIABLE.exec(this.#text)
-    if (found === null) throw new Mistake(`cannot read ${this.#shown(start)}`)
+    if (found === null) throw new TemplateError(`invalid placeholder ${this.#getExcerpt(start)}`)
     this.#at += found[0].length
     const [, name = '', operator] = found
     if (operator !== ':-' && operator !== ':?') return { kind: 'variable', name, operator: '', rest: [] }
@@ -94,7 +97,7 @@ class TemplateReader {
     return expected
   }
 
-  #shown(start: number): string {
+  #getExcerpt(start: number): string {
     const end = this.#text.indexOf('}', start)
     return this.#text.slice(start, end < 0 ? start + 40 : Math.min(end + 1, start + 40))
   }
@@ -103,62 +106,61 @@ class TemplateReader {
 /** A command that prints a secret. */
 export interface SecretCommand {
   readonly argv: readonly string[]
-  /** Directory of the file that names it. */
+  /** Directory of the file that contains it. */
   readonly cwd: string
 }
 
-/** Output of a command, or the reason why there is none. */
+/** Command output or error. */
 type CommandOutput = { readonly text: string } | { readonly why: string }
 
-/** Runs a command without a shell, bounded in time and output. */
+/** Runs a command without a shell, with limits on time and output. */
 export type RunCommand = (command: SecretCommand) => Promise<CommandOutput>
 
-/** Output of each command; `leave` where none is to be run. */
+/** Outputs by command; `leave` if none is run. */
 export type Outputs = ReadonlyMap<string, CommandOutput> | 'leave'
 
 export const NOT_RUN: Outputs = new Map()
 
-/** Commands that print a secret of the system's keyring. `{name}` stands for the name of an entry. */
+/** Keyring commands; `{name}` is replaced with the entry name. */
 const LOOKUPS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   linux: ['secret-tool', 'lookup', 'service', 'tapgate', 'name', '{name}'],
   darwin: ['security', 'find-generic-password', '-s', 'tapgate', '-a', '{name}', '-w'],
 }
 
-/** Stands for what no command was run for. */
-const STAND_IN = 'not-run'
+/** Used as output if commands are not run. */
+const PLACEHOLDER_OUTPUT = 'not-run'
 
 type CommandOutcome =
-  { readonly text: string; readonly isStandIn?: boolean } | { readonly why: string; readonly hint?: string }
+  { readonly text: string; readonly isPlaceholder?: boolean } | { readonly why: string; readonly hint?: string }
 
-/** The commands of one configuration: each runs once per load, however often it is named. */
-export class Commands {
+/** Commands of a configuration; equal ones run once per load. */
+export class SecretCommands {
   readonly #outputs: Outputs
   readonly #keyring: readonly string[] | undefined
-  readonly #wanted = new Map<string, SecretCommand>()
+  readonly #pending = new Map<string, SecretCommand>()
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
     this.#keyring = getKeyringCommand(tree) ?? LOOKUPS[getPlatform().name]
   }
 
-  /** Those whose output is not there yet. */
-  get wanted(): SecretCommand[] {
-    return [...this.#wanted.values()]
+  /** Commands without output yet. */
+  get pending(): SecretCommand[] {
+    return [...this.#pending.values()]
   }
 
-  /** @param words of the command, or the name in the keyring */
+  /** @param words command words, or the keyring name */
   getOutput(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): CommandOutcome {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
-    if (argv === undefined)
-      return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
+    if (argv === undefined) return { why: 'no keyring available', hint: 'set its command in "secrets.keyring"' }
     const [program = ''] = argv
-    if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
-    if (this.#outputs === 'leave') return { text: STAND_IN, isStandIn: true }
+    if (program === '') return { why: `\${${kind}:} is empty`, hint: `write \${${kind}:…}` }
+    if (this.#outputs === 'leave') return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
     const key = getCommandKey({ argv, cwd })
     const output = this.#outputs.get(key)
-    if (output === undefined) this.#wanted.set(key, { argv, cwd })
-    if (output === undefined) return { text: STAND_IN, isStandIn: true }
-    // Its arguments may be secrets themselves.
+    if (output === undefined) this.#pending.set(key, { argv, cwd })
+    if (output === undefined) return { text: PLACEHOLDER_OUTPUT, isPlaceholder: true }
+    // Report only the program, as arguments may be secret.
     return 'text' in output ? output : { why: `${program} ${output.why}` }
   }
 
@@ -175,18 +177,18 @@ export function getCommandKey({ argv, cwd }: SecretCommand): string {
   return JSON.stringify([cwd, ...argv])
 }
 
-/** Read as it is written: a keyring that comes out of a placeholder is none. */
+/** Ignores placeholders in `secrets.keyring`. */
 function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
-  const value = secrets === undefined ? undefined : locate(secrets).value
+  const value = secrets === undefined ? undefined : locateValues(secrets).value
   const keyring = isPlain(value) ? value.keyring : undefined
   return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
 }
 
-/** Splits a command at blanks; the value of a placeholder is never split. Undefined if one has no value. */
+/** Splits a command at whitespace; placeholder values are not split. Undefined if one has no value. */
 export function splitWords(
-  parts: readonly Part[],
-  fill: (part: Part) => string | undefined,
+  parts: readonly TemplatePart[],
+  fill: (part: TemplatePart) => string | undefined,
 ): string[] | undefined {
   const words = ['']
   for (const part of parts) {
@@ -198,27 +200,21 @@ export function splitWords(
   return words.filter(word => word !== '')
 }
 
-/** True where one of these placeholders runs a command. */
-export function namesCommand(parts: readonly Part[]): boolean {
+/** True if a placeholder runs a command. */
+export function hasCommand(parts: readonly TemplatePart[]): boolean {
   return parts.some(part => {
     if (part.kind === 'text') return false
-    return part.kind === 'variable'
-      ? namesCommand(part.rest)
-      : part.kind !== 'file' || namesCommand(part.inner)
+    return part.kind === 'variable' ? hasCommand(part.rest) : part.kind !== 'file' || hasCommand(part.inner)
   })
 }
 
-/** The origin of a value with the placeholder that got it from elsewhere. */
-export function extendOrigin(origin: Origin, parts: readonly Part[]): Origin {
+/** Adds command placeholders to an origin. */
+export function extendOrigin(origin: ValueOrigin, parts: readonly TemplatePart[]): ValueOrigin {
   const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
-  return origin.from !== 'file' || sources.length === 0
-    ? origin
-    : { ...origin, by: sources.map(written).join(' ') }
+  return origin.from !== 'file' || sources.length === 0 ? origin : { ...origin, by: sources.map(formatPart).join(' ') }
 }
 
-function written(part: Part): string {
+function formatPart(part: TemplatePart): string {
   if (part.kind === 'text') return part.text
-  return part.kind === 'variable'
-    ? `\${${part.name}}`
-    : `\${${part.kind}:${part.inner.map(written).join('')}}`
+  return part.kind === 'variable' ? `\${${part.name}}` : `\${${part.kind}:${part.inner.map(formatPart).join('')}}`
 }

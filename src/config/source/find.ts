@@ -4,44 +4,38 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Finding } from '../../util/finding.ts'
 import type { ReportProblem } from '../problem.ts'
 import { createProblem } from '../problem.ts'
-import type { Contents } from './read.ts'
-import { readText } from './read.ts'
-import type { MapTree, Origin, Tree } from './tree.ts'
+import type { FileContents } from './read-text.ts'
+import { readText } from './read-text.ts'
+import type { MapTree, ValueOrigin, Tree } from './tree.ts'
 import { mergeTrees } from './tree.ts'
 import { refuseUntrusted } from './trust.ts'
-import { parseYaml } from './nodes.ts'
+import { parseYaml } from './parse-yaml.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024
-/** Most files one configuration may be made of. */
+/** File limit per configuration. */
 const MAX_FILES = 64
 
-/** Reads files with what they extend; each file is read once. */
-export class Sources {
+/** Reads files with their `extends`, each once. */
+export class ConfigSources {
   readonly #report: ReportProblem
   readonly #given: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
-  /** `given` is a text that is read in place of a file. */
+  /** `given` replaces a file's contents. */
   constructor(report: ReportProblem, given?: { readonly file: string; readonly text: string }) {
     this.#report = report
     this.#given = given
   }
 
-  /** Every file read so far. */
   get files(): string[] {
     return [...this.#trees.keys()]
   }
 
-  /** A file laid over what it extends; undefined after reporting why not. `from` is who wants it. */
-  load(file: string, from: Origin, pointer = ''): Tree | undefined {
+  /** Loads a file merged over its bases; undefined after reporting an error. `from` is the referring position. */
+  load(file: string, from: ValueOrigin, pointer = ''): Tree | undefined {
     const known = this.#trees.get(file)
     if (known === 'open')
-      return this.#refuse(
-        from,
-        pointer,
-        `"${file}" extends itself`,
-        'remove one of the files from the circle',
-      )
+      return this.#refuse(from, pointer, `"${file}" extends itself`, 'remove the circular reference')
     if (this.#trees.has(file)) return known
     if (this.#trees.size >= MAX_FILES) return this.#refuse(from, pointer, `more than ${MAX_FILES} files`)
     this.#trees.set(file, 'open')
@@ -50,33 +44,32 @@ export class Sources {
     return tree
   }
 
-  #read(file: string, from: Origin, pointer: string): Tree | undefined {
+  #read(file: string, from: ValueOrigin, pointer: string): Tree | undefined {
     const contents = file === this.#given?.file ? this.#given : readText(file, MAX_FILE_BYTES)
-    if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
+    if (!('text' in contents)) return this.#refuse(from, pointer, describeUnreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
-    // A file without content is one that an editor is about to write, or a mistake; as a configuration it would end everything.
-    if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
-    if (own.kind === 'map') return this.#extended(own, file)
-    return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
+    // An empty file is likely being written by an editor; applying it would stop everything.
+    if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'start with "version: 1"')
+    if (own.kind === 'map') return this.#applyExtends(own, file)
+    return this.#refuse(own.origin, '', 'the file must contain a map', 'start with "version: 1"')
   }
 
-  #extended(own: MapTree, file: string): Tree | undefined {
+  #applyExtends(own: MapTree, file: string): Tree | undefined {
     const entries = new Map(own.entries)
     const wanted = entries.get('extends')?.tree
     entries.delete('extends')
     const rest: Tree = { ...own, entries }
     if (wanted === undefined) return rest
-    const bases = baseNames(wanted)
-    if (bases === undefined)
-      return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
+    const bases = parseBaseNames(wanted)
+    if (bases === undefined) return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
     return bases
       .map(({ name, origin }) => this.load(resolve(dirname(file), name), origin, '/extends'))
       .concat(rest)
       .reduce((base, tree) => (tree === undefined ? base : mergeTrees(base, tree)), undefined)
   }
 
-  #refuse(origin: Origin, pointer: string, message: string, hint?: string): undefined {
+  #refuse(origin: ValueOrigin, pointer: string, message: string, hint?: string): undefined {
     this.#report(createProblem(origin, { pointer, message, hint }))
   }
 }
@@ -85,11 +78,11 @@ function isEmpty(tree: Tree): boolean {
   return tree.kind === 'map' ? tree.entries.size === 0 : tree.kind === 'scalar' && tree.value === null
 }
 
-function unreadable(file: string, contents: Contents): string {
+function describeUnreadable(file: string, contents: FileContents): string {
   return `cannot read ${file}: ${'why' in contents ? contents.why : ''}`
 }
 
-function baseNames(tree: Tree): { name: string; origin: Origin }[] | undefined {
+function parseBaseNames(tree: Tree): { name: string; origin: ValueOrigin }[] | undefined {
   const items = tree.kind === 'list' ? tree.items : [tree]
   const names = items.flatMap(item =>
     item.kind === 'scalar' && typeof item.value === 'string' && item.value !== ''
@@ -99,7 +92,7 @@ function baseNames(tree: Tree): { name: string; origin: Origin }[] | undefined {
   return names.length === items.length ? names : undefined
 }
 
-/** Names a configuration may have, first come first served. */
+/** Configuration names by priority. */
 const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
 
 interface Explorer {
@@ -108,8 +101,8 @@ interface Explorer {
 type ExplorerClass = new (options: Readonly<Record<string, unknown>>) => Explorer
 
 /**
- * Looks for a configuration from a directory upwards, as far as the home directory or the root.
- * @throws GatewayError GW_CONFIG_UNTRUSTED for one that another user could have written
+ * Searches upwards from a directory to the home directory or root.
+ * @throws GatewayError GW_CONFIG_UNTRUSTED if another user could have written the file
  */
 export async function findConfig(directory: string, home: string | undefined): Promise<string> {
   const explorer = await makeExplorer(home)
@@ -119,8 +112,8 @@ export async function findConfig(directory: string, home: string | undefined): P
   return found.filepath
 }
 
-// cosmiconfig() itself first looks for its own settings in the working directory and would run a .config/config.js there;
-// the class behind it does not, and with loaders that look at nothing but the name it neither parses nor runs anything.
+// cosmiconfig() would read its own settings from the working directory and run .config/config.js. Its Explorer class
+// does not, and these loaders neither parse nor run anything.
 async function makeExplorer(home: string | undefined): Promise<Explorer> {
   const module = (await import('cosmiconfig/dist/Explorer.js')) as unknown as { Explorer: ExplorerClass }
   return new module.Explorer({
@@ -134,20 +127,20 @@ async function makeExplorer(home: string | undefined): Promise<Explorer> {
     mergeImportArrays: false,
     mergeSearchPlaces: false,
     applyPackagePropertyPathToConfiguration: false,
-    loaders: { '.yaml': keepOurs, '.yml': keepOurs, '.json': keepOurs, default: () => null },
+    loaders: { '.yaml': loadOwnName, '.yml': loadOwnName, '.json': loadOwnName, default: () => null },
     transform: (result: unknown) => result,
   })
 }
 
-/** The user-wide directory that cosmiconfig tries last has files of other names; they are none of ours. */
-function keepOurs(file: string): object | null {
+/** Ignores files with other names in cosmiconfig's global directory. */
+function loadOwnName(file: string): object | null {
   return CONFIG_NAMES.some(name => file.endsWith(name)) ? {} : null
 }
 
-/** `gateway.<env>.yaml` beside `gateway.yaml`, or what is wrong with that wish. */
-export function overlayFile(file: string, environment: string): { readonly file: string } | Finding {
+/** Finds the overlay `gateway.<env>.yaml`, or returns an error. */
+export function findOverlay(file: string, environment: string): { readonly file: string } | Finding {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
-    const message = `"${environment}" is not the name of an environment`
+    const message = `invalid environment name "${environment}"`
     return { pointer: '', message, hint: 'use letters, digits, underscores and hyphens' }
   }
   const extension = extname(file)
@@ -155,6 +148,6 @@ export function overlayFile(file: string, environment: string): { readonly file:
   const names = [...new Set([extension, '.yaml', '.yml', '.json'])].map(ending => `${stem}${ending}`)
   const found = names.find(name => existsSync(join(dirname(file), name)))
   if (found !== undefined) return { file: join(dirname(file), found) }
-  const message = `environment "${environment}" has no file`
-  return { pointer: '', message, hint: `looked for ${names.join(', ')} in ${dirname(file)}` }
+  const message = `no file for environment "${environment}"`
+  return { pointer: '', message, hint: `searched for ${names.join(', ')} in ${dirname(file)}` }
 }

@@ -4,66 +4,65 @@ import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../messages.ts'
 import type { Problem, ReportProblem } from '../problem.ts'
 import { createProblem } from '../problem.ts'
-import type { Outputs, Part, SecretCommand } from './commands.ts'
-import { Commands, NOT_RUN, namesCommand, extendOrigin, parseTemplate, splitWords } from './commands.ts'
-import { readText } from './read.ts'
+import type { Outputs, TemplatePart, SecretCommand } from './commands.ts'
+import { SecretCommands, NOT_RUN, hasCommand, extendOrigin, parseTemplate, splitWords } from './commands.ts'
+import { readText } from './read-text.ts'
 import type { Scalar, ScalarTree, Tree } from './tree.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type ConfigEnvironment = Readonly<Record<string, string | undefined>>
 
-/** A tree with its placeholders filled in. */
-interface Filled {
+interface InterpolatedTree {
   readonly tree: Tree
-  /** Values that must not be shown. */
+  /** Values to redact. */
   readonly secrets: readonly string[]
-  /** Pointers at which a placeholder could not be filled in; nothing more is to be said about them. */
+  /** Pointers with failed placeholders, excluded from further findings. */
   readonly broken: ReadonlySet<string>
   /** Files read by `${file:…}`. */
   readonly files: readonly string[]
-  /** Commands whose output is not there yet. */
+  /** Commands without output yet. */
   readonly commands: readonly SecretCommand[]
 }
 
 const MAX_FILE_BYTES = 64 * 1024
-/** Shorter ones would blank out half of every text they are looked for in. */
-const SHORTEST_SECRET = 4
+/** Shorter values would redact too much text. */
+const MIN_SECRET_LENGTH = 4
 const FORMS =
-  'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a plain ${'
+  'use ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a literal ${'
 
-/** Fills in `${…}` in every string value; keys are left alone. */
+/** Replaces `${…}` in string values, not in keys. */
 export function interpolate(
   tree: Tree,
-  environment: Environment,
+  environment: ConfigEnvironment,
   cwd: string,
   report: ReportProblem,
   outputs: Outputs = NOT_RUN,
-): Filled {
-  const filler = new Filler(environment, cwd, report, new Commands(tree, outputs))
+): InterpolatedTree {
+  const filler = new Interpolator(environment, cwd, report, new SecretCommands(tree, outputs))
   const filled = filler.fill(tree, '')
   return {
     tree: filled,
     secrets: [...filler.secrets],
     broken: filler.broken,
     files: [...filler.files.keys()],
-    commands: filler.commands.wanted,
+    commands: filler.commands.pending,
   }
 }
 
-interface Spot {
+interface ScalarLocation {
   readonly pointer: string
   readonly scalar: ScalarTree
 }
 
-class Filler {
+class Interpolator {
   readonly secrets = new Set<string>()
   readonly broken = new Set<string>()
   readonly files = new Map<string, ReturnType<typeof readText>>()
-  readonly #environment: Environment
+  readonly #environment: ConfigEnvironment
   readonly #cwd: string
   readonly #report: ReportProblem
-  readonly commands: Commands
+  readonly commands: SecretCommands
 
-  constructor(environment: Environment, cwd: string, report: ReportProblem, commands: Commands) {
+  constructor(environment: ConfigEnvironment, cwd: string, report: ReportProblem, commands: SecretCommands) {
     this.commands = commands
     this.#environment = environment
     this.#cwd = cwd
@@ -71,13 +70,11 @@ class Filler {
   }
 
   fill(tree: Tree, pointer: string): Tree {
-    if (tree.kind === 'scalar')
-      return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
+    if (tree.kind === 'scalar') return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
     if (tree.kind === 'list')
       return { ...tree, items: tree.items.map((item, i) => this.fill(item, appendPointer(pointer, i))) }
     const entries = [...tree.entries].map(
-      ([key, entry]) =>
-        [key, { ...entry, tree: this.fill(entry.tree, appendPointer(pointer, key)) }] as const,
+      ([key, entry]) => [key, { ...entry, tree: this.fill(entry.tree, appendPointer(pointer, key)) }] as const,
     )
     return { ...tree, entries: new Map(entries) }
   }
@@ -86,78 +83,77 @@ class Filler {
     if (!text.includes('$') && !text.includes('{env:')) return scalar
     const spot = { pointer, scalar }
     const template = parseTemplate(text)
-    // A password with "${" in it is still a password: the mistake itself would quote it.
+    // Do not quote the mistake: a password may contain "${".
     if ('mistake' in template)
-      return this.#wrong(
-        spot,
-        isSecretPath(pointer) ? 'cannot read a placeholder here' : template.mistake,
-        FORMS,
-      )
-    const filled = template.parts.map(part => this.#part(part, spot))
+      return this.#refuse(spot, isSecretPath(pointer) ? 'invalid placeholder' : template.mistake, FORMS)
+    const filled = template.parts.map(part => this.#fillPart(part, spot))
     if (filled.some(part => part === undefined)) return scalar
-    this.#warn(template.parts, spot)
+    this.#warnOfOtherForms(template.parts, spot)
     const value = this.#value(filled.join(''), template.parts, pointer)
     return { ...scalar, value, origin: extendOrigin(scalar.origin, template.parts) }
   }
 
-  /** A text that is one placeholder and nothing else may stand for a number or a boolean. */
-  #value(text: string, parts: readonly Part[], pointer: string): Scalar {
+  /** A single placeholder may yield a number or boolean. */
+  #value(text: string, parts: readonly TemplatePart[], pointer: string): Scalar {
     return parts.length === 1 && parts[0]?.kind !== 'text' ? coerce(text, pointer) : text
   }
 
-  #part(part: Part, spot: Spot): string | undefined {
+  #fillPart(part: TemplatePart, spot: ScalarLocation): string | undefined {
     if (part.kind === 'text') return part.text
     if (part.kind === 'variable') return this.#variable(part, spot)
     return part.kind === 'file' ? this.#file(part.inner, spot) : this.#command(part, spot)
   }
 
-  #parts(parts: readonly Part[], spot: Spot): string | undefined {
-    const filled = parts.map(part => this.#part(part, spot))
+  #fillParts(parts: readonly TemplatePart[], spot: ScalarLocation): string | undefined {
+    const filled = parts.map(part => this.#fillPart(part, spot))
     return filled.includes(undefined) ? undefined : filled.join('')
   }
 
-  #variable(part: Part & { kind: 'variable' }, spot: Spot): string | undefined {
+  #variable(part: TemplatePart & { kind: 'variable' }, spot: ScalarLocation): string | undefined {
     const { name, operator, rest } = part
     const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined
-    // As in a shell, an operator takes an empty variable for one that is not set.
+    // As in a shell, operators treat empty variables as unset.
     if (value === undefined || (value === '' && operator !== '')) {
-      return operator === ':-' ? this.#parts(rest, spot) : this.#unset(part, value, spot)
+      return operator === ':-' ? this.#fillParts(rest, spot) : this.#reportUnset(part, value, spot)
     }
-    if (isSecretPath(spot.pointer) || isSecretName(name)) this.#remember(value)
+    if (isSecretPath(spot.pointer) || isSecretName(name)) this.#addSecret(value)
     return value
   }
 
-  #unset({ name, rest }: Part & { kind: 'variable' }, value: string | undefined, spot: Spot): undefined {
-    const reason = this.#parts(rest, spot)
+  #reportUnset(
+    { name, rest }: TemplatePart & { kind: 'variable' },
+    value: string | undefined,
+    spot: ScalarLocation,
+  ): undefined {
+    const reason = this.#fillParts(rest, spot)
     const message = `variable ${name} is ${value === '' ? 'empty' : 'not set'}`
-    this.#wrong(spot, message, reason || `set it, or give a default: \${${name}:-default}`)
+    this.#refuse(spot, message, reason || `set it, or add a default: \${${name}:-default}`)
   }
 
-  #file(path: readonly Part[], spot: Spot): string | undefined {
-    const name = this.#parts(path, spot)
+  #file(path: readonly TemplatePart[], spot: ScalarLocation): string | undefined {
+    const name = this.#fillParts(path, spot)
     if (name === undefined) return undefined
-    if (name === '') return void this.#wrong(spot, '${file:} names no file', 'write ${file:path}')
+    if (name === '') return void this.#refuse(spot, '${file:} is empty', 'write ${file:path}')
     const file = resolve(this.#getDirectory(spot.scalar), name)
     const contents = this.files.get(file) ?? readText(file, MAX_FILE_BYTES)
     this.files.set(file, contents)
-    if (!('text' in contents)) return void this.#wrong(spot, `cannot read ${file}: ${contents.why}`)
+    if (!('text' in contents)) return void this.#refuse(spot, `cannot read ${file}: ${contents.why}`)
     const text = contents.text.replace(/\r?\n$/, '')
-    this.#remember(text)
+    this.#addSecret(text)
     return text
   }
 
-  /** The output of a command; an opaque text where none is to be run, of which nothing more is said. */
-  #command({ kind, inner }: Part & { kind: 'exec' | 'keyring' }, spot: Spot): string | undefined {
-    if (namesCommand(inner)) return void this.#wrong(spot, 'a command cannot be part of another one')
+  /** Command output, or a placeholder that is excluded from findings. */
+  #command({ kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' }, spot: ScalarLocation): string | undefined {
+    if (hasCommand(inner)) return void this.#refuse(spot, 'commands cannot be nested')
     if (kind === 'exec' && inner.some(part => part.kind === 'text' && /["']/.test(part.text)))
-      return void this.#wrong(spot, 'a command is split at blanks, and has no quotes', 'put it into a script')
-    const words =
-      kind === 'exec' ? splitWords(inner, part => this.#part(part, spot)) : this.#parts(inner, spot)
+      return void this.#refuse(spot, 'quotes are not supported, as the command is split at spaces', 'use a script')
+    const words = kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, spot)) : this.#fillParts(inner, spot)
     if (words === undefined) return undefined
     const found = this.commands.getOutput(kind, words, this.#getDirectory(spot.scalar))
-    if ('why' in found) return void this.#wrong(spot, found.why, found.hint)
-    if (found.isStandIn === true) this.broken.add(spot.pointer)
-    else this.#remember(found.text)
+    if ('why' in found) return void this.#refuse(spot, found.why, found.hint)
+    if (found.isPlaceholder === true) this.broken.add(spot.pointer)
+    else this.#addSecret(found.text)
     return found.text
   }
 
@@ -165,29 +161,28 @@ class Filler {
     return scalar.origin.from === 'file' ? dirname(scalar.origin.file) : this.#cwd
   }
 
-  #remember(value: string): void {
-    if (value.length >= SHORTEST_SECRET) this.secrets.add(value)
+  #addSecret(value: string): void {
+    if (value.length >= MIN_SECRET_LENGTH) this.secrets.add(value)
   }
 
-  #wrong(spot: Spot, message: string, hint?: string): Tree {
+  #refuse(spot: ScalarLocation, message: string, hint?: string): Tree {
     this.broken.add(spot.pointer)
-    this.#say(spot, message, hint, 'error')
+    this.#addProblem(spot, message, hint, 'error')
     return spot.scalar
   }
 
-  /** Forms of other tools, which stay as they are here. */
-  #warn(parts: readonly Part[], spot: Spot): void {
+  /** Warns about placeholder syntax of other tools, which is not replaced. */
+  #warnOfOtherForms(parts: readonly TemplatePart[], spot: ScalarLocation): void {
     for (const part of parts) {
       if (part.kind !== 'text') continue
       const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
-      // A password may well hold a "$", and must not be quoted for it.
-      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
-        continue
-      this.#say(spot, `${form} is not filled in`, `write \${${name}} to fill it in`, 'warning')
+      // Do not quote a "$" in a password.
+      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name))) continue
+      this.#addProblem(spot, `${form} is not a placeholder`, `use \${${name}}`, 'warning')
     }
   }
 
-  #say(spot: Spot, message: string, hint: string | undefined, severity: Problem['severity']): void {
+  #addProblem(spot: ScalarLocation, message: string, hint: string | undefined, severity: Problem['severity']): void {
     this.#report(createProblem(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
   }
 }

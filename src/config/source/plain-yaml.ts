@@ -1,47 +1,46 @@
 import type { Document } from 'yaml'
 import { isMap, isSeq, parse, parseDocument, stringify } from 'yaml'
 
-/** Plain data as YAML for people: block style, lines not folded. */
+/** Formats plain data as block-style YAML without line folding. */
 export function toYaml(value: unknown): string {
   return stringify(value, { lineWidth: 0 })
 }
 
 /**
- * YAML that is not ours, as plain data.
- * @throws Error when it is no YAML, or has too many aliases.
+ * Parses third-party YAML.
+ * @throws Error if it is invalid or has too many aliases
  */
 export function fromYaml(text: string): unknown {
   return parse(text, { maxAliasCount: 100, prettyErrors: true, logLevel: 'error' })
 }
 
-/** A value's place in a document: keys of maps. */
+/** Map keys that lead to a value. */
 type Path = readonly string[]
 
 /**
- * The text with an entry of a map set, or with one of a list of maps that are told apart by `name`; all else stays.
- * @throws Error when the text is no YAML, or something else stands at the place
+ * Sets an entry in a map, or by `name` in a list of maps; preserves everything else.
+ * @throws Error if the text is invalid or the value has another type
  */
-export function setInYaml(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
-  const document = read(text)
+export function setYamlEntry(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
+  const document = parseEditable(text)
   const found = document.getIn(path)
-  // `{}` becomes a block.
+  // Convert `{}` to block style.
   if ((isMap(found) || isSeq(found)) && found.items.length === 0) found.flow = false
-  // Null means absent.
+  // Null counts as absent.
   if (found === undefined || found === null)
     document.setIn(path, document.createNode(isList ? [value] : { [name]: value }))
   else if (!isList) document.setIn([...path, name], document.createNode(value))
-  else if (isSeq(found))
-    found.items[indexOf(found.items, name, found.items.length)] = document.createNode(value)
-  else throw new Error(`"${path.join('.')}" is no list`)
+  else if (isSeq(found)) found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
+  else throw new Error(`"${path.join('.')}" is not a list`)
   return document.toString({ lineWidth: 0 })
 }
 
-/** The text without that entry, and without the map or list where nothing else is in it. */
-export function removeFromYaml(text: string, path: Path, name: string, isList: boolean): string {
-  const document = read(text)
+/** Removes an entry, and its map or list if that becomes empty. */
+export function removeYamlEntry(text: string, path: Path, name: string, isList: boolean): string {
+  const document = parseEditable(text)
   if (isList) {
     const list = findSequence(document, path)
-    const index = list === undefined ? -1 : indexOf(list.items, name, -1)
+    const index = list === undefined ? -1 : findItemIndex(list.items, name, -1)
     if (index >= 0) list?.items.splice(index, 1)
   } else document.deleteIn([...path, name])
   const rest = document.getIn(path)
@@ -49,7 +48,7 @@ export function removeFromYaml(text: string, path: Path, name: string, isList: b
   return document.toString({ lineWidth: 0 })
 }
 
-function read(text: string): Document {
+function parseEditable(text: string): Document {
   const document = parseDocument(text, { keepSourceTokens: true })
   const [error] = document.errors
   if (error !== undefined) throw new Error(error.message.split('\n')[0])
@@ -62,7 +61,7 @@ function findSequence(document: Document, path: Path): { items: unknown[] } | un
   return isSeq(found) ? found : undefined
 }
 
-function indexOf(items: readonly unknown[], name: string, otherwise: number): number {
+function findItemIndex(items: readonly unknown[], name: string, otherwise: number): number {
   const index = items.findIndex(item => isMap(item) && item.get('name') === name)
   return index === -1 ? otherwise : index
 }

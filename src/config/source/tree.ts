@@ -1,14 +1,13 @@
 import { isPlain, setOwn } from '../../util/plain-data.ts'
 import { appendPointer } from '../../util/finding.ts'
 
-/** Origin of a value. */
-export type Origin =
+export type ValueOrigin =
   | {
       readonly from: 'file'
       readonly file: string
       readonly line: number
       readonly col: number
-      /** Placeholder that got it from somewhere else, as it is written. */
+      /** Placeholder that provided the value. */
       readonly by?: string
     }
   | { readonly from: 'set'; readonly text: string }
@@ -17,85 +16,80 @@ export type Origin =
 
 export type Scalar = string | number | boolean | null
 
-/** A configuration in which every value knows where it came from. */
+/** A configuration tree with the origin of each value. */
 export type Tree = MapTree | ListTree | ScalarTree
 
 export interface MapTree {
   readonly kind: 'map'
-  readonly origin: Origin
-  readonly entries: ReadonlyMap<string, Entry>
-  /** Takes the place of what it is merged over. */
+  readonly origin: ValueOrigin
+  readonly entries: ReadonlyMap<string, TreeEntry>
+  /** Replaces instead of merging. */
   readonly fresh?: boolean
 }
 
-export interface Entry {
-  readonly key: Origin
+export interface TreeEntry {
+  readonly key: ValueOrigin
   readonly tree: Tree
 }
 
 interface ListTree {
   readonly kind: 'list'
-  readonly origin: Origin
+  readonly origin: ValueOrigin
   readonly items: readonly Tree[]
 }
 
 export interface ScalarTree {
   readonly kind: 'scalar'
-  readonly origin: Origin
+  readonly origin: ValueOrigin
   readonly value: Scalar
-  /** A `null` that took something away. */
+  /** True if this `null` removed a value. */
   readonly removes?: boolean
 }
 
-/** Plain data with the origins of its keys and values, by JSON pointer. */
+/** Plain data with origins by JSON pointer. */
 export interface Located {
   readonly value: unknown
-  readonly origins: Map<string, Origin>
-  readonly keys: Map<string, Origin>
-  /** Pointers of `null`s that had nothing to remove. */
+  readonly origins: Map<string, ValueOrigin>
+  readonly keys: Map<string, ValueOrigin>
+  /** Pointers of `null`s without effect. */
   readonly empty: readonly string[]
 }
 
-/** Turns a tree into plain data; a `null` in a map removes its key. */
-export function locate(tree: Tree): Located {
+/** Converts a tree to plain data; `null` in a map removes its key. */
+export function locateValues(tree: Tree): Located {
   const located = {
-    origins: new Map<string, Origin>(),
-    keys: new Map<string, Origin>(),
+    origins: new Map<string, ValueOrigin>(),
+    keys: new Map<string, ValueOrigin>(),
     empty: [] as string[],
   }
-  return { ...located, value: plain(tree, '', located) }
+  return { ...located, value: toPlainValue(tree, '', located) }
 }
 
-function plain(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { empty: string[] }): unknown {
+function toPlainValue(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { empty: string[] }): unknown {
   located.origins.set(pointer, tree.origin)
   if (tree.kind === 'scalar') return tree.value
-  if (tree.kind === 'list')
-    return tree.items.map((item, i) => plain(item, appendPointer(pointer, i), located))
+  if (tree.kind === 'list') return tree.items.map((item, i) => toPlainValue(item, appendPointer(pointer, i), located))
   const value: Record<string, unknown> = {}
   for (const [key, entry] of tree.entries) {
     const at = appendPointer(pointer, key)
     located.keys.set(at, entry.key)
     if (entry.tree.kind !== 'scalar' || entry.tree.value !== null)
-      setOwn(value, key, plain(entry.tree, at, located))
+      setOwn(value, key, toPlainValue(entry.tree, at, located))
     else if (entry.tree.removes !== true) noteEmpty(at, entry.tree, located)
   }
   return value
 }
 
-function noteEmpty(
-  pointer: string,
-  tree: ScalarTree,
-  located: Omit<Located, 'value'> & { empty: string[] },
-): void {
+function noteEmpty(pointer: string, tree: ScalarTree, located: Omit<Located, 'value'> & { empty: string[] }): void {
   located.empty.push(pointer)
   located.origins.set(pointer, tree.origin)
 }
 
-/** Deepest nesting of a configuration. */
+/** Nesting limit. */
 export const MAX_DEPTH = 64
 
-/** A tree of plain JavaScript data; undefined stands for a value that no file could hold. */
-export function createTree(value: unknown, origin: Origin, depth = 0): Tree | undefined {
+/** Creates a tree from plain data; undefined if it cannot be represented. */
+export function createTree(value: unknown, origin: ValueOrigin, depth = 0): Tree | undefined {
   if (depth > MAX_DEPTH) return undefined
   if (isScalar(value)) return { kind: 'scalar', origin, value }
   if (Array.isArray(value)) return createList(value, origin, depth)
@@ -106,13 +100,13 @@ function isScalar(value: unknown): value is Scalar {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-function createList(values: readonly unknown[], origin: Origin, depth: number): Tree | undefined {
+function createList(values: readonly unknown[], origin: ValueOrigin, depth: number): Tree | undefined {
   const items = values.map(item => createTree(item, origin, depth + 1))
   return items.every(item => item !== undefined) ? { kind: 'list', origin, items } : undefined
 }
 
-function createMap(values: object, origin: Origin, depth: number): Tree | undefined {
-  const entries = new Map<string, Entry>()
+function createMap(values: object, origin: ValueOrigin, depth: number): Tree | undefined {
+  const entries = new Map<string, TreeEntry>()
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined) continue
     const tree = createTree(value, origin, depth + 1)
@@ -122,7 +116,7 @@ function createMap(values: object, origin: Origin, depth: number): Tree | undefi
   return { kind: 'map', origin, entries }
 }
 
-/** Lays one tree over another: maps merge, everything else replaces, `null` removes. */
+/** Merges two trees: maps merge, other values replace, `null` removes. */
 export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
   if (base === undefined) return over
   if (over.kind === 'map')
@@ -131,7 +125,7 @@ export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
 }
 
 function mergeMaps(base: MapTree, over: MapTree): Tree {
-  const entries = new Map<string, Entry>(base.entries)
+  const entries = new Map<string, TreeEntry>(base.entries)
   for (const [name, { key, tree }] of over.entries) {
     entries.set(name, { key, tree: mergeTrees(base.entries.get(name)?.tree, tree) })
   }

@@ -7,19 +7,19 @@ const ANYBODY_WRITES = 0o002
 const STICKY = 0o1000
 
 /**
- * Refuses a configuration file that other users may write: its servers, plugins and commands would run with our rights.
+ * Refuses a configuration that other users can write, as its commands would run with this user's rights.
  * @throws GatewayError GW_CONFIG_UNTRUSTED
  */
 export function refuseUntrusted(file: string): void {
-  const why = whyUntrusted(file)
+  const why = explainUntrusted(file)
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNTRUSTED', { file, why })
 }
 
-/** Reason why others may write the file; root may anyway. */
-function whyUntrusted(file: string): string | undefined {
+/** Reason why other users can write the file; undefined if only this user or root can. */
+function explainUntrusted(file: string): string | undefined {
   const own = process.geteuid?.()
   const link = lstatSync(file, { throwIfNoEntry: false })
-  // A text that came in place of a file; no command of it is run.
+  // Missing if the text was given; its commands are not run.
   if (own === undefined || link === undefined) return undefined
   const directory = statSync(dirname(file))
   const reasons = listReasons([link, statSync(file, { throwIfNoEntry: false }) ?? link], directory, own)
@@ -31,14 +31,14 @@ function listReasons(links: readonly Stats[], directory: Stats, own: number): st
   const isWritable = links.some(found => !found.isSymbolicLink() && (found.mode & ANYBODY_WRITES) !== 0)
   const isOpen = (directory.mode & ANYBODY_WRITES) !== 0 && (directory.mode & STICKY) === 0
   return [
-    ...(links.some(isOthers) ? ['it belongs to another user'] : []),
-    ...(isOthers(directory) ? ['its directory belongs to another user'] : []),
-    ...(isWritable ? ['anybody can write to it'] : []),
-    ...(isOpen ? ['anybody can write to its directory'] : []),
+    ...(links.some(isOthers) ? ['owned by another user'] : []),
+    ...(isOthers(directory) ? ['its directory is owned by another user'] : []),
+    ...(isWritable ? ['writable by everyone'] : []),
+    ...(isOpen ? ['its directory is writable by everyone'] : []),
   ]
 }
 
-/** True if nothing on this machine can write the file: a container's volume may have any owner and mode. */
+/** True if the file is on a read-only mount, such as a container volume with any owner and mode. */
 function isMountedReadOnly(file: string): boolean {
   try {
     const real = realpathSync(file)
@@ -49,10 +49,8 @@ function isMountedReadOnly(file: string): boolean {
         point: unescapeOctal(point),
         options: options.split(','),
       }))
-      .filter(
-        ({ point }) => point !== '' && (real === point || real.startsWith(point === '/' ? '/' : `${point}/`)),
-      )
-      // The last mount on a point hides those before it.
+      .filter(({ point }) => point !== '' && (real === point || real.startsWith(point === '/' ? '/' : `${point}/`)))
+      // Later mounts hide earlier ones on the same path.
       .reverse()
       .sort((a, b) => b.point.length - a.point.length)
     return mount?.options.includes('ro') === true

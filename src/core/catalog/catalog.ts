@@ -1,11 +1,11 @@
 import type { CatalogEntry } from '../../api/catalog-entry.ts'
-import { isCalled } from '../../api/catalog-entry.ts'
+import { hasName } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
-import { mayBeOwnLists } from '../../api/upstream.ts'
+import { hasOwnLists } from '../../api/upstream.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
-import type { Viewer } from '../../api/profile-names.ts'
+import type { ProfileViewer } from '../../api/profile-lookup.ts'
 import { GatewayError, getOwnerReason } from '../../errors/errors.ts'
-import { listForm } from '../../protocol/era/entries.ts'
+import { getListForm } from '../../protocol/era/adapt-entry.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import { parseParamHeaders } from '../../protocol/headers.ts'
 import type { Kind } from '../../protocol/methods.ts'
@@ -16,21 +16,20 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { offersCapability } from '../capabilities.ts'
 import { isModernHttp } from '../exchange.ts'
-import type { Graph, SeenChange, UpstreamNode } from '../graph-types.ts'
-import { onlooker } from '../session.ts'
-import { isUp } from '../upstream.ts'
+import type { Graph, ListChange, UpstreamNode } from '../graph-types.ts'
+import { createOnlooker } from '../session.ts'
+import { isUp } from '../reused-upstream.ts'
 import type { ListReader } from './list-cache.ts'
-import { Parts } from './list-cache.ts'
-import type { Freshness, Unshown } from './view.ts'
+import { ListCache } from './list-cache.ts'
+import type { Freshness, RejectedListing } from './view.ts'
 import { Listings, View } from './view.ts'
-import type { Cut, LateList, Part } from './part.ts'
-import { conceivable, EMPTY, merge } from './part.ts'
+import type { TruncatedList, LateList, UpstreamList } from './upstream-list.ts'
+import { guessEntries, EMPTY_LIST, mergeLists } from './upstream-list.ts'
 
-/** Freshness of a list that nobody should keep. */
-const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
+const NO_CACHE: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
-/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
-function computeFreshness(parts: readonly Part[], perCaller: boolean): Freshness {
+/** A merged list expires with its oldest part, and is private if any part is. */
+function computeFreshness(parts: readonly UpstreamList[], perCaller: boolean): Freshness {
   const payloads = parts.flatMap(part => part.payloads)
   const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
   const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
@@ -40,66 +39,58 @@ function computeFreshness(parts: readonly Part[], perCaller: boolean): Freshness
   return { ttlMs: now => getRemainingTtl(payloads, ttlMs, now), cacheScope }
 }
 
-/** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
+/** Limits a lifetime to the time left in the cached payloads. */
 function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: number): number {
-  return payloads.reduce(
-    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
-    ttlMs,
-  )
+  return payloads.reduce((least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)), ttlMs)
 }
 
-/** Views kept at once: one per kind and principal. */
+/** One view per kind and principal. */
 const MAX_VIEWS = 4096
-/** Things said in the log once. */
 const MAX_REPORTED = 10_000
 
-/** Digest of several lists. */
-const SEVERAL = 'several'
+const MIXED_DIGEST = 'several'
 
-/** A view that is kept, and the lists that it was made from. */
 interface CachedView {
   readonly view: View
   readonly identity: readonly unknown[]
 }
 
-/** An entry as its upstream listed it, and as a viewer sees it; undefined where that sees nothing of it. */
+/** Entry as listed, and as a viewer sees it; undefined if hidden. */
 export interface KnownEntry {
   readonly entry: CatalogEntry
   readonly seen: CatalogEntry | undefined
 }
 
-/** Maps exposed names to their owners. A view is made anew only when one of the lists behind it is another object. */
+/** Maps exposed names to their owners. A view is rebuilt only if one of its lists changed. */
 export class Catalog {
   readonly #graph: Graph
-  readonly #parts: Parts
-  /** Lists that readers are shown of each view. */
+  readonly #lists: ListCache
   readonly listings: Listings
-  readonly #kept = new BoundedMap<string, CachedView>({
+  readonly #cachedViews = new BoundedMap<string, CachedView>({
     max: MAX_VIEWS,
     onForget: () => (this.#hasForgotten = true),
   })
-  /** Digest of the list that readers were given, by kind and upstream. */
-  readonly #given = new Map<string, string>()
+  /** Digests of the lists given to readers, by kind and upstream. */
+  readonly #givenDigests = new Map<string, string>()
   readonly #reported = new Set<string>()
-  /** Upstreams that still start and were left out of a list, until one line names them all. */
+  /** Upstreams omitted during startup; logged in one line. */
   readonly #starting = new Set<string>()
-  /** Set once a view was let go: clients may have seen it, and nobody can compare with it any more. */
+  /** Set once a view was evicted: clients may have seen it, and it can no longer be compared. */
   #hasForgotten = false
   readonly #partial = new Set<Kind>()
-  /** Upstreams of which merged lists hold only a part, as there is too much of all together. */
-  readonly #cut = new Map<string, Map<Kind, string>>()
-  /** Written once for each principal: every call looks its view up. */
-  readonly #mirrors = new WeakMap<CatalogEntry, readonly ParamHeader[] | undefined>()
+  /** Upstreams whose lists are truncated in the merged list. */
+  readonly #truncated = new Map<string, Map<Kind, string>>()
+  readonly #headerParams = new WeakMap<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #viewKeys = new WeakMap<Principal, Map<Kind, string>>()
 
   constructor(graph: Graph) {
     this.#graph = graph
-    this.#parts = new Parts(graph)
+    this.#lists = new ListCache(graph)
     this.listings = new Listings(graph.hooks, unshown => this.#reportUnshown(unshown))
   }
 
-  /** The error for a method that no upstream can serve; undefined when there may be one. */
-  refuses(exchange: Exchange): RpcError | undefined {
+  /** Returns an error if no upstream supports the method. */
+  findUnsupportedError(exchange: Exchange): RpcError | undefined {
     const capability = METHODS.get(exchange.method)?.capability
     if (capability === undefined || offersCapability(this.#graph, capability)) return undefined
     return rpcError(RPC.methodNotFound, `Method not found: no upstream offers ${capability}`)
@@ -108,108 +99,106 @@ export class Catalog {
   /** Answers a list method from the upstreams' lists. */
   async list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer> {
     const kind = METHODS.get(exchange.method)?.kind
-    if (kind === undefined)
-      return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
-    const offset = this.#offset(exchange, kind)
-    if (offset === undefined)
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
-    const { view } = this.listings.shown(await this.load(kind, exchange.session, upstreams), exchange.session)
-    const form = listForm(exchange.session.client)
-    const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
+    if (kind === undefined) return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+    const offset = this.#parseOffset(exchange, kind)
+    if (offset === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: unknown cursor') }
+    const { view } = this.listings.getListedView(await this.load(kind, exchange.session, upstreams), exchange.session)
+    const form = getListForm(exchange.session.client)
+    const without = isModernHttp(exchange) ? this.#findUnfitTools(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
   }
 
-  #unfit(view: View): readonly CatalogEntry[] {
-    for (const { upstream, exposed } of view.unfit()) {
+  #findUnfitTools(view: View): readonly CatalogEntry[] {
+    for (const { upstream, exposed } of view.listUnfitTools()) {
       if (!this.#isNew(JSON.stringify(['unfit', upstream, exposed]))) continue
-      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from clients on HTTP`, {
-        hint: 'an x-mcp-header annotation in its input schema is invalid',
+      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from HTTP clients`, {
+        hint: 'its input schema has an invalid x-mcp-header annotation',
       })
     }
-    return view.unfit()
+    return view.listUnfitTools()
   }
 
-  #offset(exchange: Exchange, kind: Kind): number | undefined {
+  #parseOffset(exchange: Exchange, kind: Kind): number | undefined {
     const cursor = exchange.params?.cursor
     if (cursor === undefined) return 0
     const opened =
-      typeof cursor === 'string' ? this.#graph.seal.open(cursor, binding(kind, exchange.session)) : undefined
+      typeof cursor === 'string' ? this.#graph.seal.openValue(cursor, bindCursor(kind, exchange.session)) : undefined
     return typeof opened === 'number' ? opened : undefined
   }
 
-  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
-  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined {
-    const known = this.#mirrors.get(entry)
-    if (known !== undefined || this.#mirrors.has(entry)) return known
+  /** Returns the tool's parameters sent as headers; undefined if its annotations are invalid. */
+  getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined {
+    const known = this.#headerParams.get(entry)
+    if (known !== undefined || this.#headerParams.has(entry)) return known
     const read = parseParamHeaders(entry.value.inputSchema)
-    this.#mirrors.set(entry, read)
+    this.#headerParams.set(entry, read)
     return read
   }
 
-  /** The view as it was last made; undefined before the first list. */
-  current(kind: Kind, session: Session): View | undefined {
-    return this.#kept.get(this.#sessionKey(kind, session))?.view
+  /** Returns the cached view; undefined before the first list. */
+  getCachedView(kind: Kind, session: Session): View | undefined {
+    return this.#cachedViews.get(this.#getSessionKey(kind, session))?.view
   }
 
-  /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
-  shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
+  /** True if an upstream has listed any entry of this kind that the viewer may see. */
+  hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const known = node && this.#parts.lastKnown(node, kind, { viewer: this.#viewKey(kind, viewer) })?.entries
+    const known = node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
     return known !== undefined && this.#isAnySeen(known, kind, viewer)
   }
 
-  #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: Viewer): boolean {
-    return this.#tapped(entries, kind, viewer).some(entry => entry.refusal === undefined)
+  #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: ProfileViewer): boolean {
+    return this.#runCatalogTaps(entries, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
-  /** Returns all that upstreams have listed to anybody, with what this viewer sees of each. No upstream is asked. */
-  known(kind: Kind, viewer: Viewer): readonly KnownEntry[] {
+  /** Returns all entries listed so far, with this viewer's form of each. Sends no request. */
+  collectKnownEntries(kind: Kind, viewer: ProfileViewer): readonly KnownEntry[] {
     return [...this.#graph.upstreams.values()].flatMap(node => {
-      const { entries = [] } = this.#parts.lastListed(node, kind) ?? {}
-      const seen = new Map(this.#tapped(entries, kind, viewer).map(entry => [entry.original, entry]))
+      const { entries = [] } = this.#lists.getLastShared(node, kind) ?? {}
+      const seen = new Map(this.#runCatalogTaps(entries, kind, viewer).map(entry => [entry.original, entry]))
       return entries.map(entry => ({ entry, seen: seen.get(entry.original) }))
     })
   }
 
-  /** Tells whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
+  /** True if a client may have seen another view of this kind: a partial or an evicted one. */
   isDoubtful(kind: Kind): boolean {
     return this.#hasForgotten || this.#partial.has(kind)
   }
 
-  /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
+  /** Builds the view from the current lists; upstreams that are down are left out. */
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const isWhole = this.#isWhole(names)
-    // Of the connections that are asked: the session may be shown the lists of others by the time that they answer.
-    const key = this.#sessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
-    const settled = await Promise.all(names.map(name => this.#give(name, kind, session)))
+    // Compute the key before loading: a session may switch to other connections in the meantime.
+    const key = this.#getSessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
+    const settled = await Promise.all(names.map(name => this.#recordGiven(name, kind, session)))
     if (!isWhole) this.#partial.add(kind)
-    return this.#view(key, kind, session, settled)
+    return this.#getView(key, kind, session, settled)
   }
 
-  async #give(name: string, kind: Kind, session: Session): Promise<Part | undefined> {
-    const part = await this.part(name, kind, session)
+  async #recordGiven(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined> {
+    const part = await this.getList(name, kind, session)
     const key = `${kind} ${name}`
-    const digest = (part ?? EMPTY).digest
-    const given = this.#given.get(key)
-    this.#given.set(key, given === undefined || given === digest ? digest : SEVERAL)
+    const digest = (part ?? EMPTY_LIST).digest
+    const given = this.#givenDigests.get(key)
+    this.#givenDigests.set(key, given === undefined || given === digest ? digest : MIXED_DIGEST)
     return part
   }
 
-  /** Lists an upstream again, and compares the list with the one that readers were given. */
-  async findChange(kind: Kind, name: string): Promise<SeenChange | undefined> {
+  /** Lists an upstream again, and compares the result with the list given to readers. */
+  async findChange(kind: Kind, name: string): Promise<ListChange | undefined> {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     const { state, spec } = node.upstream
     if (state !== 'ready' && spec.onFailure === 'keep') return undefined
-    const { entries: former = [] } = this.#parts.lastListed(node, kind) ?? {}
-    const reader = onlooker(this.#graph.identity())
-    // One that went to sleep meanwhile is not woken for it.
-    const { entries, digest } = (state === 'ready' && (await this.part(name, kind, reader))) || EMPTY
+    const { entries: former = [] } = this.#lists.getLastShared(node, kind) ?? {}
+    const reader = createOnlooker(this.#graph.identity())
+    // Do not wake an upstream that went idle.
+    const { entries, digest } = (state === 'ready' && (await this.getList(name, kind, reader))) || EMPTY_LIST
     const key = `${kind} ${name}`
-    const given = this.#given.get(key)
+    const given = this.#givenDigests.get(key)
     if (given === digest) return undefined
-    this.#given.set(key, digest)
+    this.#givenDigests.set(key, digest)
     const all = [...former, ...entries]
     return {
       wasGiven: given !== undefined,
@@ -217,119 +206,115 @@ export class Catalog {
     }
   }
 
-  /** Key of all who are shown the same lists, by the same connections. */
-  readerKey(session: Session): string {
-    return this.listings.readerKey(session) + this.#ownLists(session)
+  /** Returns a key shared by readers of the same lists over the same connections. */
+  getReaderKey(session: Session): string {
+    return this.listings.getReaderKey(session) + this.#getOwnListsKey(session)
   }
 
-  /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
-  #ownLists(session: Session): string {
-    if (!mayBeOwnLists()) return ''
+  /** Returns a key of the upstreams with connection-specific lists for this session; empty for most sessions. */
+  #getOwnListsKey(session: Session): string {
+    if (!hasOwnLists()) return ''
     let own = ''
-    for (const { upstream } of this.#graph.upstreams.values()) own += ownList(upstream, session)
+    for (const { upstream } of this.#graph.upstreams.values()) own += getOwnListKey(upstream, session)
     return own
   }
 
-  /** Tells whether a list of these upstreams covers all of them, so that others can be compared with it. */
+  /** True if a list of these upstreams is complete and can be compared with others. */
   #isWhole(upstreams: readonly string[]): boolean {
     return upstreams.length === this.#graph.upstreams.size
   }
 
-  /**
-   * The thing of this name, as soon as nobody who is declared first can own it: a slow upstream keeps back only the
-   * names that may be its own.
-   */
+  /** Finds an entry by name, waiting only for upstreams declared earlier that could own it. */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
-    const key = this.#sessionKey(kind, session)
-    const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
-    const view = Promise.all(parts).then(all => this.#view(key, kind, session, all))
+    const key = this.#getSessionKey(kind, session)
+    const parts = [...this.#graph.upstreams.keys()].map(name => this.getList(name, kind, session))
+    const view = Promise.all(parts).then(all => this.#getView(key, kind, session, all))
     view.catch(() => undefined)
     for (const part of parts) {
-      const entries = this.#tapped((await part)?.entries ?? [], kind, session)
-      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      const entries = this.#runCatalogTaps((await part)?.entries ?? [], kind, session)
+      const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
-    return (await view).find(exposed)
+    return (await view).findByName(exposed)
   }
 
-  #view(key: string, kind: Kind, session: Session, settled: readonly (Part | undefined)[]): View {
-    this.#reportStarting(kind)
+  #getView(key: string, kind: Kind, session: Session, settled: readonly (UpstreamList | undefined)[]): View {
+    this.#reportStartingSoon(kind)
     const parts = settled.filter(part => part !== undefined)
     const identity: unknown[] = parts.flatMap<unknown>(({ isStale, payloads }) =>
       isStale === true ? [...payloads, isStale] : payloads,
     )
-    const kept = this.#kept.get(key)
-    if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view
-    const view = this.#make(kind, session, parts)
-    this.#kept.set(key, { view, identity })
+    const kept = this.#cachedViews.get(key)
+    if (kept !== undefined && hasSameMembers(kept.identity, identity)) return kept.view
+    const view = this.#makeView(kind, session, parts)
+    this.#cachedViews.set(key, { view, identity })
     return view
   }
 
-  /** One upstream's list, or undefined when it has none to give. */
-  async part(name: string, kind: Kind, session: Session): Promise<Part | undefined> {
+  async getList(name: string, kind: Kind, session: Session): Promise<UpstreamList | undefined> {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const part = await this.#parts.take(node, kind, session, this.#readerOf(node, kind, session))
+      const part = await this.#lists.getList(node, kind, session, this.#createReader(node, kind, session))
       if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
-      // One that was stopped, be it with the gateway, is not missed.
+      // A stopped upstream is not missing.
       if (node.upstream.state === 'starting') this.#starting.add(name)
-      else if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
+      else if (node.upstream.state !== 'stopped') this.#reportStarting(name, kind, error)
       return undefined
     }
   }
 
-  /** An upstream that starts, and is still worth waiting for. */
-  late(node: UpstreamNode): LateList | undefined {
-    return this.#parts.late(node)
+  /** Returns the pending first list of a starting upstream, if its grace period has time left. */
+  getLateList(node: UpstreamNode): LateList | undefined {
+    return this.#lists.getLateList(node)
   }
 
-  /** Problems with an upstream's lists, by kind; undefined when there are none. */
-  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
-    const cut = this.#cut.get(upstream)
-    const own = this.#parts.troubles(upstream)
+  /** Problems with an upstream's lists, by kind; undefined if it has none. */
+  getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
+    const cut = this.#truncated.get(upstream)
+    const own = this.#lists.getListProblems(upstream)
     return cut === undefined ? own : { ...Object.fromEntries(cut), ...own }
   }
 
-  /** Tells whether an upstream may have things of this kind that could not be listed in time, or at all. */
+  /** True if an upstream may have entries of this kind that could not be listed, at all or in time. */
   isMissing(node: UpstreamNode, kind: Kind): boolean {
-    return this.#parts.isMissing(node, kind)
+    return this.#lists.isMissing(node, kind)
   }
 
-  /** The thing of this name among those that cannot be listed now: as it was listed last or, if nothing ever was, perhaps. */
-  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
+  /**
+   * Finds a name in lists that are unavailable now: the last listed entry, else a guess if no list was ever received.
+   */
+  findLastKnown(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
-      // A list that was late may have arrived since it was looked for.
-      const known = this.#lastKnown(node, kind, session)?.entries
-      const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
-      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      // A late list may have arrived in the meantime.
+      const known = this.#getLastKnownList(node, kind, session)?.entries
+      const entries = this.#runCatalogTaps(known ?? (isAway ? guessEntries(node, kind, exposed) : []), kind, session)
+      const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return undefined
   }
 
-  /** The last list of a session's own connection, or of the one for all where that has given none yet. */
-  #lastKnown(node: UpstreamNode, kind: Kind, session: Session): Part | undefined {
-    const reader = this.#readerOf(node, kind, session)
-    const known = this.#parts.lastKnown(node, kind, reader)
-    return reader.own === undefined
-      ? known
-      : (known ?? this.#parts.lastKnown(node, kind, { viewer: reader.viewer }))
+  /** Returns the last list of the session's own connection, else the one of the shared connection. */
+  #getLastKnownList(node: UpstreamNode, kind: Kind, session: Session): UpstreamList | undefined {
+    const reader = this.#createReader(node, kind, session)
+    const known = this.#lists.getLastKnown(node, kind, reader)
+    return reader.own === undefined ? known : (known ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
-  permits(entry: CatalogEntry, session: Viewer): CatalogEntry | undefined {
-    return this.#tapped([entry], entry.kind, session)[0]
+  applyCatalogTaps(entry: CatalogEntry, session: ProfileViewer): CatalogEntry | undefined {
+    return this.#runCatalogTaps([entry], entry.kind, session)[0]
   }
 
-  #report(name: string, kind: Kind, error: unknown): void {
+  #reportStarting(name: string, kind: Kind, error: unknown): void {
     if (!this.#isNew(name)) return
     const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-    this.#graph.log.warn(`upstream "${name}" is left out of the lists`, {
+    this.#graph.log.warn(`upstream "${name}" is missing from the lists`, {
       method: LISTS[kind].method,
       upstream: name,
       code,
@@ -337,97 +322,93 @@ export class Catalog {
     })
   }
 
-  #reportStarting(kind: Kind): void {
+  #reportStartingSoon(kind: Kind): void {
     const upstreams = [...this.#starting].filter(name => this.#isNew(name))
     this.#starting.clear()
     if (upstreams.length === 0) return
-    this.#graph.log.warn('upstreams that are still starting are left out of the lists', {
+    this.#graph.log.warn('starting upstreams are missing from the lists', {
       method: LISTS[kind].method,
       upstreams,
     })
   }
 
-  /** Each thing is said once, until it is over. */
+  /** Logs each problem once until it is over. */
   #isNew(key: string): boolean {
     if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return false
     this.#reported.add(key)
     return true
   }
 
-  #make(kind: Kind, session: Session, parts: readonly Part[]): View {
+  #makeView(kind: Kind, session: Session, parts: readonly UpstreamList[]): View {
     const graph = this.#graph
-    const merged = merge(parts)
+    const merged = mergeLists(parts)
     this.#noteCuts(kind, merged.cuts, parts)
-    const entries = this.#tapped(merged.entries, kind, session)
+    const entries = this.#runCatalogTaps(merged.entries, kind, session)
     const perCaller =
-      graph.hooks.runner('catalog') !== undefined &&
-      principalKey(session.principal) !== principalKey(ANONYMOUS)
+      graph.hooks.getRunner('catalog') !== undefined && principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
       kind,
       entries,
       stale,
-      freshness: stale.length === 0 ? computeFreshness(parts, perCaller) : OUTDATED,
+      freshness: stale.length === 0 ? computeFreshness(parts, perCaller) : NO_CACHE,
       pageSize: graph.config.lists.pageSize,
       serverInfo: graph.identity(),
-      mirrors: entry => this.mirrors(entry),
-      cursor: offset => graph.seal.close(offset, binding(kind, session)),
+      getHeaderParams: entry => this.getHeaderParams(entry),
+      cursor: offset => graph.seal.sealValue(offset, bindCursor(kind, session)),
     })
     for (const { entry, owner } of view.withheld) this.#reportWithheld(entry, owner)
     return view
   }
 
-  #noteCuts(kind: Kind, cuts: readonly Cut[], parts: readonly Part[]): void {
-    if (cuts.length === 0 && this.#cut.size === 0) return
-    for (const { upstream } of parts) this.#cut.get(upstream)?.delete(kind)
+  #noteCuts(kind: Kind, cuts: readonly TruncatedList[], parts: readonly UpstreamList[]): void {
+    if (cuts.length === 0 && this.#truncated.size === 0) return
+    for (const { upstream } of parts) this.#truncated.get(upstream)?.delete(kind)
     for (const { upstream, kept, of } of cuts) {
-      const why = `${kept} of ${of} are listed: the servers together list too much`
-      const known = this.#cut.get(upstream) ?? new Map<Kind, string>()
-      this.#cut.set(upstream, known.set(kind, why))
+      const why = `${kept} of ${of} listed: the merged list exceeds its limit`
+      const known = this.#truncated.get(upstream) ?? new Map<Kind, string>()
+      this.#truncated.set(upstream, known.set(kind, why))
       if (!this.#isNew(JSON.stringify(['cut', kind, upstream]))) continue
-      this.#graph.log.warn(`${kind} of upstream "${upstream}" are cut`, {
+      this.#graph.log.warn(`${kind} of upstream "${upstream}" are truncated`, {
         upstream,
         reason: why,
-        hint: 'let servers offer less, or serve them by gateways of their own',
+        hint: 'reduce what the servers list, or run separate gateways',
       })
     }
   }
 
-  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Viewer): readonly CatalogEntry[] {
+  #runCatalogTaps(entries: readonly CatalogEntry[], kind: Kind, session: ProfileViewer): readonly CatalogEntry[] {
     const { principal, profile } = session
-    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal, profile }) ?? entries
+    return this.#graph.hooks.getRunner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }
 
   #reportWithheld(entry: CatalogEntry, owner: string): void {
     if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
     const hint = entry.kind.startsWith('resource')
-      ? 'the first declared owns it'
-      : 'give one of them a prefix, or rename it'
+      ? 'the first declared upstream owns the URI'
+      : 'set a prefix for one of the upstreams, or rename the entry'
     this.#graph.log.warn(
       `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
       { hint },
     )
   }
 
-  #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: Unshown): void {
+  #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: RejectedListing): void {
     if (!this.#isNew(JSON.stringify(['unshown', kind, upstream, original, exposed]))) return
-    this.#graph.log.warn(
-      `${kind} "${original}" of upstream "${upstream}" cannot be shown as "${exposed}": ${why}`,
-      {
-        hint: 'a plugin that shows lists in another form wanted it; clients that know its own name may call it',
-      },
-    )
+    this.#graph.log.warn(`${kind} "${original}" of upstream "${upstream}" cannot be listed as "${exposed}": ${why}`, {
+      hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its own name',
+    })
   }
 
-  #readerOf({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {
-    return { viewer: this.#viewKey(kind, session), own: upstream.getListKey?.(session) }
+  #createReader({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {
+    return { viewer: this.#getViewKey(kind, session), own: upstream.getListKey?.(session) }
   }
 
-  #sessionKey(kind: Kind, session: Session): string {
-    return this.#viewKey(kind, session) + this.#ownLists(session)
+  #getSessionKey(kind: Kind, session: Session): string {
+    return this.#getViewKey(kind, session) + this.#getOwnListsKey(session)
   }
 
-  #viewKey(kind: Kind, session: Viewer): string {
+  #getViewKey(kind: Kind, session: ProfileViewer): string {
     if (session.profile !== undefined) return writeViewKey(kind, session)
     let keys = this.#viewKeys.get(session.principal)
     if (keys === undefined) this.#viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
@@ -437,20 +418,20 @@ export class Catalog {
   }
 }
 
-/** Key of the list that an upstream has for one session; empty for the one that all are shown. */
-function ownList(upstream: Upstream, session: Session): string {
+/** Returns the key of a connection-specific list; empty for the shared one. */
+function getOwnListKey(upstream: Upstream, session: Session): string {
   const key = upstream.getListKey?.(session)
   return key === undefined ? '' : JSON.stringify([upstream.name, key])
 }
 
-function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
+function hasSameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((member, index) => member === b[index])
 }
 
-function writeViewKey(kind: Kind, session: Viewer): string {
+function writeViewKey(kind: Kind, session: ProfileViewer): string {
   return `${KINDS.indexOf(kind)}${viewerKey(session)}`
 }
 
-function binding(kind: Kind, session: Session): string {
+function bindCursor(kind: Kind, session: Session): string {
   return JSON.stringify(['cursor', kind, principalKey(session.principal)])
 }

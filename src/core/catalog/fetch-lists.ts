@@ -6,23 +6,23 @@ import { LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { cannotAsk } from '../client-request.ts'
+import { createCannotAskReply } from '../client-request.ts'
 import type { Carrier } from '../exchange.ts'
 import { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 
-/** Pages asked of one upstream for one list. */
+/** Maximum pages of one list. */
 export const MAX_PAGES = 64
-/** Most bytes of one list, over all its pages. */
+/** Maximum bytes of one list, all pages together. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Tells whether an upstream is known to have nothing of this kind. */
-export function lacks(node: UpstreamNode, kind: Kind): boolean {
-  return node.upstream.server !== undefined && !offers(node, kind)
+/** True if an upstream is known to lack this kind. */
+export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
+  return node.upstream.server !== undefined && !offersKind(node, kind)
 }
 
-/** The call for one page of a list, in somebody's session. All pages are of the connection that `own` names, or of the main one. */
-export function listCall(
+/** Creates the call for one page. All pages use the connection that `own` names, or the main one. */
+export function createListCall(
   graph: Graph,
   node: UpstreamNode,
   kind: Kind,
@@ -31,15 +31,16 @@ export function listCall(
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
-  const call = new PipelineCall(node.upstream.name, method, params, detached(graph, session, method))
-  call.ownList = own
-  graph.hooks.runner('call', method)?.(call)
+  const call = new PipelineCall(node.upstream.name, method, params, createDetachedExchange(graph, session, method))
+  call.listKey = own
+  graph.hooks.getRunner('call', method)?.(call)
   return call
 }
 
 /**
- * Asks one upstream for the pages of one list, beginning with this call; undefined where it has none. Waits at most `lists.grace` for an upstream that is still starting.
- * @throws GatewayError when it cannot be asked.
+ * Fetches all pages of one list, beginning with this call; undefined if the upstream lacks the list. Waits up to
+ * `lists.grace` for a starting upstream.
+ * @throws GatewayError if the upstream is unavailable or fails.
  */
 export async function fetchList(
   graph: Graph,
@@ -48,23 +49,26 @@ export async function fetchList(
   session: Session,
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
-  const hasWaited = await ready(graph, node)
-  if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
-  // The time of a call counts from when it is made.
-  const call = hasWaited ? listCall(graph, node, kind, session, { own: first.ownList }) : first
+  const hasWaited = await waitUntilReady(graph, node)
+  if (!offersKind(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
+  // Create the call after the wait, as its timeout starts with its creation.
+  const call = hasWaited ? createListCall(graph, node, kind, session, { own: first.listKey }) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
-/** Waits until the upstream has been spoken to; true if it had to. Throws when longer would make others wait for it. */
-async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
+/**
+ * Waits for first contact with an upstream; true if it was not ready yet. Throws if a longer wait would delay other
+ * upstreams' lists.
+ */
+async function waitUntilReady({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
-  await grace.wait(upstream)
+  await grace.waitForStart(upstream)
   if (upstream.server !== undefined) return true
-  const why = upstream.problem ?? 'it is still starting'
+  const why = upstream.problem ?? 'still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })
 }
 
-function offers(node: UpstreamNode, kind: Kind): boolean {
+function offersKind(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server?.capabilities[LISTS[kind].capability] !== undefined
 }
 
@@ -83,16 +87,16 @@ async function fetchPages(
     if (payload === undefined) break
     payloads.push(payload)
     bytes += payload.bytes().length
-    if (bytes > MAX_BYTES) throw tooLong(node, call.method)
+    if (bytes > MAX_BYTES) throw createTooLongError(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
-    call = listCall(graph, node, kind, session, { own: first.ownList, cursor })
+    call = createListCall(graph, node, kind, session, { own: first.listKey, cursor })
   }
   return payloads
 }
 
-function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
-  const why = `${method} has more than ${MAX_BYTES} bytes over all its pages`
+function createTooLongError({ upstream }: UpstreamNode, method: string): GatewayError {
+  const why = `${method} exceeds ${MAX_BYTES} bytes in total`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
@@ -103,23 +107,23 @@ async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): 
     return answer.result
   }
   const error = 'error' in answer ? answer.error : undefined
-  if (error?.code !== RPC.methodNotFound) throw failedList(node, call.method, error)
-  // A server may advertise resources and have no templates: an unknown list method is an empty list.
+  if (error?.code !== RPC.methodNotFound) throw createListFailure(node, call.method, error)
+  // Servers may advertise resources without templates: treat an unknown list method as an empty list.
   graph.unlisted.note(node.upstream, call.method, false)
   return undefined
 }
 
-function failedList({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
+function createListFailure({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
   if (error === undefined)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream: upstream.name,
-      why: `${method} failed: it asks for input`,
+      why: `${method} failed: the server requested input`,
     })
   return gatewayError('GW_UPSTREAM_ERROR', { upstream: upstream.name, method, why: error.message })
 }
 
-/** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
-export function detached(
+/** Creates an exchange that no caller can cancel, as several may wait for its answer. */
+export function createDetachedExchange(
   graph: Graph,
   session: Session,
   method: string,
@@ -135,5 +139,8 @@ export function detached(
   )
 }
 
-/** Carrier for the way to a list: drops messages, as nobody waits for them, and refuses asks, as nobody can be asked. */
-const SILENT: Carrier = { emit: () => undefined, ask: (_exchange, ask) => Promise.resolve(cannotAsk(ask)) }
+/** Carrier for list requests: drops notifications and refuses client requests. */
+const SILENT: Carrier = {
+  emit: () => undefined,
+  ask: (_exchange, ask) => Promise.resolve(createCannotAskReply(ask)),
+}

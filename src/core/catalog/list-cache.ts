@@ -17,42 +17,42 @@ import type { Kind } from '../../protocol/methods.ts'
 import { LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { parseDuration } from '../../util/units.ts'
-import { within } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
-import { fetchList, lacks, listCall, MAX_PAGES } from './fetch-lists.ts'
-import type { LateList, Part } from './part.ts'
-import { EMPTY, malformedReason, summarize } from './part.ts'
+import { fetchList, lacksKind, createListCall, MAX_PAGES } from './fetch-lists.ts'
+import type { LateList, UpstreamList } from './upstream-list.ts'
+import { EMPTY_LIST, describeMalformed, summarizeNames } from './upstream-list.ts'
 
-/** Lists kept of one upstream: by kind, caller, and what was sent along, of which one caller may send many. */
-const SHELVES = { max: 1024, share: 64 }
+/**
+ * Maximum cached lists of one upstream, in total and per caller. The key includes the kind and the forwarded headers,
+ * so one caller may have many.
+ */
+const LIST_LIMITS = { max: 1024, share: 64 }
 
-/** Entries taken from one list of one upstream. */
+/** Maximum entries of one upstream list. */
 const MAX_ENTRIES = 10_000
 
-/** Dropped fields that are logged once. */
+/** Maximum dropped fields that are logged once each. */
 const MAX_LOGGED = 1000
 
-/** The entries of a page; two upstreams may have one page. */
-interface Parsed {
+/** Parsed page entries; two upstreams may share one page. */
+interface ParsedPage {
   readonly upstream: string
   readonly page: ListPage
   readonly digest: string
 }
 
-/** One list of one upstream, as one caller sees it. */
-interface Shelf {
-  /** As it was listed last. */
-  known: Part | undefined
-  /** The list that took too long and is on its way still. */
-  late: Promise<Outcome> | undefined
-  /** Why the last one that took too long was not taken in the end. */
+/** One upstream list as one caller sees it. */
+interface CachedList {
+  known: UpstreamList | undefined
+  late: Promise<FetchOutcome> | undefined
   failure: Reason | undefined
-  /** True for that of a connection of its own. */
+  /** True for a connection-specific list. */
   readonly isOwn: boolean
 }
 
-/** Readers of a list: by their view, and by the connection that they are shown it of, where that is not the main one. */
+/** Identifies the readers of a list: by view, and by connection unless it is the main one. */
 export interface ListReader {
   readonly viewer: string
   readonly own?: string | undefined
@@ -60,28 +60,27 @@ export interface ListReader {
 
 const NEVER = new Promise<never>(() => undefined)
 
-/** Reason why a list is not what its upstream has, and whether that was up then. */
-interface Trouble {
+/** Why a list is incomplete, and whether its upstream was up at that time. */
+interface ListProblem {
   readonly why: string
   readonly upstream: Upstream
   readonly wasUp: boolean
-  /** True if the upstream may have things that are not in the list. */
+  /** True if the upstream may have entries that the list lacks. */
   readonly isMissing: boolean
 }
 
-type Outcome = { readonly part: Part } | { readonly error: unknown }
+type FetchOutcome = { readonly part: UpstreamList } | { readonly error: unknown }
 
 /**
- * The list of each upstream per caller, kept because a late one must be stood in for by the last one, though its cache entry is old.
- * No caller waits long for a slow upstream: a late list is used when it arrives, and the last known one in the
- * meantime.
+ * Caches each upstream's list per caller, so that no caller waits long for a slow upstream: the last known list is
+ * served, even if expired, until the late one arrives.
  */
-export class Parts {
+export class ListCache {
   readonly #graph: Graph
-  readonly #shelves = new Map<UpstreamNode, BoundedMap<string, Shelf>>()
-  readonly #troubles = new Map<string, Map<Kind, Trouble>>()
-  /** Entries by page, for as long as somebody keeps that: many callers may have been given the same. */
-  readonly #parsed = new WeakMap<Payload, Parsed>()
+  readonly #lists = new Map<UpstreamNode, BoundedMap<string, CachedList>>()
+  readonly #problems = new Map<string, Map<Kind, ListProblem>>()
+  /** Parsed entries by page payload, as many callers share one. */
+  readonly #parsed = new WeakMap<Payload, ParsedPage>()
   readonly #logged = new Set<string>()
   readonly #waitMs: number
 
@@ -90,69 +89,68 @@ export class Parts {
     this.#waitMs = parseDuration(graph.config.lists.wait)
   }
 
-  /** Problems with an upstream's lists, by kind; undefined when there are none. */
-  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
-    const troubles = [...(this.#troubles.get(upstream) ?? [])].filter(([, trouble]) => isStill(trouble))
-    return troubles.length === 0
-      ? undefined
-      : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
+  /** Problems with an upstream's lists, by kind; undefined if it has none. */
+  getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
+    const troubles = [...(this.#problems.get(upstream) ?? [])].filter(([, trouble]) => isCurrent(trouble))
+    return troubles.length === 0 ? undefined : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
   }
 
-  /** Tells whether an upstream may have things that it could not list in time, or at all. */
+  /** True if an upstream may have entries that it could not list, at all or in time. */
   isMissing({ upstream }: UpstreamNode, kind: Kind): boolean {
-    return this.#troubles.get(upstream.name)?.get(kind)?.isMissing === true
+    return this.#problems.get(upstream.name)?.get(kind)?.isMissing === true
   }
 
-  /** Returns the last list of an upstream for these readers; undefined when there was none. */
-  lastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): Part | undefined {
-    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
-    const start = shelfKey(kind, reader)
+  /** Returns an upstream's last list for these readers; undefined if it never sent one. */
+  getLastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): UpstreamList | undefined {
+    const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
+    const start = createListKey(kind, reader)
     return shelves.find(([key, { known }]) => key.startsWith(start) && known !== undefined)?.[1].known
   }
 
-  /** Returns the newest list that an upstream gave on the connection for all; undefined when it has given none. */
-  lastListed(node: UpstreamNode, kind: Kind): Part | undefined {
-    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
-    return shelves.find(
-      ([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn,
-    )?.[1].known
+  /** Returns the newest list received on the shared connection; undefined before the first. */
+  getLastShared(node: UpstreamNode, kind: Kind): UpstreamList | undefined {
+    const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
+    return shelves.find(([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn)?.[1]
+      .known
   }
 
-  /** An upstream that starts, and is still worth waiting for: it is asked for its list when it is up. */
-  late({ upstream }: UpstreamNode): LateList | undefined {
-    const leftMs = this.#graph.grace.left(upstream)
+  /**
+   * Returns the pending first list of a starting upstream, if its grace period has time left; it is requested when
+   * the upstream is up.
+   */
+  getLateList({ upstream }: UpstreamNode): LateList | undefined {
+    const leftMs = this.#graph.grace.getRemaining(upstream)
     if (upstream.server !== undefined || upstream.state !== 'starting' || leftMs <= 0) return undefined
-    // Whoever says too early that it has tried is waited for no less, but not asked over and over.
+    // Wait as long even if the attempt ends early, but do not retry in a loop.
     const done = upstream.start().then(() => (upstream.state === 'starting' ? NEVER : undefined))
     return { done, leftMs }
   }
 
   /**
-   * One upstream's list; `reader` says whose view it is for.
-   * @throws GatewayError when there is none to give.
+   * Returns one upstream's list; `reader` identifies the view that it is for.
+   * @throws GatewayError if no list is available.
    */
-  async take(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<Part> {
-    if (lacks(node, kind)) return EMPTY
-    const call = listCall(this.#graph, node, kind, session, reader)
-    const shelf = this.#shelf(node, kind, reader, call)
-    if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
-    const flight = settled(this.#fetch(node, kind, session, call))
-    if (await this.#waits(node, kind, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
+  async getList(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<UpstreamList> {
+    if (lacksKind(node, kind)) return EMPTY_LIST
+    const call = createListCall(this.#graph, node, kind, session, reader)
+    const shelf = this.#getCachedList(node, kind, reader, call)
+    if (shelf.late !== undefined) return this.#getFallback(node, kind, shelf)
+    const flight = toFetchOutcome(this.#fetch(node, kind, session, call))
+    if (await this.#waitForList(node, kind, shelf, flight)) return this.#storeList(node, kind, shelf, await flight)
     shelf.late = flight
-    void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
-    return this.#meanwhile(node, kind, shelf)
+    void flight.then(outcome => this.#storeLateList(node, kind, shelf, outcome))
+    return this.#getFallback(node, kind, shelf)
   }
 
-  async #fetch(node: UpstreamNode, kind: Kind, session: Session, call: PipelineCall): Promise<Part> {
+  async #fetch(node: UpstreamNode, kind: Kind, session: Session, call: PipelineCall): Promise<UpstreamList> {
     const payloads = await fetchList(this.#graph, node, kind, session, call)
-    if (payloads === undefined) return EMPTY
+    if (payloads === undefined) return EMPTY_LIST
     const parsed = payloads.map(payload => this.#readPage(payload, kind, node))
     const pages = parsed.map(({ page }) => page)
     const [only, second] = pages
-    const entries =
-      only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
-    const cut = whyCut(payloads, entries.length)
-    const malformed = malformedReason(pages)
+    const entries = only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
+    const cut = getTruncationReason(payloads, entries.length)
+    const malformed = describeMalformed(pages)
     const dropped = pages.flatMap(page => page.dropped)
     return {
       upstream: node.upstream.name,
@@ -165,63 +163,63 @@ export class Parts {
     }
   }
 
-  #readPage(payload: Payload, kind: Kind, node: UpstreamNode): Parsed {
+  #readPage(payload: Payload, kind: Kind, node: UpstreamNode): ParsedPage {
     const upstream = node.upstream.name
     const known = this.#parsed.get(payload)
     if (known?.upstream === upstream) return known
     const listed = readListPage(payload, kind, upstream, node.prefix)
     const page =
-      kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(asOptional) } : listed
+      kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(withOptionalTask) } : listed
     const parsed = { upstream, page, digest: hash('sha256', payload.bytes(), 'base64') }
     this.#parsed.set(payload, parsed)
     return parsed
   }
 
-  /** Waits for a list; true when it came in time. One that was never listed has its grace. */
-  #waits(
+  /** Waits for a list; true if it arrived in time. A first list has its grace period. */
+  #waitForList(
     { upstream }: UpstreamNode,
     kind: Kind,
-    { known }: Shelf,
-    flight: Promise<Outcome>,
+    { known }: CachedList,
+    flight: Promise<FetchOutcome>,
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
-    if (known !== undefined) return within(clock, this.#waitMs, flight)
-    // One that starts fails by itself when its grace is over, and says why.
-    if (upstream.server === undefined) return within(clock, grace.begin(upstream) + 1, flight)
-    return within(clock, Math.max(grace.begin(upstream, kind), this.#waitMs), flight)
+    if (known !== undefined) return settlesWithin(clock, this.#waitMs, flight)
+    // A start fails by itself when its grace is over, with a better reason.
+    if (upstream.server === undefined) return settlesWithin(clock, grace.startWaiting(upstream) + 1, flight)
+    return settlesWithin(clock, Math.max(grace.startWaiting(upstream, kind), this.#waitMs), flight)
   }
 
-  #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
+  #storeList(node: UpstreamNode, kind: Kind, shelf: CachedList, outcome: FetchOutcome): UpstreamList {
     if ('error' in outcome) {
       const { known } = shelf
-      if (known === undefined || !staysListed(node, outcome.error)) {
-        this.#note(node, kind, `left out: ${getOwnerReason(outcome.error)}`)
+      if (known === undefined || !keepsLastList(node, outcome.error)) {
+        this.#noteProblem(node, kind, `missing: ${getOwnerReason(outcome.error)}`)
         throw outcome.error
       }
-      return this.#stale(node, kind, known, getOwnerReason(outcome.error))
+      return this.#markStale(node, kind, known, getOwnerReason(outcome.error))
     }
     shelf.known = outcome.part
     shelf.failure = undefined
-    this.#took(node, kind, outcome.part)
+    this.#noteListProblems(node, kind, outcome.part)
     return outcome.part
   }
 
-  #cameLate(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): void {
+  #storeLateList(node: UpstreamNode, kind: Kind, shelf: CachedList, outcome: FetchOutcome): void {
     shelf.late = undefined
-    if ('error' in outcome) return this.#failedLate(node, kind, shelf, outcome.error)
+    if ('error' in outcome) return this.#storeLateFailure(node, kind, shelf, outcome.error)
     shelf.failure = undefined
     const isNew = shelf.known?.digest !== outcome.part.digest
     shelf.known = outcome.part
-    this.#took(node, kind, outcome.part)
-    if (isNew) this.#graph.notifier.listChanged(LISTS[kind].changed, node.upstream.name)
+    this.#noteListProblems(node, kind, outcome.part)
+    if (isNew) this.#graph.notifier.announceListChange(LISTS[kind].changed, node.upstream.name)
   }
 
-  /** Says each reason once: whoever asked has been told only that it takes long. */
-  #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, error: unknown): void {
+  /** Logs each reason once: the caller only received a timeout. */
+  #storeLateFailure(node: UpstreamNode, kind: Kind, shelf: CachedList, error: unknown): void {
     const { name } = node.upstream
     const why = getOwnerReason(error)
     if (shelf.failure === undefined || why !== describeReason(shelf.failure))
-      this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
+      this.#graph.log.warn(`a slow list of upstream "${name}" failed`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
@@ -230,122 +228,122 @@ export class Parts {
       why: getErrorMessage(error),
       detail: error instanceof GatewayError ? error.detail : undefined,
     }
-    this.#note(node, kind, why)
+    this.#noteProblem(node, kind, why)
   }
 
-  /** Stands in for a list that is on its way: gives the last known one, or throws if there is none. */
-  #meanwhile(node: UpstreamNode, kind: Kind, { known, failure }: Shelf): Part {
-    const reason = failure ?? { why: `${LISTS[kind].method} takes longer than others should wait` }
-    if (known !== undefined) return this.#stale(node, kind, known, describeReason(reason))
-    this.#note(node, kind, `left out: ${describeReason(reason)}`)
+  /** Returns the last known list in place of a pending one; throws if there is none. */
+  #getFallback(node: UpstreamNode, kind: Kind, { known, failure }: CachedList): UpstreamList {
+    const reason = failure ?? { why: `${LISTS[kind].method} is too slow` }
+    if (known !== undefined) return this.#markStale(node, kind, known, describeReason(reason))
+    this.#noteProblem(node, kind, `missing: ${describeReason(reason)}`)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, ...reason })
   }
 
-  #stale(node: UpstreamNode, kind: Kind, known: Part, why: string): Part {
+  #markStale(node: UpstreamNode, kind: Kind, known: UpstreamList, why: string): UpstreamList {
     const { name, state } = node.upstream
-    if (state !== 'stopped' && this.#troubles.get(name)?.has(kind) !== true)
-      this.#graph.log.warn(`the last known list of upstream "${name}" is used`, {
+    if (state !== 'stopped' && this.#problems.get(name)?.has(kind) !== true)
+      this.#graph.log.warn(`using the last known list of upstream "${name}"`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
       })
-    this.#note(node, kind, `as it was last known: ${why}`)
+    this.#noteProblem(node, kind, `out of date: ${why}`)
     return { ...known, isStale: true }
   }
 
-  #note({ upstream }: UpstreamNode, kind: Kind, why: string, isMissing = true): void {
-    let troubles = this.#troubles.get(upstream.name)
-    if (troubles === undefined) this.#troubles.set(upstream.name, (troubles = new Map<Kind, Trouble>()))
+  #noteProblem({ upstream }: UpstreamNode, kind: Kind, why: string, isMissing = true): void {
+    let troubles = this.#problems.get(upstream.name)
+    if (troubles === undefined) this.#problems.set(upstream.name, (troubles = new Map<Kind, ListProblem>()))
     troubles.set(kind, { why, upstream, wasUp: upstream.state === 'ready', isMissing })
   }
 
-  /** A list has come: all is well, unless it is too long to be taken whole, or malformed. */
-  #took(node: UpstreamNode, kind: Kind, { cut, malformed, dropped }: Part): void {
+  /** Clears the problem unless the list is truncated or malformed. */
+  #noteListProblems(node: UpstreamNode, kind: Kind, { cut, malformed, dropped }: UpstreamList): void {
     if (dropped !== undefined) this.#logDropped(node, kind, dropped)
-    if (cut === undefined && malformed === undefined) return this.#isWell(node, kind)
+    if (cut === undefined && malformed === undefined) return this.#clearProblem(node, kind)
     const { name } = node.upstream
-    const known = this.#troubles.get(name)?.get(kind)?.why
+    const known = this.#problems.get(name)?.get(kind)?.why
     const why = [cut, malformed].filter(reason => reason !== undefined).join('; ')
     const fields = { method: LISTS[kind].method, upstream: name }
     if (known !== why && cut !== undefined)
-      this.#graph.log.warn(`a list of upstream "${name}" is cut`, {
+      this.#graph.log.warn(`a list of upstream "${name}" is truncated`, {
         ...fields,
         reason: cut,
-        hint: 'let the server offer less, or split it in two upstreams',
+        hint: 'reduce what the server lists, or split it into two upstreams',
       })
     if (known !== why && malformed !== undefined)
       this.#graph.log.warn(`a list of upstream "${name}" is malformed`, { ...fields, reason: malformed })
-    this.#note(node, kind, why, cut !== undefined)
+    this.#noteProblem(node, kind, why, cut !== undefined)
   }
 
   #logDropped({ upstream: { name } }: UpstreamNode, kind: Kind, dropped: readonly string[]): void {
-    const reason = summarize(dropped)
+    const reason = summarizeNames(dropped)
     const key = JSON.stringify([name, kind, reason])
     if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return
     this.#logged.add(key)
-    this.#graph.log.warn(`malformed fields in a list of upstream "${name}" are dropped`, {
+    this.#graph.log.warn(`dropped malformed fields in a list of upstream "${name}"`, {
       method: LISTS[kind].method,
       upstream: name,
       reason,
     })
   }
 
-  #isWell({ upstream }: UpstreamNode, kind: Kind): void {
-    const troubles = this.#troubles.get(upstream.name)
-    if (troubles?.delete(kind) === true && troubles.size === 0) this.#troubles.delete(upstream.name)
+  #clearProblem({ upstream }: UpstreamNode, kind: Kind): void {
+    const troubles = this.#problems.get(upstream.name)
+    if (troubles?.delete(kind) === true && troubles.size === 0) this.#problems.delete(upstream.name)
   }
 
-  #shelf(node: UpstreamNode, kind: Kind, reader: ListReader, { headers }: PipelineCall): Shelf {
-    let shelves = this.#shelves.get(node)
-    if (shelves === undefined) this.#shelves.set(node, (shelves = new BoundedMap<string, Shelf>(SHELVES)))
+  #getCachedList(node: UpstreamNode, kind: Kind, reader: ListReader, { headers }: PipelineCall): CachedList {
+    let shelves = this.#lists.get(node)
+    if (shelves === undefined) this.#lists.set(node, (shelves = new BoundedMap<string, CachedList>(LIST_LIMITS)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
-    const key = `${shelfKey(kind, reader)}${sent}`
+    const key = `${createListKey(kind, reader)}${sent}`
     const known = shelves.use(key)
     if (known !== undefined) return known
-    const shelf = emptyShelf(reader.own !== undefined)
+    const shelf = createCachedList(reader.own !== undefined)
     shelves.set(key, shelf, reader.viewer)
     return shelf
   }
 }
 
-/** True unless it was one of an upstream that was not up, and has come up since: its lists are asked for anew. */
-function isStill({ upstream, wasUp }: Trouble): boolean {
+/** False if the upstream has started since: its lists are requested again. */
+function isCurrent({ upstream, wasUp }: ListProblem): boolean {
   return wasUp || upstream.state !== 'ready'
 }
 
-function shelfKey(kind: Kind, { viewer, own }: ListReader): string {
+function createListKey(kind: Kind, { viewer, own }: ListReader): string {
   return `${kind}\n${own ?? ''}\n${viewer}\n`
 }
 
-function emptyShelf(isOwn: boolean): Shelf {
+function createCachedList(isOwn: boolean): CachedList {
   return { known: undefined, late: undefined, failure: undefined, isOwn }
 }
 
-function settled(work: Promise<Part>): Promise<Outcome> {
+function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {
   return work.then(
     part => ({ part }),
     (error: unknown) => ({ error }),
   )
 }
 
-/** Why a list is not all that its upstream has; undefined where it is. */
-function whyCut(payloads: readonly Payload[], entries: number): string | undefined {
-  if (entries > MAX_ENTRIES) return `only the first ${MAX_ENTRIES} of its ${entries} entries are taken`
+/** Returns why a list is truncated; undefined if complete. */
+function getTruncationReason(payloads: readonly Payload[], entries: number): string | undefined {
+  if (entries > MAX_ENTRIES) return `limited to the first ${MAX_ENTRIES} of ${entries} entries`
   const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
-  return isMore ? `only the first ${MAX_PAGES} of its pages are taken` : undefined
+  return isMore ? `limited to the first ${MAX_PAGES} pages` : undefined
 }
 
-/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
+/** A modern server decides alone which call becomes a task, so any tool may (2026-07-28, tasks extension). */
 function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
   return server?.era === 'modern' && servesTasks(server)
 }
 
-function asOptional(entry: CatalogEntry): CatalogEntry {
+function withOptionalTask(entry: CatalogEntry): CatalogEntry {
   return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }
 
-/** True where the last known list stands in: what needs a login is no less there than before. */
-function staysListed({ upstream }: UpstreamNode, error: unknown): boolean {
+/** True if the last known list is used: a login problem removes no entries. */
+function keepsLastList({ upstream }: UpstreamNode, error: unknown): boolean {
   const { onFailure } = upstream.spec
   return onFailure === 'keep' || (onFailure === 'omit' && needsAuth(error))
 }

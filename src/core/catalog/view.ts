@@ -1,95 +1,91 @@
 import type { CatalogEntry } from '../../api/catalog-entry.ts'
-import { lookupName } from '../../api/catalog-entry.ts'
+import { getLookupKey } from '../../api/catalog-entry.ts'
 import type { ListingReader } from '../../api/catalog-view.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
-import { failed } from '../../hooks/guard.ts'
+import { toTapError } from '../../hooks/tap-guard.ts'
 import type { HookTaps } from '../../hooks/hook-taps.ts'
 import type { Hooks } from '../../hooks/hooks.ts'
-import type { ListForm } from '../../protocol/era/entries.ts'
-import { adaptEntry } from '../../protocol/era/entries.ts'
+import type { ListForm } from '../../protocol/era/adapt-entry.ts'
+import { adaptEntry } from '../../protocol/era/adapt-entry.ts'
 import type { ParamHeader } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { Era, Kind } from '../../protocol/methods.ts'
 import { KINDS, LISTS, META } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { canonicalUri } from '../../protocol/uri.ts'
+import { parseCanonicalUri } from '../../protocol/uri.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 
-/** Classes of readers for whom one view is kept in their form; the form of others is made each time. */
+/** Reader classes whose form of a view is cached; other forms are computed each time. */
 const MAX_CLASSES = 32
-/** Longest key of a class, so that a client cannot fill the memory with its name. */
+/** Maximum length of a class key, as clients choose their names. */
 const MAX_KEY = 256
 
-/** A view in the form that readers of one class are shown. */
+/** A view as shown to one reader class. */
 interface ListedView {
   readonly view: View
-  /** Entries of the view by the names that are shown in place of their own. */
+  /** Real entries by the names shown in their place. */
   readonly real: ReadonlyMap<string, CatalogEntry>
 }
 
-/** Entry that a tap wanted to show, and why it is not. */
-export interface Unshown {
+/** Entry that a `listing` tap produced and the gateway rejected, with the reason. */
+export interface RejectedListing {
   readonly entry: CatalogEntry
   readonly why: string
 }
 
-/** Outcome of the taps for a view: the entries to show, and those that cannot be shown so. */
-interface Checked {
+/** Tap results for one view: the entries to show, and the rejected ones. */
+interface CheckedListing {
   readonly entries: readonly CatalogEntry[]
   readonly real: ReadonlyMap<string, CatalogEntry>
-  readonly unshown: readonly Unshown[]
+  readonly unshown: readonly RejectedListing[]
 }
 
-/** A list as its reader is shown it, and before it the forms that it had on the way. */
-type Forms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
+/** The final list, and before it the intermediate forms that taps received. */
+type ListingForms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
 
-/** Shows views to readers as the `listing` taps want. What is called, and how, stays the matter of the view itself. */
+/** Applies `listing` taps to views. Calls use the view itself. */
 export class Listings {
   readonly #hooks: Hooks
-  readonly #report: (unshown: Unshown) => void
+  readonly #report: (unshown: RejectedListing) => void
   #taps: readonly { readonly run: HookTaps['listing'] }[] | undefined
   readonly #shown = new WeakMap<View, BoundedMap<string, ListedView>>()
 
-  constructor(hooks: Hooks, report: (unshown: Unshown) => void) {
+  constructor(hooks: Hooks, report: (unshown: RejectedListing) => void) {
     this.#hooks = hooks
     this.#report = report
   }
 
-  /** True if any plugin decides what readers are shown. */
+  /** True if a plugin taps `listing`. */
   get isTapped(): boolean {
-    return this.#hooks.runner('listing') !== undefined
+    return this.#hooks.getRunner('listing') !== undefined
   }
 
-  /** The view as this session's client is shown it: the very same where no tap changes it. */
-  shown(view: View, session: Session): ListedView {
-    if (!this.isTapped) return asItIs(view)
+  /** Returns the view as this client sees it; the same object if no tap changes it. */
+  getListedView(view: View, session: Session): ListedView {
+    if (!this.isTapped) return withoutListing(view)
     const reader = createReader(view.kind, session)
-    const key = this.#getClass(reader)
+    const key = this.#getReaderClass(reader)
     let forms = this.#shown.get(view)
-    if (forms === undefined)
-      this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
+    if (forms === undefined) this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
     const known = forms.use(key)
     if (known !== undefined) return known
-    const made = this.#make(view, this.#forms(view, reader))
+    const made = this.#makeListedView(view, this.#computeForms(view, reader))
     forms.set(key, made)
     return made
   }
 
-  /** Key of all who are shown the same lists: viewers of one kind, with programs of one class. */
-  readerKey(session: Session): string {
+  /** Returns a key shared by viewers of one kind with client programs of one class. */
+  getReaderKey(session: Session): string {
     if (!this.isTapped) return viewerKey(session)
-    return JSON.stringify([
-      viewerKey(session),
-      ...KINDS.map(kind => this.#getClass(createReader(kind, session))),
-    ])
+    return JSON.stringify([viewerKey(session), ...KINDS.map(kind => this.#getReaderClass(createReader(kind, session)))])
   }
 
-  /** The list as each tap made it of the one before, the last first. */
-  #forms(view: View, reader: ListingReader): Forms {
+  /** Runs the taps in order; returns the results with the last first. */
+  #computeForms(view: View, reader: ListingReader): ListingForms {
     let list = view.entries
     const before: (readonly CatalogEntry[])[] = []
-    this.#taps ??= this.#hooks.each('listing')
+    this.#taps ??= this.#hooks.listTaps('listing')
     for (const { run } of this.#taps) {
       const made = run(list, reader) ?? list
       if (made !== list) before.unshift(list)
@@ -98,15 +94,15 @@ export class Listings {
     return [list, ...before]
   }
 
-  #make(view: View, forms: Forms): ListedView {
-    if (forms[0] === view.entries) return asItIs(view)
-    const { entries, real, unshown } = check(view, forms)
+  #makeListedView(view: View, forms: ListingForms): ListedView {
+    if (forms[0] === view.entries) return withoutListing(view)
+    const { entries, real, unshown } = checkListing(view, forms)
     for (const one of unshown) this.#report(one)
-    if (isSame(view.entries, entries)) return asItIs(view)
-    return { view: view.showing(entries), real }
+    if (isSame(view.entries, entries)) return withoutListing(view)
+    return { view: view.withEntries(entries), real }
   }
 
-  #getClass(reader: ListingReader): string {
+  #getReaderClass(reader: ListingReader): string {
     return JSON.stringify(
       this.#hooks.taps('listing').map(({ plugin, options }) => classifyReader(plugin, options, reader)),
     )
@@ -123,30 +119,30 @@ function classifyReader(
     if (typeof key === 'string' && key.length <= MAX_KEY) return key
     throw new TypeError(`"readers" must return a string of at most ${MAX_KEY} characters`)
   } catch (error) {
-    throw failed({ plugin, hook: 'listing' }, error)
+    throw toTapError({ plugin, hook: 'listing' }, error)
   }
 }
 
-function asItIs(view: View): ListedView {
-  return { view, real: NOTHING }
+function withoutListing(view: View): ListedView {
+  return { view, real: NO_RENAMES }
 }
 
-const NOTHING: ReadonlyMap<string, CatalogEntry> = new Map()
+const NO_RENAMES: ReadonlyMap<string, CatalogEntry> = new Map()
 
 function createReader(kind: Kind, { principal, profile, client, choices }: Session): ListingReader {
   const { info, capabilities, era } = client
   return { kind, principal, profile, client: info, capabilities, era, choices }
 }
 
-/** A name that is shown leads to one thing, and never away from the thing that has the name. */
-function check(view: View, [wanted, ...before]: Forms): Checked {
+/** A shown name must resolve to one entry, and must not shadow another entry's name. */
+function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedListing {
   const entries: CatalogEntry[] = []
-  const unshown: Unshown[] = []
+  const unshown: RejectedListing[] = []
   const real = new Map<string, CatalogEntry>()
   const taken = new Set<string>()
   for (const entry of wanted) {
-    const own = entry.upstream === '' ? entry : view.findEntry(entry)
-    const why = own === undefined ? 'no list has it' : problem(view, entry, own, taken)
+    const own = entry.upstream === '' ? entry : view.findSource(entry)
+    const why = own === undefined ? 'unknown entry' : findListingProblem(view, entry, own, taken)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
       continue
@@ -159,7 +155,10 @@ function check(view: View, [wanted, ...before]: Forms): Checked {
   return { entries, real, unshown }
 }
 
-/** Adds what taps left out of the list, by the names that it had there: another tool, such as a search, may have told them. */
+/**
+ * Adds entries that taps removed, under their names at that point: another tool, such as a search, may have returned
+ * them.
+ */
 function addUnlisted(
   view: View,
   before: readonly (readonly CatalogEntry[])[],
@@ -167,62 +166,60 @@ function addUnlisted(
   real: Map<string, CatalogEntry>,
 ): void {
   for (const { exposed, upstream, ...entry } of before.flat()) {
-    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.find(exposed) !== undefined)
-      continue
-    const own = view.findEntry({ exposed, upstream, ...entry })
+    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined) continue
+    const own = view.findSource({ exposed, upstream, ...entry })
     if (own !== undefined) real.set(exposed, own)
   }
 }
 
-function problem(
+function findListingProblem(
   view: View,
   entry: CatalogEntry,
   own: CatalogEntry,
   taken: ReadonlySet<string>,
 ): string | undefined {
-  if (taken.has(entry.exposed)) return 'another one is shown under this name'
-  if (entry.upstream === '' && view.find(entry.exposed) !== undefined)
-    return 'the name is the real one of another'
+  if (taken.has(entry.exposed)) return 'the name is already used in this list'
+  if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined) return 'the name belongs to another entry'
   if (entry.exposed === own.exposed) return undefined
-  if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be shown as another one'
-  return view.find(entry.exposed) === undefined ? undefined : 'the name is the real one of another'
+  if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be renamed'
+  return view.findByName(entry.exposed) === undefined ? undefined : 'the name belongs to another entry'
 }
 
 function isSame(before: readonly CatalogEntry[], after: readonly CatalogEntry[]): boolean {
   return before.length === after.length && before.every((entry, index) => entry === after[index])
 }
 
-/** Key in the `_meta` of a list: names of upstreams whose part may be out of date. */
+/** Key in a list's `_meta`: names of upstreams whose part may be out of date. */
 const STALE = 'io.tapgate/stale'
 
-/** Entry that is withheld because another upstream owns its name. */
+/** Entry withheld because another upstream owns its name. */
 interface Withheld {
   readonly entry: CatalogEntry
   readonly owner: string
 }
 
-/** Time that a list may be kept, and by whom (2026-07-28, caching). */
+/** Lifetime and scope of a cached list (2026-07-28, caching). */
 export interface Freshness {
-  /** Milliseconds left at this time of the clock. */
+  /** Remaining milliseconds at a given clock time. */
   readonly ttlMs: (now: number) => number
   readonly cacheScope: 'public' | 'private'
 }
 
-interface ViewInit {
+interface ViewOptions {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
   readonly freshness: Freshness
-  /** Upstreams whose part is the one that was known last. */
+  /** Upstreams with a stale part. */
   readonly stale: readonly string[]
   readonly pageSize: number
   readonly serverInfo: JsonObject
   readonly cursor: (offset: number) => string
-  /** The parameters of a tool that travel in headers too; undefined when its annotations are invalid. */
-  readonly mirrors: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
+  /** Parameters of a tool that are also sent as headers; undefined if its annotations are invalid. */
+  readonly getHeaderParams: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
 }
 
-/** A page as it was written, and as it goes out now. */
-interface Page {
+/** A serialized page, and its form with the current lifetime. */
+interface CachedPage {
   readonly bare: Payload
   dated: Payload
   ttlMs: number
@@ -230,30 +227,30 @@ interface Page {
 
 const SECOND_MS = 1000
 
-/** One principal's list of one kind: its entries, the index by name, and the pages as they go out. */
+/** One principal's list of one kind: its entries, an index by name, and serialized pages. */
 export class View {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
-  /** Entries that taps withhold: no page has them, but whoever asks for one by its name is told why. */
+  /** Entries that taps withhold: not listed, but a request by name returns the reason. */
   readonly refused: readonly CatalogEntry[]
   readonly withheld: readonly Withheld[]
   readonly #index = new Map<string, CatalogEntry>()
-  /** By upstream, then by the name it has there. */
+  /** Entries by upstream, then by original name. */
   readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
-  readonly #pages = new Map<string, Page>()
+  readonly #pages = new Map<string, CachedPage>()
   #unfit: readonly CatalogEntry[] | undefined
-  readonly #init: ViewInit
+  readonly #init: ViewOptions
 
-  constructor(init: ViewInit) {
+  constructor(init: ViewOptions) {
     this.kind = init.kind
     this.#init = init
     const entries: CatalogEntry[] = []
     const refused: CatalogEntry[] = []
     const withheld: Withheld[] = []
     for (const entry of init.entries) {
-      const name = lookupName(entry)
+      const name = getLookupKey(entry)
       const owner = this.#index.get(entry.exposed) ?? this.#index.get(name)
-      // A server may list a resource under two spellings, but not one of somebody else's.
+      // A server may list a resource under two spellings, but no other server's resource.
       if (owner !== undefined && (owner.upstream !== entry.upstream || owner.exposed === entry.exposed)) {
         withheld.push({ entry, owner: owner.upstream })
         continue
@@ -262,73 +259,76 @@ export class View {
       else refused.push(entry)
       this.#index.set(entry.exposed, entry)
       if (owner === undefined) this.#index.set(name, entry)
-      this.#indexOriginal(entry)
+      this.#addOriginal(entry)
     }
     this.entries = entries
     this.refused = refused
     this.withheld = withheld
   }
 
-  find(exposed: string): CatalogEntry | undefined {
+  findByName(exposed: string): CatalogEntry | undefined {
     return this.#index.get(exposed)
   }
 
-  findOriginal(upstream: string, original: string): CatalogEntry | undefined {
+  findByOriginal(upstream: string, original: string): CatalogEntry | undefined {
     return this.#byOriginal.get(upstream)?.get(original)
   }
 
-  /** The entry of this view that another one was made of; undefined if it was made of none. */
-  findEntry(made: CatalogEntry): CatalogEntry | undefined {
+  /** Finds the entry that another was derived from; undefined if none. */
+  findSource(made: CatalogEntry): CatalogEntry | undefined {
     const own = this.#index.get(made.exposed)
     const isIt = own?.upstream === made.upstream && own.original === made.original
-    return isIt ? own : this.findOriginal(made.upstream, made.original)
+    return isIt ? own : this.findByOriginal(made.upstream, made.original)
   }
 
-  /** The same view, with these entries on its pages. A cache that many share must not give it to readers of another kind. */
-  showing(entries: readonly CatalogEntry[]): View {
+  /**
+   * Returns the same view with these entries on its pages. A shared cache must not serve it to readers of another
+   * class.
+   */
+  withEntries(entries: readonly CatalogEntry[]): View {
     const { freshness, ...init } = this.#init
     return new View({ ...init, entries, freshness: { ...freshness, cacheScope: 'private' } })
   }
 
-  #indexOriginal(entry: CatalogEntry): void {
+  #addOriginal(entry: CatalogEntry): void {
     let names = this.#byOriginal.get(entry.upstream)
     if (names === undefined) this.#byOriginal.set(entry.upstream, (names = new Map<string, CatalogEntry>()))
     names.set(entry.original, entry)
-    const name = entry.kind === 'resources' ? canonicalUri(entry.original) : undefined
+    const name = entry.kind === 'resources' ? parseCanonicalUri(entry.original) : undefined
     if (name !== undefined && !names.has(name)) names.set(name, entry)
   }
 
-  /** Tools whose header annotations are invalid: clients of modern HTTP must not see them. */
-  unfit(): readonly CatalogEntry[] {
+  /** Tools with invalid header annotations: clients of modern HTTP must not see them. */
+  listUnfitTools(): readonly CatalogEntry[] {
     this.#unfit ??=
-      this.kind === 'tools' ? this.entries.filter(entry => this.#init.mirrors(entry) === undefined) : []
+      this.kind === 'tools' ? this.entries.filter(entry => this.#init.getHeaderParams(entry) === undefined) : []
     return this.#unfit
   }
 
-  /** The page from `offset` on at this time, written once per form and kept; the time it has left is put in. */
+  /** Returns the page at `offset` with its current lifetime; it is serialized once per form. */
   page(offset: number, form: ListForm, now: number, without: readonly CatalogEntry[] = []): Payload {
     const key = `${form}:${without.length}:${offset}`
     let page = this.#pages.get(key)
     if (page === undefined) {
-      const bare = this.#write(offset, form, without)
+      const bare = this.#writePage(offset, form, without)
       page = { bare, dated: bare, ttlMs: 0 }
       this.#pages.set(key, page)
     }
-    return form === 'modern' ? this.#dated(page, now) : page.bare
+    return form === 'modern' ? this.#withRemainingTtl(page, now) : page.bare
   }
 
-  /** In coarse steps, so that a page is not written anew for each who asks; never more than is left. */
-  #dated(page: Page, now: number): Payload {
+  /** Rounds the lifetime down to coarse steps, so that a page is not serialized for each request. */
+  #withRemainingTtl(page: CachedPage, now: number): Payload {
     const left = this.#init.freshness.ttlMs(now)
     const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
     if (page.ttlMs !== ttlMs) {
-      page.dated = ttlMs === 0 ? page.bare : page.bare.edited(['ttlMs'], { ttlMs })
+      page.dated = ttlMs === 0 ? page.bare : page.bare.edit(['ttlMs'], { ttlMs })
       page.ttlMs = ttlMs
     }
     return page.dated
   }
 
-  #write(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
+  #writePage(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
     const { kind, pageSize, cursor, freshness, serverInfo, stale } = this.#init
     const { member, key } = LISTS[kind]
     const era: Era = form === 'modern' ? 'modern' : 'legacy'
@@ -336,7 +336,7 @@ export class View {
     const list = this.entries
       .slice(offset, end)
       .filter(entry => !without.includes(entry))
-      .map(entry => adaptEntry(kind, named(entry, key), form))
+      .map(entry => adaptEntry(kind, withExposedName(entry, key), form))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
     const mark = stale.length === 0 ? undefined : { [STALE]: stale }
@@ -352,6 +352,6 @@ export class View {
   }
 }
 
-function named(entry: CatalogEntry, key: string): JsonObject {
+function withExposedName(entry: CatalogEntry, key: string): JsonObject {
   return entry.value[key] === entry.exposed ? entry.value : { ...entry.value, [key]: entry.exposed }
 }

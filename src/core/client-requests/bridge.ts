@@ -6,89 +6,89 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
   parseInputRequests,
-  cannotAsk,
-  hookReplies,
-  hookReply,
+  createCannotAskReply,
+  collectHookReplies,
+  getHookReply,
   findMissingForClient,
-  getRemainingTime,
-  legacyForm,
+  selectClientRequests,
+  toLegacyRequest,
   recordAsk,
 } from '../client-request.ts'
 import { PipelineCall } from '../exchange.ts'
 import { callAsTask } from '../tasks/task-calls.ts'
 import type { Graph } from '../graph-types.ts'
 import type { RequestState } from './parking.ts'
-import { HeldCall, invalidState, openState, sealState } from './parking.ts'
+import { HeldCall, createInvalidStateError, openState, sealState } from './parking.ts'
 
-/** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
-const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** Rounds of input that a server may ask for before the call fails. */
+/** Methods whose answer may be an input request (2026-07-28, multi round-trip requests). */
+const INPUT_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** Rounds of input that a server may request before the call fails. */
 const MAX_ROUNDS = 8
-/** Pause before a retry for which the server wanted nothing. */
-const PACE_MS = 250
+/** Delay before a retry without input requests. */
+const RETRY_DELAY_MS = 250
 
 /**
- * Calls an upstream, and carries between it and the client what it needs on the way: passed on where both sides say it
- * the same way, looped for a legacy client, parked for a legacy server.
+ * Calls an upstream and relays its client requests: unchanged between equal eras, as a loop for a legacy client, by
+ * parking the call for a legacy server.
  */
-export function converse(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  if (!MAY_ASK.has(call.method)) return dispatch(call)
+export function dispatchWithInput(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  if (!INPUT_METHODS.has(call.method)) return dispatch(call)
   const asTask = call.method === 'tools/call' ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
-  return asTask ?? conversePlainly(call, dispatch, graph)
+  return asTask ?? dispatchWithoutTask(call, dispatch, graph)
 }
 
-/** The same for a call that no task is made of, or none yet. */
-function conversePlainly(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  if (call.exchange.session.client.era === 'legacy') return loop(call, dispatch, graph)
+/** Does the same for a call that is not a task, or not yet. */
+function dispatchWithoutTask(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  if (call.exchange.session.client.era === 'legacy') return collectInputLoop(call, dispatch, graph)
   const { params } = call
   if (params?.requestState === undefined && params?.inputResponses === undefined)
-    return first(call, dispatch, graph)
-  return retry(call, dispatch, graph)
+    return handleFirstRequest(call, dispatch, graph)
+  return handleRetry(call, dispatch, graph)
 }
 
-const PLAINLY = { converse: conversePlainly, hold }
+const PLAINLY = { converse: dispatchWithoutTask, hold: parkCall }
 
-/** An ask of a server, for a legacy client on its originating stream. */
+/** Sends a server's request to a legacy client on its originating stream. */
 export async function askLegacy(
   exchange: Exchange,
   ask: Ask,
   graph: Graph,
   send: ((ask: Ask) => Promise<AskReply>) | undefined,
 ): Promise<AskReply> {
-  const given = await hookReply(graph, exchange, ask)
+  const given = await getHookReply(graph, exchange, ask)
   if (given !== undefined) return given
-  if (send === undefined || ask.isTakenBack === true || findMissingForClient(exchange, ask) !== undefined)
-    return cannotAsk(ask)
+  if (send === undefined || ask.isCancelled === true || findMissingForClient(exchange, ask) !== undefined)
+    return createCannotAskReply(ask)
   const fitted = adaptRequest(ask, exchange.session.client)
   const reply = await send(fitted.ask === ask ? ask : replaceRequest(ask, fitted.ask))
-  return 'result' in reply ? { result: fitted.read(reply.result) } : reply
+  return 'result' in reply ? { result: fitted.convertResult(reply.result) } : reply
 }
 
-/** The same ask in another form: what is taken back is taken back in this one. */
+/** Copies a request with other parameters; cancellation is passed on. */
 function replaceRequest(ask: Ask, { method, params }: Ask): Ask {
-  return { method, params, onTakeBack: listener => ask.onTakeBack?.(listener) }
+  return { method, params, onCancel: listener => ask.onCancel?.(listener) }
 }
 
-/** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
-async function loop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+/** Converts a modern server's input requests to legacy client requests, until the call completes. */
+async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   let answer = await dispatch(call)
   for (let round = 1; 'input' in answer; round++) {
-    if (round > MAX_ROUNDS) return failed(call, `the server asked for input more than ${MAX_ROUNDS} times`)
+    if (round > MAX_ROUNDS) return createFailure(call, `the server requested input more than ${MAX_ROUNDS} times`)
     if (call.exchange.cancelled) return answer
     const { inputRequests, requestState } = answer.input.value()
-    const replies = await replyAll(inputRequests, call.exchange, graph)
-    if (typeof replies === 'string') return failed(call, replies)
-    answer = await dispatch(again(call, replies, requestState, graph))
+    const replies = await askClientForAll(inputRequests, call.exchange, graph)
+    if (typeof replies === 'string') return createFailure(call, replies)
+    answer = await dispatch(createRetryCall(call, replies, requestState, graph))
   }
   return answer
 }
 
-/** The client's replies by key, or why there are none. */
-async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
+/** Returns the client's replies by key, or an error. */
+async function askClientForAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
   const asks = parseInputRequests(requests)
-  if (asks.length === 0) await pause(exchange, graph)
+  if (asks.length === 0) await waitBeforeRetry(exchange, graph)
   const replies = await Promise.all(
-    asks.map(async ([key, ask]) => [key, await exchange.ask(legacyForm(ask))] as const),
+    asks.map(async ([key, ask]) => [key, await exchange.ask(toLegacyRequest(ask))] as const),
   )
   const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
   if (refused !== undefined && 'error' in refused) return formatRefusal(refused.error.message)
@@ -96,18 +96,17 @@ async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Pr
 }
 
 function formatRefusal(why: string): string {
-  return `the client could not answer: ${why}`
+  return `client request failed: ${why}`
 }
 
-function pause(exchange: Exchange, graph: Graph): Promise<void> {
+function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {
   return new Promise(resolve => {
-    graph.clock.after(PACE_MS, resolve)
+    graph.clock.after(RETRY_DELAY_MS, resolve)
     exchange.onCancel(() => resolve())
   })
 }
 
-/** The same call once more, with what the server wanted. */
-function again(
+function createRetryCall(
   call: PipelineCall,
   inputResponses: JsonObject,
   requestState: unknown,
@@ -117,38 +116,39 @@ function again(
   const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
   const next = new PipelineCall(call.upstream, call.method, params, call.exchange)
   next.mayBeTask = call.mayBeTask
-  graph.hooks.runner('call', call.method)?.(next)
+  graph.hooks.getRunner('call', call.method)?.(next)
   return next
 }
 
-function failed({ method }: PipelineCall, why: string): Answer {
+function createFailure({ method }: PipelineCall, why: string): Answer {
   if (method !== 'tools/call') return { error: rpcError(RPC.internal, why) }
   return { result: Payload.of({ content: [{ type: 'text', text: why }], isError: true }) }
 }
 
-/** A modern client's first try. */
-async function first(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  // A server that was never reached may turn out to be legacy, and a plugin may ask whatever the server is.
+async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  // An unreached server may prove to be legacy, and a plugin may send client requests for any server.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
   const isDirect = isModern && !graph.holdsCalls
-  const answer = isDirect ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
-  if ('input' in answer) return isDirect ? passOn(call, answer.input, dispatch, graph) : answer
-  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
+  const answer = isDirect
+    ? await dispatch(call)
+    : await parkCall(call, dispatchFirstRequest(call, dispatch, graph), graph)
+  if ('input' in answer) return isDirect ? passInputRequests(call, answer.input, dispatch, graph) : answer
+  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return requestUrlVisits(call, answer, graph)
   return answer
 }
 
-/** A server that was taken for a legacy one, as nobody had reached it, may turn out to need input. */
-function passing(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
+/** An unreached server was treated as legacy, but may require input. */
+function dispatchFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
   return async asked => {
     const answer = await dispatch(asked)
-    return 'input' in answer ? passOn(call, answer.input, dispatch, graph) : answer
+    return 'input' in answer ? passInputRequests(call, answer.input, dispatch, graph) : answer
   }
 }
 
-function hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+function parkCall(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const held = new HeldCall(graph, call)
-  call.exchange.askThrough(ask => held.ask(ask))
-  const next = held.next()
+  call.exchange.redirectRequests(ask => held.ask(ask))
+  const next = held.waitForResponse()
   dispatch(call).then(
     answer => held.settle(answer),
     (failure: unknown) => held.settle({ failure }),
@@ -156,46 +156,52 @@ function hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Ans
   return next
 }
 
-/** A modern client's retry: for a parked call, or for a server that holds nothing. */
-async function retry(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+/** Handles a modern client's retry: of a parked call, or at a server without state. */
+async function handleRetry(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const { requestState, inputResponses, ...asked } = call.params ?? {}
-  if (requestState === undefined) return first(call, dispatch, graph)
+  if (requestState === undefined) return handleFirstRequest(call, dispatch, graph)
   const state = openState(graph, call, requestState)
   if ('error' in state) return state
   if (state.parked !== undefined) {
     const held = graph.parking.find(state.parked.id)
-    return held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: invalidState() }
+    return held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: createInvalidStateError() }
   }
-  call.params = state.again === true ? asked : { ...asked, ...answered(state, inputResponses) }
-  return first(call, dispatch, graph)
+  call.params = state.again === true ? asked : { ...asked, ...mergeRetryParams(state, inputResponses) }
+  return handleFirstRequest(call, dispatch, graph)
 }
 
-function answered({ given, inner }: RequestState, responses: unknown): JsonObject {
+function mergeRetryParams({ given, inner }: RequestState, responses: unknown): JsonObject {
   const inputResponses = { ...given, ...(isObject(responses) ? responses : {}) }
   return inner === undefined ? { inputResponses } : { inputResponses, requestState: inner }
 }
 
-/** A modern server's wish, as it is, but for its state, which only comes back to it from the same caller and request. */
-async function passOn(call: PipelineCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+/**
+ * Passes a modern server's input requests on. Its state is sealed: only the same caller and request can return it.
+ */
+async function passInputRequests(
+  call: PipelineCall,
+  input: Payload,
+  dispatch: Dispatch,
+  graph: Graph,
+): Promise<Answer> {
   const request = input.value()
-  const replies = await hookReplies(request.inputRequests, call.exchange, graph)
-  if ('denied' in replies) return failed(call, formatRefusal(replies.denied.message))
+  const replies = await collectHookReplies(request.inputRequests, call.exchange, graph)
+  if ('denied' in replies) return createFailure(call, formatRefusal(replies.denied.message))
   const { given, requests } = replies
-  const left = getRemainingTime(call.exchange, requests, given)
+  const left = selectClientRequests(call.exchange, requests, given)
   if ('error' in left) return left
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && Object.keys(left.rest).length === 0)
-    return first(again(call, given, request.requestState, graph), dispatch, graph)
-  recordSent(left.rest, call, graph)
-  const state =
-    request.requestState === undefined && !hasGiven ? {} : onwardState(request, given, call, graph)
+    return handleFirstRequest(createRetryCall(call, given, request.requestState, graph), dispatch, graph)
+  recordSentRequests(left.rest, call, graph)
+  const state = request.requestState === undefined && !hasGiven ? {} : sealOnwardState(request, given, call, graph)
   if (requests === request.inputRequests && state.requestState === undefined) return { input }
   const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: left.rest }
   return { input: Payload.of({ ...request, ...inputRequests, ...state }, 'modern') }
 }
 
-/** The server's own state with what was given in the client's place, sealed. */
-function onwardState(
+/** Seals the server's own state with the replies that hooks gave for the client. */
+function sealOnwardState(
   { requestState }: JsonObject,
   given: JsonObject,
   call: PipelineCall,
@@ -206,19 +212,18 @@ function onwardState(
   return { requestState: sealState(graph, call, state) }
 }
 
-function recordSent(requests: JsonObject, { exchange }: PipelineCall, { hooks }: Graph): void {
+function recordSentRequests(requests: JsonObject, { exchange }: PipelineCall, { hooks }: Graph): void {
   for (const [, ask] of parseInputRequests(requests)) recordAsk(hooks, exchange, ask, 'sent')
 }
 
-/** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
-async function visits(
+/** A legacy server requests a URL visit by an error: send it to the modern client as an input request, then retry. */
+async function requestUrlVisits(
   call: PipelineCall,
   answer: Extract<Answer, { error: unknown }>,
   graph: Graph,
 ): Promise<Answer> {
   const { data } = answer.error
-  const elicitations =
-    isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
+  const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
   const asks = elicitations.map(params => ({
     method: 'elicitation/create',
     params: { mode: 'url', ...params },
@@ -230,8 +235,8 @@ async function visits(
       return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
   }
   const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
-  const replies = await hookReplies(inputRequests, call.exchange, graph)
-  if ('denied' in replies) return failed(call, formatRefusal(replies.denied.message))
+  const replies = await collectHookReplies(inputRequests, call.exchange, graph)
+  if ('denied' in replies) return createFailure(call, formatRefusal(replies.denied.message))
   return {
     input: Payload.of(
       {

@@ -1,6 +1,6 @@
 import type {
   ListedRoots,
-  RootsOfClients,
+  ClientRootsProvider,
   Ask,
   AskReply,
   Notification,
@@ -8,105 +8,104 @@ import type {
   Upstream,
 } from '../../api/index.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { within } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 
-import { getLiveUpstream } from '../upstream.ts'
+import { getLiveUpstream } from '../reused-upstream.ts'
 import { getBaseSession } from '../session.ts'
-import { isVisible, visibleUpstreams } from '../capabilities.ts'
+import { isVisible, listVisibleUpstreams } from '../capabilities.ts'
 
-/** Milliseconds that a server's ask waits for a first client; a server that was refused is told when one comes. */
-const ARRIVAL_MS = 2000
+/** Maximum wait in milliseconds for a first client; a refused server is notified when one arrives. */
+const MAX_ARRIVAL_MS = 2000
 /** Deadline in milliseconds for a client to list its roots. */
-const ANSWER_MS = 10_000
-/** Changes within this time are told once. */
+const MAX_ANSWER_MS = 10_000
+/** Changes within this time cause one notification. */
 const COALESCE_MS = 100
 
-/** Test of whether a session uses a connection; undefined where all of them may. */
-type IsOn = ((session: Session) => boolean) | undefined
+/** Checks whether a session uses a connection; undefined if all sessions share it. */
+type UsesConnection = ((session: Session) => boolean) | undefined
 
 /**
- * The roots of clients, for legacy servers that ask outside any call (2025-11-25, roots). They are told only where there is
- * no doubt whose they are: those of the one client of a connection, and never to a server that this client may not see.
+ * Serves client roots to legacy servers that request them outside a call (2025-11-25, roots). Only a connection's
+ * single client is asked, and only for a server that it may see: otherwise the owner of the roots is ambiguous.
  */
 export class ClientRoots {
   readonly #graph: () => Graph
   readonly #sessions: ReadonlySet<Session>
-  /** Clients that have said that they are initialized: others are not asked (2025-11-25, lifecycle). */
+  /** Clients that have sent `notifications/initialized`; no others may receive requests (2025-11-25, lifecycle). */
   readonly #ready = new WeakSet<Session>()
-  /** A client is asked once at a time, however many servers want to know. */
+  /** One `roots/list` per client at a time, shared by all servers. */
   readonly #asking = new Map<Session, Promise<AskReply>>()
   readonly #changed = new Set<Session>()
   #arrivals = Promise.withResolvers<void>()
-  #isTelling = false
+  #isNotifying = false
 
   constructor(graph: () => Graph, sessions: ReadonlySet<Session>) {
     this.#graph = graph
     this.#sessions = sessions
   }
 
-  /** Hears what a client says that is about its roots, or about whether it can be asked. */
-  heard(session: Session, { method }: Notification): void {
+  handleNotification(session: Session, { method }: Notification): void {
     const client = getBaseSession(session)
-    if (method === 'notifications/initialized') this.#arrived(client)
+    if (method === 'notifications/initialized') this.#handleArrival(client)
     else if (method === 'notifications/roots/list_changed') {
       this.#changed.add(client)
-      // A reply that is on its way may hold the roots from before the change.
+      // A pending reply may hold outdated roots.
       this.#asking.delete(client)
-      this.#tellSoon()
+      this.#notifySoon()
     }
   }
 
-  #arrived(client: Session): void {
+  #handleArrival(client: Session): void {
     this.#ready.add(client)
     this.#arrivals.resolve()
     this.#arrivals = Promise.withResolvers()
-    this.#tellSoon()
+    this.#notifySoon()
   }
 
-  /** A client has gone: another one may be the only one now. */
-  left(): void {
-    this.#tellSoon()
+  /** After a session ends, another client may be the only one. */
+  handleSessionEnd(): void {
+    this.#notifySoon()
   }
 
-  /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
-  async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
-    const of = (await this.findClient(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
-    return of === undefined ? undefined : { of, reply: await this.#ask(of, ask) }
+  /** Asks the connection's only client; undefined if it has none or several. */
+  async list(upstream: Upstream, ask: Ask, isOn: UsesConnection): Promise<ListedRoots | undefined> {
+    const of = (await this.findClient(upstream, isOn)) ?? (await this.#waitForClient(upstream, isOn))
+    return of === undefined ? undefined : { session: of, reply: await this.#ask(of, ask) }
   }
 
-  /** The client whose roots a server may know outside any call, on a connection of it. */
-  async findClient(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+  /** Finds the connection's client whose roots a server may read outside a call. */
+  async findClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const node = this.#findNode(upstream)
-    if (node === undefined || !this.#mayTell(isOn)) return undefined
+    if (node === undefined || !this.#mayNotify(isOn)) return undefined
     const candidates = [...this.#sessions].filter(session => isOn?.(session) !== false)
-    const seeing = await Promise.all(candidates.map(session => sees(this.#graph(), session, node)))
+    const seeing = await Promise.all(candidates.map(session => canSeeUpstream(this.#graph(), session, node)))
     const [only, second] = candidates.filter((_, index) => seeing[index])
     return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
   }
 
-  /** Tells whether the client that calls this server is the only one of a connection, and can be asked outside its calls. */
-  isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
+  /** True if the calling client is the only one on a connection and accepts requests outside its calls. */
+  isOnly(upstream: Upstream, session: Session, isOn: UsesConnection): boolean {
     const node = this.#findNode(upstream)
     const client = getBaseSession(session)
-    if (node === undefined || !this.#mayTell(isOn) || !this.#canAsk(client)) return false
+    if (node === undefined || !this.#mayNotify(isOn) || !this.#canAsk(client)) return false
     const isOther = (one: Session): boolean =>
       one !== client && isOn?.(one) !== false && isVisible(one, node, this.#graph())
     return this.#sessions.has(client) && ![...this.#sessions].some(isOther)
   }
 
-  /** A server goes on with the roots that it knows, so what all share hears of them only where no other client can follow. */
-  #mayTell(isOn: IsOn): boolean {
+  /** A server caches the roots that it received, so notify a shared connection only if no second client can join. */
+  #mayNotify(isOn: UsesConnection): boolean {
     const { listeners } = this.#graph().config
     return isOn !== undefined || Object.values(listeners).every(({ type }) => type === 'stdio')
   }
 
-  /** A server that starts with the gateway may ask before the only client has introduced itself. */
-  async #clientToCome(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+  /** A server that starts with the gateway may ask before the only client has initialized. */
+  async #waitForClient(upstream: Upstream, isOn: UsesConnection): Promise<Session | undefined> {
     const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
-    if (isOn !== undefined || !isAwaited || !this.#mayTell(isOn)) return undefined
-    const hasCome = await within(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
+    if (isOn !== undefined || !isAwaited || !this.#mayNotify(isOn)) return undefined
+    const hasCome = await settlesWithin(this.#graph().clock, MAX_ARRIVAL_MS, this.#arrivals.promise)
     return hasCome ? this.findClient(upstream, isOn) : undefined
   }
 
@@ -114,11 +113,11 @@ export class ClientRoots {
     return (
       session.ask !== undefined &&
       this.#ready.has(session) &&
-      findMissingCapabilities(neutralCapabilities(session.client), 'roots/list', undefined) === undefined
+      findMissingCapabilities(normalizeCapabilities(session.client), 'roots/list', undefined) === undefined
     )
   }
 
-  /** One that was replaced by a reload is no server of the configuration any more. */
+  /** Finds the node; undefined if a reload has replaced the upstream. */
   #findNode(upstream: Upstream): UpstreamNode | undefined {
     const node = this.#graph().upstreams.get(upstream.name)
     return node !== undefined && getLiveUpstream(node.upstream) === upstream ? node : undefined
@@ -127,7 +126,7 @@ export class ClientRoots {
   #ask(session: Session, ask: Ask): Promise<AskReply> {
     let reply = this.#asking.get(session)
     if (reply === undefined) {
-      const own = this.#askInTime(session, ask).finally(() => {
+      const own = this.#askWithDeadline(session, ask).finally(() => {
         if (this.#asking.get(session) === own) this.#asking.delete(session)
       })
       reply = own
@@ -136,41 +135,39 @@ export class ClientRoots {
     return reply
   }
 
-  async #askInTime(session: Session, { method }: Ask): Promise<AskReply> {
+  async #askWithDeadline(session: Session, { method }: Ask): Promise<AskReply> {
     const graph = this.#graph()
     const exchange = graph.exchange(session, {
       method,
       params: undefined,
       emit: () => undefined,
-      ...(session.ask === undefined
-        ? {}
-        : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE_ANSWER) }),
+      ...(session.ask === undefined ? {} : { ask: ask => session.ask?.(ask) ?? Promise.resolve(TIMED_OUT) }),
     })
     let takeBack: (reason: string) => void = () => undefined
-    const own: Ask = { method, params: undefined, onTakeBack: listener => (takeBack = listener) }
+    const own: Ask = { method, params: undefined, onCancel: listener => (takeBack = listener) }
     const reply = exchange.ask(own)
-    if (await within(graph.clock, ANSWER_MS, reply)) return reply
-    takeBack(LATE_ANSWER.error.message)
-    return LATE_ANSWER
+    if (await settlesWithin(graph.clock, MAX_ANSWER_MS, reply)) return reply
+    takeBack(TIMED_OUT.error.message)
+    return TIMED_OUT
   }
 
-  #tellSoon(): void {
-    if (this.#isTelling) return
-    this.#isTelling = true
+  #notifySoon(): void {
+    if (this.#isNotifying) return
+    this.#isNotifying = true
     this.#graph().clock.after(COALESCE_MS, () => {
-      this.#isTelling = false
+      this.#isNotifying = false
       const changed = [...this.#changed]
       this.#changed.clear()
-      for (const { upstream } of this.#graph().upstreams.values()) upstream.rootsChanged?.(changed)
+      for (const { upstream } of this.#graph().upstreams.values()) upstream.onRootsChange?.(changed)
     })
   }
 }
 
-/** Access of one upstream to the roots of clients; yields nothing before the upstream and the gateway are made. */
+/** Creates one upstream's access to client roots; yields nothing before the upstream and the gateway exist. */
 export function fetchRoots(
   upstream: () => Upstream | undefined,
   all: () => ClientRoots | undefined,
-): RootsOfClients {
+): ClientRootsProvider {
   return {
     list: async (ask, isOn) => {
       const own = upstream()
@@ -180,17 +177,17 @@ export function fetchRoots(
       const own = upstream()
       return own !== undefined && all()?.isOnly(own, session, isOn) === true
     },
-    clientOf: async isOn => {
+    findClient: async isOn => {
       const own = upstream()
       return own && all()?.findClient(own, isOn)
     },
   }
 }
 
-const LATE_ANSWER = {
-  error: rpcError(RPC.internal, `the client did not list its roots within ${ANSWER_MS / 1000} s`),
+const TIMED_OUT = {
+  error: rpcError(RPC.internal, `the client did not list its roots within ${MAX_ANSWER_MS / 1000} s`),
 }
 
-async function sees(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
-  return isVisible(session, node, graph) || (await visibleUpstreams(graph, session)).includes(node)
+async function canSeeUpstream(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
+  return isVisible(session, node, graph) || (await listVisibleUpstreams(graph, session)).includes(node)
 }

@@ -7,12 +7,12 @@ import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
-  cannotAsk,
-  hookReply,
+  createCannotAskReply,
+  getHookReply,
   findMissingForClient,
-  missingCapability,
-  createReply,
-  createServerRequest,
+  findMissingCapability,
+  parseInputResponse,
+  createInputRequests,
 } from '../client-request.ts'
 import type { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
@@ -20,12 +20,12 @@ import type { Graph } from '../graph-types.ts'
 /** Deadline in milliseconds for a client to retry. */
 const STATE_TTL_MS = 600_000
 
-/** Calls that wait for their clients, all together and of one caller. */
+/** Maximum parked calls, in total and per caller. */
 const MAX_PARKED = 1000
 
 const MAX_PARKED_EACH = 100
 
-/** Asks of one call that come within this time are handed out together. */
+/** Client requests of one call within this time are sent together. */
 const BATCH_MS = 5
 
 interface ParkedCall {
@@ -33,15 +33,15 @@ interface ParkedCall {
   readonly reject: (failure: unknown) => void
 }
 
-/** End of a call: its answer, or what was thrown. */
-type Outcome = Answer | { readonly failure: unknown }
+/** A call's answer, or the thrown error. */
+type ParkedOutcome = Answer | { readonly failure: unknown }
 
-interface Open {
+interface ParkedRequest {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
 }
 
-/** The calls that are held open at legacy servers while modern clients think. They outlive a generation. */
+/** Calls held open at legacy servers while modern clients prepare their input. Outlives a generation. */
 export class Parking {
   readonly #calls = new Map<string, HeldCall>()
 
@@ -49,7 +49,7 @@ export class Parking {
     return this.#calls.get(id)
   }
 
-  /** Keeps a call; false when there is no room for it. */
+  /** Stores a call; false if the limit is reached. */
   add(call: HeldCall): boolean {
     if (this.#calls.has(call.id)) return true
     const own = [...this.#calls.values()].filter(({ owner }) => owner === call.owner)
@@ -62,21 +62,23 @@ export class Parking {
     this.#calls.delete(call.id)
   }
 
-  /** Expires all held calls, as nobody will retry them any more. */
-  end(): void {
+  expireAll(): void {
     for (const call of this.#calls.values()) call.expire('the gateway is stopping')
   }
 }
 
-/** A call at a legacy server that may ask its modern client: each ask ends an exchange, each retry takes the call up again. */
+/**
+ * A call at a legacy server that may send requests to its modern client: each request ends an exchange, each retry
+ * resumes the call.
+ */
 export class HeldCall {
   readonly owner: string
   readonly #graph: Graph
   readonly #call: PipelineCall
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, ParkedRequest>()
   #exchange: PipelineExchange
   #waiting: ParkedCall | undefined
-  #outcome: Outcome | undefined
+  #outcome: ParkedOutcome | undefined
   #asked = 0
   #round = 0
   #disarm: (() => void) | undefined
@@ -89,30 +91,30 @@ export class HeldCall {
     this.owner = principalKey(call.exchange.session.principal)
   }
 
-  /** Few calls are ever looked for by it. */
+  /** Created on demand, as few calls are looked up by id. */
   get id(): string {
     this.#id ??= randomUUID()
     return this.#id
   }
 
-  /** The call's end, or what it needs from the client first. */
-  next(): Promise<Answer> {
+  /** Returns the call's answer, or its next input requests. */
+  waitForResponse(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       if (this.#outcome !== undefined) this.#finish(this.#outcome)
     })
   }
 
-  /** The server has answered, or could not be asked to its end. A client that thinks finds it when it comes back. */
-  settle(outcome: Outcome): void {
+  /** Stores the server's answer or error; the client's next retry returns it. */
+  settle(outcome: ParkedOutcome): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
-    for (const { ask, reply } of this.#open.values()) reply(cannotAsk(ask))
+    for (const { ask, reply } of this.#open.values()) reply(createCannotAskReply(ask))
     this.#open.clear()
     if (this.#waiting !== undefined) this.#finish(outcome)
   }
 
-  #finish(outcome: Outcome): void {
+  #finish(outcome: ParkedOutcome): void {
     this.#disarm?.()
     this.#graph.parking.remove(this)
     const waiting = this.#waiting
@@ -121,115 +123,112 @@ export class HeldCall {
     else waiting?.resolve(outcome)
   }
 
-  /** The server asks: the client is told at the end of a short time in which there may be more. */
+  /** Queues a server request; the batch is sent to the client after `BATCH_MS`. */
   async ask(ask: Ask): Promise<AskReply> {
-    const given = await hookReply(this.#graph, this.#exchange, ask)
+    const given = await getHookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
-    if (ask.isTakenBack === true) return cannotAsk(ask)
+    if (ask.isCancelled === true) return createCannotAskReply(ask)
     const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
-      this.settle({ error: missingCapability(ask, lacks) })
-      this.#call.cancel('the client cannot be asked')
-      return cannotAsk(ask)
+      this.settle({ error: findMissingCapability(ask, lacks) })
+      this.#call.cancel('the client does not accept the request')
+      return createCannotAskReply(ask)
     }
     return new Promise(reply => {
       const key = `ask-${++this.#asked}`
       this.#open.set(key, { ask, reply })
-      ask.onTakeBack?.(() => this.#takeBack(key))
-      // While the client thinks, the limit on its thinking stays; its retry is told the rest.
-      if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
+      ask.onCancel?.(() => this.#withdrawRequest(key))
+      // While the client prepares its input, its deadline stays; the retry carries the remaining requests.
+      if (this.#waiting !== undefined) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     })
   }
 
-  /** Withdraws an ask: a client that was told of it may still answer, but nobody hears it then. */
-  #takeBack(key: string): void {
+  /** Withdraws a request: a later reply from the client is ignored. */
+  #withdrawRequest(key: string): void {
     const open = this.#open.get(key)
     this.#open.delete(key)
-    open?.reply(cannotAsk(open.ask))
+    open?.reply(createCannotAskReply(open.ask))
   }
 
-  /** A retry: gives the client's answers to the server, and goes on where the call stopped. */
+  /** Resumes the call after a retry, with the client's responses. */
   resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer> {
     if (round !== this.#round || this.#waiting !== undefined)
-      return Promise.resolve({ error: invalidState() })
+      return Promise.resolve({ error: createInvalidStateError() })
     this.#disarm?.()
     this.#exchange.continueAs(exchange)
     this.#exchange = exchange
     exchange.onCancel(reason => this.#call.cancel(reason))
-    const next = this.next()
+    const next = this.waitForResponse()
     const answers = isObject(responses) ? responses : {}
     for (const [key, { ask, reply }] of this.#open) {
       const result = Object.hasOwn(answers, key) ? answers[key] : undefined
       if (!isObject(result)) continue
       this.#open.delete(key)
-      reply(createReply(ask, result, exchange.session.client))
+      reply(parseInputResponse(ask, result, exchange.session.client))
     }
-    // Asks that the client left out are asked again.
-    if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
+    // Send unanswered requests again.
+    if (this.#open.size > 0) this.#startTimer(BATCH_MS, () => this.#sendRequests())
     return next
   }
 
-  /** The client did not come back in time. */
   expire(why: string): void {
-    for (const { ask, reply } of this.#open.values()) reply(givenUp(ask, why))
+    for (const { ask, reply } of this.#open.values()) reply(createExpiredError(ask, why))
     this.#open.clear()
     this.#call.cancel(why)
     this.settle({ error: rpcError(RPC.internal, why) })
     this.#graph.parking.remove(this)
   }
 
-  #tell(): void {
+  #sendRequests(): void {
     if (this.#waiting === undefined || this.#open.size === 0) return
-    if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
+    if (!this.#graph.parking.add(this)) return this.expire('too many calls are waiting for client input')
     const { client } = this.#exchange.session
-    const inputRequests = createServerRequest(this.#open, client)
+    const inputRequests = createInputRequests(this.#open, client)
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
-    this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
+    this.#startTimer(STATE_TTL_MS, () => this.expire('timed out waiting for client input'))
     const { resolve } = this.#waiting
     this.#waiting = undefined
-    this.#exchange.expectHeir()
+    this.#exchange.expectRetry()
     resolve({ input: Payload.of({ resultType: 'input_required', inputRequests, requestState }, 'modern') })
   }
 
-  #arm(ms: number, run: () => void): void {
+  #startTimer(ms: number, run: () => void): void {
     this.#disarm?.()
     this.#disarm = this.#graph.clock.after(ms, run)
   }
 }
 
-function givenUp({ method }: Ask, why: string): AskReply {
-  return method === 'elicitation/create'
-    ? { result: { action: 'cancel' } }
-    : { error: rpcError(RPC.internal, why) }
+function createExpiredError({ method }: Ask, why: string): AskReply {
+  return method === 'elicitation/create' ? { result: { action: 'cancel' } } : { error: rpcError(RPC.internal, why) }
 }
 
-/** State of a call that waits for its client to retry, sealed so that only the gateway can read it. */
+/** Sealed state of a call that waits for its client to retry. */
 export interface RequestState {
-  /** The upstream's own state, to be given back to it untouched. */
+  /** The upstream's own state, returned to it unchanged. */
   readonly inner?: string
-  /** Answers that hooks gave in the client's place. */
+  /** Replies by hooks. */
   readonly given?: JsonObject
-  /** The retry is the original request again: its answers are for somebody else. */
+  /** True if the retry repeats the original request: its responses are not for the server. */
   readonly again?: boolean
-  /** The parked call that the retry resumes, and which of its questions it answers. */
+  /** The parked call that the retry resumes, and the round that it answers. */
   readonly parked?: { readonly id: string; readonly round: number }
 }
 
-/** A `requestState` for this caller, upstream and request alone, and for ten minutes. */
+/** Seals a `requestState` for this caller, upstream and request, valid for ten minutes. */
 export function sealState(graph: Graph, call: Call, state: RequestState): string {
   return graph.seal.sealWithExpiry(STATE_TTL_MS, state, createBinding(call))
 }
 
-/** The state, or the error for one that is not ours, not for this request, or too old. */
+/** Opens a state; an error if it is foreign, for another request, or expired. */
 export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
   const state =
     typeof sealed === 'string'
-      ? (graph.seal.openInTime(sealed, createBinding(call)) as RequestState | undefined)
+      ? (graph.seal.openWithExpiry(sealed, createBinding(call)) as RequestState | undefined)
       : undefined
-  return state ?? { error: invalidState() }
+  return state ?? { error: createInvalidStateError() }
 }
 
-export function invalidState(): RpcError {
+export function createInvalidStateError(): RpcError {
   return rpcError(RPC.invalidParams, 'Invalid params: requestState is invalid or expired', {
     reason: 'invalid_request_state',
   })

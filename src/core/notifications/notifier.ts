@@ -1,119 +1,118 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/errors.ts'
-import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
-import { noteOwnLists } from '../../api/upstream.ts'
+import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
+import { countOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
-import { isLoud } from '../../protocol/era/modern.ts'
+import { isLevelEnabled } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
-import { ListNews } from './list-news.ts'
-import { getLiveUpstream } from '../upstream.ts'
-import { HeldResources } from './held-resources.ts'
+import { ListChangeNotifier } from './list-changes.ts'
+import { getLiveUpstream } from '../reused-upstream.ts'
+import { ResourceHolders } from './resource-holders.ts'
 import { getBaseSession } from '../session.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
-import { askOwner } from './subscriptions.ts'
+import { callOwner } from './subscriptions.ts'
 import { ANONYMOUS, principalKey } from '../../api/principal.ts'
 
-/** Open `subscriptions/listen` streams at once. */
+/** Maximum open `subscriptions/listen` streams. */
 const MAX_LISTENS = 1024
-/** Of them, those of one caller. */
+/** Maximum open streams per caller. */
 const MAX_LISTENS_EACH = 128
-/** URIs subscribed at once by one caller: no fewer than one listen may name. */
+/** Maximum subscribed URIs per caller: at least the limit of one listen. */
 const MAX_HELD_EACH = 1024
-/** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
+/** Method by which a legacy server reports task status (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** Everything that goes toward clients ahead of, or beside, their answers. */
 export class Notifier {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
-  readonly #ends = new Set<() => void>()
-  readonly #held: HeldResources
-  readonly #holds = new Shares(MAX_HELD_EACH)
-  readonly #listenShares = new Shares(MAX_LISTENS_EACH)
-  readonly #news: ListNews
-  /** Upstreams that clients were told have gone. */
-  readonly #away = new Set<string>()
+  readonly #listenEnds = new Set<() => void>()
+  readonly #resources: ResourceHolders
+  readonly #holdShares = new SessionQuota(MAX_HELD_EACH)
+  readonly #listenShares = new SessionQuota(MAX_LISTENS_EACH)
+  readonly #listChanges: ListChangeNotifier
+  readonly #goneUpstreams = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
-  /** Notifications that had nowhere to go, for the log and metrics. */
+  /** Number of notifications without a recipient, for the log and metrics. */
   dropped = 0
 
   constructor(graph: Graph) {
     this.#graph = graph
-    this.#news = new ListNews(graph)
-    this.#held = new HeldResources(graph.clock, (holder, update) => this.#tellHolder(holder, update))
+    this.#listChanges = new ListChangeNotifier(graph)
+    this.#resources = new ResourceHolders(graph.clock, (holder, update) => this.#notifyHolder(holder, update))
   }
 
-  /** The sessions that unrequested notifications go to; they outlive a generation. */
+  /** Sets the sessions that receive unrequested notifications; they outlive a generation. */
   attach(sessions: ReadonlySet<Session>): void {
     this.#sessions = sessions
   }
 
-  /** Sends what belongs to a request, unless a tap drops it or the client wants less noise. */
+  /** Sends a request's notification, unless a tap drops it or it is below the client's log level. */
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
-    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
-      return
-    const passed = this.#passed(notification, { direction: 'client', upstream: undefined, exchange })
+    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification)) return
+    const passed = this.#runTaps(notification, { direction: 'client', upstream: undefined, exchange })
     if (passed !== undefined) send(passed)
   }
 
-  /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
-  upstreamSays(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
-    const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
+  /** Handles an upstream notification without a request; only known methods pass. */
+  notifyUpstream(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
+    const notification = this.#runTaps(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
     if (getChangedKinds(notification.method).length > 0) {
-      if (notification.isOfOwnLists === true) noteOwnLists()
-      this.#news.add(notification.method, upstream, isMeant, true)
+      if (notification.isForOwnLists === true) countOwnLists()
+      this.#listChanges.add(notification.method, upstream, isMeant, true)
     } else if (notification.method === 'notifications/resources/updated')
-      this.#updated(upstream, notification, isMeant)
-    else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification, isMeant))
+      this.#notifyResourceUpdate(upstream, notification, isMeant)
+    else if (
+      notification.method !== TASK_STATUS ||
+      !this.#graph.tasks.handleTaskStatus(upstream, notification, isMeant)
+    )
       this.dropped++
   }
 
-  /** An upstream that comes or goes changes every list it has a part in. */
-  upstreamChanged(upstream: string, state: UpstreamState): void {
+  /** An upstream's arrival or departure changes every list that includes it. */
+  handleStateChange(upstream: string, state: UpstreamState): void {
     const node = this.#graph.upstreams.get(upstream)
-    this.#graph.hooks.runner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
-    if (!this.#hasComeOrGone(upstream, state)) return
+    this.#graph.hooks.getRunner('upstreamState')?.(upstream, state, node && getOwnerProblem(node.upstream))
+    if (!this.#isArrivalOrDeparture(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
-      if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed, upstream)
+      if (capabilities[LISTS[kind].capability] !== undefined) this.announceListChange(LISTS[kind].changed, upstream)
   }
 
-  /** One that is tried again and again goes but once. */
-  #hasComeOrGone(upstream: string, state: UpstreamState): boolean {
-    if (state === 'ready') this.#away.delete(upstream)
+  /** Repeated retries count as one departure. */
+  #isArrivalOrDeparture(upstream: string, state: UpstreamState): boolean {
+    if (state === 'ready') this.#goneUpstreams.delete(upstream)
     if (state !== 'failed') return state === 'ready'
-    const isNew = !this.#away.has(upstream)
-    this.#away.add(upstream)
+    const isNew = !this.#goneUpstreams.has(upstream)
+    this.#goneUpstreams.add(upstream)
     return isNew
   }
 
-  /** Every conversation that is to be told when a list of its changes, with those of listens. */
-  *audience(): Generator<Session> {
+  /** All sessions that receive list changes, including those of listens. */
+  *listAudience(): Generator<Session> {
     yield* this.#sessions
     for (const exchange of this.#listens.keys()) yield exchange.session
   }
 
-  /** Tells some of the audience, at once. */
-  tell(method: string, isMeant: (session: Session) => boolean): void {
+  /** Notifies the selected part of the audience immediately. */
+  notifyAudience(method: string, isMeant: (session: Session) => boolean): void {
     const notification = { method, params: undefined }
     for (const session of this.#sessions) if (isMeant(session)) session.notify(notification)
     for (const [exchange, filter] of this.#listens)
       if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
   }
 
-  /** A list of an upstream may have changed: clients that may see it are notified. */
-  listChanged(method: string, upstream: string): void {
-    this.#news.add(method, upstream)
+  /** Notifies the clients that may see the changed list. */
+  announceListChange(method: string, upstream: string): void {
+    this.#listChanges.add(method, upstream)
   }
 
-  /** Open `subscriptions/listen` streams. */
   get listening(): number {
     return this.#listens.size
   }
 
-  /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
+  /** Opens a listen, which lasts until its promise resolves; undefined if the limit is reached. */
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
     const { session } = exchange
     if (this.#listens.size >= MAX_LISTENS || this.#listenShares.isFull(session)) return undefined
@@ -122,79 +121,83 @@ export class Notifier {
     return new Promise<void>(resolve => {
       const end = (): void => {
         if (this.#listens.delete(exchange)) this.#listenShares.count(session, -1)
-        this.#ends.delete(end)
+        this.#listenEnds.delete(end)
         resolve()
       }
-      this.#ends.add(end)
+      this.#listenEnds.add(end)
       exchange.onCancel(end)
       if (filter.methods.size === 0 && filter.uris.size === 0 && filter.taskIds.length === 0) end()
     })
   }
 
-  /** Ends every listen politely: clients listen again, and find the next generation. */
-  end(): void {
-    for (const end of this.#ends) end()
+  /** Completes every listen: clients reconnect to the next generation. */
+  endListens(): void {
+    for (const end of this.#listenEnds) end()
   }
 
-  /** Takes over what sessions hold from the generation before, as far as they may still see it. */
+  /** Takes over the previous generation's subscriptions, if their sessions may still see the resources. */
   adopt(before: Notifier): void {
-    for (const { uri, owner, holders } of before.#held.all()) {
+    for (const { uri, owner, holders } of before.#resources.all()) {
       const node = this.#graph.upstreams.get(owner.upstream)
       if (node === undefined) continue
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
-      // Another server under the same name knows nothing of what the one before was asked.
+      // A replaced server does not know the previous one's subscriptions.
       const isSame = old !== undefined && getLiveUpstream(old) === getLiveUpstream(node.upstream)
       for (const holder of holders) {
         if ('emit' in holder) continue
         const session = holder as Session
         const isKept = this.#mayHold(uri, owner, session)
-        if (isKept) this.hold(uri, owner, session)
-        if (isKept !== isSame) this.#tellOwner(isKept ? 'subscribe' : 'unsubscribe', owner, session)
+        if (isKept) this.addHolder(uri, owner, session)
+        if (isKept !== isSame) this.#notifyOwner(isKept ? 'subscribe' : 'unsubscribe', owner, session)
       }
     }
   }
 
-  #tellOwner(what: 'subscribe' | 'unsubscribe', owner: ResourceOwner, session: Session): void {
-    void askOwner(`resources/${what}`, owner, this.#graph, session).catch(() => undefined)
+  #notifyOwner(what: 'subscribe' | 'unsubscribe', owner: ResourceOwner, session: Session): void {
+    void callOwner(`resources/${what}`, owner, this.#graph, session).catch(() => undefined)
   }
 
-  /** Tells whether a session is shown what it holds, by the rules of this generation. */
+  /** True if this generation's rules still show a subscribed resource to the session. */
   #mayHold(uri: string, { upstream, original }: ResourceOwner, session: Session): boolean {
     const prefix = this.#graph.upstreams.get(upstream)?.prefix ?? ''
-    const entry = unlistedEntry('resources', upstream, original, prefix)
-    const seen = this.#graph.catalog.permits(entry, session)
-    return seen !== undefined && isCalled(seen, uri)
+    const entry = createUnlistedEntry('resources', upstream, original, prefix)
+    const seen = this.#graph.catalog.applyCatalogTaps(entry, session)
+    return seen !== undefined && hasName(seen, uri)
   }
 
-  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
-  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
+  /** Subscribes a holder to a URI. Its upstream is notified of every holder, as each may have its own connection. */
+  addHolder(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
     const holder = getHolder(by)
-    if (this.#held.has(uri, holder)) return 'known'
+    if (this.#resources.has(uri, holder)) return 'known'
     const session = getSession(holder)
-    if (this.#holds.isFull(session) || !this.#held.hold(uri, owner, holder)) return 'full'
-    this.#holds.count(session, 1)
+    if (this.#holdShares.isFull(session) || !this.#resources.addHolder(uri, owner, holder)) return 'full'
+    this.#holdShares.count(session, 1)
     return 'new'
   }
 
-  /** Names whom to unsubscribe from; undefined for who did not want the URI. */
-  release(uri: string, by: object): ResourceOwner | undefined {
+  /** Unsubscribes a holder; returns the owner to unsubscribe from, or undefined if the holder was not subscribed. */
+  removeHolder(uri: string, by: object): ResourceOwner | undefined {
     const holder = getHolder(by)
-    const owner = this.#held.release(uri, holder)
-    if (owner !== undefined) this.#holds.count(getSession(holder), -1)
+    const owner = this.#resources.removeHolder(uri, holder)
+    if (owner !== undefined) this.#holdShares.count(getSession(holder), -1)
     return owner
   }
 
-  /** A session has ended: what only it wanted is let go. */
-  forget(session: Session): void {
-    for (const { uri } of this.#held.all()) {
-      const owner = this.release(uri, session)
-      if (owner !== undefined) this.#tellOwner('unsubscribe', owner, session)
+  /** Releases an ended session's subscriptions. */
+  forgetSession(session: Session): void {
+    for (const { uri } of this.#resources.all()) {
+      const owner = this.removeHolder(uri, session)
+      if (owner !== undefined) this.#notifyOwner('unsubscribe', owner, session)
     }
   }
 
-  #updated(upstream: string, notification: Notification, isMeant: (session: Session) => boolean = all): void {
+  #notifyResourceUpdate(
+    upstream: string,
+    notification: Notification,
+    isMeant: (session: Session) => boolean = all,
+  ): void {
     const original = notification.params?.uri
-    const found = typeof original === 'string' ? this.#held.heldAs(upstream, original) : undefined
+    const found = typeof original === 'string' ? this.#resources.findByOriginal(upstream, original) : undefined
     if (found === undefined) {
       this.dropped++
       return
@@ -204,29 +207,29 @@ export class Notifier {
       owner.exposed === original
         ? notification
         : { ...notification, params: { ...notification.params, uri: owner.exposed } }
-    for (const holder of holders) if (isMeant(getSession(holder))) updates.tell(holder, told)
+    for (const holder of holders) if (isMeant(getSession(holder))) updates.notifyHolder(holder, told)
   }
 
-  #tellHolder(holder: object, told: Notification): void {
+  #notifyHolder(holder: object, told: Notification): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
     if (exchange === undefined) getSession(holder).notify(told)
-    // Before it is acknowledged, a listen hears of nothing.
+    // No notifications before the acknowledgement.
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }
 
   #isWanted(session: Session, notification: Notification): boolean {
     const wanted = session.client.logLevel
     if (wanted === undefined) return session.client.era === 'legacy'
-    return isLoud(isObject(notification.params) ? notification.params.level : undefined, wanted)
+    return isLevelEnabled(isObject(notification.params) ? notification.params.level : undefined, wanted)
   }
 
-  /** The notification as taps let it pass: itself, another one in its place, or none. */
-  #passed(notification: Notification, context: NotificationContext): Notification | undefined {
+  /** Runs the notification taps: returns the notification, a replacement, or undefined to drop it. */
+  #runTaps(notification: Notification, context: NotificationContext): Notification | undefined {
     try {
-      const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
+      const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(notification, context)
       if (decided !== 'drop') return decided ?? notification
     } catch (error) {
-      // There is nobody to answer, and those who come after have done nothing wrong.
+      // No reply is possible; log and continue.
       const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
       this.#graph.log.error(getErrorMessage(error), { method: notification.method, ...fields })
     }
@@ -243,13 +246,13 @@ function getSession(holder: object): Session {
   return 'emit' in holder ? (holder as Exchange).session : (holder as Session)
 }
 
-/** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
+/** A listen is its own holder; otherwise the session is, even if a request sees a variant of it. */
 function getHolder(by: object): object {
   return 'emit' in by ? by : getBaseSession(by as Session)
 }
 
-/** Counts the places of a table that each caller has. Anonymous callers count one by one, by their sessions. */
-class Shares {
+/** Counts table entries per caller; anonymous callers count separately, by session. */
+class SessionQuota {
   readonly #max: number
   readonly #counts = new Map<string, number>()
 
@@ -261,7 +264,6 @@ class Shares {
     return (this.#counts.get(getSessionKey(session)) ?? 0) >= this.#max
   }
 
-  /** One place more, or with −1 one less. */
   count(session: Session, change: 1 | -1): void {
     const key = getSessionKey(session)
     const count = (this.#counts.get(key) ?? 0) + change

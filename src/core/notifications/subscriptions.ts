@@ -6,70 +6,72 @@ import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalizeUri } from '../../protocol/uri.ts'
-import { within } from '../../util/clock.ts'
-import { known, mergedCapabilities } from '../capabilities.ts'
+import { settlesWithin } from '../../util/clock.ts'
+import { waitForFirstContact, mergeCapabilities } from '../capabilities.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
-import { ownTasks, tellOfTasks } from '../tasks/task-methods.ts'
-import { tasksNotDeclared } from '../tasks/task-ids.ts'
+import { selectOwnTasks, watchTasks } from '../tasks/task-methods.ts'
+import { createTasksNotDeclaredError } from '../tasks/task-ids.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
-import { detached } from '../catalog/fetch-lists.ts'
+import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 
-/** URIs in one `subscriptions/listen`. */
+/** Maximum URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
-/** Milliseconds that an acknowledgement waits for servers to know what is watched; slower ones learn of it after that. */
+/** Milliseconds that an acknowledgement waits for servers to subscribe; slower ones complete later. */
 const HOLD_MS = 1000
 
-/** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
+/**
+ * `subscriptions/listen` (2026-07-28): acknowledges the available notifications, then stays open until the client
+ * ends it.
+ */
 export async function listen(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const asked = exchange.params?.notifications
   if (!isObject(asked))
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
-  if (isAsked(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
-    return { error: tasksNotDeclared() }
-  // A client may listen before anything else, and while upstreams still start.
-  await known(graph)
-  const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
-  // Resources are watched from the acknowledgement on. One that cannot be watched now is no reason to lose the others.
-  const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
-  if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
+  if (isRequested(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
+    return { error: createTasksNotDeclaredError() }
+  // A client's first request may be a listen, while upstreams still start.
+  await waitForFirstContact(graph)
+  const filter = { ...selectSupported(asked, graph), taskIds: selectOwnTasks(exchange, graph, asked.taskIds) }
+  // Subscribe before the acknowledgement; a failed resource must not cancel the others.
+  const held = Promise.allSettled([...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)))
+  if (filter.uris.size > 0) await settlesWithin(graph.clock, HOLD_MS, held)
   const ended = graph.notifier.listen(exchange, filter)
   if (ended === undefined) {
-    letGo(filter.uris, exchange, graph)
+    releaseAll(filter.uris, exchange, graph)
     return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   }
   exchange.emit({
     method: 'notifications/subscriptions/acknowledged',
-    params: { notifications: describe(filter) },
+    params: { notifications: createAcknowledgement(filter) },
   })
-  tellOfTasks(filter.taskIds, exchange, graph)
+  watchTasks(filter.taskIds, exchange, graph)
   await held
   await ended
-  letGo(filter.uris, exchange, graph)
+  releaseAll(filter.uris, exchange, graph)
   return { result: Payload.of({ resultType: 'complete' }) }
 }
 
-function letGo(uris: ReadonlySet<string>, exchange: Exchange, graph: Graph): void {
-  for (const uri of uris) release(uri, exchange, graph, exchange)
+function releaseAll(uris: ReadonlySet<string>, exchange: Exchange, graph: Graph): void {
+  for (const uri of uris) unsubscribeResource(uri, exchange, graph, exchange)
 }
 
-function isAsked(taskIds: unknown): boolean {
+function isRequested(taskIds: unknown): boolean {
   return Array.isArray(taskIds) && taskIds.length > 0
 }
 
-function honoured(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
-  const capabilities = mergedCapabilities(graph)
+function selectSupported(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
+  const capabilities = mergeCapabilities(graph)
   const methods = new Set<string>()
   for (const [kind, flag] of Object.entries(LISTEN_FLAGS)) {
-    if (asked[flag] === true && capabilities[kind] !== undefined)
-      methods.add(`notifications/${kind}/list_changed`)
+    if (asked[flag] === true && capabilities[kind] !== undefined) methods.add(`notifications/${kind}/list_changed`)
   }
   const canSubscribe = isObject(capabilities.resources) && capabilities.resources.subscribe === true
   const uris = Array.isArray(asked.resourceSubscriptions) && canSubscribe ? asked.resourceSubscriptions : []
   return { methods, uris: new Set(uris.filter(uri => typeof uri === 'string').slice(0, MAX_URIS)) }
 }
 
-function describe(filter: ListenFilter): JsonObject {
+function createAcknowledgement(filter: ListenFilter): JsonObject {
   const notifications: JsonObject = {}
   for (const [kind, flag] of Object.entries(LISTEN_FLAGS))
     if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
@@ -78,57 +80,59 @@ function describe(filter: ListenFilter): JsonObject {
   return notifications
 }
 
-/** `resources/subscribe` (legacy): each connection to the upstream is subscribed once, however many sessions want the URI. */
+/**
+ * `resources/subscribe` (legacy): each connection to the upstream is subscribed once, however many sessions want the
+ * URI.
+ */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string')
-    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
-  await known(graph)
-  const capabilities = mergedCapabilities(graph)
+  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  await waitForFirstContact(graph)
+  const capabilities = mergeCapabilities(graph)
   if (!isObject(capabilities.resources) || capabilities.resources.subscribe !== true) {
     return {
       error: rpcError(RPC.methodNotFound, 'Method not found: no upstream offers resource subscriptions'),
     }
   }
-  return hold(uri, exchange.session, graph, exchange)
+  return subscribeResource(uri, exchange.session, graph, exchange)
 }
 
 export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string')
-    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
-  release(uri, exchange.session, graph, exchange)
+  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  unsubscribeResource(uri, exchange.session, graph, exchange)
   return { result: Payload.of({}) }
 }
 
-async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
+async function subscribeResource(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
   const name = canonicalizeUri(uri)
-  const owner = await graph.router.owner(name, exchange)
-  if (owner === undefined)
-    return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  const place = graph.notifier.hold(name, owner, holder)
+  const owner = await graph.router.findOwner(name, exchange)
+  if (owner === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
+  const place = graph.notifier.addHolder(name, owner, holder)
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   if (place === 'known') return done
   try {
-    const answer = await askOwner('resources/subscribe', owner, graph, exchange.session, exchange)
-    if ('error' in answer) graph.notifier.release(name, holder)
+    const answer = await callOwner('resources/subscribe', owner, graph, exchange.session, exchange)
+    if ('error' in answer) graph.notifier.removeHolder(name, holder)
     return answer
   } catch (error) {
-    // The next who asks must reach the server again.
-    graph.notifier.release(name, holder)
+    // The next subscriber must reach the server again.
+    graph.notifier.removeHolder(name, holder)
     throw error
   }
 }
 
-function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
-  const owner = graph.notifier.release(canonicalizeUri(uri), holder)
+function unsubscribeResource(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
+  const owner = graph.notifier.removeHolder(canonicalizeUri(uri), holder)
   if (owner === undefined) return
-  void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
+  void callOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }
 
-/** Subscribes or unsubscribes at the owner, in nobody's exchange; rules see the request that wants it, where there is one. */
-export async function askOwner(
+/**
+ * Subscribes or unsubscribes at the owner, in a detached exchange; rules see the original request, if there is one.
+ */
+export async function callOwner(
   method: 'resources/subscribe' | 'resources/unsubscribe',
   { upstream, original, exposed }: ResourceOwner,
   graph: Graph,
@@ -137,7 +141,7 @@ export async function askOwner(
 ): Promise<Answer> {
   const node = graph.upstreams.get(upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  const own = detached(graph, session, method, wanted)
+  const own = createDetachedExchange(graph, session, method, wanted)
   own.params = { uri: exposed }
   return node.dispatch(new PipelineCall(upstream, method, { uri: original }, own))
 }

@@ -1,50 +1,48 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
+import type { Answer, Ask, AskReply, ClientDescription, Exchange } from '../../api/index.ts'
 import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { isTerminal, addRelatedTask, unrelated } from '../../protocol/era/tasks.ts'
+import { isTerminal, addRelatedTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { cannotAsk, createReply, createServerRequest } from '../client-request.ts'
+import { createCannotAskReply, parseInputResponse, createInputRequests } from '../client-request.ts'
 
-interface Open {
+interface TaskInputRequest {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
-  /** Set while a legacy client is being asked. */
+  /** True while a legacy client handles the request. */
   isAsked: boolean
 }
 
-/** Asks of one task that wait for the client at once. */
-const MAX_ASKS = 64
+/** Maximum pending input requests per task. */
+const MAX_INPUT_REQUESTS = 64
 
-/** The tool of an upstream that a call is to. */
-export interface ToolPlace {
+export interface ToolLocation {
   readonly upstream: string
-  /** Name by which its server knows the tool. */
+  /** Tool name at its server. */
   readonly toolThere: string
 }
 
-interface HostedTaskInit extends ToolPlace {
+interface HostedTaskOptions extends ToolLocation {
   readonly ttlMs: number
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** Ends the work behind it. */
   readonly cancel: (reason: string) => void
 }
 
-/** A task that we keep ourselves, whoever does the work: its state, what it asks, and what came of it. */
-export class HostedTask implements ToolPlace {
+/** A task hosted by the gateway: its state, its input requests and its result. */
+export class HostedTask implements ToolLocation {
   readonly id = randomUUID()
-  /** Id by which the client knows the task. */
+  /** Id as exposed to the client. */
   taskId = ''
   readonly upstream: string
   readonly toolThere: string
-  readonly #init: HostedTaskInit
+  readonly #init: HostedTaskOptions
   readonly #createdAt: string
-  readonly #open = new Map<string, Open>()
+  readonly #open = new Map<string, TaskInputRequest>()
   readonly #watchers = new Set<() => void>()
   #status: TaskState['status'] = 'working'
   #message: string | undefined
@@ -53,7 +51,7 @@ export class HostedTask implements ToolPlace {
   #outcome: Answer | undefined
   #asked = 0
 
-  constructor(init: HostedTaskInit) {
+  constructor(init: HostedTaskOptions) {
     this.upstream = init.upstream
     this.toolThere = init.toolThere
     this.#init = init
@@ -62,13 +60,13 @@ export class HostedTask implements ToolPlace {
     this.#updatedAt = this.#createdAt
   }
 
-  /** Answer of the work; undefined until it has ended. */
+  /** Final answer; undefined while the work runs. */
   get outcome(): Answer | undefined {
     return this.#outcome
   }
 
-  /** Number of questions that it waits for its client to answer. */
-  get asks(): number {
+  /** Number of pending input requests. */
+  get openRequests(): number {
     return this.#open.size
   }
 
@@ -84,93 +82,94 @@ export class HostedTask implements ToolPlace {
     }
   }
 
-  /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
-  detailed(client: ClientSide): JsonObject {
+  /** Returns the state for `tasks/get` (2026-07-28). */
+  describeFor(client: ClientDescription): JsonObject {
     const { state } = this
-    if (state.status === 'input_required')
-      return { ...state, inputRequests: createServerRequest(this.#open, client) }
+    if (state.status === 'input_required') return { ...state, inputRequests: createInputRequests(this.#open, client) }
     if (this.#outcome === undefined) return { ...state }
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
     if (!('result' in this.#outcome)) return { ...state }
-    // The value is a whole result of the call, as from a modern server at once; that a tool failed is in the result.
+    // The result has the same form as a modern server's immediate answer; a tool error is part of it.
     return {
       ...state,
       status: 'completed',
-      result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) },
+      result: { resultType: 'complete', ...removeRelatedTask(this.#outcome.result.value()) },
     }
   }
 
-  /** Takes a status message from the work behind the task, and perhaps another poll interval. */
-  says(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
-    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs))
-      return
+  /** Updates the status message and, optionally, the poll interval. */
+  updateStatus(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
+    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs)) return
     this.#message = message
     this.#pollIntervalMs = pollIntervalMs
-    this.#changed()
+    this.#notifyWatchers()
   }
 
-  /** Needs something from the client, and waits until it comes for it. */
+  /** Adds an input request, and waits for the client's reply. */
   ask(ask: Ask): Promise<AskReply> {
-    if (isTerminal(this.#status) || this.#open.size >= MAX_ASKS) return Promise.resolve(cannotAsk(ask))
+    if (isTerminal(this.#status) || this.#open.size >= MAX_INPUT_REQUESTS)
+      return Promise.resolve(createCannotAskReply(ask))
     return new Promise(reply => {
       this.#open.set(`ask-${++this.#asked}`, { ask, reply, isAsked: false })
       this.#status = 'input_required'
-      this.#changed()
+      this.#notifyWatchers()
     })
   }
 
-  /** A modern client's answers, by key. What is not asked, or was answered already, is passed over. */
-  answer(responses: JsonObject, client: ClientSide): void {
+  /** Handles a modern client's replies, by key. Unknown or already answered keys are ignored. */
+  answer(responses: JsonObject, client: ClientDescription): void {
     for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
-      if (isObject(response)) this.#reply(key, createReply(ask, response, client))
+      if (isObject(response)) this.#replyToRequest(key, parseInputResponse(ask, response, client))
     }
   }
 
-  /** Waits for the end, and asks this legacy client meanwhile what the work needs; undefined when it went away first. */
-  async result(exchange: Exchange): Promise<Answer | undefined> {
+  /**
+   * Waits for the end and sends pending input requests to this legacy client; undefined if the client disconnects
+   * first.
+   */
+  async waitForResult(exchange: Exchange): Promise<Answer | undefined> {
     while (this.#outcome === undefined) {
       if (exchange.cancelled) return undefined
-      for (const [key, open] of this.#open) if (!open.isAsked) void this.#askThrough(exchange, key, open)
-      await this.#change(exchange)
+      for (const [key, open] of this.#open) if (!open.isAsked) void this.#askLegacyClient(exchange, key, open)
+      await this.#changeStatus(exchange)
     }
     if (!('result' in this.#outcome)) return this.#outcome
     const { result } = this.#outcome
     return { result: Payload.of(addRelatedTask(this.taskId, result.value(), true), result.era) }
   }
 
-  async #askThrough(exchange: Exchange, key: string, open: Open): Promise<void> {
+  async #askLegacyClient(exchange: Exchange, key: string, open: TaskInputRequest): Promise<void> {
     open.isAsked = true
     const { method, params } = open.ask
     const reply = await exchange.ask({ method, params: addRelatedTask(this.taskId, params, true) })
     open.isAsked = false
-    // A client that went away may come back for what it was asked.
+    // A disconnected client may return for its input requests.
     if ('error' in reply && exchange.cancelled) return
-    this.#reply(key, 'result' in reply ? { result: unrelated(reply.result) } : reply)
+    this.#replyToRequest(key, 'result' in reply ? { result: removeRelatedTask(reply.result) } : reply)
   }
 
-  #reply(key: string, reply: AskReply): void {
+  #replyToRequest(key: string, reply: AskReply): void {
     const open = this.#open.get(key)
     if (open === undefined) return
     this.#open.delete(key)
     if (this.#open.size === 0 && this.#status === 'input_required') this.#status = 'working'
-    this.#changed()
+    this.#notifyWatchers()
     open.reply(reply)
   }
 
-  /** The work has ended. */
   settle(answer: Answer, status: TaskState['status'] = getFinalStatus(answer)): void {
     if (isTerminal(this.#status)) return
     this.#outcome = answer
     this.#status = status
     if ('error' in answer) this.#message = answer.error.message
-    for (const { ask, reply } of this.#open.values()) reply(cannotAsk(ask))
+    for (const { ask, reply } of this.#open.values()) reply(createCannotAskReply(ask))
     this.#open.clear()
-    this.#changed()
+    this.#notifyWatchers()
   }
 
-  /** Cancels a task that nobody wants any more. False when it had ended already. */
+  /** Cancels the task. False if it has already ended. */
   cancel(reason: string): boolean {
     if (isTerminal(this.#status)) return false
     this.settle({ error: rpcError(RPC.internal, reason, { code: 'GW_CANCELLED' }) }, 'cancelled')
@@ -178,18 +177,18 @@ export class HostedTask implements ToolPlace {
     return true
   }
 
-  /** Runs `watcher` after each change; returns the way to take it back. */
+  /** Calls `watcher` after each change; returns a function that removes it. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher)
     return () => void this.#watchers.delete(watcher)
   }
 
-  #changed(): void {
+  #notifyWatchers(): void {
     this.#updatedAt = new Date(this.#init.now()).toISOString()
     for (const watcher of [...this.#watchers]) watcher()
   }
 
-  #change(exchange: Exchange): Promise<void> {
+  #changeStatus(exchange: Exchange): Promise<void> {
     return new Promise(resolve => {
       const done = (): void => {
         takeBack()
@@ -203,7 +202,7 @@ export class HostedTask implements ToolPlace {
   }
 }
 
-/** As 2025-11-25 has it: a tool that says of its result that it failed ends its task as failed. */
+/** A tool result with `isError` fails its task (2025-11-25, tasks). */
 function getFinalStatus(answer: Answer): TaskState['status'] {
   return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
 }

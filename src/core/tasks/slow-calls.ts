@@ -1,4 +1,4 @@
-import type { Answer, Ask, Dispatch, KeptCall, Patience, RunningCall } from '../../api/index.ts'
+import type { Answer, Ask, Dispatch, BackgroundCall, PatienceLimit, RunningCall } from '../../api/index.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -9,45 +9,44 @@ import { parseInputRequests } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
-import { withoutSecrets } from '../without-secrets.ts'
+import { hideAnswerSecrets } from '../hide-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
-import { getTaskForm, getToolPlace } from './task-ids.ts'
+import { getTaskForm, getToolLocation } from './task-ids.ts'
 
-/** Makes a call, with all that its server needs of the client on the way. */
-type Converse = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
+/** Calls an upstream and handles its client requests. */
+type DispatchWithInput = (call: PipelineCall, dispatch: Dispatch, graph: Graph) => Promise<Answer>
 
-interface Slow {
+interface SlowCallDeps {
   readonly call: PipelineCall
   readonly dispatch: Dispatch
   readonly graph: Graph
-  readonly converse: Converse
+  readonly dispatchWithInput: DispatchWithInput
 }
 
-/** Rounds of input that a server may ask for while nobody waits. */
+/** Rounds of input that a server may request in the background. */
 const MAX_ROUNDS = 8
 
 /**
- * Makes a call whose client waits for so long and no longer. Then the call goes on as a task of ours: a client that knows tasks is
- * answered with it, every other with what the plugin says that knows the client's patience. A server that keeps its work by itself
- * answers then.
+ * Makes a call for a client that waits a limited time. Afterwards the call continues as a hosted task: a client that
+ * supports tasks receives it, any other the answer of the plugin that set the limit. A limit with `onTimeout` leaves the answer to the server.
  */
-export async function callInPatience(slow: Slow, patience: Patience): Promise<Answer> {
-  const { call, dispatch, graph, converse } = slow
-  const made = converse(call, dispatch, graph)
+export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLimit): Promise<Answer> {
+  const { call, dispatch, graph, dispatchWithInput } = slow
+  const made = dispatchWithInput(call, dispatch, graph)
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = getTaskForm(call)
-  const isOwn = 'over' in patience
-  // Such a server makes the task itself, and such a client has one from the start.
+  const isOwn = 'onTimeout' in patience
+  // A modern server with tasks creates one itself, and a legacy client requests one explicitly.
   const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
   if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
-  if (!isOwn) return goOn(slow, made, patience) ?? made
-  patience.over()
+  if (!isOwn) return continueAsTask(slow, made, patience) ?? made
+  patience.onTimeout()
   return made
 }
 
-/** True when the time is over before the call; while the client thinks, it does not wait for us. */
-function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promise<boolean> {
+/** True if the limit passes before the call ends; time that the client takes for input does not count. */
+function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps): Promise<boolean> {
   const { clock } = graph
   const { exchange } = call
   return new Promise(resolve => {
@@ -60,11 +59,11 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
     let from = clock.now()
     let disarm = clock.after(left, () => end(true))
     const watcher = {
-      askingBegins: () => {
+      onAskStart: () => {
         left -= clock.now() - from
         disarm()
       },
-      askingEnds: () => {
+      onAskEnd: () => {
         disarm()
         from = clock.now()
         disarm = clock.after(Math.max(0, left), () => end(true))
@@ -78,51 +77,53 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
   })
 }
 
-/** Answers the client while the call goes on; undefined where there is no room for one more task. */
-function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | undefined {
+/** Answers the client while the call continues; undefined if the task limit is reached. */
+function continueAsTask(slow: SlowCallDeps, made: Promise<Answer>, patience: BackgroundCall): Answer | undefined {
   const { call, graph } = slow
   const { exchange } = call
   let current = exchange
-  const task = graph.tasks.host(graph, exchange.session, {
+  const task = graph.tasks.createTask(graph, exchange.session, {
     tool: String(exchange.params?.name),
-    ...getToolPlace(call),
-    ttlMs: patience.keepMs,
-    cancel: reason => current.giveUp(reason),
+    ...getToolLocation(call),
+    ttlMs: patience.retainMs,
+    cancel: reason => current.abandon(reason),
   })
   if (task === undefined) return undefined
   const onward = {
     emit: ({ method, params }: { method: string; params: JsonObject | undefined }): void => {
-      if (method === 'notifications/progress' && typeof params?.message === 'string')
-        task.says(params.message)
+      if (method === 'notifications/progress' && typeof params?.message === 'string') task.updateStatus(params.message)
     },
     ask: (ask: Ask) => task.ask(ask),
   }
-  exchange.goOn(onward)
+  exchange.continueInBackground(onward)
   const work = (): Promise<Answer> =>
-    toItsEnd(slow, made, { task, onward, continues: next => void (current = next) })
-  void settleTask({ graph, task, exchange, method: call.method }, work)
-  if (getTaskForm(call) === 'modern')
-    return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
-  return patience.goesOn(runningCall(task))
+    finishInBackground(slow, made, { task, onward, continues: next => void (current = next) })
+  void completeTask({ graph, task, exchange, method: call.method }, work)
+  if (getTaskForm(call) === 'modern') return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
+  return patience.createAnswer(describeRunningCall(task))
 }
 
-interface Background {
+interface BackgroundDeps {
   readonly task: HostedTask
-  readonly onward: Parameters<PipelineExchange['goOn']>[0]
-  /** Hears of the exchange in whose name the call goes on. */
+  readonly onward: Parameters<PipelineExchange['continueInBackground']>[0]
+  /** Called with the exchange that continues the call. */
   continues(exchange: PipelineExchange): void
 }
 
-/** The end of a call that nobody waits for: what its server needs on the way waits in the task until the client comes for it. */
-async function toItsEnd(slow: Slow, made: Promise<Answer>, background: Background): Promise<Answer> {
+/** Finishes a call in the background: its input requests wait in the task until the client polls. */
+async function finishInBackground(
+  slow: SlowCallDeps,
+  made: Promise<Answer>,
+  background: BackgroundDeps,
+): Promise<Answer> {
   let answer = await made
   for (let round = 1; 'input' in answer; round++) {
     if (round > MAX_ROUNDS)
-      return { error: rpcError(RPC.internal, `the server asked for input more than ${MAX_ROUNDS} times`) }
+      return { error: rpcError(RPC.internal, `the server requested input more than ${MAX_ROUNDS} times`) }
     const { inputRequests, requestState } = answer.input.value()
     const replies = await collectReplies(inputRequests, background.task)
     if (typeof replies === 'string') return { error: rpcError(RPC.internal, replies) }
-    answer = await again(slow, { inputResponses: replies, requestState }, background)
+    answer = await retryWithInput(slow, { inputResponses: replies, requestState }, background)
   }
   return answer
 }
@@ -133,15 +134,15 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
   )
   const given: JsonObject = {}
   for (const [key, reply] of replies) {
-    if ('error' in reply) return `the client could not answer: ${reply.error.message}`
+    if ('error' in reply) return `client request failed: ${reply.error.message}`
     given[key] = reply.result
   }
   return given
 }
 
-/** The same call once more with what was wanted, in an exchange that nobody waits for either. */
-function again(slow: Slow, given: JsonObject, { onward, continues }: Background): Promise<Answer> {
-  const { call, dispatch, graph, converse } = slow
+/** Retries the call with the requested input, again in a detached exchange. */
+function retryWithInput(slow: SlowCallDeps, given: JsonObject, { onward, continues }: BackgroundDeps): Promise<Answer> {
+  const { call, dispatch, graph, dispatchWithInput } = slow
   const { exchange: before } = call
   const { requestState: _state, inputResponses: _responses, ...asked } = call.params ?? {}
   const params = { ...asked, ...given }
@@ -160,11 +161,11 @@ function again(slow: Slow, given: JsonObject, { onward, continues }: Background)
   exchange.origin = before.origin ?? before
   continues(exchange)
   const next = new PipelineCall(call.upstream, call.method, params, exchange)
-  graph.hooks.runner('call', call.method)?.(next)
-  return converse(next, dispatch, graph)
+  graph.hooks.getRunner('call', call.method)?.(next)
+  return dispatchWithInput(next, dispatch, graph)
 }
 
-function runningCall(task: HostedTask): RunningCall {
+function describeRunningCall(task: HostedTask): RunningCall {
   return {
     get answer() {
       return task.outcome
@@ -172,40 +173,40 @@ function runningCall(task: HostedTask): RunningCall {
     get message() {
       return task.state.statusMessage
     },
-    asks: client => {
-      const { inputRequests } = task.detailed(client)
+    getInputRequests: client => {
+      const { inputRequests } = task.describeFor(client)
       return isObject(inputRequests) ? inputRequests : undefined
     },
-    reply: (responses, client) => task.answer(responses, client),
+    submitResponses: (responses, client) => task.answer(responses, client),
     watch: watcher => task.watch(watcher),
     cancel: reason => task.cancel(reason),
   }
 }
 
-interface SettledTask {
+interface TaskSettlement {
   readonly graph: Graph
   readonly task: HostedTask
   readonly exchange: PipelineExchange
   readonly method: string
 }
 
-/** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
-export async function settleTask(
-  { graph, task, exchange, method }: SettledTask,
+/** Completes a hosted task through the answer hooks. Never rejects. */
+export async function completeTask(
+  { graph, task, exchange, method }: TaskSettlement,
   work: () => Promise<Answer>,
 ): Promise<void> {
   graph.entered()
-  const done = graph.tasks.working(exchange.session)
+  const done = graph.tasks.beginWork(exchange.session)
   try {
     const answer = await work()
-    // As for any call; the exchange that made the task was answered with the task alone.
-    const made = (await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer
-    task.settle(withoutSecrets(made, graph))
+    // Run `response` hooks here, as the original exchange was answered with the task alone.
+    const made = (await graph.hooks.getRunner('response', method)?.(answer, exchange)) ?? answer
+    task.settle(hideAnswerSecrets(made, graph))
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
     if (error !== thrown) graph.log.error(error.message, { method, cause: String(thrown) })
     const problem = rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code })
-    task.settle(withoutSecrets({ error: problem }, graph))
+    task.settle(hideAnswerSecrets({ error: problem }, graph))
   } finally {
     done()
     graph.left()

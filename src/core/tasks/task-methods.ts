@@ -1,207 +1,211 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { declaresTasks, isTerminal, knowsTasks, legacyTask, readTask } from '../../protocol/era/tasks.ts'
+import { declaresTasks, isTerminal, supportsTasks, toLegacyTask, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { cancelledAnswer } from '../client-request.ts'
+import { createCancelledAnswer } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
-import type { Graph, TaskPlace } from '../graph-types.ts'
+import type { Graph, TaskLocation } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
-import { getModern, listOne, passLegacy, passModern } from './relay.ts'
-import type { ServerPlace } from './task-ids.ts'
-import { mayUse, offersTasks, openTaskId, tasksNotDeclared, unknownTask, whyNotUsed } from './task-ids.ts'
-import { detached } from '../catalog/fetch-lists.ts'
+import { getModernTask, fetchListedTask, relayLegacyRequest, relayModernRequest } from './relay-task.ts'
+import type { ServerTaskLocation } from './task-ids.ts'
+import {
+  mayUseTask,
+  offersTasks,
+  openTaskId,
+  createTasksNotDeclaredError,
+  createUnknownTaskError,
+  getTaskRefusal,
+} from './task-ids.ts'
+import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 
-/** Tasks that one `subscriptions/listen` may hear of. */
+/** Maximum tasks in one `subscriptions/listen`. */
 const MAX_TASKS = 100
 
-/** Bounds of the pause between two looks at a server's task. */
+/** Bounds of the poll interval for a server's task. */
 const MIN_POLL_MS = 100
 
 const MAX_POLL_MS = 30_000
 
 const POLL_MS = 1000
 
-type TaskPlaceAt<At extends TaskPlace['at']> = Extract<TaskPlace, { at: At }>
+type TaskLocationAt<At extends TaskLocation['at']> = Extract<TaskLocation, { at: At }>
 
-interface Handler {
+interface TaskMethodHandler {
   hosted(task: HostedTask, exchange: PipelineExchange): Answer | Promise<Answer>
-  relayed(place: TaskPlaceAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
+  relayed(place: TaskLocationAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
 }
 
-const ACK: JsonObject = Object.freeze({ resultType: 'complete' })
+const EMPTY_RESULT: JsonObject = Object.freeze({ resultType: 'complete' })
 
-/** Methods that a modern client can use on a task (2026-07-28, tasks extension). */
-const MODERN: Readonly<Record<string, Handler>> = {
+const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/get': {
-    hosted: (task, { session }) => modern({ ...task.detailed(session.client), resultType: 'complete' }),
-    relayed: getModern,
+    hosted: (task, { session }) => handleModern({ ...task.describeFor(session.client), resultType: 'complete' }),
+    relayed: getModernTask,
   },
   'tasks/update': {
     hosted: (task, { params, session }) => {
-      if (!isObject(params?.inputResponses)) return invalid('"inputResponses" must be an object')
+      if (!isObject(params?.inputResponses)) return createInvalidParams('"inputResponses" must be an object')
       task.answer(params.inputResponses, session.client)
-      return modern(ACK)
+      return handleModern(EMPTY_RESULT)
     },
-    relayed: passModern,
+    relayed: relayModernRequest,
   },
   'tasks/cancel': {
     hosted: task => {
-      task.cancel('the client cancelled it')
-      return modern(ACK)
+      task.cancel('cancelled by the client')
+      return handleModern(EMPTY_RESULT)
     },
-    relayed: passModern,
+    relayed: relayModernRequest,
   },
 }
 
-/** Methods that a legacy client can use on a task (2025-11-25, tasks). */
-const LEGACY: Readonly<Record<string, Handler>> = {
-  'tasks/get': { hosted: task => legacy(legacyTask(task.state)), relayed: passLegacy },
+const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
+  'tasks/get': { hosted: task => handleLegacy(toLegacyTask(task.state)), relayed: relayLegacyRequest },
   'tasks/result': {
-    hosted: async (task, exchange) => (await task.result(exchange)) ?? cancelledAnswer(),
-    relayed: passLegacy,
+    hosted: async (task, exchange) => (await task.waitForResult(exchange)) ?? createCancelledAnswer(),
+    relayed: relayLegacyRequest,
   },
   'tasks/cancel': {
     hosted: task =>
-      task.cancel('the client cancelled it')
-        ? legacy(legacyTask(task.state))
-        : invalid(`the task is ${task.state.status} already`),
-    relayed: passLegacy,
+      task.cancel('cancelled by the client')
+        ? handleLegacy(toLegacyTask(task.state))
+        : createInvalidParams(`the task is already ${task.state.status}`),
+    relayed: relayLegacyRequest,
   },
 }
 
-/** `tasks/get`, `update`, `cancel` and `result`: to wherever the task is, if it is this caller's. */
-export async function askTask(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
+/** Handles `tasks/get`, `update`, `cancel` and `result` at the task's location, if the task is this caller's. */
+export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
-  const handler = (client.era === 'modern' ? MODERN : LEGACY)[exchange.method]
-  if (handler === undefined || !knowsTasks(client) || !offersTasks(graph, client.era))
-    return notFound(exchange)
-  if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: tasksNotDeclared() }
-  return perform(handler, exchange, graph)
+  const handler = (client.era === 'modern' ? MODERN_HANDLERS : LEGACY_HANDLERS)[exchange.method]
+  if (handler === undefined || !supportsTasks(client) || !offersTasks(graph, client.era))
+    return createNotFound(exchange)
+  if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: createTasksNotDeclaredError() }
+  return runTaskMethod(handler, exchange, graph)
 }
 
-async function perform(handler: Handler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
+async function runTaskMethod(handler: TaskMethodHandler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { method, session } = exchange
   const task = findTask(openTaskId(graph, session, exchange.params?.taskId), session, graph)
   const isHosted = task instanceof HostedTask
   // Task ids of one era are unknown in the other.
-  if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: unknownTask() }
-  // Whoever began a task may end it.
-  const refused = method === 'tasks/cancel' ? undefined : await whyNotUsed(task, session, graph)
+  if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: createUnknownTaskError() }
+  // Cancelling a task needs no permission check.
+  const refused = method === 'tasks/cancel' ? undefined : await getTaskRefusal(task, session, graph)
   if (refused !== undefined) return { error: refused }
   return isHosted ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
 }
 
-/** The task at a place: one of ours that is still there, or the place at its server; undefined for what is not this caller's. */
+/** Finds a hosted task, or the location at its server; undefined unless it is this caller's. */
 function findTask(
-  place: TaskPlace | undefined,
+  place: TaskLocation | undefined,
   session: Session,
   graph: Graph,
-): HostedTask | ServerPlace | undefined {
-  return place?.at === 'gateway' ? graph.tasks.hosted(place.original, session) : place
+): HostedTask | ServerTaskLocation | undefined {
+  return place?.at === 'gateway' ? graph.tasks.findHosted(place.original, session) : place
 }
 
-/** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
-export async function listTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  if (!knowsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
-    return notFound(exchange)
-  if (exchange.params?.cursor !== undefined) return invalid('the cursor is not one of ours')
-  const known = graph.tasks.list(graph, exchange.session)
+/** `tasks/list` (legacy): this caller's recorded tasks, with their current states. */
+export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
+  if (!supportsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
+    return createNotFound(exchange)
+  if (exchange.params?.cursor !== undefined) return createInvalidParams('unknown cursor')
+  const known = graph.tasks.listTasks(graph, exchange.session)
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {
       const task = findTask(place, exchange.session, graph)
-      if (task === undefined || (await whyNotUsed(task, exchange.session, graph)) !== undefined)
-        return undefined
-      return task instanceof HostedTask ? legacyTask(task.state) : listOne(task, taskId, exchange, graph)
+      if (task === undefined || (await getTaskRefusal(task, exchange.session, graph)) !== undefined) return undefined
+      return task instanceof HostedTask ? toLegacyTask(task.state) : fetchListedTask(task, taskId, exchange, graph)
     }),
   )
-  return legacy({ tasks: tasks.filter(task => task !== undefined) })
+  return handleLegacy({ tasks: tasks.filter(task => task !== undefined) })
 }
 
-function modern(value: JsonObject): Answer {
+function handleModern(value: JsonObject): Answer {
   return { result: Payload.of(value, 'modern') }
 }
 
-function legacy(value: JsonObject): Answer {
+function handleLegacy(value: JsonObject): Answer {
   return { result: Payload.of(value, 'legacy') }
 }
 
-function invalid(why: string): Answer {
+function createInvalidParams(why: string): Answer {
   return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
 }
 
-function notFound({ method }: PipelineExchange): Answer {
+function createNotFound({ method }: PipelineExchange): Answer {
   return { error: rpcError(RPC.methodNotFound, `Method not found: ${method}`) }
 }
 
-/** Those of the tasks a client asks for that are its own. */
-export function ownTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
+/** Selects the requested tasks that are the client's own. */
+export function selectOwnTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
   if (!Array.isArray(asked)) return []
   const ids = (asked as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
-  return [...new Set(ids)].filter(id => modernTask(exchange, graph, id) !== undefined)
+  return [...new Set(ids)].filter(id => describeModernTask(exchange, graph, id) !== undefined)
 }
 
-function modernTask(
+function describeModernTask(
   { session }: PipelineExchange,
   graph: Graph,
   taskId: string,
-): HostedTask | ServerPlace | undefined {
+): HostedTask | ServerTaskLocation | undefined {
   const task = findTask(openTaskId(graph, session, taskId), session, graph)
   return task instanceof HostedTask || task?.era === 'modern' ? task : undefined
 }
 
-/** Tells the client of each change of these tasks until it stops listening. */
-export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
+/** Notifies the client of each change until it stops listening. */
+export function watchTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
   for (const taskId of taskIds) void cancelUpstreamTask(taskId, exchange, graph)
 }
 
 async function cancelUpstreamTask(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
-  const task = modernTask(exchange, graph, taskId)
-  if (task === undefined || !(await mayUse(task, exchange.session, graph))) return
-  if (task instanceof HostedTask) tellOfHosted(task, exchange)
-  else await tellOfRelayed(taskId, task, exchange, graph)
+  const task = describeModernTask(exchange, graph, taskId)
+  if (task === undefined || !(await mayUseTask(task, exchange.session, graph))) return
+  if (task instanceof HostedTask) watchHostedTask(task, exchange)
+  else await pollRelayedTask(taskId, task, exchange, graph)
 }
 
-function tellOfHosted(task: HostedTask, exchange: PipelineExchange): void {
-  const tell = (): void => emit(exchange, task.detailed(exchange.session.client))
+function watchHostedTask(task: HostedTask, exchange: PipelineExchange): void {
+  const tell = (): void => emitTaskStatus(exchange, task.describeFor(exchange.session.client))
   exchange.onCancel(task.watch(tell))
   tell()
 }
 
-/** Not every server tells, so we look; the client is told what is new. */
-async function tellOfRelayed(
+/** Polls, as servers need not send status; forwards only changes. */
+async function pollRelayedTask(
   taskId: string,
-  place: ServerPlace,
+  place: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<void> {
   let last: string | undefined
   while (!exchange.cancelled && exchange.answer === undefined) {
-    const value = await look(taskId, place, exchange, graph)
+    const value = await fetchTask(taskId, place, exchange, graph)
     if (value === 'gone') return
     const state = readTask(value)
     if (state !== undefined) {
       const seen = JSON.stringify([state.status, state.lastUpdatedAt, state.statusMessage])
-      if (seen !== last) emit(exchange, value)
+      if (seen !== last) emitTaskStatus(exchange, value)
       if (isTerminal(state.status)) return
       last = seen
     }
-    await pause(state?.pollIntervalMs, exchange, graph)
+    await waitForPoll(state?.pollIntervalMs, exchange, graph)
   }
 }
 
-/** The task as it is, or nothing where its server could not be asked this time. */
-async function look(
+/** Reads a task's state; undefined if its server could not be reached this time. */
+async function fetchTask(
   taskId: string,
-  place: ServerPlace,
+  place: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<JsonObject | 'gone'> {
-  const own = detached(graph, exchange.session, 'tasks/get')
+  const own = createDetachedExchange(graph, exchange.session, 'tasks/get')
   own.params = { taskId }
   try {
-    const answer = await getModern(place, own, graph)
+    const answer = await getModernTask(place, own, graph)
     if (!('result' in answer)) return 'gone'
     const { resultType: _type, _meta, ...value } = answer.result.value()
     return value
@@ -210,11 +214,11 @@ async function look(
   }
 }
 
-function emit(exchange: PipelineExchange, params: JsonObject): void {
+function emitTaskStatus(exchange: PipelineExchange, params: JsonObject): void {
   exchange.emit({ method: 'notifications/tasks', params })
 }
 
-function pause(pollIntervalMs = POLL_MS, exchange: PipelineExchange, graph: Graph): Promise<void> {
+function waitForPoll(pollIntervalMs = POLL_MS, exchange: PipelineExchange, graph: Graph): Promise<void> {
   const ms = Math.max(MIN_POLL_MS, Math.min(pollIntervalMs, MAX_POLL_MS))
   return new Promise(resolve => {
     const takeBack = exchange.onCancel(() => resolve())

@@ -1,53 +1,53 @@
 import type { Notification, Session, HostedCall } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
-import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import { stateWithoutSecrets } from '../without-secrets.ts'
-import type { Graph, HostedTaskRequest, TaskRecord, TaskPlace } from '../graph-types.ts'
-import type { ToolPlace } from './hosted-task.ts'
+import { isTerminal, toLegacyTask } from '../../protocol/era/tasks.ts'
+import { hideStateSecrets } from '../hide-secrets.ts'
+import type { Graph, HostedTaskRequest, TaskRecord, TaskLocation } from '../graph-types.ts'
+import type { ToolLocation } from './hosted-task.ts'
 import { HostedTask } from './hosted-task.ts'
-import { mayUse, sealTaskId } from './task-ids.ts'
+import { mayUseTask, sealTaskId } from './task-ids.ts'
 
-/** Tasks that we keep ourselves, all together and of one caller. */
+/** Maximum hosted tasks, in total and per caller. */
 const MAX_HOSTED = 1000
 const MAX_HOSTED_EACH = 100
-/** Tasks that `tasks/list` may name, all together and of one caller; the oldest are left out. */
+/** Maximum tasks in `tasks/list`, in total and per caller; the oldest are omitted. */
 const MAX_KNOWN = 10_000
 const MAX_KNOWN_EACH = 100
-/** Lifetime of a task in milliseconds: the default, and the longest. */
+/** Task lifetime in milliseconds: default and maximum. */
 const TTL_MS = 3_600_000
 const MAX_TTL_MS = 86_400_000
 const POLL_MS = 1000
-/** Most tasks of one server that count alike, each on a connection of its own. */
-const MAX_ALIKE = 16
+/** Maximum tasks of one server with the same id, each on its own connection. */
+const MAX_SAME_ID = 16
 
-interface Hosted {
+interface HostedEntry {
   readonly task: HostedTask
   readonly owner: string
-  /** Facts that never change: its owner, its tool and its server. */
+  /** Immutable properties: owner, tool and server. */
   readonly about: Pick<HostedCall, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
 }
 
 /** Tasks that servers have under one id. */
-interface Named {
-  /** Also those that are forgotten, as what is said of them may still come. */
+interface TasksById {
+  /** Includes removed tasks, as late notifications may still arrive. */
   readonly all: TaskRecord[]
   holders: number
-  /** True where there were too many to tell whose a notification is. */
+  /** True if there were too many to match a notification to its task. */
   isDoubtful: boolean
 }
 
-/** The tasks that callers have. They outlive a generation; each ends with its time. */
+/** Tasks of all callers. Outlives a generation; each task expires. */
 export class TaskStore {
-  readonly #hosted = new Map<string, Hosted>()
+  readonly #hosted = new Map<string, HostedEntry>()
   readonly #known = new Map<string, Map<string, TaskRecord>>()
-  /** Tasks of legacy servers by the server's id, for what they say unasked. */
-  readonly #byOriginal = new Map<string, Named>()
-  readonly #busy = new Map<Session, { count: number; ended: (() => void) | undefined }>()
-  readonly #told = new WeakMap<Session, Promise<void>>()
+  /** Legacy servers' tasks by original id, for unrequested notifications. */
+  readonly #byOriginal = new Map<string, TasksById>()
+  readonly #workCounts = new Map<Session, { count: number; ended: (() => void) | undefined }>()
+  readonly #notifications = new WeakMap<Session, Promise<void>>()
   #count = 0
   #graph: Graph | undefined
 
-  /** The graph that runs from now on: tasks go on through it. */
+  /** Sets the current graph, through which tasks continue. */
   attach(graph: Graph): void {
     this.#graph = graph
   }
@@ -56,8 +56,8 @@ export class TaskStore {
     return this.#graph
   }
 
-  /** A task of our own for this caller; undefined when there is no room. */
-  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined {
+  /** Creates a hosted task for this caller; undefined if the limit is reached. */
+  createTask(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined {
     const owner = actorKey(session.principal)
     const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
     if (this.#hosted.size >= MAX_HOSTED || own.length >= MAX_HOSTED_EACH) return undefined
@@ -81,24 +81,24 @@ export class TaskStore {
     return task
   }
 
-  /** A task of our own, if it is this caller's and still there. */
-  hosted(id: string, session: Session): HostedTask | undefined {
+  /** Finds this caller's hosted task. */
+  findHosted(id: string, session: Session): HostedTask | undefined {
     const hosted = this.#hosted.get(id)
     return hosted?.owner === actorKey(session.principal) ? hosted.task : undefined
   }
 
-  /** Tasks of our own of all callers, the newest first. */
-  all(): HostedCall[] {
+  /** Lists all callers' hosted tasks, newest first. */
+  listAll(): HostedCall[] {
     return [...this.#hosted.values()].map(createTaskRow).reverse()
   }
 
-  /** Cancels a task of our own for the gateway's owner; false where it had ended, undefined where there is none. */
-  cancel(id: string, reason: string): boolean | undefined {
+  /** Cancels a hosted task for the operator; false if it has ended, undefined if it is unknown. */
+  cancelTask(id: string, reason: string): boolean | undefined {
     return this.#hosted.get(id)?.task.cancel(reason)
   }
 
-  /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
-  note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void {
+  /** Records a task of a legacy client: the client may list it and is notified of changes. */
+  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void {
     const now = graph.clock.now()
     const known: TaskRecord = {
       taskId,
@@ -109,145 +109,144 @@ export class TaskStore {
     const key = getTaskOwner(session)
     const own = this.#known.get(key) ?? new Map<string, TaskRecord>()
     this.#known.set(key, own)
-    for (const other of own.values()) if (other.until < now) this.#forget(own, other)
+    for (const other of own.values()) if (other.until < now) this.#removeTask(own, other)
     const [oldest] = own.values()
-    if (own.size >= MAX_KNOWN_EACH && oldest !== undefined) this.#forget(own, oldest)
-    if (this.#count >= MAX_KNOWN) this.#forgetOldest()
+    if (own.size >= MAX_KNOWN_EACH && oldest !== undefined) this.#removeTask(own, oldest)
+    if (this.#count >= MAX_KNOWN) this.#evictOldest()
     own.set(taskId, known)
     this.#count++
-    if (place.at === 'gateway') this.#tellChanges(place.original, session)
-    else this.#name(known, originalKey(place.upstream, place.original))
+    if (place.at === 'gateway') this.#notifyChanges(place.original, session)
+    else this.#indexByOriginal(known, createOriginalKey(place.upstream, place.original))
   }
 
-  #name(known: TaskRecord, key: string): void {
+  #indexByOriginal(known: TaskRecord, key: string): void {
     const named = this.#byOriginal.get(key) ?? { all: [], holders: 0, isDoubtful: false }
     named.holders++
-    // Two sessions of one server may count alike; neither must hear of the other's.
-    if (named.all.length < MAX_ALIKE) named.all.push(known)
+    // Two sessions of one server may use the same id; neither may receive the other's notifications.
+    if (named.all.length < MAX_SAME_ID) named.all.push(known)
     else named.isDoubtful = true
     this.#byOriginal.set(key, named)
   }
 
-  /** The tasks this caller knows of, newest first. */
-  list(graph: Graph, session: Session): readonly TaskRecord[] {
+  /** Lists this caller's recorded tasks, newest first. */
+  listTasks(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
-    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])]
-      .filter(({ until }) => until >= now)
-      .reverse()
+    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])].filter(({ until }) => until >= now).reverse()
   }
 
   /**
-   * A legacy server says how a task does: its owner hears it, where he uses the connection that it came by, and nobody else. False for
-   * what is nobody's.
+   * Forwards a legacy server's task status to its owner alone, if the owner uses the connection that it came by.
+   * False without an owner.
    */
-  told(
+  handleTaskStatus(
     upstream: string,
     { method, params }: Notification,
     isMeant: (session: Session) => boolean = () => true,
   ): boolean {
     const original = params?.taskId
-    const named =
-      typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
+    const named = typeof original === 'string' ? this.#byOriginal.get(createOriginalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
-    // Another connection is another server session, which may count alike.
+    // Each connection is a separate server session, and ids may repeat.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
     if (owner === undefined || another !== undefined || owner.place.at !== 'server') return false
     const state = { ...params, taskId: owner.taskId }
-    const shown = this.#graph === undefined ? state : stateWithoutSecrets(state, this.#graph)
-    this.#tell(owner.place, owner.session, { method, params: shown })
+    const shown = this.#graph === undefined ? state : hideStateSecrets(state, this.#graph)
+    this.#notifyOwner(owner.place, owner.session, { method, params: shown })
     return true
   }
 
-  #tellChanges(id: string, session: Session): void {
+  #notifyChanges(id: string, session: Session): void {
     const task = this.#hosted.get(id)?.task
     const unwatch = task?.watch(() => {
-      this.#tell(task, session, { method: 'notifications/tasks/status', params: legacyTask(task.state) })
+      this.#notifyOwner(task, session, {
+        method: 'notifications/tasks/status',
+        params: toLegacyTask(task.state),
+      })
       if (isTerminal(task.state.status)) unwatch?.()
     })
   }
 
-  /** Tells a client of its task, in order, where it may still use the tool of it. */
-  #tell(tool: ToolPlace, session: Session, notification: Notification): void {
-    const told = (this.#told.get(session) ?? Promise.resolve()).then(async () => {
-      if (this.#graph === undefined || (await mayUse(tool, session, this.#graph)))
-        session.notify(notification)
+  /** Notifies a client of its task, in order, if it may still use the tool. */
+  #notifyOwner(tool: ToolLocation, session: Session, notification: Notification): void {
+    const told = (this.#notifications.get(session) ?? Promise.resolve()).then(async () => {
+      if (this.#graph === undefined || (await mayUseTask(tool, session, this.#graph))) session.notify(notification)
     })
-    this.#told.set(session, told)
+    this.#notifications.set(session, told)
   }
 
-  /** Work goes on for this session, whether its client is there or not; returns what ends it. */
-  working(session: Session): () => void {
-    const busy = this.#busy.get(session) ?? { count: 0, ended: undefined }
-    this.#busy.set(session, busy)
+  /** Marks background work for this session, with or without its client; returns a function that ends it. */
+  beginWork(session: Session): () => void {
+    const busy = this.#workCounts.get(session) ?? { count: 0, ended: undefined }
+    this.#workCounts.set(session, busy)
     busy.count++
     return () => {
       if (--busy.count > 0) return
-      this.#busy.delete(session)
+      this.#workCounts.delete(session)
       busy.ended?.()
     }
   }
 
-  /** Runs `end` once no work goes on for this session. */
-  afterwards(session: Session, end: () => void): void {
-    const busy = this.#busy.get(session)
+  /** Runs `end` when no work is left for this session. */
+  runWhenIdle(session: Session, end: () => void): void {
+    const busy = this.#workCounts.get(session)
     if (busy === undefined) end()
     else busy.ended = end
   }
 
-  /** A conversation is over: what only it could list goes. Tasks themselves go with their time, or when they are cancelled. */
+  /**
+   * Forgets the tasks that only an ended session could list. The tasks themselves run until they expire or are
+   * cancelled.
+   */
   sessionEnded(session: Session): void {
-    if (!isNobody(session)) return
+    if (!isAnonymous(session)) return
     const own = this.#known.get(getTaskOwner(session))
     if (own === undefined) return
-    for (const known of own.values()) this.#forget(own, known)
+    for (const known of own.values()) this.#removeTask(own, known)
     this.#known.delete(getTaskOwner(session))
   }
 
-  /** The gateway stops, and with it the work behind every task. */
-  end(): void {
+  /** Cancels the work of every task when the gateway stops. */
+  cancelAll(): void {
     for (const { task } of this.#hosted.values()) task.cancel('the gateway is stopping')
     this.#hosted.clear()
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     const [first] = this.#known
     if (first === undefined) return
     const [key, own] = first
     const [oldest] = own.values()
-    if (oldest !== undefined) this.#forget(own, oldest)
+    if (oldest !== undefined) this.#removeTask(own, oldest)
     if (own.size === 0) this.#known.delete(key)
   }
 
-  #forget(own: Map<string, TaskRecord>, known: TaskRecord): void {
+  #removeTask(own: Map<string, TaskRecord>, known: TaskRecord): void {
     if (!own.delete(known.taskId)) return
     this.#count--
     if (known.place.at !== 'server') return
-    const key = originalKey(known.place.upstream, known.place.original)
+    const key = createOriginalKey(known.place.upstream, known.place.original)
     const named = this.#byOriginal.get(key)
     if (named !== undefined && --named.holders === 0) this.#byOriginal.delete(key)
   }
 }
 
-/** Caller that a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
+/** Returns the owner of a task list. Anonymous callers differ by session. */
 function getTaskOwner(session: Session): string {
-  return isNobody(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
+  return isAnonymous(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }
 
-function isNobody({ principal }: Session): boolean {
+function isAnonymous({ principal }: Session): boolean {
   return principalKey(principal) === principalKey(ANONYMOUS)
 }
 
-function originalKey(upstream: string, original: string): string {
+function createOriginalKey(upstream: string, original: string): string {
   return JSON.stringify([upstream, original])
 }
 
-/** Names are the choice of clients: they are cut. */
+/** Clients choose their names: truncate them. */
 const MAX_LENGTH = 256
 
-function describeTask(
-  { principal, client }: Session,
-  { tool, upstream }: HostedTaskRequest,
-): Hosted['about'] {
+function describeTask({ principal, client }: Session, { tool, upstream }: HostedTaskRequest): HostedEntry['about'] {
   const { subject, issuer } = principal
   return {
     tool: tool.slice(0, MAX_LENGTH),
@@ -258,7 +257,7 @@ function describeTask(
   }
 }
 
-function createTaskRow({ task, about }: Hosted): HostedCall {
+function createTaskRow({ task, about }: HostedEntry): HostedCall {
   const { status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task.state
   const { outcome } = task
   const [begun, changed] = [Date.parse(createdAt), Date.parse(lastUpdatedAt)]
@@ -267,7 +266,7 @@ function createTaskRow({ task, about }: Hosted): HostedCall {
     ...about,
     state: status,
     ...(statusMessage === undefined ? {} : { message: statusMessage.slice(0, MAX_LENGTH) }),
-    asks: task.asks,
+    asks: task.openRequests,
     createdAt: begun,
     updatedAt: changed,
     expiresAt: begun + (ttlMs ?? MAX_TTL_MS),

@@ -1,42 +1,42 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Reach of an address: everybody's, one network's, this machine's, or nobody's to be named: link-local with the metadata of
- * clouds, multicast, reserved, and tunnels into any of these.
+ * Reach of an address. `never` covers link-local addresses with cloud metadata, multicast, reserved ranges, and
+ * tunnels into them.
  */
 export type Reach = 'public' | 'private' | 'loopback' | 'never'
 
-/** Addresses at which clouds answer without a question, though the network around them is ordinary. */
+/** Cloud metadata addresses within ordinary ranges. */
 const METADATA = ['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']
 
 const LISTS = {
-  metadata: networks(...METADATA.map(address => `${address}/${address.includes(':') ? 128 : 32}`)),
-  loopback: networks('127.0.0.0/8', '::1/128'),
-  private: networks('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'),
-  /** The registries of special addresses (RFC 6890), as far as they lie among those that are given out. */
-  special: networks(
+  metadata: createBlockList(...METADATA.map(address => `${address}/${address.includes(':') ? 128 : 32}`)),
+  loopback: createBlockList('127.0.0.0/8', '::1/128'),
+  private: createBlockList('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'),
+  /** Special-purpose ranges (RFC 6890) within allocated space. */
+  special: createBlockList(
     ...['0.0.0.0/8', '169.254.0.0/16', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '198.18.0.0/15'],
     ...['198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
-    // Teredo, benchmarks and the like; documentation; 6to4.
+    // Teredo, benchmarking, documentation, 6to4.
     ...['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
   ),
-  /** All of IPv6 that is given out; the rest is nobody's. */
-  global: networks('2000::/3'),
+  /** Allocated IPv6 space; everything else is unassigned. */
+  global: createBlockList('2000::/3'),
 }
 
-/** IPv4 inside IPv6: as sockets map it, and as NAT64 (RFC 6052) does. */
-const MAPPED = networks('::ffff:0:0/96')
-const TRANSLATED = networks('64:ff9b::/96')
+/** IPv4-mapped IPv6, and NAT64 (RFC 6052). */
+const MAPPED = createBlockList('::ffff:0:0/96')
+const TRANSLATED = createBlockList('64:ff9b::/96')
 
-/** The reach of an address, in any spelling that sockets take; a text that is no address is nobody's. */
+/** Classifies an IP address in any notation; `never` for anything else. */
 export function classifyHost(address: string): Reach {
   const family = isIP(address)
   if (family === 4) return classifyAddress(address, 'ipv4')
-  // A zone is for link-local addresses alone.
+  // Zones exist only for link-local addresses.
   if (family !== 6 || address.includes('%')) return 'never'
-  if (MAPPED.check(address, 'ipv6')) return classifyAddress(embedded(address), 'ipv4')
+  if (MAPPED.check(address, 'ipv6')) return classifyAddress(extractIpv4(address), 'ipv4')
   if (TRANSLATED.check(address, 'ipv6'))
-    return classifyAddress(embedded(address), 'ipv4') === 'public' ? 'public' : 'never'
+    return classifyAddress(extractIpv4(address), 'ipv4') === 'public' ? 'public' : 'never'
   return classifyAddress(address, 'ipv6')
 }
 
@@ -49,9 +49,9 @@ function classifyAddress(address: string, family: 'ipv4' | 'ipv6'): Reach {
   return family === 'ipv4' || isListed(LISTS.global) ? 'public' : 'never'
 }
 
-/** The IPv4 address in the last four bytes. */
-function embedded(address: string): string {
-  // The URL parser writes the last bytes as two groups, and zeros as nothing.
+/** Extracts the IPv4 address from the last four bytes. */
+function extractIpv4(address: string): string {
+  // The URL parser normalizes the last bytes to two groups and omits zeros.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split(':').slice(-2)
   return groups
     .flatMap(group => {
@@ -61,8 +61,8 @@ function embedded(address: string): string {
     .join('.')
 }
 
-/** A list of networks, each written as `address/bits`. */
-export function networks(...entries: readonly string[]): BlockList {
+/** Creates a list from `address/bits` entries. */
+export function createBlockList(...entries: readonly string[]): BlockList {
   const list = new BlockList()
   for (const entry of entries) {
     const [address = '', bits = ''] = entry.split('/')
@@ -72,11 +72,11 @@ export function networks(...entries: readonly string[]): BlockList {
 }
 
 const LOCAL_NAMES = /(^|\.)localhost$/
-/** Names that no public server has: one word, and the endings that networks keep for themselves. */
+/** Private host names: single labels and private suffixes. */
 const PRIVATE_NAMES = /^[^.]+$|\.(local|internal|intranet|lan|home|corp|private|home\.arpa)$/
 
-/** The reach of a host as somebody wrote it; a name is not looked up, as its owner says today where it leads tomorrow. */
-export function writtenReach({ hostname }: URL): Reach {
+/** Classifies a URL's host without a DNS lookup, as DNS answers may change. */
+export function classifyUrl({ hostname }: URL): Reach {
   const literal = parseIpLiteral(hostname)
   if (literal !== undefined) return classifyHost(literal)
   const name = hostname.toLowerCase().replace(/(?<!\.)\.+$/, '')
@@ -84,7 +84,7 @@ export function writtenReach({ hostname }: URL): Reach {
   return PRIVATE_NAMES.test(name) ? 'private' : 'public'
 }
 
-/** The address that a host of a URL is; undefined for a name. The URL parser has made one spelling of all. */
+/** The IP address in a URL's host; undefined for a name. The URL parser has normalized it. */
 export function parseIpLiteral(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '')
   return isIP(bare) === 0 ? undefined : bare

@@ -3,75 +3,78 @@ import { isIP } from 'node:net'
 import type * as Undici from 'undici'
 import type { Clock, Fetch, FetchOptions, Log } from '../../api/index.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { MAX_HEAD } from '../port.ts'
+import { MAX_HEAD } from '../http-client-types.ts'
 import { findProxy } from '../proxy.ts'
 import type { Reach } from './addresses.ts'
-import { parseIpLiteral, networks, classifyHost, writtenReach } from './addresses.ts'
+import { parseIpLiteral, createBlockList, classifyHost, classifyUrl } from './addresses.ts'
 
 const MAX_BYTES = 64 * 1024
-const WITHIN_MS = 10_000
+const DEFAULT_TIMEOUT_MS = 10_000
 const MAX_REDIRECTS = 3
-/** Requests at a time, all together and for one origin that names what is asked; what floods us with names to ask is refused. */
+/** Limits on concurrent requests, in total and per naming origin, against floods. */
 const MAX_OPEN = 400
-const MAX_EACH = 100
+const MAX_OPEN_PER_ORIGIN = 100
 
-type LookedUp = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
+type LookupAllCallback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
 
-/** Finds every address of a name. */
-export type Lookup = (name: string, options: { readonly all: true }, done: LookedUp) => void
+/** Resolves a name to all its addresses. */
+export type Lookup = (name: string, options: { readonly all: true }, done: LookupAllCallback) => void
 
 interface GuardOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Says which proxy there is. */
+  /** Source of the proxy settings. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Entries of `network.private`. */
   readonly allowed: readonly string[]
-  /** Default: the system's. */
+  /** Default: the system resolver. */
   readonly lookup?: Lookup
 }
 
-/** Surroundings of all requests of one gateway. */
-interface Around extends Omit<GuardOptions, 'lookup'> {
+interface GuardDeps extends Omit<GuardOptions, 'lookup'> {
   readonly lookup: Lookup
-  readonly isExcepted: Excepted
+  readonly isExcepted: ExceptionMatcher
 }
 
-/** The fetch for every URL that somebody else named: it connects to no address that the one who named it could not reach. */
+/**
+ * Creates a fetch for URLs from third parties. It connects only to addresses that the naming party could reach itself
+ * (SSRF protection).
+ */
 export function guardedFetch(options: GuardOptions): Fetch {
   const lookup: Lookup = options.lookup ?? process.getBuiltinModule('node:dns').lookup
-  const around: Around = { ...options, lookup, isExcepted: exceptions(options.allowed) }
-  const places = new Places()
+  const deps: GuardDeps = { ...options, lookup, isExcepted: createExceptionMatcher(options.allowed) }
+  const quota = new FetchQuota()
   return async (url, request) => {
-    const shown = shownUrl(url)
-    if (!URL.canParse(String(url))) throw refused(shown, 'it is no URL')
+    const shown = redactUrl(url)
+    if (!URL.canParse(String(url))) throw createRefusedError(shown, 'invalid URL')
     const { origin } = new URL(request.namedBy)
-    if (!places.take(origin))
-      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many are asked at once' })
+    if (!quota.acquire(origin))
+      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many concurrent requests' })
     try {
-      return await withinTime(around, request, signal => follow(new URL(url), { ...request, signal }, around))
+      return await runWithTimeout(deps, request, signal =>
+        fetchWithRedirects(new URL(url), { ...request, signal }, deps),
+      )
     } catch (error) {
-      throw failure(error, shown)
+      throw toFetchError(error, shown)
     } finally {
-      places.give(origin)
+      quota.release(origin)
     }
   }
 }
 
-/** Requests that are open: a server that answers none of its own keeps no place of those that others name. */
-class Places {
+/** Counts open requests in total and per origin, so that one origin cannot exhaust the limit. */
+class FetchQuota {
   #open = 0
   readonly #each = new Map<string, number>()
 
-  take(origin: string): boolean {
+  acquire(origin: string): boolean {
     const own = this.#each.get(origin) ?? 0
-    if (this.#open >= MAX_OPEN || own >= MAX_EACH) return false
+    if (this.#open >= MAX_OPEN || own >= MAX_OPEN_PER_ORIGIN) return false
     this.#open++
     this.#each.set(origin, own + 1)
     return true
   }
 
-  give(origin: string): void {
+  release(origin: string): void {
     this.#open--
     const own = (this.#each.get(origin) ?? 1) - 1
     if (own === 0) this.#each.delete(origin)
@@ -79,13 +82,13 @@ class Places {
   }
 }
 
-async function withinTime<T>(
-  { clock }: Around,
-  { signal, withinMs = WITHIN_MS }: FetchOptions,
+async function runWithTimeout<T>(
+  { clock }: GuardDeps,
+  { signal, timeoutMs = DEFAULT_TIMEOUT_MS }: FetchOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController()
-  const takeBack = clock.after(withinMs, () => late.abort(new Error(`no whole reply within ${withinMs} ms`)))
+  const takeBack = clock.after(timeoutMs, () => late.abort(new Error(`timed out after ${timeoutMs} ms`)))
   try {
     return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
   } finally {
@@ -93,29 +96,25 @@ async function withinTime<T>(
   }
 }
 
-/** Asks, and follows redirects that stay within the origin. */
-async function follow(first: URL, request: FetchOptions, around: Around): Promise<Response> {
+/** Follows redirects within the same origin. */
+async function fetchWithRedirects(first: URL, request: FetchOptions, deps: GuardDeps): Promise<Response> {
   const namedBy = new URL(request.namedBy)
   const method = request.method ?? 'GET'
   let url = first
   for (let hops = 0; ; hops++) {
     const headers = createRequestHeaders(request, hops)
-    const reply = await askOnce(
-      { url, namedBy, isExcepted: around.isExcepted },
-      { ...request, headers },
-      around,
-    )
+    const reply = await fetchOnce({ url, namedBy, isExcepted: deps.isExcepted }, { ...request, headers }, deps)
     const location = reply.headers.get('location')
     const isRedirect = method === 'GET' && reply.status >= 301 && reply.status <= 308 && location !== null
     if (!isRedirect) return reply
     const next = URL.parse(location, url.href)
-    if (next?.origin !== first.origin) throw refused(shownUrl(url), 'it leads to another origin')
-    if (hops >= MAX_REDIRECTS) throw refused(shownUrl(first), `it redirects more than ${MAX_REDIRECTS} times`)
+    if (next?.origin !== first.origin) throw createRefusedError(redactUrl(url), 'redirects to another origin')
+    if (hops >= MAX_REDIRECTS) throw createRefusedError(redactUrl(first), `more than ${MAX_REDIRECTS} redirects`)
     url = next
   }
 }
 
-/** No coding of the body, whose size could not be told; and credentials are for the first one asked. */
+/** Disables compression, so that the size limit holds, and drops credentials on redirects. */
 function createRequestHeaders({ headers, body }: FetchOptions, hops: number): Headers {
   const sent = new Headers(headers)
   sent.set('accept-encoding', 'identity')
@@ -125,16 +124,16 @@ function createRequestHeaders({ headers, body }: FetchOptions, hops: number): He
   return sent
 }
 
-async function askOnce(
-  permit: Permit,
+async function fetchOnce(
+  target: FetchTarget,
   request: FetchOptions & { headers: Headers },
-  around: Around,
+  deps: GuardDeps,
 ): Promise<Response> {
-  const { url } = permit
-  const why = whyNever(permit)
-  if (why !== undefined) throw createRefusal(permit, why, undefined, around)
+  const { url } = target
+  const why = explainUrlRefusal(target)
+  if (why !== undefined) throw createFetchRefusal(target, why, undefined, deps)
   const undici = await import('undici')
-  const dispatcher = await createDispatcher(undici, permit, request, around)
+  const dispatcher = await createDispatcher(undici, target, request, deps)
   const { method = 'GET', body, signal, maxBytes = MAX_BYTES } = request
   try {
     const reply = await undici.request(url, {
@@ -143,34 +142,34 @@ async function askOnce(
       body: body instanceof URLSearchParams ? body.toString() : body,
       ...{ dispatcher, signal },
     })
-    return await whole(reply, maxBytes)
+    return await readResponse(reply, maxBytes)
   } finally {
-    // A connection is for one request: another one may not be allowed there.
+    // One connection per request, as each has its own allowed addresses.
     await dispatcher.destroy()
   }
 }
 
 async function createDispatcher(
   { Agent, ProxyAgent, buildConnector }: typeof Undici,
-  permit: Permit,
+  target: FetchTarget,
   { ca }: FetchOptions,
-  around: Around,
+  deps: GuardDeps,
 ): Promise<Undici.Dispatcher> {
   const trust =
     ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').getCACertificates('default'), ca] }
-  const proxy = findProxy(permit.url, around.environment)
+  const proxy = findProxy(target.url, deps.environment)
   if (proxy !== undefined) {
-    await checkBehindProxy(permit, around)
+    await checkProxied(target, deps)
     return new ProxyAgent({ uri: proxy, requestTls: trust, maxHeaderSize: MAX_HEAD })
   }
-  const connect = buildConnector({ ...trust, lookup: guardedLookup(permit, around) })
+  const connect = buildConnector({ ...trust, lookup: guardedLookup(target, deps) })
   return new Agent({
     maxHeaderSize: MAX_HEAD,
-    // `lookup` is not asked about addresses.
+    // `lookup` is not called for IP addresses.
     connect: (to, done) => {
       const address = parseIpLiteral(to.hostname)
-      const why = address === undefined ? undefined : explainRefusal(permit, address)
-      if (why !== undefined) done(createRefusal(permit, why, address, around), null)
+      const why = address === undefined ? undefined : explainAddressRefusal(target, address)
+      if (why !== undefined) done(createFetchRefusal(target, why, address, deps), null)
       else connect(to, done)
     },
   })
@@ -178,16 +177,16 @@ async function createDispatcher(
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void
 
-/** Looks a name up for a connection, and refuses it when one of its addresses is not allowed. */
-function guardedLookup(permit: Permit, around: Around) {
+/** Resolves a name, and refuses it if any address is not allowed. */
+function guardedLookup(target: FetchTarget, deps: GuardDeps) {
   return (name: string, options: LookupOptions, done: LookupCallback): void =>
-    around.lookup(name, { ...options, all: true }, (error, addresses) => {
+    deps.lookup(name, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? []
       if (error !== null) return done(error, [])
-      const bad = addresses.find(({ address }) => explainRefusal(permit, address) !== undefined)
+      const bad = addresses.find(({ address }) => explainAddressRefusal(target, address) !== undefined)
       if (bad !== undefined || first === undefined)
         return done(
-          createRefusal(permit, explainRefusal(permit, bad?.address ?? ''), bad?.address, around),
+          createFetchRefusal(target, explainAddressRefusal(target, bad?.address ?? ''), bad?.address, deps),
           [],
         )
       return options.all === true ? done(null, addresses) : done(null, first.address, first.family)
@@ -195,33 +194,32 @@ function guardedLookup(permit: Permit, around: Around) {
 }
 
 /**
- * A proxy looks names up itself, and is the owner's own gate. What can be seen from here is checked all the same: a name that
- * leads to no public address here is not asked there.
+ * Proxies resolve names themselves. Check locally anyway: a name that resolves to a private address here is refused.
  */
-async function checkBehindProxy(permit: Permit, around: Around): Promise<void> {
-  const { url, namedBy } = permit
+async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void> {
+  const { url, namedBy } = target
   if (parseIpLiteral(url.hostname) !== undefined) return
   const addresses = await new Promise<LookupAddress[]>(resolve =>
-    around.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
+    deps.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
   )
-  const bad = addresses.find(({ address }) => explainRefusal(permit, address) !== undefined)
-  if (bad !== undefined) throw createRefusal(permit, explainRefusal(permit, bad.address), bad.address, around)
-  const isStranger = writtenReach(url) !== 'public' && writtenReach(namedBy) === 'public'
+  const bad = addresses.find(({ address }) => explainAddressRefusal(target, address) !== undefined)
+  if (bad !== undefined) throw createFetchRefusal(target, explainAddressRefusal(target, bad.address), bad.address, deps)
+  const isStranger = classifyUrl(url) !== 'public' && classifyUrl(namedBy) === 'public'
   if (addresses.length === 0 && (isStranger || url.protocol !== 'https:'))
-    throw createRefusal(permit, 'nobody here knows its address', undefined, around)
+    throw createFetchRefusal(target, 'host name cannot be resolved', undefined, deps)
 }
 
-/** The reply with all of its body, which is bounded. */
-async function whole(
+/** Reads the body up to a limit. */
+async function readResponse(
   { statusCode, headers, body }: Undici.Dispatcher.ResponseData,
   maxBytes: number,
 ): Promise<Response> {
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('its reply is compressed')
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('reply is compressed')
   const pieces: Buffer[] = []
   let length = 0
   for await (const piece of body as AsyncIterable<Buffer>) {
     length += piece.length
-    if (length > maxBytes) throw new Error(`its reply is longer than ${maxBytes} bytes`)
+    if (length > maxBytes) throw new Error(`reply is larger than ${maxBytes} bytes`)
     pieces.push(piece)
   }
   const isEmpty = statusCode === 204 || statusCode === 205 || statusCode === 304
@@ -231,46 +229,46 @@ async function whole(
   return new Response(isEmpty ? null : Buffer.concat(pieces), { status: statusCode, headers: pairs })
 }
 
-/** The address is for the log alone: it would tell a stranger what this network looks like. */
-function createRefusal(
-  permit: Permit,
+/** Logs the address but does not return it, to not leak the network layout. */
+function createFetchRefusal(
+  target: FetchTarget,
   why: string | undefined,
   address: string | undefined,
-  { log }: Around,
+  { log }: GuardDeps,
 ): GatewayError {
-  const url = shownUrl(permit.url)
-  log.warn('a URL is not asked', { url, why, address, namedBy: permit.namedBy.origin })
-  return refused(url, why ?? 'it has no address')
+  const url = redactUrl(target.url)
+  log.warn('fetch refused', { url, why, address, namedBy: target.namedBy.origin })
+  return createRefusedError(url, why ?? 'host has no address')
 }
 
-function refused(url: string, why: string): GatewayError {
+function createRefusedError(url: string, why: string): GatewayError {
   return gatewayError('GW_FETCH_REFUSED', { url, why })
 }
 
-function failure(error: unknown, url: string): unknown {
+function toFetchError(error: unknown, url: string): unknown {
   if (error instanceof GatewayError) return error
   return gatewayError('GW_FETCH_FAILED', { url, why: getErrorMessage(error), cause: error })
 }
 
-/** Without what may be a secret: user, password and parameters. */
-function shownUrl(url: string | URL): string {
+/** Removes user, password and parameters, which may be secret. */
+function redactUrl(url: string | URL): string {
   const parsed = URL.parse(String(url))
   return parsed === null ? String(url).slice(0, 100) : `${parsed.origin}${parsed.pathname}`
 }
 
-/** Hosts and networks that are not public, and that anybody may name. */
-type Excepted = (host: string, address: string) => boolean
+/** Matches hosts and networks from `network.private`. */
+type ExceptionMatcher = (host: string, address: string) => boolean
 
-/** @param entries of `network.private`: names, `*.` before a name, addresses, and networks */
-function exceptions(entries: readonly string[]): Excepted {
+/** @param entries names, `*.` suffixes, addresses and networks */
+function createExceptionMatcher(entries: readonly string[]): ExceptionMatcher {
   const ranges = entries.map(parseRange).filter(range => range !== undefined)
-  const list = networks(...ranges)
+  const list = createBlockList(...ranges)
   const names = entries.filter(entry => parseRange(entry) === undefined).map(entry => entry.toLowerCase())
   return (host, address) => {
     const family = isIP(address)
     if (family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')) return true
-    // A name may lead into a network, and not to what no network has.
-    return classifyHost(address) !== 'never' && names.some(name => fits(name, host))
+    // Names may lead into private networks, but never to reserved addresses.
+    return classifyHost(address) !== 'never' && names.some(name => matchesHost(name, host))
   }
 }
 
@@ -281,41 +279,40 @@ function parseRange(entry: string): string | undefined {
   return `${address}/${bits ?? (family === 6 ? 128 : 32)}`
 }
 
-function fits(name: string, host: string): boolean {
+function matchesHost(name: string, host: string): boolean {
   const plain = host.toLowerCase().replace(/(?<!\.)\.+$/, '')
   return name.startsWith('*.') ? plain.endsWith(name.slice(1)) : plain === name
 }
 
-/** Rules for one URL, out of who named it. */
-interface Permit {
+/** A URL, and the URL that named it. */
+interface FetchTarget {
   readonly url: URL
   readonly namedBy: URL
-  readonly isExcepted: Excepted
+  readonly isExcepted: ExceptionMatcher
 }
 
-/** Says why this URL may not be asked whatever address it has; undefined when it depends. */
-function whyNever({ url, namedBy, isExcepted }: Permit): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are asked'
-  if (url.username !== '' || url.password !== '') return 'it has a user or password in it'
+/** Reason to refuse a URL regardless of DNS; undefined if it depends on the address. */
+function explainUrlRefusal({ url, namedBy, isExcepted }: FetchTarget): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'only http and https are allowed'
+  if (url.username !== '' || url.password !== '') return 'contains a user name or password'
   const address = parseIpLiteral(url.hostname)
-  return address === undefined ? undefined : explainRefusal({ url, namedBy, isExcepted }, address)
+  return address === undefined ? undefined : explainAddressRefusal({ url, namedBy, isExcepted }, address)
 }
 
-/** Says why this URL may not be asked at an address; undefined when it may. */
-function explainRefusal(permit: Permit, address: string): string | undefined {
+/** Reason to refuse an address; undefined if it is allowed. */
+function explainAddressRefusal(target: FetchTarget, address: string): string | undefined {
   const reach = classifyHost(address)
-  if (reach === 'public')
-    return permit.url.protocol === 'https:' ? undefined : 'public servers are asked by https only'
-  return isOpen(permit, address, reach) ? undefined : 'its address is not a public one'
+  if (reach === 'public') return target.url.protocol === 'https:' ? undefined : 'public servers require https'
+  return isAllowed(target, address, reach) ? undefined : 'address is not public'
 }
 
-function isOpen({ url, namedBy, isExcepted }: Permit, address: string, reach: Reach): boolean {
+function isAllowed({ url, namedBy, isExcepted }: FetchTarget, address: string, reach: Reach): boolean {
   if (isExcepted(url.hostname, address)) return true
-  // Words of the owner himself.
+  // URLs from the configuration itself are trusted.
   if (url.href === namedBy.href) return true
   if (reach === 'never') return false
-  // A certificate proves that it is the very server the owner named, wherever that stands.
+  // TLS proves that it is the configured server, at any address.
   if (url.protocol === 'https:' && url.origin === namedBy.origin) return true
-  const from = writtenReach(namedBy)
+  const from = classifyUrl(namedBy)
   return reach === 'loopback' ? from === 'loopback' : from === 'loopback' || from === 'private'
 }

@@ -2,39 +2,39 @@ import type { Answer, Principal, Refusal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { principalKey } from '../../plugin.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
 import { FairQueue } from '../../util/queues.ts'
 
-/** Requests of one caller that may wait. */
+/** Queue limit per caller. */
 const MAX_WAITING = 1024
 
-/** The refusal of a request for which a listener has no room now. */
-export const OVERLOADED: Refusal = overloaded()
+/** Refusal when the listener is at capacity (HTTP 503). */
+export const OVERLOADED: Refusal = createOverloadedRefusal()
 
-function overloaded(): Refusal {
+function createOverloadedRefusal(): Refusal {
   const { code, message } = gatewayError('GW_OVERLOADED')
   return { status: 503, error: rpcError(RPC.internal, message, { code }), headers: { 'retry-after': '2' } }
 }
 
-/** Bounds the requests of a listener that are under way. Above it they wait, and callers take turns. */
+/** Limits concurrent requests on a listener. Requests above the limit queue, and callers are served in turn. */
 export class Admission {
-  /** A reload may change it. */
+  /** Updated on reload. */
   max: number
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   readonly #queue = new FairQueue<() => void>()
   #open = 0
 
-  constructor(max: number, held: HeldBytes) {
+  constructor(max: number, held: MemoryBudget) {
     this.max = max
     this.#held = held
   }
 
-  /** True if no request may begin, as too many bytes are held already. */
+  /** True if the listener holds too many bytes to start another request. */
   get isFull(): boolean {
     return this.#held.isFull
   }
 
-  /** Runs a request, now or when it is its caller's turn. */
+  /** Runs a request immediately, or after it has queued. */
   run(caller: Principal, open: () => Promise<Answer>): Promise<Answer> {
     return this.#open < this.max ? this.#run(open) : this.#wait(principalKey(caller), open)
   }

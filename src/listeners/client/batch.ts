@@ -1,9 +1,9 @@
-import type { Message } from '../../protocol/jsonrpc.ts'
+import type { RpcMessage } from '../../protocol/jsonrpc.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Hold } from '../../transport/backlog.ts'
-import { withoutBom } from '../../protocol/json/json.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { inOnePiece, getByteLength } from '../../util/written.ts'
+import type { MemoryShare } from '../../transport/backlog.ts'
+import { stripBom } from '../../protocol/json/json.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
@@ -11,12 +11,12 @@ import { claimsModern } from './client-info.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100
-/** Bytes of answers of one batch that may wait for its last one. */
+/** Buffered answers per batch, in bytes. */
 const MAX_WAITING = 16 * 1024 * 1024
 
-/** The messages of a JSON-RPC batch (2025-03-26), or the error that answers the whole of it. */
-export function parseBatch(received: Buffer): readonly Message[] | RpcError {
-  const bytes = withoutBom(received)
+/** Parses a JSON-RPC batch (2025-03-26); returns the error to answer if it is invalid. */
+export function parseBatch(received: Buffer): readonly RpcMessage[] | RpcError {
+  const bytes = stripBom(received)
   const spans: (readonly [start: number, end: number])[] = []
   try {
     scanArray(bytes, (start, end) => {
@@ -31,38 +31,36 @@ export function parseBatch(received: Buffer): readonly Message[] | RpcError {
   if (spans.length === 0) return rpcError(RPC.invalidRequest, 'Invalid request: the batch is empty')
   const messages = spans.map(([start, end]) => parseMessage(bytes.subarray(start, end)))
   return messages.some(isMisplaced)
-    ? rpcError(
-        RPC.invalidRequest,
-        'Invalid request: neither initialize nor a message of 2026-07-28 may stand in a batch',
-      )
+    ? rpcError(RPC.invalidRequest, 'Invalid request: initialize and messages of 2026-07-28 cannot be batched')
     : messages
 }
 
-function isMisplaced(message: Message): boolean {
+function isMisplaced(message: RpcMessage): boolean {
   if (message.kind !== 'request' && message.kind !== 'notification') return false
   return message.method === 'initialize' || claimsModern(message.params)
 }
 
 /**
- * Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own.
+ * Joins the answers to a batch into one array. If earlier messages made the response a stream, each answer becomes
+ * its own message.
  */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
   readonly #writer: ResponseWriter
   readonly #expected: number
-  readonly #hold: Hold | undefined
+  readonly #hold: MemoryShare | undefined
   #waiting = 0
   #answers: (Buffer | string)[] = []
   #count = 0
   #isStreaming = false
 
-  constructor(writer: ResponseWriter, messages: readonly Message[], hold?: Hold) {
+  constructor(writer: ResponseWriter, messages: readonly RpcMessage[], hold?: MemoryShare) {
     this.#writer = writer
     this.#hold = hold
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
   }
 
-  /** True if no message of the batch gets an answer. */
+  /** True if the batch holds no request that needs an answer. */
   get isEmpty(): boolean {
     return this.#expected === 0
   }
@@ -72,15 +70,15 @@ export class BatchWriter implements ResponseWriter {
   }
 
   notify(message: string): void {
-    if (this.#stream()) this.#writer.notify(message)
+    if (this.#beginStreaming()) this.#writer.notify(message)
   }
 
   send(message: Buffer | string): boolean {
-    return this.#stream() && this.#writer.send(message)
+    return this.#beginStreaming() && this.#writer.send(message)
   }
 
-  /** Readies the way for a message ahead of the answers; false when there is none. */
-  #stream(): boolean {
+  /** Switches to streaming; false if the client cannot receive messages ahead of the answers. */
+  #beginStreaming(): boolean {
     if (!this.canStream) return false
     if (this.#writer.isShared) return true
     this.#isStreaming = true
@@ -93,12 +91,12 @@ export class BatchWriter implements ResponseWriter {
     this.#hold?.set(0)
   }
 
-  mayKeep(answer: EncodedMessage): boolean {
+  canBuffer(answer: EncodedMessage): boolean {
     return this.#isStreaming || this.#waiting + getByteLength(answer) <= MAX_WAITING
   }
 
   prime(): void {
-    // Batches are older than ids to come back with.
+    // Batches (2025-03-26) predate resumable streams.
   }
 
   onLost(listener: () => void): void {
@@ -106,19 +104,18 @@ export class BatchWriter implements ResponseWriter {
   }
 
   finish(_status: number, message: EncodedMessage): void {
-    const answer = inOnePiece(message)
+    const answer = joinPieces(message)
     this.#answers.push(answer)
     this.#waiting += answer.length
     this.#hold?.set(this.#isStreaming ? 0 : this.#waiting)
     const isLast = ++this.#count === this.#expected
     if (!isLast && this.#isStreaming) this.#sendAll()
     if (!isLast) return
-    this.#hold?.end()
+    this.#hold?.release()
     this.#writer.finish(200, this.#isStreaming ? answer : joinAnswers(this.#answers))
   }
 }
 
-/** The JSON array of some texts of JSON. */
 function joinAnswers(answers: readonly (Buffer | string)[]): Buffer {
   const parts = answers.flatMap((answer, index) => [
     index === 0 ? OPEN : COMMA,

@@ -1,21 +1,21 @@
 import type { IncomingMessage } from 'node:http'
-import type { Choices, ClientSide, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
+import type { Choices, ClientDescription, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Era } from '../../protocol/methods.ts'
-import { META, MODERN_VERSIONS, isMethodOfEra, isModern, negotiateLegacy } from '../../protocol/methods.ts'
+import { META, MODERN_VERSIONS, hasMethod, isModern, negotiateLegacy } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
 
-/** True if a message claims to be modern: it names a protocol version in its `_meta`. */
+/** True if `_meta` names a protocol version, as modern messages do. */
 export function claimsModern(params: JsonObject | undefined): boolean {
   const meta = params?._meta
   return isObject(meta) && meta[META.protocolVersion] !== undefined
 }
 
-/** Reads the client's description of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
-export function modernClient(params: JsonObject | undefined): ClientSide {
+/** Reads client info from the `_meta` of a modern request that passed `envelopeProblem`. */
+export function parseModernClient(params: JsonObject | undefined): ClientDescription {
   const meta = params?._meta as JsonObject
   return {
     info: parseClientInfo(meta[META.clientInfo]),
@@ -26,8 +26,10 @@ export function modernClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-/** Reads the client's description of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
-export function legacyClient(params: JsonObject | undefined): ClientSide {
+/**
+ * Reads client info from `initialize` params. Without params the client is "unknown" and gets the default version.
+ */
+export function parseLegacyClient(params: JsonObject | undefined): ClientDescription {
   return {
     info: parseClientInfo(params?.clientInfo),
     capabilities: isObject(params?.capabilities) ? params.capabilities : {},
@@ -37,7 +39,7 @@ export function legacyClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-function parseClientInfo(value: unknown): ClientSide['info'] {
+function parseClientInfo(value: unknown): ClientDescription['info'] {
   if (!isObject(value)) return UNKNOWN
   return { ...value, name: textOr(value.name, UNKNOWN.name), version: textOr(value.version, UNKNOWN.version) }
 }
@@ -46,63 +48,62 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise
 }
 
-/** Checks the parameters of `initialize`; undefined when they are right. */
-export function initializeProblem(params: JsonObject | undefined): RpcError | undefined {
-  if (typeof params?.protocolVersion !== 'string') return invalid('"protocolVersion" must be a string')
+/** Validates `initialize` params; undefined if they are valid. */
+export function checkInitialize(params: JsonObject | undefined): RpcError | undefined {
+  if (typeof params?.protocolVersion !== 'string') return createParamsError('"protocolVersion" must be a string')
   if (params.capabilities !== undefined && !isObject(params.capabilities))
-    return invalid('"capabilities" must be an object')
+    return createParamsError('"capabilities" must be an object')
   if (params.clientInfo !== undefined && !isObject(params.clientInfo))
-    return invalid('"clientInfo" must be an object')
+    return createParamsError('"clientInfo" must be an object')
   return undefined
 }
 
-function invalid(what: string): RpcError {
+function createParamsError(what: string): RpcError {
   return rpcError(RPC.invalidParams, `Invalid params: initialize: ${what}`)
 }
 
-/** The refusal of a modern version that is not served; undefined when it is. */
-export function versionProblem(params: JsonObject | undefined): RpcError | undefined {
+/** Returns an error for an unsupported modern version. */
+export function checkVersion(params: JsonObject | undefined): RpcError | undefined {
   const requested = (params?._meta as JsonObject)[META.protocolVersion] as string
-  return isModern(requested) ? undefined : unsupportedVersion(requested)
+  return isModern(requested) ? undefined : createVersionError(requested)
 }
 
-/** The refusal that names the modern versions served. */
-export function unsupportedVersion(requested: unknown): RpcError {
+export function createVersionError(requested: unknown): RpcError {
   return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
     supported: MODERN_VERSIONS,
     requested,
   })
 }
 
-/** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
-export function methodProblem(method: string, era: Era): RpcError | undefined {
-  return isMethodOfEra(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
+/** Returns an error if this era has no such method; undefined if it has, or if the method is unknown. */
+export function checkMethod(method: string, era: Era): RpcError | undefined {
+  return hasMethod(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
-/** Facts of a request that are known once its caller was let in. */
-interface Chosen {
+/** Request fields known after authentication. */
+interface CallerContext {
   readonly caller: Principal
   readonly profile: string | undefined
   choices: Choices | undefined
 }
 
-/** Notes what a caller chooses by the query of its URL; returns the refusal of what it may not choose. */
-export function takeChoices(
+/** Applies choices from the URL query; returns a refusal if the caller must not make them. */
+export function applyChoices(
   { name, gate }: { readonly name: string; readonly gate: Gate },
   { url = '' }: IncomingMessage,
-  headers: Chosen,
+  headers: CallerContext,
 ): Refusal | undefined {
   const query = url.indexOf('?')
   if (query < 0) return undefined
   const { caller: principal, profile } = headers
-  const found = gate.choices(url.slice(query + 1), { listener: name, principal, profile })
+  const found = gate.parseChoices(url.slice(query + 1), { listener: name, principal, profile })
   if ('status' in found) return found
   headers.choices = found.chosen
   return undefined
 }
 
-/** True where both choose the same; to choose nothing is one choice, too. */
-export function isSameChoice(one: Choices = {}, other: Choices = {}): boolean {
+/** True if both choices are equal; no choice equals no choice. */
+export function hasSameChoices(one: Choices = {}, other: Choices = {}): boolean {
   const names = Object.keys(one)
   return (
     names.length === Object.keys(other).length &&

@@ -2,26 +2,26 @@ import type {
   Answer,
   Ask,
   AskReply,
-  ClientSide,
+  ClientDescription,
   Credentials,
   Era,
   Gate,
-  Inbound,
+  IncomingRequest,
   JsonObject,
   Log,
   Notification,
   Principal,
   RpcError,
-  Running,
+  RunningExchange,
   Session,
   Via,
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
-import type { Reader } from '../../protocol/methods.ts'
-import { newestReader } from '../../protocol/methods.ts'
+import type { ClientVersion } from '../../protocol/methods.ts'
+import { getNewestVersion } from '../../protocol/methods.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
-import { encodeError, idAsJson } from '../../protocol/jsonrpc.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import { encodeError, toJsonId } from '../../protocol/jsonrpc.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { Admission } from './admission.ts'
@@ -29,53 +29,52 @@ import {
   encodeAnswer,
   encodeClientNotification,
   adaptError,
-  LISTEN,
-  listenAnswer,
-  stoppingAnswer,
-  thrownAnswer,
+  LISTEN_METHOD,
+  createListenAnswer,
+  createStoppingAnswer,
+  convertException,
 } from './encode-answer.ts'
 import type { ServerRequests } from './server-requests.ts'
 import { Requester } from './server-requests.ts'
 
-/** Writes what one request sends to its client: messages ahead of the answer, and the answer. */
+/** Sends the messages and the answer for one request to its client. */
 export interface ResponseWriter {
-  /** True if messages can go ahead of the answer. */
+  /** True if messages can precede the answer. */
   readonly canStream: boolean
-  /** True if other requests write here too, so that each message stands for itself. */
+  /** True if several requests share this writer, so each message must be complete. */
   readonly isShared: boolean
-  /** Sends a message ahead of the answer that may be missed. */
+  /** Sends a message that may be dropped. */
   notify(message: string): void
-  /** Sends a message ahead of the answer; false when the client will never read it. */
+  /** Sends a message ahead of the answer; false if the client cannot receive it. */
   send(message: Buffer | string): boolean
-  /** Gives a client that waits an id to come back with, where it can use one. */
+  /** Sends an event id so that the client can resume, if the stream supports it. */
   prime(): void
-  /** False for an answer that would wait for others and for which there is no room; absent where none waits. */
-  mayKeep?(answer: EncodedMessage): boolean
-  /** Writes the answer. The status and the headers are for a response that has not begun. */
+  /** False if a batched answer exceeds the buffer. Absent if answers are not buffered. */
+  canBuffer?(answer: EncodedMessage): boolean
+  /** Writes the answer. Status and headers apply only if the response has not started. */
   finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void
-  /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
+  /** Calls `listener` if the client disconnects before the answer and cannot resume. */
   onLost(listener: () => void): void
 }
 
-/** A connection that knows where its other end is. */
-export interface Addressed {
+export interface AddressedSocket {
   readonly remoteAddress?: string | undefined
 }
 
-/** Facts about a request beside its message: how it came, and what it differs in from its session. */
-export interface Origin {
+/** How a request arrived, and where it differs from its session. */
+export interface RequestOrigin {
   readonly via: Via
-  /** The connection; absent where it has no address. */
-  readonly socket?: Addressed | undefined
+  /** Absent if the connection has no address. */
+  readonly socket?: AddressedSocket | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly principal: Principal | undefined
   readonly label?: string | undefined
-  readonly client?: ClientSide | undefined
+  readonly client?: ClientDescription | undefined
   readonly credentials?: Credentials | undefined
 }
 
-/** One request of a client on its way, over whatever it came. */
-export class InboundRequest implements Inbound {
+/** One client request, on any transport. */
+export class InboundRequest implements IncomingRequest {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
@@ -85,31 +84,25 @@ export class InboundRequest implements Inbound {
   readonly headers: Readonly<Record<string, string>>
   readonly principal: Principal | undefined
   readonly label: string | undefined
-  readonly client: ClientSide | undefined
+  readonly client: ClientDescription | undefined
   readonly credentials: Credentials | undefined
-  /** The client has cancelled it, and wants nothing more of it. */
+  /** The client cancelled it and expects no answer. */
   isCancelled = false
   readonly writer: ResponseWriter
-  readonly #socket: Addressed | undefined
+  readonly #socket: AddressedSocket | undefined
   readonly #requests: ServerRequests | undefined
-  /** The client that reads the answer, as well as it is known. */
-  #reader: Reader
-  #running: Running | undefined = undefined
+  /** The client that reads the answer, or the newest of its era until known. */
+  #reader: ClientVersion
+  #running: RunningExchange | undefined = undefined
   #requester: Requester | undefined = undefined
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
   #isShutDown = false
-  /** Why it was cancelled before it began. */
+  /** Reason for a cancellation before the start. */
   #cancelledEarly: string | undefined
 
-  /** With `requests`, its client can be asked something. */
-  constructor(
-    request: RpcRequest,
-    era: Era,
-    origin: Origin,
-    writer: ResponseWriter,
-    requests?: ServerRequests,
-  ) {
+  /** `requests` enables requests to the client. */
+  constructor(request: RpcRequest, era: Era, origin: RequestOrigin, writer: ResponseWriter, requests?: ServerRequests) {
     this.id = request.id
     this.method = request.method
     this.params = request.params
@@ -124,44 +117,44 @@ export class InboundRequest implements Inbound {
     this.writer = writer
     this.#socket = origin.socket
     this.#requests = requests
-    this.#reader = newestReader(era)
+    this.#reader = getNewestVersion(era)
   }
 
-  /** Read when somebody wants it: it costs a call of the system. */
+  /** Lazy, as it costs a system call. */
   get remoteAddress(): string | undefined {
     return this.#socket?.remoteAddress
   }
 
   emit({ method, params }: Notification): void {
     if (this.isCancelled) return
-    const stamped = this.isListen ? stampSubscription(params, idAsJson(this.id)) : params
+    const stamped = this.isListen ? stampSubscription(params, toJsonId(this.id)) : params
     const message = encodeClientNotification({ method, params: stamped }, this.#reader)
     if (message !== undefined) this.writer.notify(message)
   }
 
   get isListen(): boolean {
-    return this.method === LISTEN && this.era === 'modern'
+    return this.method === LISTEN_METHOD && this.era === 'modern'
   }
 
-  /** Asks the client on this request's own way; undefined where that is not possible. Most requests never look. */
+  /** Sends a request to the client on this request's stream; undefined if that is impossible. Created lazily. */
   get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
     const requests = this.#requests
     if (requests === undefined || this.#isOver || !this.writer.canStream) return undefined
-    this.#ask ??= ask => (this.#requester ??= this.#beginAsking(requests)).ask(ask)
+    this.#ask ??= ask => (this.#requester ??= this.#createRequester(requests)).ask(ask)
     return this.#ask
   }
 
-  #beginAsking(requests: ServerRequests): Requester {
+  #createRequester(requests: ServerRequests): Requester {
     const { writer } = this
     const requester = new Requester(requests, message => writer.send(message))
     writer.onLost(() => requester.end('the client closed the connection'))
     return requester
   }
 
-  /** Sends it through the pipeline; nothing is written to the client yet. Who has waited for the answer calls `settled`. */
+  /** Runs the pipeline without writing the answer. The caller must call `markAnswered` afterwards. */
   run(gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
     this.#reader = this.client ?? session.client
-    // A stream of notifications may stay open for hours, and takes no place.
+    // Listen streams may stay open for hours, so they do not count against the limit.
     if (admission === undefined || this.isListen) return this.#start(gate, session)
     return admission.run(this.principal ?? session.principal, () => this.#start(gate, session))
   }
@@ -172,23 +165,25 @@ export class InboundRequest implements Inbound {
     return this.#running.answer
   }
 
-  /** Notes that its answer is there: its client is asked nothing more. No wait of its own, as that would cost each request a turn. */
-  settled(): void {
-    this.#end('the request that asked is over')
+  /**
+   * Ends requests to the client. Called explicitly, as awaiting the answer here would cost a microtask per request.
+   */
+  markAnswered(): void {
+    this.#end('the originating request has ended')
   }
 
-  /** Resolves when it has its answer. */
+  /** Resolves when the request is answered. */
   get answered(): Promise<unknown> {
     return Promise.resolve(this.#running?.answer)
   }
 
-  /** Ends it with an error that says why: the gateway stops and waits no longer. */
+  /** Cancels with the shutdown error. */
   shutDown(): void {
     this.#isShutDown = true
     this.cancel('shutdown')
   }
 
-  /** Gives a client that has waited for long an id to come back with. */
+  /** Sends an event id so that the client of a slow request can resume. */
   prime(): void {
     this.writer.prime()
   }
@@ -204,35 +199,35 @@ export class InboundRequest implements Inbound {
     this.#requester?.end(reason)
   }
 
-  /** Writes the answer to the client. A stream that ends because the gateway stops ends gracefully. */
+  /** Writes the answer. Listen streams end gracefully if the gateway is stopping. */
   finish(answer: Answer, isStopping: boolean, log: Log): void {
-    const final = this.#final(answer, isStopping)
+    const final = this.#createFinalAnswer(answer, isStopping)
     let status = 'error' in final ? (final.http?.status ?? getErrorStatus(final.error, this.era)) : 200
     let message: EncodedMessage
     try {
       message = encodeAnswer(this.id, this.method, final, this.#reader)
     } catch (thrown) {
       status = 200
-      message = encodeError(this.id, adaptError(thrownAnswer(thrown, log).error, this.#reader))
+      message = encodeError(this.id, adaptError(convertException(thrown, log).error, this.#reader))
     }
-    if (this.writer.mayKeep?.(message) === false) message = encodeError(this.id, TOO_MUCH)
+    if (this.writer.canBuffer?.(message) === false) message = encodeError(this.id, BATCH_TOO_LARGE)
     this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)
   }
 
-  #final(answer: Answer, isStopping: boolean): Answer {
-    if (this.isListen) return listenAnswer(answer, this.id, isStopping)
-    return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
+  #createFinalAnswer(answer: Answer, isStopping: boolean): Answer {
+    if (this.isListen) return createListenAnswer(answer, this.id, isStopping)
+    return this.#isShutDown && 'error' in answer ? createStoppingAnswer() : answer
   }
 
-  /** Answers with an error instead of running. */
+  /** Answers with an error without running. */
   refuse(error: RpcError): void {
     this.writer.finish(400, encodeError(this.id, adaptError(error, this.#reader)))
   }
 }
 
-const TOO_MUCH = rpcError(
+const BATCH_TOO_LARGE = rpcError(
   RPC.internal,
-  'The answers of this batch are too large together: this one is left out, though its request has run; send it by itself',
+  'Batch answers too large: this request has run, but its answer is omitted; send it separately',
 )
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
@@ -245,16 +240,16 @@ const BAD_REQUEST: ReadonlySet<number> = new Set([
   RPC.unsupportedVersion,
 ])
 
-/** The HTTP status of an error answer: legacy clients look into the body only. */
+/** HTTP status for an error. Legacy clients read only the body, so they get 200. */
 export function getErrorStatus(error: RpcError, era: Era): number {
   if (era === 'legacy') return 200
   if (error.code === RPC.methodNotFound) return 404
   return BAD_REQUEST.has(error.code) ? 400 : 200
 }
 
-const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
+const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: id is in use by a running request')
 
-/** The requests of one client that are under way, by its own ids: `1` is not `"1"`. */
+/** Running requests of one client by its own ids; `1` and `"1"` differ. */
 export class OpenRequests {
   readonly #peer: RpcPeer<never, InboundRequest>
   readonly #max: number
@@ -272,29 +267,29 @@ export class OpenRequests {
     return this.#peer.received.values()
   }
 
-  /** Checks the id of a request that is to begin: the answers of two with one id could not be told apart. */
-  problem(id: RpcId): RpcError | undefined {
-    if (this.#peer.received.has(id)) return TAKEN
+  /** Rejects an id that is in use, as its answers would be ambiguous, and requests above the limit. */
+  checkId(id: RpcId): RpcError | undefined {
+    if (this.#peer.received.has(id)) return DUPLICATE_ID
     if (this.size < this.#max) return undefined
-    return rpcError(RPC.internal, `Too many requests at a time; at most ${this.#max} may run`)
+    return rpcError(RPC.internal, `Too many concurrent requests (limit ${this.#max})`)
   }
 
-  /** Runs a request, which is one of these until it has its answer. */
+  /** Registers a request until it is answered. */
   async run(request: InboundRequest, gate: Gate, session: Session, admission?: Admission): Promise<Answer> {
-    this.#peer.receive(request.id, request)
+    this.#peer.addReceived(request.id, request)
     const answer = await request.run(gate, session, admission)
-    request.settled()
-    this.#peer.answers(request.id, request)
+    request.markAnswered()
+    this.#peer.settleReceived(request.id, request)
     return answer
   }
 
-  /** Takes `notifications/cancelled`, which ends the request with strictly that id; `initialize` cannot be cancelled. */
+  /** Handles `notifications/cancelled` for an exact id match; `initialize` cannot be cancelled. */
   cancel(params: JsonObject | undefined): void {
     const { requestId, reason } = params ?? {}
-    const id = this.#peer.received.known(requestId)
+    const id = this.#peer.received.findId(requestId)
     const request = id === undefined ? undefined : this.#peer.received.get(id)
     if (request === undefined || request.method === 'initialize') return
     request.isCancelled = true
-    request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
+    request.cancel(typeof reason === 'string' ? reason : 'cancelled by client')
   }
 }

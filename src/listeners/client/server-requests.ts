@@ -3,13 +3,13 @@ import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, encodeRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 
-/** Most requests to one client that wait for their reply at once. */
+/** Concurrent requests to one client. */
 const MAX_OPEN = 64
-/** A person may have to answer. */
-const PATIENCE_MS = 600_000
+/** Long, as a person may have to answer. */
+const REPLY_TIMEOUT_MS = 600_000
 
 interface PendingServerRequest {
   readonly id: RpcId
@@ -18,16 +18,16 @@ interface PendingServerRequest {
   readonly disarm: () => void
 }
 
-/** Requests of servers that one legacy client has not answered yet. Its replies are matched here, and nowhere else. */
+/** Pending server requests to one legacy client, matched with its replies. */
 export class ServerRequests {
   readonly #clock: Clock
-  readonly #drops: Drops
+  readonly #drops: DroppedMessages
   readonly #peer = new RpcPeer<PendingServerRequest>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
-  /** Begins the ids: a late reply to what another process asked in the same conversation is not one to ours. */
-  #mark = ''
+  /** Random id prefix, so that late replies to another process are not matched. */
+  #idPrefix = ''
 
-  constructor(clock: Clock, drops: Drops) {
+  constructor(clock: Clock, drops: DroppedMessages) {
     this.#clock = clock
     this.#drops = drops
   }
@@ -36,77 +36,76 @@ export class ServerRequests {
     return this.#peer.sent.size
   }
 
-  /** Sends a request to the client; resolves with the client's reply, or with an error when there will be none. */
+  /** Resolves with the client's reply, or an error if no reply can arrive. */
   async send(ask: Ask, requester: Requester): Promise<AskReply> {
     const { method, params } = ask
-    if (this.#closed !== undefined) return failure(this.#closed)
-    if (this.size >= MAX_OPEN)
-      return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
-    this.#mark ||= randomBytes(6).toString('base64url')
-    const id = `ask-${this.#mark}-${this.#peer.nextId()}`
-    if (!requester.carry(encodeRequest(id, method, params, params)))
-      return failure('the client cannot be reached')
+    if (this.#closed !== undefined) return createErrorReply(this.#closed)
+    if (this.size >= MAX_OPEN) return createErrorReply(`${MAX_OPEN} requests to the client are pending`)
+    this.#idPrefix ||= randomBytes(6).toString('base64url')
+    const id = `ask-${this.#idPrefix}-${this.#peer.nextId()}`
+    if (!requester.deliver(encodeRequest(id, method, params, params)))
+      return createErrorReply('client is not reachable')
     return new Promise(reply => {
-      const disarm = this.#clock.after(PATIENCE_MS, () =>
-        this.#giveUp(id, `the client did not answer within ${PATIENCE_MS / 1000} s`),
+      const disarm = this.#clock.after(REPLY_TIMEOUT_MS, () =>
+        this.#cancel(id, `client did not answer within ${REPLY_TIMEOUT_MS / 1000} s`),
       )
-      this.#peer.send(id, { id, requester, reply, disarm })
-      ask.onTakeBack?.(reason => this.#giveUp(id, reason))
+      this.#peer.addSent(id, { id, requester, reply, disarm })
+      ask.onCancel?.(reason => this.#cancel(id, reason))
     })
   }
 
-  /** Takes what the client replied. What answers nothing, or for the second time, is dropped and counted. */
+  /** Matches a reply. Unknown or duplicate replies are dropped and counted. */
   answer(response: RpcResponse): void {
     const waiting = this.#take(response.id)
     if (waiting === undefined) this.#drops.count('response')
     else waiting.reply(parseReply(response))
   }
 
-  /** Cancels all that one request has asked: it is over. */
+  /** Cancels all requests sent for one client request. */
   end(requester: Requester, reason: string): void {
     for (const waiting of this.#peer.sent.values())
-      if (waiting.requester === requester) this.#giveUp(waiting.id, reason)
+      if (waiting.requester === requester) this.#cancel(waiting.id, reason)
   }
 
-  /** No reply can come any more. */
+  /** Fails all pending and future requests. */
   close(reason: string): void {
     this.#closed ??= reason
-    for (const { id } of this.#peer.sent.values()) this.#giveUp(id, reason)
+    for (const { id } of this.#peer.sent.values()) this.#cancel(id, reason)
   }
 
-  #giveUp(id: RpcId, reason: string): void {
+  #cancel(id: RpcId, reason: string): void {
     const waiting = this.#take(id)
-    waiting?.requester.carry(encodeNotification('notifications/cancelled', { requestId: id, reason }))
-    waiting?.reply(failure(reason))
+    waiting?.requester.deliver(encodeNotification('notifications/cancelled', { requestId: id, reason }))
+    waiting?.reply(createErrorReply(reason))
   }
 
   #take(id: RpcId | null): PendingServerRequest | undefined {
-    const waiting = this.#peer.answered(id)
+    const waiting = this.#peer.takeSent(id)
     waiting?.disarm()
     return waiting
   }
 }
 
-/** Sends requests of servers in the name of one request of the client, and cancels them when that is over. Made when the first one comes. */
+/** Sends server requests during one client request, and cancels them when it ends. Created lazily. */
 export class Requester {
-  /** Takes a message to the client on this request's own stream; false when it cannot arrive. */
-  readonly carry: (message: string) => boolean
-  readonly #asks: ServerRequests
-  #over: string | undefined
+  /** Writes to this request's stream; false if the message cannot be delivered. */
+  readonly deliver: (message: string) => boolean
+  readonly #requests: ServerRequests
+  #endReason: string | undefined
 
   constructor(asks: ServerRequests, carry: (message: string) => boolean) {
-    this.#asks = asks
-    this.carry = carry
+    this.#requests = asks
+    this.deliver = carry
   }
 
   async ask(ask: Ask): Promise<AskReply> {
-    return this.#over === undefined ? this.#asks.send(ask, this) : failure(this.#over)
+    return this.#endReason === undefined ? this.#requests.send(ask, this) : createErrorReply(this.#endReason)
   }
 
   end(reason: string): void {
-    if (this.#over !== undefined) return
-    this.#over = reason
-    this.#asks.end(this, reason)
+    if (this.#endReason !== undefined) return
+    this.#endReason = reason
+    this.#requests.end(this, reason)
   }
 }
 
@@ -115,10 +114,10 @@ function parseReply({ result, error }: RpcResponse): AskReply {
   try {
     return { result: result === undefined ? {} : result.value() }
   } catch {
-    return failure('the client answered with what is not JSON')
+    return createErrorReply('client answered with invalid JSON')
   }
 }
 
-function failure(why: string): AskReply {
+function createErrorReply(why: string): AskReply {
   return { error: rpcError(RPC.internal, why) }
 }

@@ -3,7 +3,7 @@ import type {
   Ask,
   AskReply,
   Choices,
-  ClientSide,
+  ClientDescription,
   Era,
   Gate,
   Notification,
@@ -11,22 +11,22 @@ import type {
   RpcError,
   Session,
 } from '../../api/index.ts'
-import { envelopeProblem } from '../../protocol/era/modern.ts'
+import { findEnvelopeError } from '../../protocol/era/modern.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import {
   claimsModern,
-  initializeProblem,
-  legacyClient,
-  methodProblem,
-  modernClient,
-  unsupportedVersion,
-  versionProblem,
+  checkInitialize,
+  parseLegacyClient,
+  checkMethod,
+  parseModernClient,
+  createVersionError,
+  checkVersion,
 } from '../client/client-info.ts'
 
-/** Different things that one client says of itself on one connection; beyond them the oldest is forgotten. */
+/** Distinct client infos cached per connection. */
 const MAX_CLIENTS = 16
 
 interface ConnectionSessionOptions {
@@ -38,46 +38,46 @@ interface ConnectionSessionOptions {
   readonly directory?: string | undefined
   readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
-  /** Asks a legacy client outside any request. */
+  /** Sends a request to a legacy client outside any client request. */
   ask(ask: Ask): Promise<AskReply>
 }
 
 /**
- * The one conversation of a connection. A modern client says with each request who it is; where that changes, requests under
- * way keep what theirs said, and plugin state stays one.
+ * The session of a connection. Modern clients identify themselves in each request; running requests retain the info
+ * they were sent with, and all share one plugin state.
  */
 export class ConnectionSession {
   readonly #options: ConnectionSessionOptions
   readonly #id = randomBytes(16).toString('base64url')
-  readonly #clients = new BoundedMap<string, ClientSide>({ max: MAX_CLIENTS })
+  readonly #clients = new BoundedMap<string, ClientDescription>({ max: MAX_CLIENTS })
   #root: Session | undefined
-  #client: ClientSide | undefined
+  #client: ClientDescription | undefined
 
   constructor(options: ConnectionSessionOptions) {
     this.#options = options
   }
 
-  /** The session as it is, where it is open. */
+  /** The open session, if any. */
   get root(): Session | undefined {
     return this.#root
   }
 
-  /** The session for a request, or undefined when it has to be opened first. */
-  find(era: Era, client: ClientSide | undefined): Session | undefined {
+  /** The session for a request; undefined if it must be opened first. */
+  find(era: Era, client: ClientDescription | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
     if (era === 'legacy')
-      return this.#client.era === 'legacy' ? this.#legacy(this.#root, this.#client, client) : undefined
+      return this.#client.era === 'legacy' ? this.#updateLegacy(this.#root, this.#client, client) : undefined
     return this.#root
   }
 
-  /** `initialize` after requests without it, or again: the same conversation knows better now. */
-  #legacy(root: Session, known: ClientSide, client: ClientSide | undefined): Session {
+  /** A late or repeated `initialize` updates the client info of the same session. */
+  #updateLegacy(root: Session, known: ClientDescription, client: ClientDescription | undefined): Session {
     if (client !== undefined) Object.assign(known, client)
     return root
   }
 
-  /** A modern client as it was known before, where it says the same of itself again. */
-  recall(client: ClientSide): ClientSide {
+  /** Returns the cached object for equal client info. */
+  reuseClient(client: ClientDescription): ClientDescription {
     const key = JSON.stringify(client)
     const known = this.#clients.get(key)
     if (known !== undefined) return known
@@ -85,11 +85,11 @@ export class ConnectionSession {
     return client
   }
 
-  /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
-  async open(era: Era, client: ClientSide | undefined): Promise<Session> {
-    this.close('the client chose another protocol era')
+  /** Opens the session, and closes one of the other era, which only served a probe. */
+  async open(era: Era, client: ClientDescription | undefined): Promise<Session> {
+    this.close('protocol era changed')
     const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
-    this.#client = client ?? legacyClient(undefined)
+    this.#client = client ?? parseLegacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
       listener,
@@ -111,24 +111,23 @@ export class ConnectionSession {
   }
 }
 
-/** Decision on a request: it goes on as this client, is refused, or is a `ping` before all else. */
-type Admission =
-  | { readonly as: 'modern'; readonly client: ClientSide }
-  | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
+type EraDecision =
+  | { readonly as: 'modern'; readonly client: ClientDescription }
+  | { readonly as: 'legacy'; readonly client: ClientDescription | undefined }
   | { readonly refused: RpcError }
   | { readonly pong: true }
 
 const WRONG_ERA = rpcError(
   RPC.invalidRequest,
-  'Invalid request: this connection has begun with initialize and stays in that protocol era',
+  'Invalid request: this connection began with initialize and must remain in that protocol era',
 )
 const TOO_NEW = rpcError(
   RPC.invalidRequest,
-  `Invalid request: HTTP+SSE carries protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
+  `Invalid request: HTTP+SSE supports protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
 )
-const UNENVELOPED = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
+const MISSING_META = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
-/** The era of a connection: its first message decides, and it stays (2026-07-28, versioning). */
+/** Protocol era of a connection, fixed by its first message (2026-07-28, versioning). */
 export class ConnectionEra {
   readonly #isLegacyOnly: boolean
   #era: Era | undefined
@@ -141,34 +140,32 @@ export class ConnectionEra {
     return this.#era
   }
 
-  admit(request: RpcRequest): Admission {
-    if (claimsModern(request.params))
-      return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
-    return this.#era === 'modern' ? { refused: withoutClaim(request) } : this.#admitLegacy(request)
+  admit(request: RpcRequest): EraDecision {
+    if (claimsModern(request.params)) return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
+    return this.#era === 'modern' ? { refused: createMissingMetaError(request) } : this.#admitLegacy(request)
   }
 
-  /** `server/discover` does not decide: a client may ask and then fall back to `initialize`. */
-  #admitModern({ method, params }: RpcRequest): Admission {
-    const problem = envelopeProblem(params) ?? versionProblem(params) ?? methodProblem(method, 'modern')
+  /** `server/discover` does not fix the era: the client may fall back to `initialize`. */
+  #admitModern({ method, params }: RpcRequest): EraDecision {
+    const problem = findEnvelopeError(params) ?? checkVersion(params) ?? checkMethod(method, 'modern')
     if (problem !== undefined) return { refused: problem }
     if (method !== 'server/discover') {
       if (this.#era === 'legacy') return { refused: WRONG_ERA }
       this.#era = 'modern'
     }
-    return { as: 'modern', client: modernClient(params) }
+    return { as: 'modern', client: parseModernClient(params) }
   }
 
-  #admitLegacy({ method, params }: RpcRequest): Admission {
+  #admitLegacy({ method, params }: RpcRequest): EraDecision {
     if (this.#era === undefined && method === 'ping') return { pong: true }
-    const problem =
-      methodProblem(method, 'legacy') ?? (method === 'initialize' ? initializeProblem(params) : undefined)
+    const problem = checkMethod(method, 'legacy') ?? (method === 'initialize' ? checkInitialize(params) : undefined)
     if (problem !== undefined) return { refused: problem }
     this.#era = 'legacy'
-    return { as: 'legacy', client: method === 'initialize' ? legacyClient(params) : undefined }
+    return { as: 'legacy', client: method === 'initialize' ? parseLegacyClient(params) : undefined }
   }
 }
 
-function withoutClaim({ method, params }: RpcRequest): RpcError {
-  if (method === 'initialize') return unsupportedVersion(params?.protocolVersion)
-  return envelopeProblem(params) ?? UNENVELOPED
+function createMissingMetaError({ method, params }: RpcRequest): RpcError {
+  if (method === 'initialize') return createVersionError(params?.protocolVersion)
+  return findEnvelopeError(params) ?? MISSING_META
 }

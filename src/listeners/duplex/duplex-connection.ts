@@ -1,7 +1,7 @@
 import type {
   Answer,
   Choices,
-  ClientSide,
+  ClientDescription,
   Era,
   ListenerContext,
   Notification,
@@ -12,57 +12,55 @@ import type {
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
+import type { RpcMessage, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Arrived, Channel } from '../../transport/channel.ts'
-import { Drops } from '../../transport/unexpected-messages.ts'
-import { within } from '../../util/clock.ts'
-import type { Addressed, ResponseWriter } from '../client/inbound-request.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { MessageContext, Channel } from '../../transport/channel.ts'
+import { DroppedMessages } from '../../transport/unexpected-messages.ts'
+import { settlesWithin } from '../../util/clock.ts'
+import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import type { Admission } from '../client/admission.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { encodeClientNotification, thrownAnswer } from '../client/encode-answer.ts'
+import { encodeClientNotification, convertException } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
 
 const MAX_RUNNING = 1024
-/** Time for the last bytes to leave. */
+/** Flush timeout at close. */
 const FLUSH_MS = 1000
-/** Time for what is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
+/** Time for answers after the client closed its input. Later requests are cancelled to free their servers. */
 const LAST_ANSWERS_MS = 150
 
-/** Dependencies of a connection: those of its listener. */
-export type DuplexContext = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
+/** Dependencies, taken from the listener. */
+export type DuplexDeps = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
 
 export interface DuplexOptions {
   readonly channel: Channel
-  readonly context: DuplexContext
+  readonly context: DuplexDeps
   readonly via: Via
-  /** The connection below it, where that has an address. */
-  readonly socket?: Addressed | undefined
-  /** The client; nobody in particular on a local pipe. */
+  /** Absent if the connection has no address. */
+  readonly socket?: AddressedSocket | undefined
+  /** Default: anonymous. */
   readonly principal?: Principal
-  /** The name that the client gives to this conversation. */
   readonly label?: string | undefined
-  /** The view it gets. */
   readonly profile?: string | undefined
-  /** What it has chosen by its URL. */
+  /** Choices from the URL query. */
   readonly choices?: Choices | undefined
-  /** The directory that the client works in, where that is known before it is asked. */
+  /** The client's working directory, if known before it sends roots. */
   readonly directory?: string | undefined
-  /** Lets requests begin, where the listener bounds those of all its clients. */
+  /** Concurrency limit shared by all clients of the listener. */
   readonly admission?: Admission
-  /** Time that open requests may go on after the client has closed its end. */
+  /** Time for open requests to finish after the client closed its input. */
   readonly graceMs: number
-  /** True if this transport is older than the modern era. */
+  /** True for transports that predate the modern era. */
   readonly isLegacyOnly?: boolean
 }
 
-/** One client whose messages all take the same way: a pair of streams, a WebSocket, an event stream with its POSTs. */
+/** One client on a bidirectional transport: a pipe pair, a WebSocket, or an event stream with POSTs. */
 export class DuplexConnection {
-  /** Resolves when the conversation is over and all that was written has left. */
+  /** Resolves when the session is closed and all output is flushed. */
   readonly ended: Promise<void>
   readonly #options: DuplexOptions
   readonly #era: ConnectionEra
@@ -71,11 +69,11 @@ export class DuplexConnection {
   readonly #writer: ResponseWriter
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
-  /** Messages that came while the session opens; undefined when it does not. */
-  #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
+  /** Messages received while the session opens; undefined at other times. */
+  #buffered: { message: RpcMessage; writer: ResponseWriter; arrived: MessageContext | undefined }[] | undefined
   #isEnding = false
   #activeAt: number
-  #onQuiet: () => void = () => undefined
+  #onIdle: () => void = () => undefined
   #onEnded: () => void = () => undefined
 
   constructor(options: DuplexOptions) {
@@ -85,7 +83,7 @@ export class DuplexConnection {
     this.#era = new ConnectionEra(options.isLegacyOnly)
     this.#channel = channel
     this.#writer = new ChannelWriter(channel)
-    this.#requests = new ServerRequests(context.clock, new Drops(context.log))
+    this.#requests = new ServerRequests(context.clock, new DroppedMessages(context.log))
     const requester = new Requester(this.#requests, message => this.#writer.send(message))
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
     this.#session = new ConnectionSession({
@@ -103,23 +101,23 @@ export class DuplexConnection {
 
   start(): void {
     const { graceMs } = this.#options
-    const over = (ms: number): void => void this.end('the client closed the connection', ms)
+    const endConnection = (ms: number): void => void this.end('the client closed the connection', ms)
     this.#channel.open({
-      message: (bytes, arrived) => this.#take(bytes, arrived),
-      tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
-      ended: () => over(Math.min(graceMs, LAST_ANSWERS_MS)),
-      gone: () => over(0),
-      flow: () => this.#flow(),
+      message: (bytes, arrived) => this.#receive(bytes, arrived),
+      tooLong: limit => this.#refuse(null, createTooLongError(limit), this.#writer),
+      ended: () => endConnection(Math.min(graceMs, LAST_ANSWERS_MS)),
+      gone: () => endConnection(0),
+      flow: () => this.#updateFlow(),
     })
   }
 
-  /** The time since which nothing happens here; undefined while something does. */
+  /** Time of the last activity; undefined while busy. */
   get idleSince(): number | undefined {
     return this.#isBusy ? undefined : this.#activeAt
   }
 
   get #isBusy(): boolean {
-    return this.#open.size > 0 || this.#held !== undefined
+    return this.#open.size > 0 || this.#buffered !== undefined
   }
 
   #touch(): void {
@@ -131,17 +129,17 @@ export class DuplexConnection {
     const message = reader && encodeClientNotification(notification, reader)
     if (message === undefined) return false
     this.#touch()
-    return this.#channel.tell(message)
+    return this.#channel.writeOptional(message)
   }
 
-  /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
-  #flow(): void {
-    if (this.#isEnding || this.#channel.isBlocked || this.#held !== undefined) this.#channel.pause()
+  /** Pauses reading while the client is behind or the session is opening. */
+  #updateFlow(): void {
+    if (this.#isEnding || this.#channel.isBlocked || this.#buffered !== undefined) this.#channel.pause()
     else this.#channel.resume()
   }
 
-  #take(bytes: Buffer, arrived: Arrived | undefined): void {
-    // With requests open it is not idle, and the last of them touches it: the clock need not be read for each.
+  #receive(bytes: Buffer, arrived: MessageContext | undefined): void {
+    // Read the clock only if idle: open requests update the activity time when they end.
     if (this.#open.size === 0) this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
@@ -150,41 +148,40 @@ export class DuplexConnection {
     for (const message of messages) this.#handle(message, writer, arrived)
   }
 
-  #handle(message: Message, writer: ResponseWriter, arrived: Arrived | undefined): void {
-    if (this.#held !== undefined) this.#held.push({ message, writer, arrived })
-    else if (message.kind === 'request') this.#request(message, writer, arrived)
-    else if (message.kind === 'notification') this.#notification(message)
+  #handle(message: RpcMessage, writer: ResponseWriter, arrived: MessageContext | undefined): void {
+    if (this.#buffered !== undefined) this.#buffered.push({ message, writer, arrived })
+    else if (message.kind === 'request') this.#handleRequest(message, writer, arrived)
+    else if (message.kind === 'notification') this.#handleNotification(message)
     else if (message.kind === 'response') this.#requests.answer(message)
     else this.#refuse(message.id, message.error, writer)
   }
 
-  #notification({ method, params }: RpcNotification): void {
+  #handleNotification({ method, params }: RpcNotification): void {
     if (method === 'notifications/cancelled') return this.#open.cancel(params)
     if (this.#session.root !== undefined)
-      this.#options.context.gate.notified(this.#session.root, { method, params })
+      this.#options.context.gate.receiveNotification(this.#session.root, { method, params })
   }
 
-  #request(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
-    const problem = this.#open.problem(request.id) ?? this.#notAdmitted()
+  #handleRequest(request: RpcRequest, writer: ResponseWriter, arrived: MessageContext | undefined): void {
+    const problem = this.#open.checkId(request.id) ?? this.#checkAdmission()
     if (problem !== undefined) return this.#refuse(request.id, problem, writer)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, writer)
-    if ('pong' in admitted)
-      return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
-    const client = admitted.as === 'modern' ? this.#session.recall(admitted.client) : undefined
-    const running = this.#inbound(request, admitted.as, client, writer, arrived)
+    if ('pong' in admitted) return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
+    const client = admitted.as === 'modern' ? this.#session.reuseClient(admitted.client) : undefined
+    const running = this.#createInbound(request, admitted.as, client, writer, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
-    if (session === undefined) void this.#begin(running, admitted.as, client ?? admitted.client)
+    if (session === undefined) void this.#openSession(running, admitted.as, client ?? admitted.client)
     else void this.#run(running, session)
   }
 
-  /** Legacy clients can be asked something in the middle of a request, after their handshake. */
-  #inbound(
+  /** Legacy clients accept requests during a call, after the handshake. */
+  #createInbound(
     request: RpcRequest,
     era: Era,
-    client: ClientSide | undefined,
+    client: ClientDescription | undefined,
     writer: ResponseWriter,
-    arrived: Arrived | undefined,
+    arrived: MessageContext | undefined,
   ): InboundRequest {
     const { via, socket } = this.#options
     const origin = {
@@ -199,65 +196,65 @@ export class DuplexConnection {
     return new InboundRequest(request, era, origin, writer, canBeAsked ? this.#requests : undefined)
   }
 
-  #notAdmitted(): RpcError | undefined {
+  #checkAdmission(): RpcError | undefined {
     const { gate, name } = this.#options.context
     const found = gate.admit(name)
     if (found !== undefined && found !== 'close') return found.error
     return this.#options.admission?.isFull === true ? OVERLOADED.error : undefined
   }
 
-  /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */
-  async #begin(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
-    this.#held = []
-    this.#flow()
+  /** Opens the session for the first request. Buffers later messages to preserve their order. */
+  async #openSession(request: InboundRequest, era: Era, client: ClientDescription | undefined): Promise<void> {
+    this.#buffered = []
+    this.#updateFlow()
     try {
       void this.#run(request, await this.#session.open(era, client))
     } catch (thrown) {
-      request.refuse(thrownAnswer(thrown, this.#options.context.log).error)
+      request.refuse(convertException(thrown, this.#options.context.log).error)
     }
-    const held = this.#held
-    this.#held = undefined
+    const held = this.#buffered
+    this.#buffered = undefined
     for (const { message, writer, arrived } of held) this.#handle(message, writer, arrived)
-    this.#flow()
-    this.#settle()
+    this.#updateFlow()
+    this.#notifyIfIdle()
   }
 
   async #run(request: InboundRequest, session: Session): Promise<void> {
     const { gate, log } = this.#options.context
     const answer: Answer = await this.#open.run(request, gate, session, this.#options.admission)
     if (this.#open.size === 0) this.#touch()
-    // A cancelled request is not answered, but a batch waits for each of its own.
+    // Cancelled requests get no answer, except in a batch, which waits for all.
     if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)
-    this.#settle()
+    this.#notifyIfIdle()
   }
 
   #refuse(id: RpcId | null, error: RpcError, writer: ResponseWriter): void {
     writer.finish(400, encodeError(id, error))
   }
 
-  #settle(): void {
-    if (!this.#isBusy) this.#onQuiet()
+  #notifyIfIdle(): void {
+    if (!this.#isBusy) this.#onIdle()
   }
 
-  /** Reads no more, lets open requests end within `graceMs`, then cancels them. */
+  /** Stops reading, waits up to `graceMs` for open requests, then cancels them. */
   async end(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#options.context
     if (this.#isEnding) {
-      if (!(await within(clock, graceMs, this.ended))) this.#cancelAll()
+      if (!(await settlesWithin(clock, graceMs, this.ended))) this.#cancelAll()
       return this.ended
     }
     this.#isEnding = true
     this.#channel.pause()
-    // Replies are read by nobody from here on.
+    // Replies are no longer read.
     this.#requests.close(reason)
-    const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
+    const quiet = new Promise<void>(resolve => (this.#onIdle = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
-    this.#settle()
-    if (!(await within(clock, graceMs, quiet))) {
+    this.#notifyIfIdle()
+    if (!(await settlesWithin(clock, graceMs, quiet))) {
       this.#cancelAll()
-      await within(clock, FLUSH_MS, quiet)
+      await settlesWithin(clock, FLUSH_MS, quiet)
     }
-    await within(clock, FLUSH_MS, this.#channel.finished())
+    await settlesWithin(clock, FLUSH_MS, this.#channel.waitForDrain())
     this.#session.close(reason)
     this.#onEnded()
   }
@@ -267,7 +264,7 @@ export class DuplexConnection {
   }
 }
 
-/** Writes the messages of all requests to the one channel of their client. */
+/** Writes all messages to one channel. */
 class ChannelWriter implements ResponseWriter {
   readonly canStream = true
   readonly isShared = true
@@ -278,17 +275,17 @@ class ChannelWriter implements ResponseWriter {
   }
 
   notify(message: string): void {
-    this.#channel.tell(message)
+    this.#channel.writeOptional(message)
   }
 
-  /** Requests to a client are few, and not to be missed: they wait like answers. */
+  /** Queued like answers: requests to a client must not be dropped. */
   send(message: Buffer | string): boolean {
     this.#channel.write(message)
     return true
   }
 
   prime(): void {
-    // The connection itself is what would break.
+    // Not resumable: losing the stream means losing the connection.
   }
 
   finish(_status: number, message: EncodedMessage): void {
@@ -296,10 +293,10 @@ class ChannelWriter implements ResponseWriter {
   }
 
   onLost(): void {
-    // The requests of servers end with the connection.
+    // Server requests end with the connection.
   }
 }
 
-function tooLong(limit: number): RpcError {
-  return rpcError(RPC.parse, `Parse error: a message is longer than ${limit} bytes`)
+function createTooLongError(limit: number): RpcError {
+  return rpcError(RPC.parse, `Parse error: message is larger than ${limit} bytes`)
 }

@@ -7,64 +7,61 @@ import { authorizationKey } from '../../plugin.ts'
 import { Ticker } from '../../util/clock.ts'
 import type { RequestHeaders } from './request-guard.ts'
 
-/** By connection: a client proves itself once, in the handshake. */
+/** Cached per connection, as the handshake runs once. */
 const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
 
-/** The certificate by which the other end of a connection has proved who it is, to an authority that the listener trusts. */
+/** Returns the verified client certificate of a connection. */
 export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined
   const shown = socket.authorized ? socket.getPeerX509Certificate() : undefined
-  const certificate = shown === undefined ? undefined : describe(shown)
+  const certificate = shown === undefined ? undefined : describeCertificate(shown)
   certificates.set(socket, certificate)
   return certificate
 }
 
-/** Notes the certificate of a request that another process took and hands on by this connection. */
-export function noteCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
+/** Sets the client certificate of a request that a peer forwarded. */
+export function setCertificate(socket: Socket, certificate: ClientCertificate | undefined): void {
   certificates.set(socket, certificate)
 }
 
-function isSecure(
-  socket: Socket,
-): socket is Socket & Pick<TLSSocket, 'authorized' | 'getPeerX509Certificate'> {
+function isSecure(socket: Socket): socket is Socket & Pick<TLSSocket, 'authorized' | 'getPeerX509Certificate'> {
   return 'authorized' in socket
 }
 
-function describe({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
+function describeCertificate({ issuer, subject, fingerprint256, validTo }: X509Certificate): ClientCertificate {
   return {
-    issuer: parseCommonName(issuer),
-    subject: parseCommonName(subject),
+    issuer: formatDistinguishedName(issuer),
+    subject: formatDistinguishedName(subject),
     fingerprint: fingerprint256,
     expiresAt: Date.parse(validTo),
   }
 }
 
-/** A distinguished name in the form of RFC 2253, the nearest part first; Node has one part on each line, the nearest last. */
-function parseCommonName(lines: string | undefined): string {
+/** Converts Node's multi-line distinguished name to RFC 2253 order. */
+function formatDistinguishedName(lines: string | undefined): string {
   return (lines ?? '').split('\n').reverse().join(',')
 }
 
-type Caller = Principal | Refusal
+type AuthResult = Principal | Refusal
 
-/** The listener that a request came to. */
-interface Reached {
+interface ReachedListener {
   readonly name: string
   readonly endpoint: string
 }
 
-/** Finds out who sent a request, or why it goes no further. At once where no plugin asks. */
-export function identify(
-  context: Reached & { readonly gate: Gate },
+/** Authenticates a request; synchronous if no plugin taps `authenticate`. */
+export function authenticateRequest(
+  context: ReachedListener & { readonly gate: Gate },
   request: IncomingMessage,
   headers: RequestHeaders,
-): Caller | Promise<Caller> {
+): AuthResult | Promise<AuthResult> {
   headers.credentials = createCredentials(context, request)
   return context.gate.authenticate(headers.credentials)
 }
 
-/** Collects what a plugin may know of a request before its body is read. */
-export function createCredentials({ name, endpoint }: Reached, request: IncomingMessage): Credentials {
+/** Collects request facts for plugins before the body is read. */
+export function createCredentials({ name, endpoint }: ReachedListener, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,
@@ -77,7 +74,7 @@ export function createCredentials({ name, endpoint }: Reached, request: Incoming
   }
 }
 
-/** By index and by length first: this is done for each header that a plugin asks for, and most requests have a dozen. */
+/** Hot path: called for each header that a plugin reads, so it compares lengths first. */
 function getHeaderValues(raw: readonly string[], wanted: string): readonly string[] {
   let values: string[] | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
@@ -85,10 +82,10 @@ function getHeaderValues(raw: readonly string[], wanted: string): readonly strin
     if (name.length === wanted.length && (name === wanted || name.toLowerCase() === wanted))
       (values ??= []).push(raw[at + 1] as string)
   }
-  return values ?? NONE
+  return values ?? NO_VALUES
 }
 
-const NONE: readonly string[] = Object.freeze([])
+const NO_VALUES: readonly string[] = Object.freeze([])
 
 export function getPath(url: string): string {
   const query = url.indexOf('?')
@@ -97,18 +94,18 @@ export function getPath(url: string): string {
 
 const RECHECK_MS = 30_000
 
-interface Open {
+interface OpenStream {
   readonly headers: RequestHeaders
   end(reason: string): void
 }
 
 /**
- * Responses and connections that stay open after the request that began them was let in. Their callers are authenticated
- * again now and then, and at each reload, so that a credential which has expired or was revoked opens nothing for longer.
+ * Long-lived responses and connections. Their callers are authenticated again every 30 s and on reload, to close
+ * those with expired or revoked credentials.
  */
 export class OpenStreams {
   readonly #gate: Gate
-  readonly #open = new Set<Open>()
+  readonly #open = new Set<OpenStream>()
   readonly #ticker: Ticker
 
   constructor(gate: Gate, clock: Clock) {
@@ -123,9 +120,9 @@ export class OpenStreams {
     )
   }
 
-  /** Notes what is open, until the function it returns is called. `end` closes it. */
-  note(headers: RequestHeaders, end: (reason: string) => void): () => void {
-    const open: Open = { headers, end }
+  /** Registers a stream; call the returned function to remove it. `end` closes the stream. */
+  add(headers: RequestHeaders, end: (reason: string) => void): () => void {
+    const open: OpenStream = { headers, end }
     this.#open.add(open)
     this.#ticker.arm()
     return () => void this.#open.delete(open)
@@ -140,17 +137,17 @@ export class OpenStreams {
     this.#open.clear()
   }
 
-  async #check(open: Open): Promise<void> {
+  async #check(open: OpenStream): Promise<void> {
     const { caller, credentials } = open.headers
     if (credentials === undefined) return
     const now = await this.#gate.authenticate(credentials)
-    // That we failed to find out is no reason to cut anybody off.
+    // Do not disconnect if authentication itself failed.
     const isUnsure = 'status' in now && now.status >= 500
-    if (isUnsure || isSame(caller, now) || !this.#open.delete(open)) return
-    open.end('its credentials are no longer valid')
+    if (isUnsure || isSameCaller(caller, now) || !this.#open.delete(open)) return
+    open.end('credentials expired or revoked')
   }
 }
 
-function isSame(before: Principal, now: Caller): boolean {
+function isSameCaller(before: Principal, now: AuthResult): boolean {
   return !('status' in now) && authorizationKey(before) === authorizationKey(now)
 }

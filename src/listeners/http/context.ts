@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Gate, ListenerContext, Log } from '../../api/index.ts'
 import { InFlight } from '../../protocol/rpc-peer.ts'
-import { HeldBytes } from '../../transport/backlog.ts'
+import { MemoryBudget } from '../../transport/backlog.ts'
 import { Admission } from '../client/admission.ts'
 import type { InboundRequest } from '../client/inbound-request.ts'
 import { OpenStreams } from './authenticate.ts'
@@ -13,70 +13,68 @@ import { OpenConnections, SessionQuota } from './open-connections.ts'
 import type { RequestHeaders } from './request-guard.ts'
 import { SseStreams } from './sse-writer.ts'
 
-/** State that all requests of one HTTP listener share. */
+/** State shared by all requests to one HTTP listener. */
 export interface HttpContext {
   readonly name: string
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
-  /** Others after a reload. */
+  /** Replaced on reload. */
   settings: HttpSettings
-  /** URL of the MCP endpoint, once it listens. */
+  /** URL of the MCP endpoint; empty until listening. */
   endpoint: string
   readonly sessions: LegacySessions
-  /** Sessions and connections of each caller. */
+  /** Sessions and connections per caller. */
   readonly quota: SessionQuota
   readonly streams: SseStreams
-  /** Large request bodies until they are answered, and large answers and events until their readers have taken them. */
-  readonly held: HeldBytes
+  /** Bytes of large request bodies, answers and events in memory. */
+  readonly held: MemoryBudget
   readonly admission: Admission
-  /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
+  /** Modern requests by internal number. Legacy requests belong to their sessions. */
   readonly running: InFlight<InboundRequest>
-  /** Responses that stay open after their request was let in. */
-  readonly open: OpenStreams
-  /** Clients with a connection of their own. */
+  /** Long-lived responses. */
+  readonly openStreams: OpenStreams
+  /** Clients with a dedicated connection. */
   readonly connections: OpenConnections
-  /** The event streams among them, by the id that lets their clients post. */
+  /** HTTP+SSE connections by session id. */
   readonly eventStreams: Map<string, PostedConversation>
-  /** Of this listener alone, for ids that no other conversation has. */
-  readonly own: string
-  /** The number of the last modern request. */
+  /** Random, makes session ids unique. */
+  readonly instanceId: string
   lastRequest: number
   isStopping: boolean
-  /** Hands a request that was read on to the process that has what it goes on with; false where that is this one. */
-  handOn: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
-  /** True if the log says already that modern clients lose what upstreams keep for a session. */
-  hasToldOfLoss: boolean
+  /** Forwards a request and its body to the process that owns the state; false if that is this process. */
+  forward: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
+  /** True after the warning about unlabelled modern clients was logged. */
+  hasWarnedOfLoss: boolean
 }
 
-/** One request to an endpoint of the listener, with its headers sorted. */
+/** One request to a listener, with parsed headers. */
 export interface Arrival {
   readonly context: HttpContext
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly headers: RequestHeaders
-  /** Of its URL, without the query. */
+  /** URL path without the query. */
   readonly path: string
-  /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
-  readonly place: ListenerEndpoint | undefined
+  /** The matching endpoint; undefined for plugin paths and unknown paths. */
+  readonly endpoint: ListenerEndpoint | undefined
 }
 
-/** Makes the state of a new listener. */
-export function makeContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
-  const { name, gate, log, clock, neighbours } = listener
-  const held = new HeldBytes(settings.maxHeld)
+export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
+  const { name, gate, log, clock, peers } = listener
+  const held = new MemoryBudget(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
   const sessions = new LegacySessions({
     name,
     gate,
     log,
     clock,
-    neighbours,
+    neighbours: peers,
     quota,
     get idleMs() {
       return context.settings.idleMs
     },
-    // All clients share one bound, however they came.
+    // One limit covers all transports.
     get max() {
       return context.settings.maxSessions - context.connections.size
     },
@@ -94,14 +92,14 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     held,
     admission: new Admission(settings.maxRequests, held),
     running: new InFlight(),
-    open: new OpenStreams(gate, clock),
+    openStreams: new OpenStreams(gate, clock),
     connections: new OpenConnections(clock, settings.idleMs),
     eventStreams: new Map(),
-    own: randomUUID(),
+    instanceId: randomUUID(),
     lastRequest: 0,
     isStopping: false,
-    handOn: undefined,
-    hasToldOfLoss: false,
+    forward: undefined,
+    hasWarnedOfLoss: false,
   }
   return context
 }

@@ -1,59 +1,52 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type {
-  Config,
-  HttpServe,
-  Listener,
-  ListenerConfig,
-  ListenerContext,
-  PeerDirectory,
-} from '../../api/index.ts'
+import type { Config, HttpServe, Listener, ListenerConfig, ListenerContext, PeerDirectory } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import { within } from '../../util/clock.ts'
+import { settlesWithin } from '../../util/clock.ts'
 import type { ListenerTls } from './tls.ts'
-import { readTls, secureContext, secureServer, watchCertificates } from './tls.ts'
+import { readTls, createContextOptions, createServerOptions, watchCertificates } from './tls.ts'
 import type { HttpContext } from './context.ts'
-import { makeContext } from './context.ts'
-import type { HandOn } from './hand-on.ts'
+import { createHttpContext } from './context.ts'
+import type { PeerProxy } from './peer-proxy.ts'
 import type { HttpListenerSpec, HttpSettings } from './listener-settings.ts'
-import { cannotListen, httpSettings, inUrl } from './listener-settings.ts'
+import { createListenError, createHttpSettings, formatUrlHost } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { WriteTimeout } from './response.ts'
 import type { Upgrade } from './web-socket.ts'
 
-/** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
+/** Streamable HTTP for both eras, and health probes. */
 export const listenHttp: Plugin = {
   name: 'listen-http',
   claims: { always: true },
   setup(api) {
     const { hooks, config } = api
     watchCertificates(api)
-    const tap = (upgradeTo?: UpgradeTo): void =>
+    const tap = (upgradeTo?: CreateUpgrade): void =>
       hooks.createListener
         .for('http')
         .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
-    // Only those who serve WebSockets load the code for them.
-    if (!wantsWebSocket(config)) return tap()
+    // Load WebSocket code only if configured.
+    if (!hasWebSocket(config)) return tap()
     return import('./web-socket.ts').then(({ createUpgradeHandler }) => tap(createUpgradeHandler))
   },
 }
 
-type UpgradeTo = (httpContext: HttpContext) => Upgrade
+type CreateUpgrade = (httpContext: HttpContext) => Upgrade
 
-function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
+function hasWebSocket({ listeners = {} }: Partial<Config>): boolean {
   return Object.values(listeners).some(spec => spec.type === 'http' && spec.ws !== false)
 }
 
 const HEADERS_MS = 10_000
 const BODY_MS = 30_000
 const KEEP_ALIVE_MS = 30_000
-/** Time for the requests of those who connected last, where a load balancer still sent some. */
+/** Drain time: a load balancer may still send requests. */
 const LAST_REQUESTS_MS = 300
-/** Time for the errors that end open calls at a stop. */
-const LAST_WORDS_MS = 500
-/** More than the guard lets pass, so that it sees what is too many. */
+/** Time to write shutdown errors. */
+const FINAL_ANSWERS_MS = 500
+/** Above the guard's limit, so that the guard can answer 431. */
 const MAX_HEADERS = 128
 
 class HttpListener implements Listener {
@@ -61,30 +54,30 @@ class HttpListener implements Listener {
   readonly #context: HttpContext
   readonly #directory: string
   readonly #server: Server | SecureServer
-  /** Every connection, and the response that is being written on it. */
+  /** Open connections with the current response of each. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
-  /** Responses to what arrived at other processes. */
-  readonly #handed = new Set<ServerResponse>()
+  /** Responses to requests that peers forwarded. */
+  readonly #forwarded = new Set<ServerResponse>()
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
   readonly #neighbours: PeerDirectory | undefined
-  #handOn: HandOn | undefined
-  #noneHanded: () => void = () => undefined
+  #peerProxy: PeerProxy | undefined
+  #onForwardedAnswered: () => void = () => undefined
   #tls: ListenerTls | undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, directory, log, clock, authenticates, neighbours } = context
-    const settings = httpSettings(name, spec, config, authenticates)
+  constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: CreateUpgrade) {
+    const { name, directory, log, clock, authenticates, peers } = context
+    const settings = createHttpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
     this.#directory = directory
     this.#tls = readTls(spec, context)
-    this.#context = makeContext(context, settings)
+    this.#context = createHttpContext(context, settings)
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
-    this.#neighbours = neighbours
-    this.#server = this.#createServer(upgrade, neighbours)
+    this.#neighbours = peers
+    this.#server = this.#createServer(upgrade, peers)
   }
 
   get name(): string {
@@ -95,7 +88,7 @@ class HttpListener implements Listener {
     return this.#url
   }
 
-  get held(): number {
+  get bufferedBytes(): number {
     return this.#context.held.bytes
   }
 
@@ -105,26 +98,27 @@ class HttpListener implements Listener {
       requestTimeout: BODY_MS,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Some clients offer HTTP/2 with every request, and are content with less. Node before 24.9 cannot tell.
+      // Some clients offer HTTP/2 with every request; ignore that. Node before 24.9 lacks this option.
       shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
         upgrade !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     }
     const serve: HttpServe = (request, response) => {
-      this.#follow(request.socket, response)
+      this.#trackResponse(request.socket, response)
       void serveRequest(this.#context, request, response)
     }
     const answer: HttpServe =
       neighbours === undefined
         ? serve
         : (request, response) => {
-            if (this.#handOn?.take(request, response) === true) this.#follow(request.socket, response)
+            if (this.#peerProxy?.forwardToOwner(request, response) === true)
+              this.#trackResponse(request.socket, response)
             else serve(request, response)
           }
     const { gate } = this.#context
     const answerNow: HttpServe = (request, response) => {
-      // On a connection that ends, what comes behind its last request could not be answered; the last answer still goes out.
+      // Requests pipelined after the last one cannot be answered on a closing connection.
       if (request.socket.writableEnded) return
-      // Whoever keeps connections open is to have none left when the gateway stops.
+      // Close keep-alive connections while draining.
       if (gate.isDraining) response.shouldKeepAlive = false
       answer(request, response)
     }
@@ -136,44 +130,42 @@ class HttpListener implements Listener {
       })
     server.maxConnections = this.#context.settings.maxConnections
     server.maxHeadersCount = MAX_HEADERS
-    const opened = (socket: Socket): void => {
+    const trackConnection = (socket: Socket): void => {
       this.#connections.set(socket, undefined)
       this.#writeTimeout.follow(socket)
       socket.on('close', () => this.#connections.delete(socket))
     }
-    if (this.#tls === undefined) return server.on('connection', opened)
+    if (this.#tls === undefined) return server.on('connection', trackConnection)
     server.on('connection', (socket: Socket) => this.#connections.set(socket, undefined))
-    server.on('secureConnection', opened)
+    server.on('secureConnection', trackConnection)
     server.on('tlsClientError', (error: Error) =>
-      this.#context.log.debug('a TLS handshake failed', { reason: getErrorMessage(error) }),
+      this.#context.log.debug('TLS handshake failed', { reason: getErrorMessage(error) }),
     )
     return server
   }
 
-  /** Forwards requests that other processes own, and takes those that they forward. */
-  async #joinOthers(neighbours: PeerDirectory): Promise<void> {
-    const { HandOn, impersonateClient } = await import('./hand-on.ts')
+  /** Forwards requests owned by peers, and accepts theirs. */
+  async #joinPeers(neighbours: PeerDirectory): Promise<void> {
+    const { PeerProxy, impersonateClient } = await import('./peer-proxy.ts')
     const context = this.#context
     const { name: listener, clock, log } = context
-    neighbours.join(listener, (request, response, handed) => {
+    neighbours.registerListener(listener, (request, response, handed) => {
       impersonateClient(request, handed)
-      this.#handed.add(response)
+      this.#forwarded.add(response)
       response.on('close', () => {
-        this.#handed.delete(response)
-        if (this.#handed.size === 0) this.#noneHanded()
+        this.#forwarded.delete(response)
+        if (this.#forwarded.size === 0) this.#onForwardedAnswered()
       })
       void serveRequest(context, request, response)
     })
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    const handOn = (this.#handOn = new HandOn({ listener, neighbours, clock, log, serve }))
-    context.handOn = ({ request, response }, place, body) =>
-      this.#handed.has(response)
-        ? Promise.resolve(false)
-        : handOn.takeRead(place, { request, response, body })
+    const peerProxy = (this.#peerProxy = new PeerProxy({ listener, neighbours, clock, log, serve }))
+    context.forward = ({ request, response }, place, body) =>
+      this.#forwarded.has(response) ? Promise.resolve(false) : peerProxy.forwardBody(place, { request, response, body })
   }
 
-  /** Notes that a connection is busy, so that a stop ends those that are not. */
-  #follow(socket: Socket, response: ServerResponse): void {
+  /** Tracks busy connections, so that stopping closes idle ones immediately. */
+  #trackResponse(socket: Socket, response: ServerResponse): void {
     if (this.#connections.has(socket)) this.#connections.set(socket, response)
     response.on('close', () => {
       if (this.#connections.get(socket) !== response) return
@@ -184,35 +176,33 @@ class HttpListener implements Listener {
 
   async start(): Promise<void> {
     const { host, port, reusePort } = this.#context.settings
-    if (this.#neighbours !== undefined) await this.#joinOthers(this.#neighbours)
+    if (this.#neighbours !== undefined) await this.#joinPeers(this.#neighbours)
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', cause => reject(cannotListen(this.name, this.#context.settings, cause)))
+      this.#server.once('error', cause => reject(createListenError(this.name, this.#context.settings, cause)))
       this.#server.listen({ port, host, reusePort }, resolve)
     })
-    this.#server.on('error', error =>
-      this.#context.log.error('the HTTP server failed', { cause: getErrorMessage(error) }),
-    )
+    this.#server.on('error', error => this.#context.log.error('HTTP server failed', { cause: getErrorMessage(error) }))
     this.#setUrl()
   }
 
   #setUrl(): void {
     const { host, path, publicUrl } = this.#context.settings
     const { port } = this.#server.address() as AddressInfo
-    this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${path}`
+    this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${formatUrlHost(host)}:${port}${path}`
     this.#context.endpoint = publicUrl === undefined ? this.#url : publicUrl + path
   }
 
   /**
-   * The address stays, and what is made once for the server; all else is looked up at each request. Who is connected was
-   * let in as it is asked for now: not where that begins or ends to be asked.
+   * Applies new settings. Returns false if the server must be recreated: the address, TLS trust or authentication
+   * changed.
    */
-  adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
+  reconfigure(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
     if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
     const httpContext = this.#context
-    const next = httpSettings(this.name, spec, config, authenticates)
+    const next = createHttpSettings(this.name, spec, config, authenticates)
     const tls = readTls(spec, { name: this.name, directory: this.#directory })
-    if (madeOnce(next, tls) !== madeOnce(httpContext.settings, this.#tls)) return false
-    this.#renew(tls)
+    if (formatFixedSettings(next, tls) !== formatFixedSettings(httpContext.settings, this.#tls)) return false
+    this.#renewCertificate(tls)
     httpContext.settings = next
     httpContext.quota.max = next.maxSessionsEach
     httpContext.held.max = next.maxHeld
@@ -223,18 +213,18 @@ class HttpListener implements Listener {
     return true
   }
 
-  /** Serves another certificate to whoever connects from now on. */
-  #renew(tls: ListenerTls | undefined): void {
+  /** Uses the new certificate for new connections. */
+  #renewCertificate(tls: ListenerTls | undefined): void {
     if (tls === undefined || !('setSecureContext' in this.#server)) return
     const isSame = tls.cert === this.#tls?.cert && tls.key === this.#tls.key
     this.#tls = tls
     if (isSame) return
-    this.#server.setSecureContext(secureContext(tls))
-    this.#context.log.info('serves a renewed certificate')
+    this.#server.setSecureContext(createContextOptions(tls))
+    this.#context.log.info('certificate renewed')
   }
 
-  recheck(): void {
-    this.#context.open.recheck()
+  recheckCallers(): void {
+    this.#context.openStreams.recheck()
   }
 
   stop(graceMs: number): Promise<void> {
@@ -242,82 +232,75 @@ class HttpListener implements Listener {
     return this.#stopped
   }
 
-  /** Accepts nobody any more; `shut` resolves when all have gone. */
-  #shut(): { readonly shut: Promise<void> } {
+  /** Stops accepting; `shut` resolves when all connections are closed. */
+  #closeServer(): { readonly shut: Promise<void> } {
     return { shut: new Promise<void>(resolve => this.#server.close(() => resolve())) }
   }
 
-  /** Accepts who has connected by now, before it accepts nobody any more, and serves what they send. */
-  async #shutLate(): Promise<{ readonly shut: Promise<void> }> {
+  /** Serves pending connections and their requests before it stops accepting. */
+  async #closeServerAfterPending(): Promise<{ readonly shut: Promise<void> }> {
     await new Promise(resolve => setImmediate(resolve))
-    const { shut } = this.#shut()
-    await within(this.#context.clock, LAST_REQUESTS_MS, shut)
+    const { shut } = this.#closeServer()
+    await settlesWithin(this.#context.clock, LAST_REQUESTS_MS, shut)
     return { shut }
   }
 
   async #stop(graceMs: number): Promise<void> {
     const httpContext = this.#context
-    const { shut } = httpContext.gate.isDraining ? await this.#shutLate() : this.#shut()
+    const { shut } = httpContext.gate.isDraining ? await this.#closeServerAfterPending() : this.#closeServer()
     httpContext.isStopping = true
-    const closed = shut.then(() => this.#handedAnswered())
+    const closed = shut.then(() => this.#waitForForwarded())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()
-    this.#handOn?.endStreams()
+    this.#peerProxy?.endStreams()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
-    if (!(await within(httpContext.clock, graceMs, closed))) {
+    if (!(await settlesWithin(httpContext.clock, graceMs, closed))) {
       await this.#endOpenCalls()
       this.#server.closeAllConnections()
-      for (const response of this.#handed) response.destroy()
+      for (const response of this.#forwarded) response.destroy()
     }
     await conversations
     httpContext.sessions.endAll('shutdown')
     httpContext.streams.stop()
-    this.#handOn?.stop()
+    this.#peerProxy?.stop()
     this.#writeTimeout.stop()
-    httpContext.open.stop()
+    httpContext.openStreams.stop()
   }
 
-  /** Each call that is still open is answered with an error: a closed connection would say nothing. */
+  /** Answers open calls with a shutdown error instead of closing their connections. */
   async #endOpenCalls(): Promise<void> {
     const { clock, running, sessions } = this.#context
     const open = [...running.values(), ...sessions.openRequests()]
     for (const request of open) request.shutDown()
-    await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(request => request.answered)))
-    // An answer is written in the turn after it is there.
+    await settlesWithin(clock, FINAL_ANSWERS_MS, Promise.allSettled(open.map(request => request.answered)))
+    // Answers are written in the next event loop turn.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
-    const read = unread.map(
-      socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
-    )
-    if (read.length > 0) await within(clock, LAST_WORDS_MS, Promise.all(read))
+    const read = unread.map(socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)))
+    if (read.length > 0) await settlesWithin(clock, FINAL_ANSWERS_MS, Promise.all(read))
   }
 
-  #handedAnswered(): Promise<void> | undefined {
-    if (this.#handed.size === 0) return undefined
-    return new Promise(resolve => (this.#noneHanded = resolve))
+  #waitForForwarded(): Promise<void> | undefined {
+    if (this.#forwarded.size === 0) return undefined
+    return new Promise(resolve => (this.#onForwardedAnswered = resolve))
   }
-}
-
-/** Settings that a server keeps for its life. Its trust counts: who was let in by another authority does not stay. */
-function madeOnce(
-  { host, port, reusePort, ws, maxBody }: HttpSettings,
-  tls: ListenerTls | undefined,
-): string {
-  const trust = tls === undefined ? 'plain' : [tls.clientCa, tls.isClientBound]
-  return JSON.stringify([host, port, reusePort, ws === undefined ? undefined : maxBody, trust])
 }
 
 /**
- * Makes the server. Node's HTTP is loaded when there is something to serve, and as `require` would bring it: an import
- * evaluates every member of it, `WebSocket` among them, and loads all of fetch for that, at 25 ms and 12 MB.
+ * Settings that require a new server. A change of client CA counts, as open connections were verified by the old one.
  */
-function createServer(
-  options: ServerOptions,
-  answer: HttpServe,
+function formatFixedSettings(
+  { host, port, reusePort, ws, maxBody }: HttpSettings,
   tls: ListenerTls | undefined,
-): Server | SecureServer {
+): string {
+  const trust = tls === undefined ? 'plain' : [tls.clientCa, tls.requiresClientCert]
+  return JSON.stringify([host, port, reusePort, ws === undefined ? undefined : maxBody, trust])
+}
+
+/** Loads Node's HTTP lazily and without `import`, which would evaluate `WebSocket` and load fetch (25 ms, 12 MB). */
+function createServer(options: ServerOptions, answer: HttpServe, tls: ListenerTls | undefined): Server | SecureServer {
   return tls === undefined
     ? process.getBuiltinModule('node:http').createServer(options, answer)
-    : process.getBuiltinModule('node:https').createServer({ ...options, ...secureServer(tls) }, answer)
+    : process.getBuiltinModule('node:https').createServer({ ...options, ...createServerOptions(tls) }, answer)
 }

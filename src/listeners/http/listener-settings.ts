@@ -4,16 +4,15 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
-/** A listener's part of the configuration, ready for use. */
+/** Parsed configuration of an HTTP listener. */
 export interface HttpSettings {
   readonly host: string
   readonly port: number
-  /** Shares the port with other processes. */
   readonly reusePort: boolean
   readonly path: string
-  /** URL below which clients reach the listener, without a slash at its end; undefined where they use its own. */
+  /** Public base URL without a trailing slash; undefined if clients use the listener's address. */
   readonly publicUrl: string | undefined
-  /** Values of `Host` that are ours, with or without a port, lower case. */
+  /** Accepted `Host` values, lower case, with or without a port. */
   readonly hosts: ReadonlySet<string>
   readonly origins: ReadonlySet<string>
   readonly maxBody: number
@@ -21,21 +20,21 @@ export interface HttpSettings {
   readonly maxSessionsEach: number
   readonly maxConnections: number
   readonly idleMs: number
-  /** Time that a client may take nothing of what is written for it. */
+  /** Write timeout: time without read progress before a client is disconnected. */
   readonly unreadMs: number
   readonly maxRequests: number
   readonly maxHeld: number
-  /** Paths of HTTP+SSE; undefined when it is off. */
+  /** Paths for HTTP+SSE; undefined if disabled. */
   readonly sse: { readonly path: string; readonly messages: string } | undefined
-  /** Path of WebSocket; undefined when it is off. */
+  /** WebSocket path; undefined if disabled. */
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
-  /** The eras that single requests may be of, for clients of this profile, or of none. */
-  readonly offered: (profile: string | undefined) => OfferedEras
-  /** The profile of clients that name none. */
+  /** Eras offered over single requests, per profile. */
+  readonly offeredEras: (profile: string | undefined) => OfferedEras
+  /** Default profile. */
   readonly profile: string | undefined
-  /** Endpoints of the listener itself, by path. */
-  readonly places: ReadonlyMap<string, ListenerEndpoint>
+  /** Built-in endpoints by path. */
+  readonly endpoints: ReadonlyMap<string, ListenerEndpoint>
 }
 
 export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
@@ -43,17 +42,18 @@ export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARDS = new Set(['0.0.0.0', '[::]'])
 
-/** @throws GatewayError when the address is reachable by others and the configuration does not say that it is meant. */
-export function httpSettings(
+/**
+ * @throws GatewayError if the address is reachable by others without authentication and `exposeWithoutAuth` is false
+ */
+export function createHttpSettings(
   name: string,
   spec: HttpListenerSpec,
   config: Config,
   authenticates: boolean,
 ): HttpSettings {
-  const bound = inUrl(spec.host).toLowerCase()
+  const bound = formatUrlHost(spec.host).toLowerCase()
   if (!isLoopback(bound) && !authenticates && !spec.exposeWithoutAuth) {
-    const why =
-      'others can reach that address and nothing asks who they are; configure auth, or set exposeWithoutAuth: true if that is meant'
+    const why = 'address is reachable by others without authentication; configure auth, or set exposeWithoutAuth: true'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
   return {
@@ -72,14 +72,14 @@ export function httpSettings(
     maxHeld: parseSize(spec.limits.held),
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
-    names: headerNames(spec, config),
-    offered: listOfferedEndpoints(spec, config),
+    names: createHeaderNames(spec, config),
+    offeredEras: createEraLookup(spec, config),
     profile: spec.profile,
-    places: listEndpoints(spec, Object.keys(config.profiles ?? {})),
+    endpoints: listEndpoints(spec, Object.keys(config.profiles ?? {})),
   }
 }
 
-/** The names by which clients may speak of a listener. */
+/** Host names and origins that clients may use. */
 function listHostNames(
   { publicUrl, allowedHosts, allowedOrigins }: HttpListenerSpec,
   bound: string,
@@ -99,10 +99,10 @@ function listHostNames(
   }
 }
 
-function listOfferedEndpoints(spec: HttpListenerSpec, config: Config): HttpSettings['offered'] {
-  const rest = offeredEras(config, spec, undefined)
+function createEraLookup(spec: HttpListenerSpec, config: Config): HttpSettings['offeredEras'] {
+  const rest = getOfferedEras(config, spec, undefined)
   const names = Object.keys(config.profiles ?? {})
-  const byProfile = new Map(names.map(name => [name, offeredEras(config, spec, name)]))
+  const byProfile = new Map(names.map(name => [name, getOfferedEras(config, spec, name)]))
   return profile => (profile === undefined ? rest : (byProfile.get(profile) ?? rest))
 }
 
@@ -110,30 +110,29 @@ function isLoopback(host: string): boolean {
   return LOOPBACK.includes(host) || /^127(\.\d{1,3}){3}$/.test(host)
 }
 
-/** An address as it stands in a URL: IPv6 in brackets. */
-export function inUrl(host: string): string {
+/** Formats a host for a URL, with brackets around IPv6. */
+export function formatUrlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** The listener's own endpoints: MCP, HTTP+SSE and where its clients post, WebSocket, and the probes. */
-export type PlaceKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
+/** Built-in endpoints; `messages` receives HTTP+SSE posts. */
+export type EndpointKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
 
-/** An endpoint of the listener itself. */
 export interface ListenerEndpoint {
-  readonly kind: PlaceKind
-  /** The profile that the path names. */
+  readonly kind: EndpointKind
+  /** Profile from the path. */
   readonly profile?: string
 }
 
-interface Endpoints {
+interface EndpointPaths {
   readonly path: string
   readonly sse?: false | { readonly path: string; readonly messages: string }
   readonly ws?: false | { readonly path: string }
 }
 
-/** Lists every path that an HTTP listener serves by itself; all others are a plugin's or nobody's. The first of two with one path counts. */
+/** Lists the paths that a listener serves itself. If two are equal, the first wins. */
 export function listEndpoints(
-  { path, sse, ws }: Endpoints,
+  { path, sse, ws }: EndpointPaths,
   profiles: Iterable<string>,
 ): ReadonlyMap<string, ListenerEndpoint> {
   const places: (readonly [path: string, place: ListenerEndpoint])[] = [[path, { kind: 'mcp' }]]
@@ -145,77 +144,77 @@ export function listEndpoints(
   return new Map(places.reverse())
 }
 
-/** The eras that a listener offers over single HTTP requests, and what decides it. */
+/** Eras offered over single requests. */
 interface OfferedEras {
   readonly modern: 'all' | 'labelled' | 'none'
-  /** Upstreams that keep something for each session, which a modern request without a label cannot come back to. */
-  readonly because: readonly string[]
+  /** Upstreams with state per session, which unlabelled modern requests lose. */
+  readonly sessionUpstreams: readonly string[]
 }
 
-type Listening = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
+type ListenerEras = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
 
 /**
- * A modern HTTP request is a session of its own. Where an upstream keeps something for each session, clients of both eras
- * are offered legacy sessions, unless they name their conversation.
+ * Each modern request is a session. If an upstream has state per session, only legacy sessions and labelled requests
+ * are offered.
  */
-export function offeredEras(
+export function getOfferedEras(
   config: Partial<Pick<Config, 'upstreams' | 'profiles'>>,
-  { eras, sessionLabel }: Listening,
+  { eras, sessionLabel }: ListenerEras,
   profile: string | undefined,
 ): OfferedEras {
   const view = profile === undefined ? undefined : config.profiles?.[profile]
-  const because = Object.entries(config.upstreams ?? {})
-    .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isShown(view, name))
+  const sessionUpstreams = Object.entries(config.upstreams ?? {})
+    .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isInView(view, name))
     .map(([name]) => name)
   const asked = view?.eras ?? eras
-  if (asked === 'legacy') return { modern: 'none', because }
-  if (asked === 'both' || because.length === 0) return { modern: 'all', because }
-  return { modern: sessionLabel === false ? 'none' : 'labelled', because }
+  if (asked === 'legacy') return { modern: 'none', sessionUpstreams }
+  if (asked === 'both' || sessionUpstreams.length === 0) return { modern: 'all', sessionUpstreams }
+  return { modern: sessionLabel === false ? 'none' : 'labelled', sessionUpstreams }
 }
 
-function isShown(view: { readonly upstreams?: readonly string[] } | undefined, upstream: string): boolean {
+function isInView(view: { readonly upstreams?: readonly string[] } | undefined, upstream: string): boolean {
   return view?.upstreams?.includes(upstream) ?? true
 }
 
-/** Says what that means for modern clients; undefined where there is nothing to say. */
-export function erasText({ modern, because }: OfferedEras, label: string | false): string | undefined {
-  const which = because.map(name => `"${name}"`).join(', ')
-  const by = because.length === 0 ? '' : ` (isolation: session of ${which})`
+/** Describes the effect for modern clients; undefined if there is none. */
+export function describeEras({ modern, sessionUpstreams }: OfferedEras, label: string | false): string | undefined {
+  const which = sessionUpstreams.map(name => `"${name}"`).join(', ')
+  const by = sessionUpstreams.length === 0 ? '' : ` (isolation: session of ${which})`
   if (modern === 'none') return `legacy sessions only${by}`
-  if (modern === 'labelled') return `legacy sessions only, but for requests with ${String(label)}${by}`
-  return because.length === 0 ? undefined : `each modern request without a label is a session of its own${by}`
+  if (modern === 'labelled') return `legacy sessions only, except for requests with ${String(label)}${by}`
+  return sessionUpstreams.length === 0 ? undefined : `each modern request without a label is its own session${by}`
 }
 
-const WHY: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken by another program',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'the system does not permit it',
-  ENOTFOUND: 'the name has no address',
-  ENOTSUP: 'this system lets no two processes share a port: remove "reusePort"',
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'port is in use',
+  EADDRNOTAVAIL: 'address not available on this machine',
+  EACCES: 'permission denied',
+  ENOTFOUND: 'host name cannot be resolved',
+  ENOTSUP: 'this system does not support shared ports: remove "reusePort"',
 }
 
-/** The error for an address that the system does not give a listener; `isTaken` where something listens there already. */
-export function cannotListen(
+/** Creates GW_LISTEN for a bind error; `isTaken` is true if the port is in use. */
+export function createListenError(
   listener: string,
   { host, port }: Pick<HttpSettings, 'host' | 'port'>,
   cause: NodeJS.ErrnoException,
 ): GatewayError {
   const { code = '', message } = cause
-  const address = `${inUrl(host)}:${port}`
-  const why = WHY[code] ?? message
+  const address = `${formatUrlHost(host)}:${port}`
+  const why = LISTEN_ERRORS[code] ?? message
   return gatewayError('GW_LISTEN', { listener, address, why, cause, isTaken: code === 'EADDRINUSE' })
 }
 
-/** Names of headers that a configuration speaks of, in lower case. */
+/** Header names from the configuration, in lower case. */
 export interface HeaderNames {
-  /** The header with the label of a conversation; undefined when none is read. */
+  /** Header with the session label; undefined if disabled. */
   readonly label: string | undefined
-  /** Passed on beside those that always are. */
-  readonly alsoPassed: ReadonlySet<string>
+  /** Headers passed on in addition to the defaults. */
+  readonly extraPassed: ReadonlySet<string>
 }
 
-/** Every header that any section names must get past the listener, or what that section says does nothing. */
-function headerNames(
+/** Collects every header that a section refers to; others do not pass the listener. */
+function createHeaderNames(
   { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
   { sessionHeaders, upstreams, cache, policy }: Config,
 ): HeaderNames {
@@ -227,11 +226,11 @@ function headerNames(
   }
   return {
     label,
-    alsoPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
+    extraPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
   }
 }
 
-/** The headers by which any rule of a cache section tells answers apart. */
+/** Collects header names from cache `vary` rules. */
 function listVaryHeaders(section: unknown): string[] {
   if (!isObject(section)) return []
   return Object.entries(section).flatMap(([key, value]) => {

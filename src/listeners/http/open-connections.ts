@@ -1,20 +1,20 @@
 import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { Arrived, Channel } from '../../transport/channel.ts'
+import type { MessageContext, Channel } from '../../transport/channel.ts'
 import { IdleSweeper } from '../../util/clock.ts'
 import type { Admission } from '../client/admission.ts'
 import type { DuplexOptions } from '../duplex/duplex-connection.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import type { Refusal } from './request-guard.ts'
-import { refusal, tooMany } from './request-guard.ts'
+import { createRefusal, createTooManyRefusal } from './request-guard.ts'
 
-/** Most time between two looks for idle conversations; a reload may change how long they may be idle. */
+/** Longest sweep interval, as a reload may shorten the idle timeout. */
 export const SWEEP_MS = 30_000
 
-/** Counts the conversations of each caller, over every way to have one. Callers whom nobody asked who they are may have many. */
+/** Counts sessions and connections per caller, over all transports. Anonymous callers are not limited. */
 export class SessionQuota {
-  /** Most of one caller; another after a reload. */
+  /** Limit per caller, updated on reload. */
   max: number
   readonly #counts = new Map<string, number>()
 
@@ -26,7 +26,6 @@ export class SessionQuota {
     return (this.#counts.get(principalKey(principal)) ?? 0) >= this.max
   }
 
-  /** One more conversation, or with −1 one less. */
   count(principal: Principal, change: 1 | -1): void {
     const key = principalKey(principal)
     if (key === principalKey(ANONYMOUS)) return
@@ -36,27 +35,22 @@ export class SessionQuota {
   }
 }
 
-/** A channel over one connection of an HTTP listener. */
 export interface NetworkChannel extends Channel {
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is closed. */
   close(): Promise<void>
 }
 
-/** A conversation whose client posts its messages, and gets ours on an event stream. */
+/** An HTTP+SSE session: the client posts messages and reads an event stream. */
 export interface PostedConversation {
   readonly principal: Principal
-  /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
-  take(body: Buffer, arrived: Arrived): Promise<boolean>
+  /** Receives a posted message; false if the stream is closed. */
+  receivePost(body: Buffer, arrived: MessageContext): Promise<boolean>
 }
 
-type BeginOptions = Pick<
-  DuplexOptions,
-  'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'
-> & {
+type ConnectionOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'> & {
   readonly principal: Principal
 }
 
-/** State of the listener that its connections need. */
 interface ConnectionContext {
   readonly name: string
   readonly gate: Gate
@@ -70,23 +64,23 @@ interface ConnectionContext {
   readonly settings: { readonly maxSessions: number }
 }
 
-/** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. Idle ones end. */
+/** Event streams and WebSockets of an HTTP listener. Idle ones are closed. */
 export class OpenConnections {
   readonly #open = new Map<DuplexConnection, Promise<void>>()
   readonly #sweeper: IdleSweeper<DuplexConnection>
-  /** Another after a reload. */
+  /** Updated on reload. */
   idleMs: number
 
   constructor(clock: Clock, idleMs: number) {
     this.idleMs = idleMs
     this.#sweeper = new IdleSweeper(clock, {
       idleMs: () => this.idleMs,
-      all: () => this.#open.keys(),
+      list: () => this.#open.keys(),
       idleSince: connection => connection.idleSince,
-      leastMs: 1000,
+      minMs: 1000,
       busyMs: SWEEP_MS,
-      mostMs: SWEEP_MS,
-      end: connection => void connection.end('idle', 0),
+      maxMs: SWEEP_MS,
+      close: connection => void connection.end('idle', 0),
     })
   }
 
@@ -97,7 +91,7 @@ export class OpenConnections {
   begin(
     { name, gate, log, clock, quota, admission }: ConnectionContext,
     channel: NetworkChannel,
-    options: BeginOptions,
+    options: ConnectionOptions,
   ): void {
     const context = { name, gate, log, clock }
     const { principal } = options
@@ -105,30 +99,34 @@ export class OpenConnections {
     quota.count(principal, 1)
     this.#open.set(
       connection,
-      this.#follow(connection, channel).finally(() => quota.count(principal, -1)),
+      this.#closeWhenEnded(connection, channel).finally(() => quota.count(principal, -1)),
     )
     connection.start()
     this.#sweeper.arm()
   }
 
-  /** Lets what is under way end within `graceMs`, then cuts it. */
+  /** Waits up to `graceMs` for open requests, then disconnects. */
   async stop(graceMs: number): Promise<void> {
     this.#sweeper.stop()
     for (const connection of this.#open.keys()) void connection.end('shutdown', graceMs)
     await Promise.all(this.#open.values())
   }
 
-  async #follow(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
+  async #closeWhenEnded(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
     await connection.ended
     await channel.close()
     this.#open.delete(connection)
   }
 }
 
-/** Says why no conversation may begin; undefined when one may. */
-export function conversationProblem(context: ConnectionContext, caller: Principal): Refusal | undefined {
+/** Returns a refusal if no connection may be opened. */
+export function checkCapacity(context: ConnectionContext, caller: Principal): Refusal | undefined {
   if (context.isStopping)
-    return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
-  if (context.sessions.size + context.connections.size >= context.settings.maxSessions) return tooMany('all')
-  return context.quota.isFull(caller) ? tooMany('own') : undefined
+    return {
+      ...createRefusal(503, 'The gateway is stopping', RPC.internal),
+      headers: { connection: 'close' },
+    }
+  if (context.sessions.size + context.connections.size >= context.settings.maxSessions)
+    return createTooManyRefusal('all')
+  return context.quota.isFull(caller) ? createTooManyRefusal('own') : undefined
 }

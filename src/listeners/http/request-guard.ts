@@ -3,29 +3,28 @@ import type { Choices, Credentials, Principal, Refusal } from '../../api/index.t
 import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Addressed, Origin } from '../client/inbound-request.ts'
+import type { AddressedSocket, RequestOrigin } from '../client/inbound-request.ts'
 import type { HeaderNames, HttpSettings } from './listener-settings.ts'
 
-/** The headers of one request that are read here, with lower case names, and its caller. */
+/** Parsed request headers with lower-case names, and the caller. */
 export interface RequestHeaders {
-  /** The authenticated caller; ANONYMOUS until `authenticate` has run. */
+  /** ANONYMOUS until authenticated. */
   caller: Principal
-  /** Credentials that the caller was let in on; undefined until `authenticate` has run. */
+  /** Undefined until authenticated. */
   credentials: Credentials | undefined
-  /** For this listener only: never leaves it. */
+  /** Read by this listener, never passed on. */
   readonly own: Readonly<Record<string, string | undefined>>
-  /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
+  /** Passed on with the request; holds no credentials. */
   readonly passed: Readonly<Record<string, string>>
-  /** The name that the caller gives to its conversation; undefined when it gives none. */
+  /** Session label from the client. */
   readonly label: string | undefined
-  /** The profile that the path names. */
+  /** Profile from the path. */
   profile: string | undefined
-  /** What the query chooses; undefined until the caller was let in, and where it chooses nothing. */
+  /** Choices from the query; undefined until authenticated. */
   choices: Choices | undefined
-  /** A header that may stand only once and does not. */
+  /** Name of a header that must be unique and is not. */
   readonly repeated: string | undefined
-  /** The connection that they came over. */
-  socket: Addressed | undefined
+  socket: AddressedSocket | undefined
 }
 
 const OWN = new Set([
@@ -42,13 +41,13 @@ const OWN = new Set([
   HEADER.lastEventId,
 ])
 const PASSED = new Set(['x-session-id', 'x-request-id', 'traceparent', 'tracestate', 'baggage'])
-/** Lists, which may come in several lines. */
+/** Lists, which may span several header lines. */
 const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate', 'baggage'])
 
-/** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
+/** Parses raw headers in one pass. Node's own would keep the first or join duplicates silently. */
 export function readHeaders(
   raw: readonly string[],
-  { label, alsoPassed }: HeaderNames,
+  { label, extraPassed }: HeaderNames,
   profile?: string,
 ): RequestHeaders {
   const own: Record<string, string> = Object.create(null) as Record<string, string>
@@ -57,14 +56,14 @@ export function readHeaders(
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase()
     const isOwn = OWN.has(name)
-    if (!isOwn && !isPassed(name, alsoPassed)) continue
+    if (!isOwn && !isPassed(name, extraPassed)) continue
     const into = isOwn ? own : passed
     const before = into[name]
     if (isRepeated(name, before)) repeated ??= name
-    const value = joined(before, raw[at + 1] as string)
+    const value = joinValues(before, raw[at + 1] as string)
     into[name] = value
-    // A rule may be about what this listener reads too, such as `Origin`.
-    if (isOwn && alsoPassed.has(name)) passed[name] = value
+    // Rules may also match headers read here, such as `Origin`.
+    if (isOwn && extraPassed.has(name)) passed[name] = value
   }
   return {
     caller: ANONYMOUS,
@@ -83,7 +82,7 @@ function isRepeated(name: string, before: string | undefined): boolean {
   return before !== undefined && !LISTS.has(name)
 }
 
-function joined(before: string | undefined, value: string): string {
+function joinValues(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`
 }
 
@@ -91,8 +90,8 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
   return name.startsWith('mcp-') || PASSED.has(name) || alsoPassed.has(name)
 }
 
-/** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
-export function createRequestOrigin({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
+/** Per-request values override the session's: a gateway in front may multiplex clients over one session. */
+export function createRequestOrigin({ passed, caller, credentials, label, socket }: RequestHeaders): RequestOrigin {
   return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
 }
 
@@ -100,65 +99,62 @@ export type { Refusal }
 
 const MAX_HEADERS = 100
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
-/** A label is part of keys and of logs: a plain word. */
+/** Labels appear in keys and logs. */
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
 
-export function refusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
+export function createRefusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
   return { status, error: rpcError(code, message) }
 }
 
-/** A refusal that ends the connection: where the next request begins on it may be another question than we think. */
-function closing(refused: Refusal): Refusal {
+/** Closes the connection, as the start of the next request is uncertain. */
+function addConnectionClose(refused: Refusal): Refusal {
   return { ...refused, headers: { connection: 'close' } }
 }
 
-/** Checks how a request is framed: Node reads some forms that others in front of us read in other ways. */
-function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
+/** Refuses ambiguous framing that proxies may parse differently. */
+function checkFraming(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
   if (request.httpVersionMajor !== 1)
-    return closing(refusal(505, 'HTTP version not supported: 1.1 is spoken here'))
+    return addConnectionClose(createRefusal(505, 'HTTP version not supported: use HTTP/1.1'))
   const coding = own['transfer-encoding']
   if (coding === undefined) return undefined
   const isChunked = coding.trim().toLowerCase() === 'chunked'
   if (isChunked && request.httpVersionMinor === 1 && own['content-length'] === undefined) return undefined
-  return closing(
-    refusal(
-      400,
-      'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length',
-    ),
+  return addConnectionClose(
+    createRefusal(400, 'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length'),
   )
 }
 
-/** Checks any request, whatever it asks for: its headers, where it was sent to, and from which page. Returns the refusal. */
-export function guardRequest(
+/** Checks header count, duplicates, framing, host and origin. */
+export function checkRequest(
   request: IncomingMessage,
   headers: RequestHeaders,
   settings: HttpSettings,
 ): Refusal | undefined {
   if (request.rawHeaders.length / 2 > MAX_HEADERS)
-    return closing(refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
+    return addConnectionClose(createRefusal(431, `Too many headers (limit ${MAX_HEADERS})`))
   if (headers.repeated !== undefined)
-    return closing(refusal(400, `Invalid request: header ${headers.repeated} stands more than once`))
-  return framingProblem(request, headers) ?? addressProblem(headers, settings)
+    return addConnectionClose(createRefusal(400, `Invalid request: duplicate header ${headers.repeated}`))
+  return checkFraming(request, headers) ?? checkAddress(headers, settings)
 }
 
-/** Checks where a request was sent to, and from which page. */
-function addressProblem(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
+/** Checks label, host and origin. */
+function checkAddress(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
   if (headers.label !== undefined && !LABEL.test(headers.label))
-    return refusal(
+    return createRefusal(
       400,
       `Invalid request: header ${settings.names.label ?? ''} must be 1 to 128 characters of A-Z a-z 0-9 . _ -`,
     )
   const { host, origin } = headers.own
-  if (!isOurHost(host, settings.hosts))
-    return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')
-  if (origin !== undefined && !isOurOrigin(origin, host, settings.origins)) {
-    return refusal(403, 'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more')
+  if (!isAllowedHost(host, settings.hosts))
+    return createRefusal(403, 'Forbidden: Host not allowed; see listeners.<name>.allowedHosts')
+  if (origin !== undefined && !isAllowedOrigin(origin, host, settings.origins)) {
+    return createRefusal(403, 'Forbidden: Origin not allowed; see listeners.<name>.allowedOrigins')
   }
   return undefined
 }
 
-function isOurHost(host: string | undefined, ours: ReadonlySet<string>): host is string {
+function isAllowedHost(host: string | undefined, ours: ReadonlySet<string>): host is string {
   if (host === undefined) return false
   const name = host.toLowerCase()
   if (ours.has(name)) return true
@@ -174,25 +170,22 @@ function isPort(text: string, from: number): boolean {
   return text.length > from
 }
 
-function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
+function isAllowedOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
   const name = origin.toLowerCase()
   if (ours.has(name) || LOCAL_ORIGIN.test(name)) return true
-  return (
-    host !== undefined &&
-    (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
-  )
+  return host !== undefined && (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
 }
 
-/** Checks a body before it is read; returns the refusal. */
-export function guardBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
+/** Checks content type, encoding and declared length before reading. */
+export function checkBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
   const type = headers.own['content-type']
   if (type !== 'application/json' && !isJsonType(type))
-    return refusal(415, 'Unsupported media type: Content-Type must be application/json')
+    return createRefusal(415, 'Unsupported media type: Content-Type must be application/json')
   const encoding = headers.own['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return refusal(415, 'Unsupported media type: Content-Encoding is not accepted; send the body as it is')
+    return createRefusal(415, 'Unsupported media type: Content-Encoding is not supported')
   }
-  return Number(headers.own['content-length'] ?? 0) > maxBody ? tooLarge(maxBody) : undefined
+  return Number(headers.own['content-length'] ?? 0) > maxBody ? createTooLargeRefusal(maxBody) : undefined
 }
 
 function isJsonType(type: string | undefined): boolean {
@@ -202,11 +195,10 @@ function isJsonType(type: string | undefined): boolean {
   return media.trim().toLowerCase() === 'application/json' && !OTHER_CHARSET.test(type)
 }
 
-export function tooLarge(maxBody: number): Refusal {
-  return refusal(413, `The body is larger than ${maxBody} bytes`)
+export function createTooLargeRefusal(maxBody: number): Refusal {
+  return createRefusal(413, `Body is larger than ${maxBody} bytes`)
 }
 
-/** The forms of answer a client takes. */
 export interface Accepts {
   readonly json: boolean
   readonly events: boolean
@@ -223,17 +215,16 @@ export function parseAccept(accept: string | undefined): Accepts {
   }
 }
 
-/** Refuses a client that takes neither form; one of them is enough. */
-export function guardAccept(accepts: Accepts): Refusal | undefined {
+/** Refuses a client that accepts neither form. */
+export function checkAccept(accepts: Accepts): Refusal | undefined {
   if (accepts.json || accepts.events) return undefined
-  return refusal(406, 'Not acceptable: answers are application/json or text/event-stream')
+  return createRefusal(406, 'Not acceptable: accept application/json or text/event-stream')
 }
 
-/** Refusal where a limit is reached: that of all, or of this caller. */
-export function tooMany(whose: 'all' | 'own'): Refusal {
+export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'
-      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
-      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
+      ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
+      : createRefusal(429, 'Too many sessions for this caller; end one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
 }

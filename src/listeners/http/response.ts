@@ -4,34 +4,33 @@ import type { Clock, Log, RpcError } from '../../api/index.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import type { HeldBytes, Hold } from '../../transport/backlog.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import type { MemoryBudget, MemoryShare } from '../../transport/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { ByteText, inOnePiece, getByteLength } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
+import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
 import { createHold } from './sse-writer.ts'
 
-/** Looks within the time limit: a connection is cut up to this part of it late. */
-const LOOKS = 4
-/** Bytes that a reader must take within the limit, where as much waits for it: less is a way to hold memory for ever. */
+/** Checks per timeout: a stalled connection may live a quarter longer. */
+const CHECKS_PER_LIMIT = 4
+/** Minimum progress per timeout, so that slow readers cannot hold memory. */
 const MIN_TAKEN = 64 * 1024
 
-/** Progress of the reader of a connection. */
-interface Mark {
+interface ReadProgress {
   readonly written: number
   readonly queued: number
   readonly at: number
 }
 
-/** Cuts connections whose other end takes nothing of what was written for it, whoever wrote it. */
+/** Disconnects clients that do not read. */
 export class WriteTimeout {
   readonly #clock: Clock
   readonly #log: Log
   readonly #limitMs: () => number
-  readonly #marks = new Map<Socket, Mark | undefined>()
+  readonly #marks = new Map<Socket, ReadProgress | undefined>()
   readonly #ticker: Ticker
 
   constructor(clock: Clock, log: Log, limitMs: () => number) {
@@ -40,8 +39,8 @@ export class WriteTimeout {
     this.#limitMs = limitMs
     this.#ticker = new Ticker(
       clock,
-      () => limitMs() / LOOKS,
-      () => this.#look(),
+      () => limitMs() / CHECKS_PER_LIMIT,
+      () => this.#checkProgress(),
     )
   }
 
@@ -55,78 +54,76 @@ export class WriteTimeout {
     this.#ticker.stop()
   }
 
-  #look(): boolean {
+  #checkProgress(): boolean {
     const now = this.#clock.now()
     const stalled: Socket[] = []
     for (const [socket, mark] of this.#marks) {
       if (socket.writableLength === 0) this.#marks.set(socket, undefined)
-      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, createMark(socket, now))
+      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, measureProgress(socket, now))
       else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
     }
-    // Where it was this process that stood still, the system first takes what it can.
-    if (stalled.length > 0) setImmediate(() => this.#cut(stalled))
+    // If this process was stalled, let the system flush first.
+    if (stalled.length > 0) setImmediate(() => this.#destroyStalled(stalled))
     return this.#marks.size > 0
   }
 
-  #cut(stalled: readonly Socket[]): void {
+  #destroyStalled(stalled: readonly Socket[]): void {
     const still = stalled.filter(socket => {
       const mark = this.#marks.get(socket)
       return mark !== undefined && socket.writableLength > 0 && !hasRead(socket, mark)
     })
     for (const socket of still) socket.destroy()
     if (still.length > 0)
-      this.#log.warn('clients were cut that do not read what is written for them', {
+      this.#log.warn('slow clients disconnected: write timed out', {
         connections: still.length,
       })
   }
 }
 
-function createMark(socket: Socket, at: number): Mark {
-  return { written: socket.bytesWritten - socket.writableLength, queued: queuedBytes(socket), at }
+function measureProgress(socket: Socket, at: number): ReadProgress {
+  return { written: socket.bytesWritten - socket.writableLength, queued: getQueuedBytes(socket), at }
 }
 
-function hasRead(socket: Socket, mark: Mark): boolean {
-  const { written, queued } = createMark(socket, 0)
+function hasRead(socket: Socket, mark: ReadProgress): boolean {
+  const { written, queued } = measureProgress(socket, 0)
   const taken = written > mark.written ? written - mark.written : mark.queued - queued
   return taken >= MIN_TAKEN
 }
 
-/** Bytes that the system has not taken of the write that is under way; Node looks at the same before its own timeouts. */
-function queuedBytes(socket: Socket): number {
+/** Bytes of the current write still queued; Node's own timeouts check the same field. */
+function getQueuedBytes(socket: Socket): number {
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0
 }
 
-/** Bodies above this are not worth a copy. */
+/** Bodies above this are not copied. */
 const MAX_TEXT = 32 * 1024
 
-/** Makes a stream one that its reader can come back to. */
+/** Makes streams resumable. */
 export interface StreamRecorder {
-  /** True if streams begin with an id. */
+  /** True if streams begin with an event id. */
   readonly isPrimed: boolean
-  /** `request` is the one whose answer ends it, where it is one. */
-  keep(stream: SseStream): EventStream
+  makeResumable(stream: SseStream): EventStreamWriter
 }
 
-/** State of the listener that a response needs. */
 interface ResponseContext {
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   readonly streams: SseStreams
 }
 
-/** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
-export class Reply implements ResponseWriter {
+/** One HTTP response. Its first message decides between JSON and an event stream. */
+export class HttpReply implements ResponseWriter {
   readonly isShared = false
-  /** Sent with the response, for the client to come back with. */
+  /** Sent in the `Mcp-Session-Id` header. */
   sessionId: string | undefined
-  /** Keeps what is streamed, for a client that comes back. */
+  /** Makes the stream resumable. */
   recorder: StreamRecorder | undefined
-  /** Request that is answered, where it is one. */
+  /** The request being answered, if any. */
   request: RpcId | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
   readonly #context: ResponseContext
-  #stream: EventStream | undefined
+  #stream: EventStreamWriter | undefined
   #onLost: (() => void)[] | undefined
 
   constructor(response: ServerResponse, accepts: Accepts, context: ResponseContext) {
@@ -139,8 +136,8 @@ export class Reply implements ResponseWriter {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  /** Runs when the client goes away before its answer. */
-  onGone(listener: () => void): void {
+  /** Calls `listener` if the client disconnects before the answer. */
+  onDisconnect(listener: () => void): void {
     this.#response.on('close', () => {
       if (!this.#response.writableFinished) listener()
     })
@@ -149,22 +146,22 @@ export class Reply implements ResponseWriter {
   onLost(listener: () => void): void {
     if (this.#onLost === undefined) {
       this.#onLost = []
-      this.onGone(() => this.#lost())
+      this.onDisconnect(() => this.#notifyLost())
     }
     this.#onLost.push(listener)
   }
 
-  #lost(): void {
-    if (this.#stream?.isKept !== true) for (const listener of this.#onLost ?? []) listener()
+  #notifyLost(): void {
+    if (this.#stream?.isResumable !== true) for (const listener of this.#onLost ?? []) listener()
   }
 
-  /** False for a client that takes no events: it misses what goes ahead of its answer, and still gets that. */
+  /** False for a client that does not accept events; it gets only the answer. */
   get canStream(): boolean {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
   }
 
-  /** Counts what waits for this response. */
-  hold(): Hold {
+  /** Counts bytes waiting for this response. */
+  hold(): MemoryShare {
     return createHold(this.#response, this.#context.held)
   }
 
@@ -181,12 +178,12 @@ export class Reply implements ResponseWriter {
   }
 
   finish(status: number, message: EncodedMessage, headers?: Readonly<Record<string, string>>): void {
-    if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
+    if (this.#stream !== undefined) return this.#stream.end(joinPieces(message))
     if (!this.isOpen) return
-    if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
+    if (status === 200 && !this.accepts.json) this.#open().end(joinPieces(message))
     else {
       const length = getByteLength(message)
-      if (length > SMALL) this.hold().set(length)
+      if (length > UNCOUNTED_BYTES) this.hold().set(length)
       sendJson(this.#response, status, message, this.#headers(headers))
     }
   }
@@ -195,19 +192,18 @@ export class Reply implements ResponseWriter {
     if (this.isOpen) sendRefusal(this.#response, refusal, id)
   }
 
-  error(status: number, error: RpcError, id: RpcId | null): void {
+  sendError(status: number, error: RpcError, id: RpcId | null): void {
     this.finish(status, encodeError(id, error))
   }
 
-  /** Answers that the message has arrived, and nothing else. */
-  accepted(): void {
+  sendAccepted(): void {
     if (this.isOpen) sendNothing(this.#response, 202)
   }
 
-  #open(): EventStream {
+  #open(): EventStreamWriter {
     if (this.#stream === undefined) {
       const stream = this.#context.streams.open(this.#response, this.#headers())
-      this.#stream = this.recorder?.keep(stream) ?? stream
+      this.#stream = this.recorder?.makeResumable(stream) ?? stream
     }
     return this.#stream
   }
@@ -217,9 +213,9 @@ export class Reply implements ResponseWriter {
   }
 }
 
-const OF_JSON = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+const JSON_HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-function createList(length: number): string[] {
+function createHeaderList(length: number): string[] {
   return ['content-type', 'application/json', 'content-length', String(length), 'cache-control', 'no-store']
 }
 
@@ -230,17 +226,17 @@ export function sendJson(
   headers?: Readonly<Record<string, string>>,
 ): void {
   const length = getByteLength(body)
-  // As a list, which Node neither copies nor looks through twice.
-  if (headers === undefined) response.writeHead(status, createList(length))
-  else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
-  // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
+  // A flat list is neither copied nor validated twice by Node.
+  if (headers === undefined) response.writeHead(status, createHeaderList(length))
+  else response.writeHead(status, { ...JSON_HEADERS, 'content-length': length, ...headers })
+  // Sends head and body in one write if both are text; latin1 preserves the bytes.
   if (body instanceof ByteText) response.end(body.text, 'latin1')
   else if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
   else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
   else endWithPieces(response, body)
 }
 
-/** Head and all pieces leave in one write. */
+/** Sends head and pieces in one write. */
 function endWithPieces(response: ServerResponse, pieces: readonly Buffer[]): void {
   response.cork()
   for (const piece of pieces) response.write(piece)
@@ -257,13 +253,12 @@ export function sendNothing(
   status: number,
   headers?: Readonly<Record<string, string>>,
 ): void {
-  const own =
-    status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
+  const own = status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
   response.end()
 }
 
-/** Makes the response to a request that no server of Node's has answered. Its module is loaded when it is needed. */
+/** Creates a response for a request outside Node's server. Loads `node:http` lazily. */
 export function createResponse(request: IncomingMessage): ServerResponse {
   return new (process.getBuiltinModule('node:http').ServerResponse)(request)
 }

@@ -2,58 +2,58 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, HttpReply, HttpRequest, Principal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
-import { SMALL } from '../../transport/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
-import { takeChoices } from '../client/client-info.ts'
-import { thrownAnswer } from '../client/encode-answer.ts'
-import { createCredentials, identify, getPath } from './authenticate.ts'
+import { applyChoices } from '../client/client-info.ts'
+import { convertException } from '../client/encode-answer.ts'
+import { createCredentials, authenticateRequest, getPath } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
-import type { ListenerEndpoint, PlaceKind } from './listener-settings.ts'
-import { end, get, post } from './mcp/endpoint.ts'
+import type { ListenerEndpoint, EndpointKind } from './listener-settings.ts'
+import { handleDelete, handleGet, handlePost } from './mcp/endpoint.ts'
 import { readBody, refuseUnread } from './read-body.ts'
 import type { Refusal, RequestHeaders } from './request-guard.ts'
-import { guardRequest, readHeaders, refusal } from './request-guard.ts'
+import { checkRequest, readHeaders, createRefusal } from './request-guard.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
 import { createHold } from './sse-writer.ts'
-import { openEventStream, takeMessage } from './sse.ts'
+import { openEventStream, handleMessagePost } from './sse.ts'
 
-type Handler = (arrival: Arrival) => Promise<void> | void
+type EndpointHandler = (arrival: Arrival) => Promise<void> | void
 
-const HANDLERS: Readonly<Record<PlaceKind, ReadonlyMap<string, Handler>>> = {
-  mcp: new Map<string, Handler>([
-    ['GET', get],
-    ['POST', post],
-    ['DELETE', end],
-    ['OPTIONS', options],
+const HANDLERS: Readonly<Record<EndpointKind, ReadonlyMap<string, EndpointHandler>>> = {
+  mcp: new Map<string, EndpointHandler>([
+    ['GET', handleGet],
+    ['POST', handlePost],
+    ['DELETE', handleDelete],
+    ['OPTIONS', handlePreflight],
   ]),
-  sse: new Map<string, Handler>([
+  sse: new Map<string, EndpointHandler>([
     ['GET', openEventStream],
-    ['OPTIONS', options],
+    ['OPTIONS', handlePreflight],
   ]),
-  messages: new Map<string, Handler>([
-    ['POST', takeMessage],
-    ['OPTIONS', options],
+  messages: new Map<string, EndpointHandler>([
+    ['POST', handleMessagePost],
+    ['OPTIONS', handlePreflight],
   ]),
-  ws: new Map<string, Handler>([
-    ['GET', upgradeRequired],
-    ['OPTIONS', options],
+  ws: new Map<string, EndpointHandler>([
+    ['GET', sendUpgradeRequired],
+    ['OPTIONS', handlePreflight],
   ]),
-  live: new Map<string, Handler>([
-    ['GET', sendLife],
-    ['HEAD', sendLife],
-    ['OPTIONS', options],
+  live: new Map<string, EndpointHandler>([
+    ['GET', sendLiveness],
+    ['HEAD', sendLiveness],
+    ['OPTIONS', handlePreflight],
   ]),
-  ready: new Map<string, Handler>([
+  ready: new Map<string, EndpointHandler>([
     ['GET', sendReadiness],
     ['HEAD', sendReadiness],
-    ['OPTIONS', options],
+    ['OPTIONS', handlePreflight],
   ]),
 }
 const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
-const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
+const PREFLIGHT_HEADERS = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
-/** Guards a request, and hands it to the endpoint that answers it. */
+/** Checks a request and routes it to its endpoint. */
 export async function serveRequest(
   context: HttpContext,
   request: IncomingMessage,
@@ -64,26 +64,33 @@ export async function serveRequest(
   const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
   headers.socket = request.socket
   const path = getPath(request.url ?? '/')
-  const arrival: Arrival = { context, request, response, headers, path, place: settings.places.get(path) }
-  const refused = guardRequest(request, headers, settings) ?? admitted(arrival)
+  const arrival: Arrival = {
+    context,
+    request,
+    response,
+    headers,
+    path,
+    endpoint: settings.endpoints.get(path),
+  }
+  const refused = checkRequest(request, headers, settings) ?? checkAdmission(arrival)
   if (refused !== undefined) {
-    context.gate.refused(refused, createCredentials(context, request))
+    context.gate.reportRefusal(refused, createCredentials(context, request))
     return refuseUnread(arrival, refused)
   }
   if (headers.own.origin !== undefined) setCorsHeaders(headers.own.origin, response)
   try {
     const caller = authenticateArrival(arrival)
-    await admit(arrival, caller instanceof Promise ? await caller : caller)
+    await admitCaller(arrival, caller instanceof Promise ? await caller : caller)
   } catch (thrown) {
-    const { error, status } = thrownAnswer(thrown, context.log)
+    const { error, status } = convertException(thrown, context.log)
     if (response.headersSent) response.destroy()
     else sendRefusal(response, { error, status })
   }
 }
 
-/** Lets a request in, or says why it may not come now; a probe always may. */
-function admitted({ context, response, path, place }: Arrival): Refusal | undefined {
-  if (isProbe(place)) return undefined
+/** Runs the `admit` hooks; probes always pass. */
+function checkAdmission({ context, response, path, endpoint }: Arrival): Refusal | undefined {
+  if (isProbe(endpoint)) return undefined
   const found = context.gate.admit(context.name, path)
   if (found !== 'close') return found
   response.shouldKeepAlive = false
@@ -94,14 +101,16 @@ function isProbe(place: ListenerEndpoint | undefined): boolean {
   return place?.kind === 'live' || place?.kind === 'ready'
 }
 
-/** Finds out who calls. A preflight carries no credentials, and whether we live is no secret. */
-function authenticateArrival({ context, request, headers, place }: Arrival): ReturnType<typeof identify> {
-  if (request.method === 'OPTIONS' || place?.kind === 'live') return ANONYMOUS
-  return place?.kind === 'ready' ? prober(context, request) : identify(context, request, headers)
+/** Preflights carry no credentials, and liveness is public. */
+function authenticateArrival({ context, request, headers, endpoint }: Arrival): ReturnType<typeof authenticateRequest> {
+  if (request.method === 'OPTIONS' || endpoint?.kind === 'live') return ANONYMOUS
+  return endpoint?.kind === 'ready'
+    ? authenticateProbe(context, request)
+    : authenticateRequest(context, request, headers)
 }
 
-/** Finds out who probes: everybody may know whether we can serve, and callers that may use them, which servers we have. */
-async function prober(context: HttpContext, request: IncomingMessage): Promise<Principal> {
+/** Authenticates a readiness probe. Unknown callers get only the status, not the upstreams. */
+async function authenticateProbe(context: HttpContext, request: IncomingMessage): Promise<Principal> {
   const caller = await context.gate.authenticate({ ...createCredentials(context, request), isOptional: true })
   if ('status' in caller) return STRANGER
   return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
@@ -111,62 +120,62 @@ function isLocal(address = ''): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address)
 }
 
-function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
+function admitCaller(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
-  const isRefused = arrival.context.held.isFull && !isProbe(arrival.place)
-  return isRefused ? refuseUnread(arrival, OVERLOADED) : route(arrival)
+  const isRefused = arrival.context.held.isFull && !isProbe(arrival.endpoint)
+  return isRefused ? refuseUnread(arrival, OVERLOADED) : routeArrival(arrival)
 }
 
-// A reader that went away is seen by the `close` that follows.
+// The `close` event handles disconnects.
 function ignore(): void {}
 
-/** Lets the page of an allowed origin read the answer. */
+/** Allows the origin's pages to read the answer. */
 function setCorsHeaders(origin: string, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After, WWW-Authenticate')
   response.setHeader('vary', 'Origin')
 }
 
-function route(arrival: Arrival): Promise<void> | void {
-  const { request, headers, place } = arrival
-  if (place === undefined) return routeOther(arrival)
-  if (place.profile !== undefined) headers.profile = place.profile
-  const refused = mayChoose(arrival) ? takeChoices(arrival.context, request, headers) : undefined
+function routeArrival(arrival: Arrival): Promise<void> | void {
+  const { request, headers, endpoint } = arrival
+  if (endpoint === undefined) return routeUnknownPath(arrival)
+  if (endpoint.profile !== undefined) headers.profile = endpoint.profile
+  const refused = canChoose(arrival) ? applyChoices(arrival.context, request, headers) : undefined
   if (refused !== undefined) return refuseUnread(arrival, refused)
-  const handlers = HANDLERS[place.kind]
+  const handlers = HANDLERS[endpoint.kind]
   const handler = handlers.get(request.method ?? '')
-  return handler === undefined ? notAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
+  return handler === undefined ? sendMethodNotAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
 }
 
-/** True where a conversation begins or goes on. The sender of a preflight was not asked who it is. */
-function mayChoose({ request, place }: Arrival): boolean {
-  return (place?.kind === 'mcp' || place?.kind === 'sse') && request.method !== 'OPTIONS'
+/** True for requests that belong to a session. Preflights are unauthenticated. */
+function canChoose({ request, endpoint }: Arrival): boolean {
+  return (endpoint?.kind === 'mcp' || endpoint?.kind === 'sse') && request.method !== 'OPTIONS'
 }
 
-function upgradeRequired({ request, response }: Arrival): void {
+function sendUpgradeRequired({ request, response }: Arrival): void {
   request.resume()
-  const refused = refusal(426, 'Upgrade required: this is a WebSocket endpoint')
+  const refused = createRefusal(426, 'Upgrade required: this is a WebSocket endpoint')
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-function routeOther(arrival: Arrival): Promise<void> | void {
-  // The sender of a preflight was not asked for credentials.
-  if (arrival.request.method === 'OPTIONS') return options(arrival)
-  return servePath(arrival) ?? notFound(arrival)
+function routeUnknownPath(arrival: Arrival): Promise<void> | void {
+  // Preflights are unauthenticated.
+  if (arrival.request.method === 'OPTIONS') return handlePreflight(arrival)
+  return servePath(arrival) ?? sendNotFound(arrival)
 }
 
-function sendLife({ request, response }: Arrival): void {
+function sendLiveness({ request, response }: Arrival): void {
   request.resume()
   sendJson(response, 200, '{"status":"alive"}')
 }
 
-/** Sends names, states and codes only: why something is down may tell too much. */
+/** Sends names, states and codes only, as reasons may leak details. */
 function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
   const { ready, upstreams, health } = context.gate.readiness(caller)
   const isReady = ready && !context.isStopping
-  if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
+  if (isUnknownCaller(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
   const { level } = health
   const findings = health.findings.map(({ code, level, upstream }) => ({ code, level, upstream }))
@@ -174,12 +183,12 @@ function sendReadiness({ context, request, response, headers: { caller } }: Arri
   sendJson(response, isReady ? 200 : 503, JSON.stringify(body))
 }
 
-/** True if nothing is known of a caller; also one that a plugin lets in without knowing who it is. */
-function isStranger({ issuer, subject }: Principal): boolean {
+/** True for unauthenticated callers, including those a plugin admits without identity. */
+function isUnknownCaller({ issuer, subject }: Principal): boolean {
   return issuer === STRANGER.issuer && subject === STRANGER.subject
 }
 
-function notFound({ context, request, response }: Arrival): void {
+function sendNotFound({ context, request, response }: Arrival): void {
   request.resume()
   sendJson(
     response,
@@ -191,44 +200,44 @@ function notFound({ context, request, response }: Arrival): void {
   )
 }
 
-function notAllowed({ request, response }: Arrival, allow: string): void {
+function sendMethodNotAllowed({ request, response }: Arrival, allow: string): void {
   request.resume()
-  sendRefusal(response, { ...refusal(405, 'Method not allowed'), headers: { allow } })
+  sendRefusal(response, { ...createRefusal(405, 'Method not allowed'), headers: { allow } })
 }
 
-/** Answers a preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
-function options({ request, response, headers }: Arrival): void {
+/** Answers a preflight. The origin was checked; any header is allowed, as tools may define their own. */
+function handlePreflight({ request, response, headers }: Arrival): void {
   request.resume()
   if (headers.own.origin === undefined) return sendNothing(response, 204, { allow: ALLOW })
-  sendNothing(response, 204, { ...OF_PREFLIGHT, ...allowedHeaders(headers) })
+  sendNothing(response, 204, { ...PREFLIGHT_HEADERS, ...createAllowHeaders(headers) })
 }
 
-function allowedHeaders({ own }: RequestHeaders): Record<string, string> {
+function createAllowHeaders({ own }: RequestHeaders): Record<string, string> {
   const wanted = own['access-control-request-headers']
   return wanted !== undefined && HEADER_NAMES.test(wanted) ? { 'access-control-allow-headers': wanted } : {}
 }
 
-/** Answers on a path that a plugin serves; undefined where none does. */
+/** Answers on a plugin path; undefined if no plugin serves it. */
 function servePath(arrival: Arrival): Promise<void> | undefined {
   const request = createHttpRequest(arrival)
   const answer = arrival.context.gate.serve(request)
   return answer?.then(async reply => {
-    if (reply?.at === undefined || !(await isHandedOn(arrival, reply.at, request))) await send(arrival, reply)
+    if (reply?.replicaId === undefined || !(await forwardToOwner(arrival, reply.replicaId, request)))
+      await sendReply(arrival, reply)
   })
 }
 
-/** Hands on what another process has. Its caller is asked there who it is. */
-async function isHandedOn(arrival: Arrival, place: string, request: HttpRequest): Promise<boolean> {
-  const { handOn } = arrival.context
-  return handOn !== undefined && handOn(arrival, place, await request.body())
+/** Forwards to the owning process, which authenticates the caller. */
+async function forwardToOwner(arrival: Arrival, place: string, request: HttpRequest): Promise<boolean> {
+  const { forward } = arrival.context
+  return forward !== undefined && forward(arrival, place, await request.body())
 }
 
 function createHttpRequest(arrival: Arrival): HttpRequest {
   const { context, request, response, headers, path } = arrival
   const read = async (): Promise<Buffer> => {
     const body = await readBody(arrival)
-    if (body === 'too large')
-      throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
+    if (body === 'too large') throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
     if (body === 'no room') throw gatewayError('GW_OVERLOADED')
     if (body === 'gone') throw gatewayError('GW_CANCELLED')
     return body
@@ -242,50 +251,50 @@ function createHttpRequest(arrival: Arrival): HttpRequest {
     gate: context.gate,
     label: headers.label,
     profile: headers.profile,
-    passed: headers.passed,
+    forwardHeaders: headers.passed,
     body: () => (reading ??= read()),
-    onGone: listener =>
+    onDisconnect: listener =>
       void response.on('close', () => {
         if (!response.writableFinished) listener()
       }),
   }
 }
 
-async function send({ context, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
+async function sendReply({ context, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
   request.resume()
   if (response.destroyed) return
   if (reply === undefined) {
-    const text = { error: 'method_not_allowed', message: `${request.method ?? ''} is not answered here` }
+    const text = { error: 'method_not_allowed', message: `${request.method ?? ''} is not allowed here` }
     return sendJson(response, 405, JSON.stringify(text))
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && body.length > SMALL) createHold(response, context.held).set(body.length)
+  if (isWhole && body.length > UNCOUNTED_BYTES) createHold(response, context.held).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })
 }
 
-interface Patience {
+interface WriteDeadline {
   readonly clock: Clock
-  /** Time that a reader may take for what waits. */
+  /** Write timeout. */
   readonly patienceMs: number
 }
 
-/** Streams a body, no faster than it is read. A reader that does not read is cut. */
+/** Streams a body with backpressure; disconnects clients that do not read. */
 async function sendPieces(
   response: ServerResponse,
   pieces: AsyncIterable<string | Buffer>,
-  patience: Patience,
+  patience: WriteDeadline,
 ): Promise<void> {
   for await (const piece of pieces) {
     if (response.destroyed) return
-    if (!response.write(piece)) await drained(response, patience)
+    if (!response.write(piece)) await waitForDrain(response, patience)
   }
   response.end()
 }
 
-function drained(response: ServerResponse, { clock, patienceMs }: Patience): Promise<void> {
+function waitForDrain(response: ServerResponse, { clock, patienceMs }: WriteDeadline): Promise<void> {
   return new Promise(resolve => {
     const cut = clock.after(patienceMs, () => response.destroy())
     const on = (): void => {

@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
-import { onOneLine } from '../../transport/line-splitter.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { Hold, MAX_BEHIND, SMALL } from '../../transport/backlog.ts'
+import { replaceLineEnds } from '../../transport/line-splitter.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
+import { MemoryShare, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
-/** A reader with more than this unsent misses what may be missed. */
+/** Droppable messages are skipped above this. */
 const MAX_UNSENT = 1024 * 1024
 const KEEP_ALIVE_MS = 15_000
-/** Time that a client should wait before it comes back to a stream that broke. */
+/** Reconnect delay for clients. */
 const RETRY_MS = 1000
 const HEAD = Buffer.from('event: message\ndata: ')
 const TAIL = Buffer.from('\n\n')
@@ -19,13 +19,13 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** The open streams of a listener, kept alive by a comment now and then. */
+/** Open event streams of a listener, kept alive by comments. */
 export class SseStreams {
-  readonly #held: HeldBytes
+  readonly #held: MemoryBudget
   readonly #open = new Set<SseStream>()
   readonly #ticker: Ticker
 
-  constructor(clock: Clock, held: HeldBytes) {
+  constructor(clock: Clock, held: MemoryBudget) {
     this.#held = held
     this.#ticker = new Ticker(
       clock,
@@ -37,7 +37,7 @@ export class SseStreams {
     )
   }
 
-  /** Starts an event stream on a response that has sent nothing yet. */
+  /** Starts an event stream on an unsent response. */
   open(response: ServerResponse, headers?: Readonly<Record<string, string>>): SseStream {
     response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
     response.flushHeaders()
@@ -53,28 +53,26 @@ export class SseStreams {
   }
 }
 
-/** A way for messages one after the other, until the last. */
-export interface EventStream {
-  /** True if its reader may leave and come back. */
-  readonly isKept: boolean
+export interface EventStreamWriter {
+  /** True if the reader can resume. */
+  readonly isResumable: boolean
   readonly isOpen: boolean
-  /** Sends one message that may be missed; false when it will be. `isNews` where nobody needs an earlier one of the same text. */
+  /** Sends a droppable message; false if it is dropped. `isNews`: earlier equal messages are obsolete. */
   notify(message: string, isNews?: boolean): boolean
-  /** Sends one message; false when nobody will ever read it. */
+  /** Sends a message; false if it can never be read. */
   send(message: Buffer | string): boolean
-  /** Ends the stream, with a last message where there is one. */
   end(message?: Buffer | string): void
-  /** Tells the reader after how many milliseconds it should come back once the stream has ended. */
+  /** Sets the client's reconnect delay after the end. */
   retryAfter(ms: number): void
 }
 
-/** One event stream to one reader. */
-export class SseStream implements EventStream {
-  readonly isKept = false
+/** An event stream to one reader. */
+export class SseStream implements EventStreamWriter {
+  readonly isResumable = false
   readonly #response: ServerResponse
-  readonly #hold: Hold
+  readonly #hold: MemoryShare
 
-  constructor(response: ServerResponse, held: HeldBytes) {
+  constructor(response: ServerResponse, held: MemoryBudget) {
     this.#response = response
     this.#hold = createHold(response, held)
     response.on('drain', () => this.#hold.setUnsent(response.writableLength))
@@ -85,21 +83,21 @@ export class SseStream implements EventStream {
   }
 
   notify(message: string): boolean {
-    return this.tell(message)
+    return this.notifyWithId(message)
   }
 
-  /** The same with an id, for who comes back with it. */
-  tell(message: string, id?: string): boolean {
+  /** Like `notify`, with an event id. */
+  notifyWithId(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
-    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#hold.isHalfFull)) return false
+    if (waiting > MAX_UNSENT || (waiting > UNCOUNTED_BYTES && this.#hold.isHalfFull)) return false
     return this.send(message, id)
   }
 
   send(message: Buffer | string, id?: string): boolean {
-    return this.#write(frame(message, id))
+    return this.#write(formatEvent(message, id))
   }
 
-  /** Sends an id without a message (2025-11-25, resumability). */
+  /** Sends an event id without a message (2025-11-25, resumability). */
   prime(id: string): void {
     this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
@@ -108,10 +106,10 @@ export class SseStream implements EventStream {
     this.#write(`retry: ${ms}\n\n`)
   }
 
-  /** Sends again what was sent before, at once, so that a reader who keeps up is not taken for one who does not. */
+  /** Sends stored events in one write, so that the reader does not count as slow. */
   replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
     if (events.length === 0) return
-    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
+    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(formatEvent(message, id)))))
   }
 
   keepAlive(): void {
@@ -120,12 +118,12 @@ export class SseStream implements EventStream {
 
   end(message?: Buffer | string, id?: string): void {
     if (!this.isOpen) return
-    this.#response.end(message === undefined ? '' : frame(message, id))
+    this.#response.end(message === undefined ? '' : formatEvent(message, id))
     this.#hold.setUnsent(this.#response.writableLength)
   }
 
-  /** Ends the stream without waiting for a reader who has not taken everything. */
-  cut(): void {
+  /** Ends the stream without waiting for a slow reader. */
+  abort(): void {
     if (this.#response.writableLength > 0) this.#response.destroy()
     else this.end()
   }
@@ -135,25 +133,22 @@ export class SseStream implements EventStream {
     this.#response.write(framed)
     const unsent = this.#response.writableLength
     this.#hold.setUnsent(unsent)
-    if (unsent > MAX_BEHIND) this.#response.destroy()
+    if (unsent > MAX_UNREAD_BYTES) this.#response.destroy()
     return true
   }
 }
 
-/** The hold of a response, which ends with it. */
-export function createHold(response: ServerResponse, held: HeldBytes): Hold {
-  const hold = new Hold(held)
-  response.on('close', () => hold.end())
+/** Creates a hold that ends with the response. */
+export function createHold(response: ServerResponse, held: MemoryBudget): MemoryShare {
+  const hold = new MemoryShare(held)
+  response.on('close', () => hold.release())
   return hold
 }
 
-/** A message as one event. */
-export function frame(message: Buffer | string, id?: string): Buffer | string {
-  // Messages that we encode ourselves have no line ends in them.
+export function formatEvent(message: Buffer | string, id?: string): Buffer | string {
+  // Messages encoded here contain no line breaks.
   if (typeof message === 'string')
-    return id === undefined
-      ? `event: message\ndata: ${message}\n\n`
-      : `id: ${id}\nevent: message\ndata: ${message}\n\n`
+    return id === undefined ? `event: message\ndata: ${message}\n\n` : `id: ${id}\nevent: message\ndata: ${message}\n\n`
   const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
-  return Buffer.concat([head, onOneLine(message), TAIL])
+  return Buffer.concat([head, replaceLineEnds(message), TAIL])
 }

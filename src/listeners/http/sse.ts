@@ -1,37 +1,33 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { inOnePiece } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { joinPieces } from '../../util/encoded-message.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
 import { Backlog } from '../../transport/backlog.ts'
-import type { Arrived, ChannelEvents } from '../../transport/channel.ts'
+import type { MessageContext, ChannelEvents } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import type { NetworkChannel, PostedConversation } from './open-connections.ts'
-import { conversationProblem } from './open-connections.ts'
+import { checkCapacity } from './open-connections.ts'
 import { readBody, createBodyRefusal, refuseUnread } from './read-body.ts'
-import { parseAccept, guardBody, refusal } from './request-guard.ts'
+import { parseAccept, checkBody, createRefusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
-import { SSE_HEADERS, frame, createHold } from './sse-writer.ts'
+import { SSE_HEADERS, formatEvent, createHold } from './sse-writer.ts'
 
-const GONE = refusal(
-  404,
-  'Session not found: its event stream has ended or never was; open one',
-  RPC.legacyNoSession,
-)
+const SESSION_GONE = createRefusal(404, 'Session not found or expired; open an event stream', RPC.legacyNoSession)
 
-/** GET: begins a conversation of HTTP+SSE (2024-11-05), which lasts as long as this stream. */
+/** GET: opens an HTTP+SSE session (2024-11-05), which lasts as long as the stream. */
 export function openEventStream({ context, request, response, headers }: Arrival): void {
   request.resume()
   const { sse } = context.settings
   const refused = parseAccept(headers.own.accept).events
-    ? conversationProblem(context, headers.caller)
-    : refusal(406, 'Not acceptable: GET answers with text/event-stream')
-  if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
+    ? checkCapacity(context, headers.caller)
+    : createRefusal(406, 'Not acceptable: GET requires text/event-stream')
+  if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? SESSION_GONE)
   const channel = new SseChannel(context, response, headers.caller)
   context.eventStreams.set(channel.id, channel)
-  const forget = context.open.note(headers, () => response.destroy())
+  const forget = context.openStreams.add(headers, () => response.destroy())
   response.on('close', () => {
     forget()
     context.eventStreams.delete(channel.id)
@@ -45,34 +41,28 @@ export function openEventStream({ context, request, response, headers }: Arrival
     choices: headers.choices,
     socket: request.socket,
   })
-  channel.greet(sse.messages)
+  channel.sendEndpoint(sse.messages)
 }
 
-/** POST: one message or batch of a conversation; its answer comes on the stream. */
-export async function takeMessage(arrival: Arrival): Promise<void> {
+/** POST: one message or batch; its answer is sent on the stream. */
+export async function handleMessagePost(arrival: Arrival): Promise<void> {
   const { context, request, response, headers } = arrival
   const { maxBody } = context.settings
-  const channel = createChannel(context, request.url ?? '', headers.caller)
-  const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
-  if (channel === undefined || refused !== undefined) return refuseUnread(arrival, refused ?? GONE)
+  const channel = findChannel(context, request.url ?? '', headers.caller)
+  const refused = channel === undefined ? SESSION_GONE : checkBody(headers, maxBody)
+  if (channel === undefined || refused !== undefined) return refuseUnread(arrival, refused ?? SESSION_GONE)
   const body = await readBody(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, createBodyRefusal(body, maxBody))
-  if (!(await channel.take(body, { headers: headers.passed, caller: headers.caller })))
-    return sendRefusal(response, GONE)
+  if (!(await channel.receivePost(body, { headers: headers.passed, caller: headers.caller })))
+    return sendRefusal(response, SESSION_GONE)
   if (!response.destroyed) sendNothing(response, 202)
 }
 
-/** Finds a conversation of this caller; one of another caller does not exist for it. */
-function createChannel(
-  { eventStreams }: HttpContext,
-  url: string,
-  caller: Principal,
-): PostedConversation | undefined {
+/** Finds a session of this caller; those of other callers are invisible. */
+function findChannel({ eventStreams }: HttpContext, url: string, caller: Principal): PostedConversation | undefined {
   const channel = eventStreams.get(parseSessionUrl(url))
-  return channel !== undefined && principalKey(channel.principal) === principalKey(caller)
-    ? channel
-    : undefined
+  return channel !== undefined && principalKey(channel.principal) === principalKey(caller) ? channel : undefined
 }
 
 function parseSessionUrl(url: string): string {
@@ -82,29 +72,28 @@ function parseSessionUrl(url: string): string {
 
 const KEEP_ALIVE_MS = 15_000
 
-/** State of the listener that a channel needs. */
-interface ChannelContext {
-  readonly held: HeldBytes
+interface ChannelDeps {
+  readonly held: MemoryBudget
   readonly clock: Clock
   readonly sessions: { newId(): string }
 }
 
-/** One client of HTTP+SSE (2024-11-05): it posts its messages, and gets ours on one event stream. */
+/** An HTTP+SSE client (2024-11-05): posts messages and reads one event stream. */
 class SseChannel implements NetworkChannel, PostedConversation {
-  /** Lets a client post that knows it. */
+  /** Session id; secret, as it lets the client post. */
   readonly id: string
   readonly principal: Principal
   readonly #response: ServerResponse
   readonly #clock: Clock
   readonly #backlog: Backlog
   readonly #written: () => void
-  #ears: ChannelEvents | undefined
+  #events: ChannelEvents | undefined
   #reading: Promise<void> | undefined
-  #readOn: () => void = () => undefined
+  #onResume: () => void = () => undefined
   #onEmpty: (() => void) | undefined
   #disarm: (() => void) | undefined
 
-  constructor(context: ChannelContext, response: ServerResponse, principal: Principal) {
+  constructor(context: ChannelDeps, response: ServerResponse, principal: Principal) {
     const { clock } = context
     this.id = context.sessions.newId()
     this.principal = principal
@@ -113,10 +102,10 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#backlog = new Backlog({
       hold: createHold(response, context.held),
       unsent: () => response.writableLength,
-      onFlow: () => this.#ears?.flow(),
+      onFlow: () => this.#events?.flow(),
       onStuck: () => response.destroy(),
     })
-    this.#written = () => this.#shrank()
+    this.#written = () => this.#onWritten()
   }
 
   get isBlocked(): boolean {
@@ -127,53 +116,53 @@ class SseChannel implements NetworkChannel, PostedConversation {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  open(ears: ChannelEvents): void {
-    this.#ears = ears
+  open(events: ChannelEvents): void {
+    this.#events = events
     this.#response.on('close', () => {
       this.#backlog.end()
       this.#disarm?.()
       this.resume()
       this.#onEmpty?.()
-      ears.gone('the client closed its event stream')
+      events.gone('the client closed its event stream')
     })
   }
 
-  /** Begins the stream: the client learns where to post. */
-  greet(messages: string): void {
+  /** Starts the stream with the URL for posts. */
+  sendEndpoint(messages: string): void {
     this.#response.writeHead(200, SSE_HEADERS)
     this.#response.write(`event: endpoint\ndata: ${messages}?sessionId=${this.id}\n\n`)
     this.#armKeepAlive()
   }
 
-  async take(body: Buffer, arrived: Arrived): Promise<boolean> {
+  async receivePost(body: Buffer, arrived: MessageContext): Promise<boolean> {
     while (this.#reading !== undefined && this.isOpen) await this.#reading
     if (!this.isOpen) return false
-    this.#ears?.message(body, arrived)
+    this.#events?.message(body, arrived)
     return true
   }
 
   pause(): void {
-    this.#reading ??= new Promise(resolve => (this.#readOn = resolve))
+    this.#reading ??= new Promise(resolve => (this.#onResume = resolve))
   }
 
   resume(): void {
     this.#reading = undefined
-    this.#readOn()
+    this.#onResume()
   }
 
-  tell(message: string): boolean {
-    if (!this.#backlog.mayTell || !this.isOpen) return false
+  writeOptional(message: string): boolean {
+    if (!this.#backlog.canSkip || !this.isOpen) return false
     this.write(message)
     return true
   }
 
   write(message: EncodedMessage): void {
     if (!this.isOpen) return
-    this.#response.write(frame(inOnePiece(message)), this.#written)
-    this.#backlog.grew()
+    this.#response.write(formatEvent(joinPieces(message)), this.#written)
+    this.#backlog.handleWrite()
   }
 
-  async finished(): Promise<void> {
+  async waitForDrain(): Promise<void> {
     if (!this.isOpen || this.#response.writableLength === 0) return
     await new Promise<void>(resolve => (this.#onEmpty = resolve))
   }
@@ -187,8 +176,8 @@ class SseChannel implements NetworkChannel, PostedConversation {
     })
   }
 
-  #shrank(): void {
-    this.#backlog.shrank()
+  #onWritten(): void {
+    this.#backlog.handleDrain()
     if (this.#response.writableLength === 0) this.#onEmpty?.()
   }
 

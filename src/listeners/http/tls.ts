@@ -9,15 +9,13 @@ import type { PluginApi } from '../../plugin.ts'
 import { formatDuration } from '../../util/plain-text.ts'
 import type { HttpListenerSpec } from './listener-settings.ts'
 
-/** Time before the end of a certificate from which on its owner is told. */
+/** Expiry warning period. */
 const WARNING_MS = 14 * 24 * 3_600_000
 
-/** Tells the owner when a certificate of a listener is about to end: it is the one that the last reload has read. */
+/** Reports listener certificates that expire soon, as of the last reload. */
 export function watchCertificates({ hooks, config, directory }: PluginApi): void {
   const files = Object.entries((config as Partial<Config>).listeners ?? {}).flatMap(([listener, spec]) =>
-    spec.type === 'http' && spec.tls !== undefined
-      ? [{ listener, file: resolve(directory, spec.tls.cert) }]
-      : [],
+    spec.type === 'http' && spec.tls !== undefined ? [{ listener, file: resolve(directory, spec.tls.cert) }] : [],
   )
   if (files.length === 0) return
   let ends: ReadonlyMap<string, number> | undefined
@@ -25,11 +23,11 @@ export function watchCertificates({ hooks, config, directory }: PluginApi): void
     ends ??= new Map(
       files.flatMap(({ listener, file }) => readCertificateExpiry(file).map(end => [listener, end] as const)),
     )
-    return [...findings, ...[...ends].flatMap(([listener, end]) => certificateFindings(listener, end))]
+    return [...findings, ...[...ends].flatMap(([listener, end]) => listCertificateFindings(listener, end))]
   })
 }
 
-/** The end of the first certificate in a file, in milliseconds since 1970; one that cannot be read has no end. */
+/** Expiry of the first certificate in a file, in ms since 1970; empty if unreadable. */
 function readCertificateExpiry(file: string): number[] {
   try {
     const { X509Certificate } = process.getBuiltinModule('node:crypto')
@@ -40,44 +38,43 @@ function readCertificateExpiry(file: string): number[] {
   }
 }
 
-function certificateFindings(listener: string, end: number): HealthFinding[] {
+function listCertificateFindings(listener: string, end: number): HealthFinding[] {
   const left = end - Date.now()
   if (left > WARNING_MS) return []
   if (left > 0) return [finding('certificate-ends', { listener, when: `in ${formatDuration(left)}` })]
   return [finding('certificate-ended', { listener, when: `${formatDuration(-left)} ago` })]
 }
 
-/** The contents of the files of a listener's `tls`. */
+/** File contents for a listener's `tls`. */
 export interface ListenerTls {
   readonly cert: string
   readonly key: string
   readonly passphrase: string | undefined
-  /** Authorities of client certificates; undefined where clients are not asked for one. */
+  /** Client CA; undefined if no client certificate is requested. */
   readonly clientCa: string | undefined
-  /** True if a client without a certificate gets no connection. */
-  readonly isClientBound: boolean
+  readonly requiresClientCert: boolean
 }
 
-interface TlsOrigin {
+interface TlsSource {
   readonly name: string
   readonly directory: string
 }
 
-/** Time in which a client must have ended its handshake. */
+/** Handshake timeout. */
 const HANDSHAKE_MS = 10_000
 
-/** @throws GatewayError GW_LISTEN when a file cannot be read, or no server can use it. */
-export function readTls(spec: HttpListenerSpec, place: TlsOrigin): ListenerTls | undefined {
+/** @throws GatewayError GW_LISTEN if a file is unreadable or invalid */
+export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls | undefined {
   if (spec.tls === undefined) return undefined
   const { cert, key, passphrase, clientCa, clientCert } = spec.tls
-  const fail = (why: string, cause: unknown): Error =>
+  const createTlsError = (why: string, cause: unknown): Error =>
     gatewayError('GW_LISTEN', { listener: place.name, address: `${spec.host}:${spec.port}`, why, cause })
   const read = (file: string): string => {
     try {
       return readFileSync(resolve(place.directory, file), 'utf8')
     } catch (cause) {
-      throw fail(
-        `${file} cannot be read (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
+      throw createTlsError(
+        `cannot read ${file} (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
         cause,
       )
     }
@@ -87,30 +84,30 @@ export function readTls(spec: HttpListenerSpec, place: TlsOrigin): ListenerTls |
     key: read(key),
     passphrase,
     clientCa: clientCa === undefined ? undefined : read(clientCa),
-    isClientBound: clientCert === 'required',
+    requiresClientCert: clientCert === 'required',
   }
   try {
-    process.getBuiltinModule('node:tls').createSecureContext(secureContext(tls))
+    process.getBuiltinModule('node:tls').createSecureContext(createContextOptions(tls))
   } catch (cause) {
-    throw fail(`its certificate and key are of no use (${getErrorMessage(cause)})`, cause)
+    throw createTlsError(`invalid certificate or key (${getErrorMessage(cause)})`, cause)
   }
   return tls
 }
 
-/** Options of a TLS server. A certificate that nobody trusts ends the connection; none at all may be fine. */
-export function secureServer(tls: ListenerTls): ServerOptions {
+/** TLS server options. An untrusted client certificate always fails; a missing one only if required. */
+export function createServerOptions(tls: ListenerTls): ServerOptions {
   const asks = tls.clientCa !== undefined
   return {
-    ...secureContext(tls),
+    ...createContextOptions(tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: HANDSHAKE_MS,
     requestCert: asks,
-    rejectUnauthorized: asks && tls.isClientBound,
+    rejectUnauthorized: asks && tls.requiresClientCert,
   }
 }
 
-/** The part of the options that a server may be given anew while it listens. */
-export function secureContext({ cert, key, passphrase, clientCa }: ListenerTls): {
+/** Options that can change while listening. */
+export function createContextOptions({ cert, key, passphrase, clientCa }: ListenerTls): {
   cert: string
   key: string
   passphrase?: string

@@ -3,24 +3,23 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
-import { Hold, SMALL } from '../../transport/backlog.ts'
+import { MemoryShare, UNCOUNTED_BYTES } from '../../transport/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { takeChoices } from '../client/client-info.ts'
-import { identify } from './authenticate.ts'
+import { applyChoices } from '../client/client-info.ts'
+import { authenticateRequest } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
 import type { Refusal } from './request-guard.ts'
-import { guardRequest, readHeaders, refusal } from './request-guard.ts'
+import { checkRequest, readHeaders, createRefusal } from './request-guard.ts'
 import { createResponse, sendRefusal } from './response.ts'
-import { conversationProblem } from './open-connections.ts'
+import { checkCapacity } from './open-connections.ts'
 
-/** Close codes of RFC 6455 and its registry: for credentials that are no longer valid, and for what may be tried again. */
+/** Close codes (RFC 6455 and its registry). */
 const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
-/** Answers the upgrade requests of an HTTP listener. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
-/** Turns upgrade requests into conversations, under the same guards as any other request. */
+/** Opens WebSocket sessions, with the same checks as other requests. */
 export function createUpgradeHandler(context: HttpContext): Upgrade {
   const server = new WebSocketServer({
     noServer: true,
@@ -33,23 +32,23 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
     socket.on('error', () => undefined)
     const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
     const refused =
-      guardRequest(request, headers, context.settings) ??
-      notAdmitted(context) ??
-      upgradeProblem(request, context) ??
-      conversationProblem(context, ANONYMOUS)
-    if (refused !== undefined) return refuse(request, refused)
-    void Promise.resolve(identify(context, request, headers)).then(caller => {
-      if ('status' in caller) return refuse(request, caller)
+      checkRequest(request, headers, context.settings) ??
+      checkAdmission(context) ??
+      checkUpgrade(request, context) ??
+      checkCapacity(context, ANONYMOUS)
+    if (refused !== undefined) return refuseUpgrade(request, refused)
+    void Promise.resolve(authenticateRequest(context, request, headers)).then(caller => {
+      if ('status' in caller) return refuseUpgrade(request, caller)
       headers.caller = caller
-      const late = conversationProblem(context, caller) ?? takeChoices(context, request, headers)
-      if (late !== undefined) return refuse(request, late)
+      const late = checkCapacity(context, caller) ?? applyChoices(context, request, headers)
+      if (late !== undefined) return refuseUpgrade(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
-        const hold = new Hold(context.held)
+        const hold = new MemoryShare(context.held)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, hold })
         channel.connected(socket)
-        boundUnfinished(context, { webSocket, channel, request })
-        const forget = context.open.note(headers, why => void channel.close(POLICY_VIOLATION, why))
+        limitPartialMessages(context, { webSocket, channel, request })
+        const forget = context.openStreams.add(headers, why => void channel.close(POLICY_VIOLATION, why))
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
         const about = { principal: caller, label, profile, choices, socket: request.socket }
@@ -59,60 +58,57 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
   }
 }
 
-interface Opened {
+interface OpenWebSocket {
   readonly webSocket: WebSocket
   readonly channel: WebSocketChannel
   readonly request: IncomingMessage
 }
 
 /**
- * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
- * megabyte may take for ever. Where there is no room for it, the connection ends.
+ * Counts bytes of partial messages against the listener's limit, and closes the connection if it is exceeded: a large
+ * frame may never complete.
  */
-function boundUnfinished({ held }: HttpContext, { webSocket, channel, request }: Opened): void {
+function limitPartialMessages({ held }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
   const { socket } = request
-  const hold = new Hold(held)
+  const hold = new MemoryShare(held)
   let unfinished = 0
-  // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
+  // Runs before the parser, so that bytes after the end of a message are not counted twice.
   socket.prependListener('data', (chunk: Buffer) => {
     unfinished += chunk.length
-    if (unfinished <= SMALL || hold.claim(unfinished)) return
-    // The rest of it is read, so that its sender still reads why.
+    if (unfinished <= UNCOUNTED_BYTES || hold.claim(unfinished)) return
+    // Discard the rest, so that the client can read the close reason.
     socket.removeAllListeners('data').resume()
-    void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
+    void channel.close(TRY_AGAIN_LATER, 'overloaded, try again later')
     socket.end()
   })
   webSocket.on('message', () => {
     unfinished = 0
     hold.set(0)
   })
-  webSocket.on('close', () => hold.end())
+  webSocket.on('close', () => hold.release())
 }
 
-function notAdmitted({ gate, name }: HttpContext): Refusal | undefined {
+function checkAdmission({ gate, name }: HttpContext): Refusal | undefined {
   const found = gate.admit(name)
   return found === 'close' ? undefined : found
 }
 
-function upgradeProblem(
-  { url = '/', headers }: IncomingMessage,
-  { settings }: HttpContext,
-): Refusal | undefined {
+function checkUpgrade({ url = '/', headers }: IncomingMessage, { settings }: HttpContext): Refusal | undefined {
   const [path] = url.split('?', 1)
   if (headers.upgrade?.toLowerCase() !== 'websocket')
-    return refusal(400, 'Bad request: the only upgrade here is to websocket')
+    return createRefusal(400, 'Bad request: only upgrades to websocket are supported')
   if (path !== settings.ws?.path)
-    return refusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
-  return offers(headers['sec-websocket-protocol'])
+    return createRefusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
+  return offersSubprotocol(headers['sec-websocket-protocol'])
     ? undefined
-    : refusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
+    : createRefusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
 }
 
-function offers(protocols = ''): boolean {
+function offersSubprotocol(protocols = ''): boolean {
   return protocols.split(',').some(name => name.trim() === SUBPROTOCOL)
 }
 
-function refuse(request: IncomingMessage, refused: Refusal): void {
+function refuseUpgrade(request: IncomingMessage, refused: Refusal): void {
   const response = createResponse(request)
   response.shouldKeepAlive = false
   response.assignSocket(request.socket)

@@ -7,62 +7,62 @@ import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { claimSocket, listenPrivately, makeSocketDirectory } from '../../transport/unix-sockets.ts'
-import { getPlatform, resolvedAddress } from '../../util/platform.ts'
+import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/stdio-listener.ts'
 
 const NEWLINE = 0x0a
-/** More is no greeting. */
+/** Longest hello line, in bytes. */
 const MAX_LENGTH = 16 * 1024
 const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Facts that a program tells of itself before its first message. */
+/** Introduction that a program sends before its first message. */
 interface Hello {
-  /** The directory that its client works in. */
+  /** The client's working directory. */
   readonly cwd?: string
   readonly profile?: string
-  /** Its client's name for the conversation. */
+  /** Session label. */
   readonly label?: string
-  /** True where its client reads all that comes: then nothing is said of the gateway. */
+  /** True to suppress the `attached` line, for clients that read all output. */
   readonly quiet?: boolean
 }
 
 /**
- * Reads a first line `{"attach": {…}}` where there is one; all else stays in the stream. Resolves with undefined for a
- * program that begins with MCP, and when the stream ends first.
+ * Reads an optional first line `{"attach": {…}}`; leaves everything else in the stream. Undefined if the program
+ * starts with MCP, or the stream ends.
  */
 async function readHello(stream: Duplex): Promise<Hello | undefined> {
-  const { read, end } = await firstLine(stream)
+  const { read, end } = await readFirstLine(stream)
   const hello = end === -1 ? undefined : parseHello(read.subarray(0, end))
   const rest = hello === undefined ? read : read.subarray(end + 1)
   if (rest.length > 0 && !stream.destroyed && !stream.readableEnded) stream.unshift(rest)
   return hello
 }
 
-/** Reads up to the end of the first line, which is -1 where there is none. */
-async function firstLine(stream: Duplex): Promise<{ read: Buffer; end: number }> {
+/** `end` is the index of the line end, or -1. */
+async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: number }> {
   let read = Buffer.alloc(0)
   for (;;) {
     const chunk = stream.read() as Buffer | null
     if (chunk !== null) read = Buffer.concat([read, chunk])
     const end = read.indexOf(NEWLINE)
     if (end !== -1 || read.length > MAX_LENGTH) return { read, end }
-    if (chunk === null && (stream.readableEnded || stream.destroyed || !(await isReadable(stream))))
+    if (chunk === null && (stream.readableEnded || stream.destroyed || !(await waitUntilReadable(stream))))
       return { read, end: -1 }
   }
 }
 
-/** Resolves with false when nothing more comes. */
-function isReadable(stream: Duplex): Promise<boolean> {
+/** Resolves with false at the end of the stream. */
+function waitUntilReadable(stream: Duplex): Promise<boolean> {
   return new Promise(resolve => {
-    const say = (there: boolean) => (): void => {
+    const createSettler = (there: boolean) => (): void => {
       for (const [event, listener] of listeners) stream.off(event, listener)
       resolve(there)
     }
-    const over = say(false)
+    const over = createSettler(false)
     const listeners: [string, () => void][] = [
-      ['readable', say(true)],
+      ['readable', createSettler(true)],
       ['end', over],
       ['close', over],
       ['error', over],
@@ -81,26 +81,26 @@ function parseHello(line: Buffer): Hello | undefined {
   if (!isObject(value) || !isObject(value.attach)) return undefined
   const { cwd, profile, label, quiet } = value.attach
   return {
-    ...(isText(cwd) ? { cwd } : {}),
-    ...(isText(profile) ? { profile } : {}),
+    ...(isNonEmptyText(cwd) ? { cwd } : {}),
+    ...(isNonEmptyText(profile) ? { profile } : {}),
     ...(typeof label === 'string' && LABEL.test(label) ? { label } : {}),
     ...(quiet === true ? { quiet } : {}),
   }
 }
 
-function isText(value: unknown): value is string {
+function isNonEmptyText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
 const MAX_CONNECTIONS = 256
-/** A program that says nothing at all for that long is no client. */
-const SILENT_MS = 30_000
-/** A client that reads nothing for that long is cut off. */
-const UNREAD_MS = 60_000
+/** Idle connections without a first line are closed. */
+const HELLO_TIMEOUT_MS = 30_000
+/** Clients that do not read are disconnected. */
+const READ_TIMEOUT_MS = 60_000
 
 type SocketListenerSpec = Extract<ListenerConfig, { type: 'socket' }>
 
-/** Programs of this user on this machine, over a Unix socket or a named pipe: one JSON-RPC message a line, as on stdio. */
+/** Local programs over a Unix socket or named pipe, framed as on stdio. */
 export const listenSocket: Plugin = {
   name: 'listen-socket',
   claims: { always: true },
@@ -109,16 +109,16 @@ export const listenSocket: Plugin = {
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
       const { path, profile, optional } = spec as SocketListenerSpec
-      const place = resolvedAddress(path, directory, getPlatform())
+      const place = resolveSocketAddress(path, directory, getPlatform())
       return new SocketListener(context, { path: place, profile, optional, graceMs })
     })
   },
 }
 
-interface Settings {
+interface SocketListenerSettings {
   readonly path: string
   readonly profile: string | undefined
-  /** True where the gateway runs without it, if another one was faster. */
+  /** True if the gateway may run without the socket when another one owns it. */
   readonly optional: boolean
   readonly graceMs: number
 }
@@ -128,13 +128,13 @@ class SocketListener implements Listener {
   readonly type = 'socket'
   readonly url = undefined
   readonly #context: ListenerContext
-  readonly #settings: Settings
+  readonly #settings: SocketListenerSettings
   readonly #server: Server
   readonly #open = new Map<Socket, DuplexConnection | undefined>()
   #isStopping = false
   #disarm: () => void = () => undefined
 
-  constructor(context: ListenerContext, settings: Settings) {
+  constructor(context: ListenerContext, settings: SocketListenerSettings) {
     this.name = context.name
     this.#context = context
     this.#settings = settings
@@ -148,8 +148,10 @@ class SocketListener implements Listener {
       if (getPlatform().hasPipes) await listenPrivately(this.#server, path)
       else await this.#claim(path)
     } catch (cause) {
-      if (this.#settings.optional && isTaken(cause))
-        return this.#context.log.info('runs without its socket: another gateway has it', { socket: path })
+      if (this.#settings.optional && isAddressInUse(cause))
+        return this.#context.log.info('socket is in use by another gateway, running without it', {
+          socket: path,
+        })
       throw gatewayError('GW_LISTEN', {
         listener: this.name,
         address: path,
@@ -158,14 +160,12 @@ class SocketListener implements Listener {
       })
     }
     this.#server.unref()
-    this.#server.on('error', cause =>
-      this.#context.log.error('the socket failed', { cause: getErrorMessage(cause) }),
-    )
-    this.#context.log.debug('listening for programs on this machine', { socket: path })
+    this.#server.on('error', cause => this.#context.log.error('socket failed', { cause: getErrorMessage(cause) }))
+    this.#context.log.debug('listening for local programs', { socket: path })
     this.#watchUnread(new Map())
   }
 
-  /** Several gateways with one configuration may start at once, and find what a dead one has left. */
+  /** Locked: several gateways may start concurrently and find a stale socket. */
   async #claim(path: string): Promise<void> {
     await makeSocketDirectory(path)
     await withFileLock(`${path}.lock`, async () => {
@@ -178,7 +178,7 @@ class SocketListener implements Listener {
     this.#open.set(socket, undefined)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this.#open.delete(socket))
-    const disarm = this.#context.clock.after(SILENT_MS, () => this.#cut(socket, 'says'))
+    const disarm = this.#context.clock.after(HELLO_TIMEOUT_MS, () => this.#disconnect(socket, 'hello'))
     const hello = await readHello(socket)
     disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
@@ -200,35 +200,35 @@ class SocketListener implements Listener {
     void connection.ended.then(() => socket.end())
   }
 
-  /** The view of a program: that of the listener, where it has one, and its own choice elsewhere. */
+  /** The listener's profile wins over the program's. */
   #selectProfile(hello: Hello | undefined): string | undefined {
     const { profile } = this.#settings
     const wanted = hello?.profile
     if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
     const fields = { listener: this.name, profile, wanted }
     this.#context.log.warn(
-      'a program wants another view than its listener has, and gets that of the listener',
+      'program requested another profile than its listener has, using that of the listener',
       fields,
     )
     return profile
   }
 
-  /** Cuts off who has left all unread since the last look. */
+  /** Disconnects clients without read progress since the last check. */
   #watchUnread(before: ReadonlyMap<Socket, number>): void {
-    this.#disarm = this.#context.clock.after(UNREAD_MS, () => {
+    this.#disarm = this.#context.clock.after(READ_TIMEOUT_MS, () => {
       const behind = new Map<Socket, number>()
       for (const socket of this.#open.keys()) {
         if (!socket.writableNeedDrain) continue
         const written = socket.bytesWritten - socket.writableLength
-        if (before.get(socket) === written) this.#cut(socket, 'reads')
+        if (before.get(socket) === written) this.#disconnect(socket, 'write')
         else behind.set(socket, written)
       }
       this.#watchUnread(behind)
     })
   }
 
-  #cut(socket: Socket, does: 'reads' | 'says'): void {
-    this.#context.log.warn(`a program that ${does} nothing was cut off`, { listener: this.name })
+  #disconnect(socket: Socket, phase: 'hello' | 'write'): void {
+    this.#context.log.warn(`local program disconnected: ${phase} timed out`, { listener: this.name })
     socket.destroy()
   }
 
@@ -246,6 +246,6 @@ class SocketListener implements Listener {
   }
 }
 
-function isTaken(cause: unknown): boolean {
+function isAddressInUse(cause: unknown): boolean {
   return cause instanceof GatewayError && cause.fields.isTaken === true
 }

@@ -3,18 +3,17 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import type { Channel, ChannelEvents } from '../../transport/channel.ts'
-import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import { ByteText, toBuffers, writeTogether } from '../../util/written.ts'
+import { LineSplitter, replaceLineEnds } from '../../transport/line-splitter.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { ByteText, toBuffers, writePieces } from '../../util/encoded-message.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
-/** The two ends of a pipe. */
 interface StdioStreams {
   readonly input: Readable
   readonly output: Writable
 }
 
-/** The plugin of stdio listeners, on these streams instead of the process's own. */
+/** Stdio listener plugin on the given streams, by default the process's own. */
 export function stdioListener(streams?: StdioStreams): Plugin {
   return {
     name: 'listen-stdio',
@@ -29,14 +28,13 @@ export function stdioListener(streams?: StdioStreams): Plugin {
   }
 }
 
-/** One client on this process's stdin and stdout, in either era. */
+/** One client of either era on stdin and stdout. */
 export const listenStdio: Plugin = stdioListener()
 
 type StdioListenerSpec = Extract<ListenerConfig, { type: 'stdio' }>
 
-interface Settings {
+interface StdioListenerSettings {
   readonly graceMs: number
-  /** The view that the client gets. */
   readonly profile: string | undefined
 }
 
@@ -46,12 +44,12 @@ class StdioListener implements Listener {
   readonly url = undefined
   readonly ended: Promise<void>
   readonly #context: ListenerContext
-  readonly #settings: Settings
+  readonly #settings: StdioListenerSettings
   readonly #streams: StdioStreams | undefined
   #onEnded: () => void = () => undefined
   #pipe: DuplexConnection | undefined
 
-  constructor(context: ListenerContext, settings: Settings, streams: StdioStreams | undefined) {
+  constructor(context: ListenerContext, settings: StdioListenerSettings, streams: StdioStreams | undefined) {
     this.name = context.name
     this.#context = context
     this.#settings = settings
@@ -60,7 +58,7 @@ class StdioListener implements Listener {
   }
 
   async start(): Promise<void> {
-    // The process's streams are opened by touching them, so not before they are used.
+    // Accessing the process's streams opens them, so do it late.
     const { input, output } = this.#streams ?? { input: process.stdin, output: process.stdout }
     const pipe = new DuplexConnection({
       channel: new LineChannel(input, output),
@@ -85,50 +83,50 @@ class StdioListener implements Listener {
 
 const NEWLINE = Buffer.from('\n')
 
-/** Above this, lines are handed over one by one instead of copied together. */
+/** Larger output is written line by line instead of concatenated. */
 const MAX_JOINED = 64 * 1024
 
-/** Bytes waiting for the reader at which whatever is no answer is dropped. */
+/** Droppable messages are dropped above this many bytes. */
 const MAX_WAITING = 4 * 1024 * 1024
 
 const MAX_LINE = 10 * 1024 * 1024
 
-/** A pair of streams, one message per line. */
+/** A stream pair with one message per line. */
 export class LineChannel implements Channel {
   readonly #input: Readable
   readonly #output: Writable
-  readonly #writer: LineWriter
-  #ears: ChannelEvents | undefined
+  readonly #writer: PipeWriter
+  #events: ChannelEvents | undefined
 
   constructor(input: Readable, output: Writable) {
     this.#input = input
     this.#output = output
-    this.#writer = new LineWriter(output, () => this.#ears?.flow())
+    this.#writer = new PipeWriter(output, () => this.#events?.flow())
   }
 
   get isBlocked(): boolean {
     return this.#writer.isBlocked
   }
 
-  open(ears: ChannelEvents): void {
-    this.#ears = ears
+  open(events: ChannelEvents): void {
+    this.#events = events
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
-      onLine: line => ears.message(line),
-      onTooLong: () => ears.tooLong(MAX_LINE),
+      onLine: line => events.message(line),
+      onTooLong: () => events.tooLong(MAX_LINE),
     })
     this.#input.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#input.on('end', () => {
       lines.end()
-      ears.ended()
+      events.ended()
     })
-    this.#input.on('error', () => ears.gone())
-    const unread = (): void => {
+    this.#input.on('error', () => events.gone())
+    const dropUnread = (): void => {
       this.#writer.drop()
-      ears.gone()
+      events.gone()
     }
-    this.#output.on('error', unread)
-    this.#output.on('close', unread)
+    this.#output.on('error', dropUnread)
+    this.#output.on('close', dropUnread)
   }
 
   pause(): void {
@@ -139,46 +137,46 @@ export class LineChannel implements Channel {
     this.#input.resume()
   }
 
-  tell(message: string): boolean {
-    return this.#writer.tell(message)
+  writeOptional(message: string): boolean {
+    return this.#writer.notify(message)
   }
 
   write(message: EncodedMessage): void {
     this.#writer.write(message)
   }
 
-  finished(): Promise<void> {
+  waitForDrain(): Promise<void> {
     return this.#writer.finished()
   }
 }
 
-/** Writes messages to a pipe: one chunk for all messages of a tick, and none while the reader is behind. */
-class LineWriter {
+/** Writes all messages of a tick in one chunk; pauses while the reader is behind. */
+class PipeWriter {
   readonly #output: Writable
   readonly #onFlow: () => void
-  /** Lines that wait, the first ones as bytes where there are large ones among them. */
+  /** Queued lines; bytes first if there are large ones. */
   #queue: Buffer[] = []
-  /** The last of them, with a character for each byte. */
+  /** Last queued lines, one character per byte. */
   #text = ''
-  /** Bytes of all of them. */
+  /** Queued bytes. */
   #waiting = 0
   #isScheduled = false
   #isBlocked = false
   #isGone = false
 
-  /** `onFlow` runs when the reader falls behind, and when it has caught up. */
+  /** `onFlow` runs when the reader falls behind or catches up. */
   constructor(output: Writable, onFlow: () => void) {
     this.#output = output
     this.#onFlow = onFlow
-    output.on('drain', () => this.#drained())
+    output.on('drain', () => this.#onDrain())
   }
 
   get isBlocked(): boolean {
     return this.#isBlocked
   }
 
-  /** Writes a message that may be missed; false when it will be. */
-  tell(message: string): boolean {
+  /** Writes a droppable message; false if it is dropped. */
+  notify(message: string): boolean {
     if (this.#isGone || this.#waiting > MAX_WAITING) return false
     this.write(message)
     return true
@@ -186,10 +184,10 @@ class LineWriter {
 
   write(message: EncodedMessage): void {
     if (this.#isGone) return
-    if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
+    if (message instanceof ByteText) this.#add(toSingleLine(message.text))
     else if (typeof message === 'string') this.#add(createByteText(message))
     else {
-      for (const piece of toBuffers(message)) this.#enqueue(onOneLine(piece))
+      for (const piece of toBuffers(message)) this.#enqueue(replaceLineEnds(piece))
       this.#enqueue(NEWLINE)
     }
     this.#schedule()
@@ -206,13 +204,13 @@ class LineWriter {
     this.#waiting += bytes.length
   }
 
-  /** Keeps the order: text that waits comes before bytes that are added now. */
+  /** Moves queued text to the byte queue to preserve order. */
   #pack(): void {
     if (this.#text !== '') this.#queue.push(Buffer.from(this.#text, 'latin1'))
     this.#text = ''
   }
 
-  /** Drops all that waits, as nobody reads any more. */
+  /** Discards the queue: the reader is gone. */
   drop(): void {
     this.#isGone = true
     this.#queue = []
@@ -220,7 +218,7 @@ class LineWriter {
     this.#waiting = 0
   }
 
-  /** Resolves when all that was written has left, or never will. */
+  /** Resolves when everything is written, or never can be. */
   async finished(): Promise<void> {
     while (this.#isBlocked && !this.#isGone) await new Promise(resolve => this.#output.once('drain', resolve))
     this.#flush()
@@ -243,7 +241,7 @@ class LineWriter {
     this.#onFlow()
   }
 
-  /** Writes all that waits; false when the reader is behind. */
+  /** Writes the queue; false if the reader is behind. */
   #writeAll(): boolean {
     const length = this.#waiting
     const text = this.#text
@@ -255,10 +253,10 @@ class LineWriter {
     this.#pack()
     const lines = this.#queue
     this.#queue = []
-    return length > MAX_JOINED ? writeTogether(this.#output, lines) : this.#output.write(Buffer.concat(lines))
+    return length > MAX_JOINED ? writePieces(this.#output, lines) : this.#output.write(Buffer.concat(lines))
   }
 
-  #drained(): void {
+  #onDrain(): void {
     if (!this.#isBlocked) return
     this.#isBlocked = false
     this.#flush()
@@ -266,12 +264,12 @@ class LineWriter {
   }
 }
 
-/** Text as one with a character for each byte; most of it is ASCII, and the same. */
+/** Converts text to one character per byte; ASCII needs no copy. */
 function createByteText(text: string): string {
   return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
 }
 
-/** JSON on one line: what ends a line stands between values only. */
-function textOnOneLine(json: string): string {
+/** Replaces line breaks, which occur only between JSON values. */
+function toSingleLine(json: string): string {
   return json.includes('\n') || json.includes('\r') ? json.replace(/[\r\n]/g, ' ') : json
 }

@@ -1,55 +1,59 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import type { Reader } from '../methods.ts'
+import type { ClientVersion } from '../methods.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 import { RELATED_TASK } from './tasks.ts'
-import { adaptBlock } from './blocks.ts'
+import { adaptBlock } from './content-blocks.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC } from '../rpc-error.ts'
-import { isPage } from '../uri.ts'
+import { isWebUrl } from '../uri.ts'
 
-/** URLs named in one text. */
+/** Maximum URLs in one text. */
 const MAX_URLS = 16
 
-/** The first version with titles of choices beside their values, and with fields of which many may be chosen. */
+/** First version with titled and multi-select enums. */
 const FORMS_SINCE = '2025-11-25'
 
-/** The first version with tools in sampling, and with messages of many blocks. */
+/** First version with tools in sampling and with several blocks per message. */
 const BLOCKS_SINCE = '2025-11-25'
 
-/** Request of a server to a client, as far as its form matters here. */
+/** Client request from a server. */
 interface ServerRequest {
   readonly method: string
   readonly params: JsonObject | undefined
 }
 
-/** An ask in the form of its client, and the way back for what the client says to it. */
-interface FittedAsk {
+/** Client request in the client's form, and a function that converts its reply. */
+interface AdaptedRequest {
   readonly ask: ServerRequest
-  read(result: JsonObject): JsonObject
+  convertResult(result: JsonObject): JsonObject
 }
 
-/** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
-export function adaptRequest(ask: ServerRequest, reader: Reader): FittedAsk {
+/**
+ * Converts a client request for a client; returns the same object if nothing changes. Check support first with
+ * `findMissingCapabilities`.
+ */
+export function adaptRequest(ask: ServerRequest, reader: ClientVersion): AdaptedRequest {
   const { method, params } = ask
-  if (params === undefined) return { ask, read: asItIs }
+  if (params === undefined) return { ask, convertResult: passThrough }
   if (method === 'sampling/createMessage') {
     const fitted = adaptSampling(params, reader)
-    return { ask: fitted === params ? ask : { method, params: fitted }, read: asItIs }
+    return { ask: fitted === params ? ask : { method, params: fitted }, convertResult: passThrough }
   }
-  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, read: asItIs }
+  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, convertResult: passThrough }
   const form = adaptForm(params)
   return {
     ask: { method, params: form.params },
-    read: result => (isObject(result.content) ? { ...result, content: form.read(result.content) } : result),
+    convertResult: result =>
+      isObject(result.content) ? { ...result, content: form.convertContent(result.content) } : result,
   }
 }
 
-function asItIs(result: JsonObject): JsonObject {
+function passThrough(result: JsonObject): JsonObject {
   return result
 }
 
-/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
+/** Converts a client request for `inputRequests`, without legacy-only members. */
 export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   if (params === undefined) return { method, params: {} }
   const { elicitationId: _id, _meta, ...rest } = params
@@ -57,43 +61,43 @@ export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
 }
 
-/** Converts a client's reply to an ask into what a legacy server of this version reads. */
+/** Converts a client's reply for a legacy server. */
 export function adaptReply(method: string, result: JsonObject, version: string): JsonObject {
   return method === 'sampling/createMessage' ? toLegacyReply(result, version) : result
 }
 
-/** An ask for the client's model as this client reads it: tools only where it has them, one block to a message before 2025-11-25. */
-function adaptSampling(params: JsonObject, { version, capabilities }: Reader): JsonObject {
+/** Converts a sampling request: tools only if supported, one block per message before 2025-11-25. */
+function adaptSampling(params: JsonObject, { version, capabilities }: ClientVersion): JsonObject {
   const { sampling } = capabilities
   const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
-  const asked = hasTools ? params : withoutTools(params)
+  const asked = hasTools ? params : omitTools(params)
   if (version >= BLOCKS_SINCE || !Array.isArray(asked.messages)) return asked
   return {
     ...asked,
-    messages: asked.messages.flatMap((message: unknown) => singly(message, version)),
+    messages: asked.messages.flatMap((message: unknown) => splitBlocks(message, version)),
   }
 }
 
-/** Tells whether an ask cannot be met without the tools it names: none may be used where the choice is `none`. */
+/** Returns true if a sampling request requires its tools; tool choice `none` does not. */
 export function needsTools({ tools, toolChoice }: JsonObject): boolean {
   if (tools === undefined || (Array.isArray(tools) && tools.length === 0)) return false
   return !(isObject(toolChoice) && toolChoice.mode === 'none')
 }
 
-function withoutTools(params: JsonObject): JsonObject {
+function omitTools(params: JsonObject): JsonObject {
   if (params.tools === undefined && params.toolChoice === undefined) return params
   const { tools: _tools, toolChoice: _choice, ...rest } = params
   return rest
 }
 
-function singly(message: unknown, version: string): unknown[] {
+function splitBlocks(message: unknown, version: string): unknown[] {
   if (!isObject(message)) return [message]
   const { content } = message
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
   return blocks.map(block => ({ ...message, content: isObject(block) ? adaptBlock(block, version) : block }))
 }
 
-/** Converts the model's reply into what a legacy server of this version reads: one block before 2025-11-25. */
+/** Converts a sampling reply for a legacy server: one block before 2025-11-25. */
 function toLegacyReply(result: JsonObject, version: string): JsonObject {
   if (version >= BLOCKS_SINCE) return result
   const { content } = result
@@ -105,51 +109,49 @@ function toLegacyReply(result: JsonObject, version: string): JsonObject {
 }
 
 function describeBlocks(blocks: readonly JsonObject[]): string {
-  return blocks
-    .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} left out]`))
-    .join('\n')
+  return blocks.map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} omitted]`)).join('\n')
 }
 
-/** A form for an older client, and the way back for what is filled in. */
-interface FittedForm {
+/** Form for an older client, and a function that converts the filled-in values. */
+interface AdaptedForm {
   readonly params: JsonObject
-  read(content: JsonObject): JsonObject
+  convertContent(content: JsonObject): JsonObject
 }
 
-interface Option {
+interface FormOption {
   readonly value: string
   readonly title: string | undefined
 }
 
-/** A field of which many may be chosen, as one switch for each choice. */
-interface Switches {
+/** Multi-select field, represented by one boolean per choice. */
+interface BooleanFields {
   readonly key: string
-  readonly names: ReadonlyMap<string, Option>
+  readonly names: ReadonlyMap<string, FormOption>
 }
 
-/** A form as clients of 2025-06-18 know them: titles of choices stand in `enumNames`, and a list of choices is switches. */
-function adaptForm(params: JsonObject): FittedForm {
+/** Converts a form to 2025-06-18: titles in `enumNames`, booleans for a multi-select. */
+function adaptForm(params: JsonObject): AdaptedForm {
   const { mode: _mode, requestedSchema, ...rest } = params
   if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
-    return { params, read: content => content }
+    return { params, convertContent: content => content }
   const all = new Map(Object.entries(requestedSchema.properties))
-  const lists: Switches[] = []
+  const lists: BooleanFields[] = []
   const properties = [...all].flatMap(([key, schema]) => {
     const options = parseMultiChoice(schema)
     if (options === undefined) return [[key, adaptChoice(schema)] as const]
-    const list = createSwitches(key, options, all)
+    const list = createBooleanFields(key, options, all)
     lists.push(list)
-    return createSwitchFields(list, schema as JsonObject)
+    return createFieldSchemas(list, schema as JsonObject)
   })
   const schema = { ...requestedSchema, properties: Object.fromEntries(properties) }
   const required = adaptRequired(requestedSchema, lists)
   return {
     params: { ...rest, requestedSchema: required === undefined ? schema : { ...schema, required } },
-    read: content => collectContent(content, lists),
+    convertContent: content => collectContent(content, lists),
   }
 }
 
-/** A choice of one, with its titles where older clients look for them. */
+/** Converts a single-select field, with titles in `enumNames`. */
 function adaptChoice(schema: unknown): unknown {
   if (!isObject(schema)) return schema
   const { oneOf, ...rest } = schema
@@ -157,7 +159,7 @@ function adaptChoice(schema: unknown): unknown {
   return options === undefined ? schema : { ...rest, ...createChoice(options) }
 }
 
-function createChoice(options: readonly Option[]): JsonObject {
+function createChoice(options: readonly FormOption[]): JsonObject {
   return {
     type: 'string',
     enum: options.map(({ value }) => value),
@@ -165,7 +167,7 @@ function createChoice(options: readonly Option[]): JsonObject {
   }
 }
 
-function parseMultiChoice(schema: unknown): readonly Option[] | undefined {
+function parseMultiChoice(schema: unknown): readonly FormOption[] | undefined {
   if (!isObject(schema) || schema.type !== 'array' || !isObject(schema.items)) return undefined
   const { enum: values, anyOf, oneOf } = schema.items
   if (Array.isArray(values))
@@ -173,33 +175,33 @@ function parseMultiChoice(schema: unknown): readonly Option[] | undefined {
   return parseOptions(anyOf) ?? parseOptions(oneOf)
 }
 
-function parseOptions(alternatives: unknown): readonly Option[] | undefined {
+function parseOptions(alternatives: unknown): readonly FormOption[] | undefined {
   if (!Array.isArray(alternatives)) return undefined
   const options = alternatives.flatMap((alternative: unknown) =>
     isObject(alternative) && typeof alternative.const === 'string'
-      ? [{ value: alternative.const, title: textOr(alternative.title) }]
+      ? [{ value: alternative.const, title: readOptionalText(alternative.title) }]
       : [],
   )
   return options.length === alternatives.length ? options : undefined
 }
 
-function textOr(value: unknown): string | undefined {
+function readOptionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Names for the switches that no other field has. */
-function createSwitches(
+/** Creates boolean fields with unused names. */
+function createBooleanFields(
   key: string,
-  options: readonly Option[],
+  options: readonly FormOption[],
   taken: ReadonlyMap<string, unknown>,
-): Switches {
+): BooleanFields {
   let stem = key
   while (options.some((_option, index) => taken.has(`${stem}.${index + 1}`))) stem += '_'
   return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
 }
 
-function createSwitchFields({ key, names }: Switches, schema: JsonObject): (readonly [string, JsonObject])[] {
-  const label = textOr(schema.title) ?? key
+function createFieldSchemas({ key, names }: BooleanFields, schema: JsonObject): (readonly [string, JsonObject])[] {
+  const label = readOptionalText(schema.title) ?? key
   const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
   const about = typeof schema.description === 'string' ? { description: schema.description } : {}
   return [...names].map(([name, { value, title }]) => [
@@ -208,13 +210,13 @@ function createSwitchFields({ key, names }: Switches, schema: JsonObject): (read
   ])
 }
 
-function adaptRequired({ required }: JsonObject, lists: readonly Switches[]): unknown {
+function adaptRequired({ required }: JsonObject, lists: readonly BooleanFields[]): unknown {
   if (!Array.isArray(required)) return required
   return required.filter(name => lists.every(({ key }) => key !== name))
 }
 
-/** Turns the switches that a client has set into the lists that the server asked for. */
-function collectContent(content: JsonObject, lists: readonly Switches[]): JsonObject {
+/** Converts boolean fields back to lists. */
+function collectContent(content: JsonObject, lists: readonly BooleanFields[]): JsonObject {
   const given = new Map(Object.entries(content))
   for (const { key, names } of lists) {
     const isFilled = [...names.keys()].some(name => given.has(name))
@@ -225,20 +227,18 @@ function collectContent(content: JsonObject, lists: readonly Switches[]): JsonOb
   return Object.fromEntries(given)
 }
 
-/** Tells whether this client knows the error that asks for a URL to be opened first (2025-11-25 only). */
-export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
+/** Returns true if the client supports the URL elicitation error (2025-11-25 only). */
+export function canOpenUrls({ era, version, capabilities }: ClientVersion): boolean {
   const { elicitation } = capabilities
-  return (
-    era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
-  )
+  return era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
 }
 
-/** The error without pages that no client should open; a plain error where no other is left. */
-export function withSafeUrls(error: RpcError): RpcError {
+/** Removes unsafe URLs from the error; returns a plain error if none remain. */
+export function filterUnsafeUrls(error: RpcError): RpcError {
   const { elicitations } = isObject(error.data) ? error.data : {}
   if (!Array.isArray(elicitations)) return error
   const safe = (elicitations as unknown[]).filter(
-    one => !isObject(one) || typeof one.url !== 'string' || isPage(one.url),
+    one => !isObject(one) || typeof one.url !== 'string' || isWebUrl(one.url),
   )
   if (safe.length === elicitations.length) return error
   return safe.length === 0
@@ -246,12 +246,12 @@ export function withSafeUrls(error: RpcError): RpcError {
     : { ...error, data: { ...(error.data as object), elicitations: safe } }
 }
 
-/** The same error for clients that do not: with the URLs in its text, where a person may find them. */
-export function withUrls(error: RpcError): RpcError {
+/** Appends the URLs to the error message, for clients without URL elicitation. */
+export function appendUrls(error: RpcError): RpcError {
   const elicitations = isObject(error.data) ? error.data.elicitations : undefined
   const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])
     .map(elicitation => (isObject(elicitation) ? elicitation.url : undefined))
-    .filter(isPage)
+    .filter(isWebUrl)
     .slice(0, MAX_URLS)
   const text = urls.length === 0 ? '' : ` – open first: ${urls.join(' ')}`
   return { ...error, code: RPC.internal, message: error.message + text }

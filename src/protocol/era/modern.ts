@@ -1,13 +1,13 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import { editedPieces, parseMembers } from '../json/members.ts'
+import { editToPieces, parseMembers } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC, rpcError } from '../rpc-error.ts'
-import { withUrls } from './client-requests.ts'
+import { appendUrls } from './client-requests.ts'
 
-/** Client as the `_meta` of a modern request describes it. */
+/** Client from the `_meta` of a modern request. */
 export interface ModernClient {
   readonly info: JsonObject
   readonly capabilities: JsonObject
@@ -15,12 +15,12 @@ export interface ModernClient {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** Members dropped from a legacy result: its `resultType` means nothing here, and `complete` takes its place. */
+/** Members dropped from a legacy result: `resultType` is undefined there, and `complete` replaces it. */
 const TYPE: ReadonlySet<string> = new Set(['resultType'])
 
 /**
- * A result as a modern client reads it. Modern results pass as the bytes they came in, and of others the members that stay
- * are pieces of these: a large one is not copied.
+ * Converts a result for a modern client. Modern results are forwarded byte for byte; members of other results are
+ * spliced without a copy.
  */
 export function toModernResult(payload: Payload, method: string): Buffer | readonly Buffer[] {
   const bytes = payload.bytes()
@@ -28,11 +28,11 @@ export function toModernResult(payload: Payload, method: string): Buffer | reado
   const members = parseMembers(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
   const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
-  return editedPieces(bytes, members, drop, missingMembers(method, known))
+  return editToPieces(bytes, members, drop, encodeMissingMembers(method, known))
 }
 
-/** A result without freshness is stale at once and private (2026-07-28, caching). */
-function missingMembers(method: string, known: ReadonlySet<string>): string {
+/** A result without freshness is stale immediately and private (2026-07-28, caching). */
+function encodeMissingMembers(method: string, known: ReadonlySet<string>): string {
   const members: string[] = []
   if (!known.has('resultType')) members.push('"resultType":"complete"')
   if (METHODS.get(method)?.cacheable === true) {
@@ -42,18 +42,14 @@ function missingMembers(method: string, known: ReadonlySet<string>): string {
   return members.join(',')
 }
 
-/** Parameters as a modern server reads them: with the envelope of this client, and our progress token. */
+/** Converts parameters for a modern server, with this client's envelope and our progress token. */
 export function toModernParams(
   params: JsonObject | undefined,
   client: ModernClient,
   version: string,
   progressToken: number | undefined,
 ): JsonObject {
-  const {
-    progressToken: _token,
-    [META.logLevel]: _level,
-    ...passed
-  } = isObject(params?._meta) ? params._meta : {}
+  const { progressToken: _token, [META.logLevel]: _level, ...passed } = isObject(params?._meta) ? params._meta : {}
   const meta: JsonObject = {
     ...passed,
     [META.protocolVersion]: version,
@@ -65,32 +61,29 @@ export function toModernParams(
   return { ...params, _meta: meta }
 }
 
-/** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */
+/** Converts an error for a modern client. Implementation codes from old servers have no meaning here. */
 export function toModernError(error: RpcError): RpcError {
   if (error.code === RPC.legacyNoResource) return { ...error, code: RPC.invalidParams }
-  if (error.code === RPC.legacyUrlElicitation) return withUrls(error)
+  if (error.code === RPC.legacyUrlElicitation) return appendUrls(error)
   if (error.code <= -32000 && error.code >= -32019) {
     return rpcError(RPC.internal, error.message, { upstream: { code: error.code, data: error.data } })
   }
   return error
 }
 
-/** A notification of a `subscriptions/listen` stream, stamped with the id of the listen. */
-export function stampSubscription(
-  params: JsonObject | undefined,
-  listenId: string | number | object,
-): JsonObject {
+/** Adds the listen id to a notification on a `subscriptions/listen` stream. */
+export function stampSubscription(params: JsonObject | undefined, listenId: string | number | object): JsonObject {
   const meta = isObject(params?._meta) ? params._meta : {}
   return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
 }
 
-/** Finds the first fault in the `_meta` envelope of a modern request; undefined when there is none. */
-export function envelopeProblem(params: JsonObject | undefined): RpcError | undefined {
+/** Validates the `_meta` envelope of a modern request; returns the first error, or undefined. */
+export function findEnvelopeError(params: JsonObject | undefined): RpcError | undefined {
   const meta = params?._meta
   if (!isObject(meta)) return rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
   const capabilities = meta[META.clientCapabilities]
-  if (typeof meta[META.protocolVersion] !== 'string') return missing(META.protocolVersion)
-  if (!isObject(capabilities)) return missing(META.clientCapabilities)
+  if (typeof meta[META.protocolVersion] !== 'string') return createMissingError(META.protocolVersion)
+  if (!isObject(capabilities)) return createMissingError(META.clientCapabilities)
   const info = meta[META.clientInfo]
   if (info !== undefined && !isObject(info))
     return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.clientInfo}"] must be an object`)
@@ -104,11 +97,11 @@ export function envelopeProblem(params: JsonObject | undefined): RpcError | unde
   return undefined
 }
 
-function missing(key: string): RpcError {
+function createMissingError(key: string): RpcError {
   return rpcError(RPC.invalidParams, `Invalid params: _meta["${key}"] is missing or malformed`)
 }
 
-/** RFC 5424 severities, least severe first. */
+/** RFC 5424 severities, lowest first. */
 export const LOG_LEVELS: readonly string[] = [
   'debug',
   'info',
@@ -120,8 +113,8 @@ export const LOG_LEVELS: readonly string[] = [
   'emergency',
 ]
 
-/** Tells whether a log message of this level reaches a client that asked for `wanted` and worse; unknown levels do. */
-export function isLoud(level: unknown, wanted: string): boolean {
+/** Returns true if a log message passes the client's minimum level `wanted`; unknown levels pass. */
+export function isLevelEnabled(level: unknown, wanted: string): boolean {
   const index = LOG_LEVELS.indexOf(String(level))
   return index < 0 || index >= LOG_LEVELS.indexOf(wanted)
 }

@@ -3,24 +3,18 @@ import { isObject } from '../json/json.ts'
 import type { Era } from '../methods.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
-/** The tasks extension of 2026-07-28. */
+/** Tasks extension (2026-07-28). */
 export const TASKS = 'io.modelcontextprotocol/tasks'
-/** Key in `_meta` under which messages of 2025-11-25 name the task that they belong to. */
+/** `_meta` key with the related task in 2025-11-25 messages. */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
-/** Capabilities that error −32021 names to a client that has not declared the extension. */
+/** Capabilities in error −32021 for a client that has not declared the extension. */
 export const TASKS_REQUIRED: JsonObject = Object.freeze({ extensions: { [TASKS]: {} } })
 
 type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
-const STATUSES: ReadonlySet<string> = new Set([
-  'working',
-  'input_required',
-  'completed',
-  'failed',
-  'cancelled',
-])
+const STATUSES: ReadonlySet<string> = new Set(['working', 'input_required', 'completed', 'failed', 'cancelled'])
 
-/** A task in neutral form: flat, with the unit in the name, as 2026-07-28 writes it. */
+/** Task in neutral form: flat, with units in the names, as in 2026-07-28. */
 export interface TaskState {
   readonly taskId: string
   readonly status: TaskStatus
@@ -28,12 +22,12 @@ export interface TaskState {
   /** ISO 8601. */
   readonly createdAt: string
   readonly lastUpdatedAt: string
-  /** Counted from `createdAt`; null for as long as the server lives. */
+  /** From `createdAt`; null means unlimited. */
   readonly ttlMs: number | null
   readonly pollIntervalMs?: number
 }
 
-/** A task in whichever form it came: nested in `task` or flat, with the names of either era; undefined for what is none. */
+/** Parses a task in either form, nested in `task` or flat; undefined if invalid. */
 export function readTask(value: JsonObject): TaskState | undefined {
   const task = isObject(value.task) ? value.task : value
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = task
@@ -58,22 +52,22 @@ function parseLength(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 ? Math.round(value) : undefined
 }
 
-/** A task as 2025-11-25 writes it. */
-export function legacyTask({ ttlMs, pollIntervalMs, ...same }: TaskState): JsonObject {
+/** Converts a task to 2025-11-25. */
+export function toLegacyTask({ ttlMs, pollIntervalMs, ...same }: TaskState): JsonObject {
   return { ...same, ttl: ttlMs, ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }) }
 }
 
-/** Tells whether a task with this status has ended, so that it can no longer change. */
+/** Returns true for a final status. */
 export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-/** Tells whether these capabilities, a client's or a modern server's, declare the extension. */
+/** Returns true if client or modern server capabilities declare the extension. */
 export function declaresTasks({ extensions }: JsonObject): boolean {
   return isObject(extensions) && isObject(extensions[TASKS])
 }
 
-/** Tells whether a server runs tool calls as tasks, in the way of its era. */
+/** Returns true if a server runs tool calls as tasks, as defined in its era. */
 export function servesTasks({ era, capabilities }: { era: Era; capabilities: JsonObject }): boolean {
   if (era === 'modern') return declaresTasks(capabilities)
   const { tasks } = capabilities
@@ -81,13 +75,13 @@ export function servesTasks({ era, capabilities }: { era: Era; capabilities: Jso
   return isObject(requests.tools) && requests.tools.call !== undefined
 }
 
-/** Tells whether a client of this era and version can be told of tasks at all. */
-export function knowsTasks({ era, version }: { era: Era; version: string }): boolean {
+/** Returns true if a client version can support tasks. */
+export function supportsTasks({ era, version }: { era: Era; version: string }): boolean {
   return era === 'modern' || version >= LATEST_LEGACY_VERSION
 }
 
-/** Adds the task capabilities that a client of this era is told of to the others. */
-export function withTasks(capabilities: JsonObject, era: Era): JsonObject {
+/** Adds the task capability for an era. */
+export function addTaskCapability(capabilities: JsonObject, era: Era): JsonObject {
   if (era === 'modern') {
     const extensions = isObject(capabilities.extensions) ? capabilities.extensions : {}
     return { ...capabilities, extensions: { ...extensions, [TASKS]: {} } }
@@ -95,21 +89,21 @@ export function withTasks(capabilities: JsonObject, era: Era): JsonObject {
   return { ...capabilities, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 }
 
-/** The id of the task that a message of 2025-11-25 says it belongs to. */
-export function relatedTask(params: JsonObject | undefined): unknown {
+/** Returns the related task id in a 2025-11-25 message. */
+export function getRelatedTask(params: JsonObject | undefined): unknown {
   const related = isObject(params?._meta) ? params._meta[RELATED_TASK] : undefined
   return isObject(related) ? related.taskId : undefined
 }
 
-/** The same message, belonging to the task of that id; only where it belonged to one, unless `always`. */
+/** Sets the related task id if there is one already, or if `always`. */
 export function addRelatedTask(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
   const meta = isObject(value?._meta) ? value._meta : {}
   if (!always && meta[RELATED_TASK] === undefined) return value ?? {}
   return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } }
 }
 
-/** A value without that relation: where the id stands beside it already. */
-export function unrelated(value: JsonObject): JsonObject {
+/** Removes the related task if the id is sent separately. */
+export function removeRelatedTask(value: JsonObject): JsonObject {
   if (!isObject(value._meta) || value._meta[RELATED_TASK] === undefined) return value
   const { [RELATED_TASK]: _related, ...meta } = value._meta
   const { _meta, ...rest } = value

@@ -2,36 +2,39 @@ import type { JsonObject } from './json.ts'
 import { isObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
-/** Members that are named, over all levels. */
+/** Maximum number of listed members over all levels. */
 const MAX_MEMBERS = 64
 const MAX_DEPTH = 3
 const MAX_KEY_LENGTH = 64
 
-/** Names and types of a call's arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`; undefined if it has none. */
+/**
+ * Describes argument names and types as JSON, without values: `{"path":"string","deep":{"n":"number"}}`; undefined
+ * without arguments.
+ */
 export function describeArguments(params: JsonObject | undefined): string | undefined {
   const args = params?.arguments
-  return args === undefined ? undefined : shape(args, MAX_DEPTH, { left: MAX_MEMBERS })
+  return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { left: MAX_MEMBERS })
 }
 
-function shape(value: unknown, depth: number, budget: { left: number }): string {
+function describeShape(value: unknown, depth: number, budget: { left: number }): string {
   if (Array.isArray(value)) return '"array"'
-  if (isObject(value)) return depth > 0 ? members(value, depth - 1, budget) : '"object"'
+  if (isObject(value)) return depth > 0 ? describeMembers(value, depth - 1, budget) : '"object"'
   return value === null ? '"null"' : `"${typeof value}"`
 }
 
-function members(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
+function describeMembers(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
   const parts: string[] = []
   for (const key in value) {
     if (budget.left-- <= 0) {
       parts.push('"…":"more"')
       break
     }
-    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${shape(value[key], depth, budget)}`)
+    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${describeShape(value[key], depth, budget)}`)
   }
   return `{${parts.join(',')}}`
 }
 
-/** Place of a member in its object's JSON text: `start` is its name's, `end` its value's. */
+/** Position of a member: `start` of its name, `end` of its value. */
 export interface Member {
   readonly key: string
   readonly start: number
@@ -39,43 +42,43 @@ export interface Member {
   readonly end: number
 }
 
-/** The members of an object's JSON text, in order; no value is parsed. */
+/** Lists the members of an object's JSON text in order, without parsing values. */
 export function parseMembers(object: Buffer): Member[] {
   const members: Member[] = []
   scanObject(object, 0, object.length, (keyStart, keyEnd, valueStart, end) => {
-    members.push({ key: keyText(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
+    members.push({ key: decodeKey(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
   })
   return members
 }
 
-/** The JSON text of a member's value; of the last one, where a name stands twice. */
+/** Returns the JSON text of a member's value; the last one if the name is duplicated. */
 export function getMemberValue(object: Buffer, members: readonly Member[], key: string): Buffer | undefined {
   const member = members.findLast(candidate => candidate.key === key)
   return member && object.subarray(member.valueStart, member.end)
 }
 
-/** Tells by a text search whether an object can have a member of this name; a name may be written with escapes. */
-export function mayHave(object: Buffer, key: string): boolean {
+/** Returns true if an object may have this member, by text search; names may be escaped. */
+export function mayHaveMember(object: Buffer, key: string): boolean {
   return object.includes(`"${key}"`) || object.includes('\\u')
 }
 
-/** The JSON text of a member's value, for who has not walked the members yet. */
-export function findValue(object: Buffer, key: string): Buffer | undefined {
+/** Finds the JSON text of a member's value, without parsed members. */
+export function findMemberValue(object: Buffer, key: string): Buffer | undefined {
   return getMemberValue(object, parseMembers(object), key)
 }
 
-/** An object's JSON text with some members dropped and others put first. Everything else stays as it came. */
+/** Drops members from an object's JSON text and prepends others. All other bytes stay unchanged. */
 export function editMembers(
   object: Buffer,
   members: readonly Member[],
   drop: ReadonlySet<string>,
   add: string,
 ): Buffer {
-  return Buffer.concat(editedPieces(object, members, drop, add))
+  return Buffer.concat(editToPieces(object, members, drop, add))
 }
 
-/** The same in pieces, of which those that came are no copies. */
-export function editedPieces(
+/** Edits an object into pieces that reference the original bytes. */
+export function editToPieces(
   object: Buffer,
   members: readonly Member[],
   drop: ReadonlySet<string>,
@@ -83,7 +86,7 @@ export function editedPieces(
 ): Buffer[] {
   const pieces: Buffer[] = [Buffer.from(`{${add}`)]
   let isFirst = add === ''
-  // Members that stand side by side go on as one piece.
+  // Adjacent members stay one piece.
   let from = -1
   let to = -1
   for (const { key, start, end } of members) {
@@ -102,13 +105,13 @@ export function editedPieces(
   return pieces
 }
 
-/** The same for who has not walked the members yet. */
+/** Edits an object whose members have not been parsed. */
 export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
   return editMembers(object, parseMembers(object), drop, add)
 }
 
-/** A member's name, as text between its quotes. */
-export function keyText(bytes: Buffer, start: number, end: number): string {
+/** Decodes a member name from the text between its quotes. */
+export function decodeKey(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('latin1', start, end)
   return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text
 }

@@ -1,6 +1,6 @@
 import { proveString, proveValue } from './wasm/proof.ts'
 
-/** The bytes that JSON gives a meaning. */
+/** JSON syntax bytes. */
 export const QUOTE = 0x22
 
 export const BACKSLASH = 0x5c
@@ -17,19 +17,19 @@ export const COMMA = 0x2c
 
 export const COLON = 0x3a
 
-/** Deepest nesting of a message, ours included. */
+/** Maximum nesting of a message. */
 export const MAX_DEPTH = 64
 
-/** Bytes of a string that are walked one by one before the module in `wasm/` takes over. */
+/** String bytes checked in JavaScript before the `wasm/` module takes over. */
 const WALK = 64
 
-/** Text that is so long is worth a call of the module. */
+/** Text length from which calling the module is faster. */
 const LONG = 256
 
-/** Error for bytes that are not accepted. */
+/** Error for rejected bytes. */
 export class ScanError extends Error {
   override readonly name = 'ScanError'
-  /** Marks bytes that are no JSON, or break off; false for JSON that is refused, as far as it was read. */
+  /** True for invalid or truncated JSON; false for rejected JSON that is valid as far as it was read. */
   readonly isSyntax: boolean
 
   constructor(message: string, isSyntax = true) {
@@ -38,69 +38,69 @@ export class ScanError extends Error {
   }
 }
 
-/** Called with the place of a member's key (quotes excluded) and of its value. */
+/** Receives the positions of a member's key (without quotes) and value. */
 type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
 /**
- * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
- * Checks brackets and depth on the way, nothing else.
- * @throws ScanError when the bytes are no object, or nest deeper than 64.
+ * Visits the members of the JSON object in `bytes` from `start` to `end`, without parsing values.
+ * Checks only brackets and depth.
+ * @throws ScanError if the bytes are not an object, or nest deeper than 64.
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
   let at = skipSpace(bytes, start, end)
-  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
+  if (!isByteAt(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
   at = skipSpace(bytes, at + 1, end)
-  if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
+  if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
   for (;;) {
-    at = skipSpace(bytes, member(bytes, at, end, visit), end)
-    if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
-    if (!is(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
+    at = skipSpace(bytes, scanMember(bytes, at, end, visit), end)
+    if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
+    if (!isByteAt(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
     at = skipSpace(bytes, at + 1, end)
   }
 }
 
-/** Visits the member that begins at `at`; returns where it ends. */
-function member(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
-  if (!is(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
+/** Visits the member at `at`; returns its end. */
+function scanMember(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
+  if (!isByteAt(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
   const keyEnd = skipString(bytes, at, end) - 1
   const colon = skipSpace(bytes, keyEnd + 1, end)
-  if (!is(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
+  if (!isByteAt(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
   const valueStart = skipSpace(bytes, colon + 1, end)
   const valueEnd = skipValue(bytes, valueStart, end)
   visit(at + 1, keyEnd, valueStart, valueEnd)
   return valueEnd
 }
 
-function is(bytes: Buffer, at: number, end: number, byte: number): boolean {
+function isByteAt(bytes: Buffer, at: number, end: number, byte: number): boolean {
   return at < end && bytes[at] === byte
 }
 
 /**
- * Walks the elements of the JSON array that fills `bytes`, without parsing one.
- * @throws ScanError when the bytes are no array, or nest deeper than 64.
+ * Visits the elements of a JSON array, without parsing them.
+ * @throws ScanError if the bytes are not an array, or nest deeper than 64.
  */
 export function scanArray(bytes: Buffer, visit: (start: number, end: number) => void): void {
   const end = bytes.length
   let at = skipSpace(bytes, 0, end)
   if (bytes[at] !== OPEN_ARRAY) throw new ScanError('not a JSON array')
   at = skipSpace(bytes, at + 1, end)
-  if (bytes[at] === CLOSE_ARRAY) return endOfInput(bytes, at + 1, end)
+  if (bytes[at] === CLOSE_ARRAY) return createEndError(bytes, at + 1, end)
   for (;;) {
     const start = at
     at = skipValue(bytes, start, end)
     visit(start, at)
     at = skipSpace(bytes, at, end)
-    if (bytes[at] === CLOSE_ARRAY && at < end) return endOfInput(bytes, at + 1, end)
+    if (bytes[at] === CLOSE_ARRAY && at < end) return createEndError(bytes, at + 1, end)
     if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "]"')
     at = skipSpace(bytes, at + 1, end)
   }
 }
 
-function endOfInput(bytes: Buffer, at: number, end: number): void {
-  if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
+function createEndError(bytes: Buffer, at: number, end: number): void {
+  if (skipSpace(bytes, at, end) < end) throw new ScanError('unexpected text after the message')
 }
 
-/** The index of the first byte from `at` on that is not white space. */
+/** Returns the index of the first non-whitespace byte. */
 export function skipSpace(bytes: Buffer, at: number, end: number): number {
   while (at < end) {
     const byte = bytes[at]
@@ -110,33 +110,31 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
   return at
 }
 
-/** Where the value that begins at `at` ends. */
+/** Returns the end of the value at `at`. */
 export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
-  if (at >= end) throw new ScanError('the message ends early')
+  if (at >= end) throw new ScanError('unexpected end of message')
   if (first === QUOTE) return skipString(bytes, at, end)
   if (first === OPEN_OBJECT || first === OPEN_ARRAY) return skipNested(bytes, at, end)
   const start = at
-  while (at < end && !endsScalar(bytes[at])) at++
+  while (at < end && !isScalarEnd(bytes[at])) at++
   if (at === start) throw new ScanError('expected a value')
   return at
 }
 
-function endsScalar(byte: number | undefined): boolean {
-  return (
-    byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
-  )
+function isScalarEnd(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
 }
 
-/** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */
-const open = new Uint8Array(MAX_DEPTH + 1)
+/** Stack of open brackets, shared as scanning never yields. The envelope is level 1. */
+const openBrackets = new Uint8Array(MAX_DEPTH + 1)
 
 function skipNested(bytes: Buffer, at: number, end: number): number {
   const after = end - at < LONG ? -1 : proveValue(bytes, at, end, 2, 0)
-  return after < 0 ? nestedByBytes(bytes, at, end) : after
+  return after < 0 ? skipNestedBytes(bytes, at, end) : after
 }
 
-function nestedByBytes(bytes: Buffer, at: number, end: number): number {
+function skipNestedBytes(bytes: Buffer, at: number, end: number): number {
   let depth = 1
   while (at < end) {
     const byte = bytes[at] as number
@@ -146,14 +144,14 @@ function nestedByBytes(bytes: Buffer, at: number, end: number): number {
     }
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
-      open[depth] = byte + 2
+      openBrackets[depth] = byte + 2
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
-      if (open[depth] !== byte) throw new ScanError('brackets do not match')
+      if (openBrackets[depth] !== byte) throw new ScanError('mismatched brackets')
       if (--depth === 1) return at + 1
     }
     at++
   }
-  throw new ScanError('the message ends early')
+  throw new ScanError('unexpected end of message')
 }
 
 function skipString(bytes: Buffer, at: number, end: number): number {
@@ -164,22 +162,22 @@ function skipString(bytes: Buffer, at: number, end: number): number {
     if (byte === QUOTE) return from + 1
     from += byte === BACKSLASH ? 2 : 1
   }
-  if (from >= end) throw new ScanError('a string does not end')
+  if (from >= end) throw new ScanError('unterminated string')
   const after = proveString(bytes, from, end)
-  return after < 0 ? stringBySearch(bytes, from, end) : after
+  return after < 0 ? skipStringBySearch(bytes, from, end) : after
 }
 
-function stringBySearch(bytes: Buffer, begin: number, end: number): number {
+function skipStringBySearch(bytes: Buffer, begin: number, end: number): number {
   let from = begin
   for (;;) {
     const quote = bytes.indexOf(QUOTE, from)
-    if (quote < 0 || quote >= end) throw new ScanError('a string does not end')
+    if (quote < 0 || quote >= end) throw new ScanError('unterminated string')
     if (!isEscaped(bytes, begin, quote)) return quote + 1
     from = quote + 1
   }
 }
 
-/** Tells whether a backslash escapes this quote, in a string that begins at `from`. */
+/** Returns true if a backslash escapes this quote, in a string that begins at `from`. */
 function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   let slashes = 0
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++

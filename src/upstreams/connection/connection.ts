@@ -1,30 +1,29 @@
-import type { Answer, Call, Clock, Notification, ServerSide, Session } from '../../api/index.ts'
+import type { Answer, Call, Clock, Notification, ServerDescription, Session } from '../../api/index.ts'
 import type { GatewayError, Reason } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { findReplyId, skippedReplyId } from '../../protocol/broken-message.ts'
+import { findAnsweredId, findSkippedReplyId } from '../../protocol/broken-message.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import type { Malformed, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
+import type { MalformedMessage, RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, parseServerMessage } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
-import { InFlight, RpcPeer, take } from '../../protocol/rpc-peer.ts'
-import type {
-  ConnectionEvents,
-  ConnectionHost,
-  SkippedMessage,
-  Subscription,
-  Transport,
-} from '../transport.ts'
-import { Pending } from '../transport.ts'
+import { InFlight, RpcPeer, takeEntry } from '../../protocol/rpc-peer.ts'
+import type { ConnectionEvents, ConnectionDeps, SkippedMessage, Subscription, Transport } from '../transport.ts'
+import { PendingRequest } from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
-import type { ClientRequest, IncomingSide } from './incoming-requests.ts'
+import type { ClientRequest, IncomingDeps } from './incoming-requests.ts'
 import { IncomingRequests } from './incoming-requests.ts'
-import { translateResponse, cancelled, outboundParams, shortenedList } from './translate-call.ts'
+import {
+  translateResponse,
+  createCancelledResponse,
+  createOutboundParams,
+  dropNestedEntries,
+} from './translate-call.ts'
 
-/** Time in which a server may still send requests and logs for a cancelled call that it does not answer. */
-const LINGER_MS = 10_000
-const MAX_CALLS = 1000
+/** Time in which a server may send requests and logs for a cancelled call without an answer. */
+const CANCELLED_TTL_MS = 10_000
+const MAX_CANCELLED = 1000
 
-/** Calls that were cancelled after they were sent, until the server answers them or their time is over. */
+/** Cancelled calls that were already sent, until the server answers or their time is over. */
 class CancelledCalls {
   readonly #clock: Clock
   readonly #calls = new InFlight<{ readonly session: Session; readonly at: number }>()
@@ -34,117 +33,114 @@ class CancelledCalls {
   }
 
   add(id: RpcId, session: Session): void {
-    const [oldest] = this.#calls.size < MAX_CALLS ? [] : this.#calls.entries()
+    const [oldest] = this.#calls.size < MAX_CANCELLED ? [] : this.#calls.entries()
     if (oldest !== undefined) this.#calls.delete(oldest[0])
     this.#calls.set(id, { session, at: this.#clock.now() })
   }
 
-  answered(id: RpcId): void {
-    take(this.#calls, id)
+  removeCall(id: RpcId): void {
+    takeEntry(this.#calls, id)
   }
 
-  /** True if a message may be for one of them; those of the session `except` do not count. */
-  mayBeMeant(except?: Session): boolean {
+  /** True if a message may be for a cancelled call; ignores calls of the session `except`. */
+  hasCallOfOthers(except?: Session): boolean {
     const now = this.#clock.now()
     for (const [id, { session, at }] of this.#calls.entries()) {
-      if (now - at >= LINGER_MS) this.#calls.delete(id)
+      if (now - at >= CANCELLED_TTL_MS) this.#calls.delete(id)
       else if (session !== except) return true
     }
     return false
   }
 }
 
-/** Requests that wait for their answer at once; more fail at once. */
+/** Limit for pending requests; more fail immediately. */
 const MAX_PENDING = 10_000
-/** Requests of the server that wait for their reply at once; more are refused. */
-const MAX_ASKED = 1000
-/** When a caller may come again that found too many others waiting. */
+/** Limit for pending server requests; more are refused. */
+const MAX_CLIENT_REQUESTS = 1000
+/** Retry delay for a caller that exceeded the limit. */
 const BUSY_RETRY_MS = 1000
 
-/** Methods by which a client subscribes: they never make a server ask. */
-const SETTINGS: ReadonlySet<string> = new Set([
+/** Subscription methods; a server sends no client requests for them. */
+const SUBSCRIBE_METHODS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'logging/setLevel',
 ])
 
-/** One live connection to a server: matches answers to requests, and takes everything else where it belongs. */
-export class Connection implements ConnectionEvents, IncomingSide {
+/** One open connection to a server: matches answers to requests and dispatches other messages. */
+export class Connection implements ConnectionEvents, IncomingDeps {
   transport: Transport
-  /** The server's description of itself; undefined until the handshake is done. */
-  server: ServerSide | undefined = undefined
-  /** Why it closed; undefined while it is open. */
+  /** Server description; undefined until the handshake is done. */
+  server: ServerDescription | undefined = undefined
+  /** Close reason; undefined while open. */
   closedBecause: Reason | undefined = undefined
-  /** The beginning of the first line that was no message, before it said who it is. */
+  /** Start of the first line that is not JSON, before the handshake. */
   stray: string | undefined = undefined
-  /** The session whose roots the server was sent last, if any was; undefined while it has not asked. */
+  /** Session whose roots the server received last; undefined if the server has not asked. */
   roots: { readonly of: string | undefined } | undefined = undefined
-  /** The calls that use it; a caller takes hold of it first. */
+  /** Counts the calls on this connection; a caller registers before it sends. */
   readonly use: ConnectionUse
-  readonly host: ConnectionHost<Connection>
-  readonly peer = new RpcPeer<Pending, ClientRequest>({ sent: MAX_PENDING, received: MAX_ASKED })
+  readonly host: ConnectionDeps<Connection>
+  readonly peer = new RpcPeer<PendingRequest, ClientRequest>({
+    sent: MAX_PENDING,
+    received: MAX_CLIENT_REQUESTS,
+  })
   readonly #requests = new IncomingRequests(this)
   readonly #notifications = new IncomingNotifications(this, this.#requests)
-  /** On a stream that all share, where a message may be of any of them. */
   readonly #cancelled: CancelledCalls
-  /** Clients' calls among the requests that wait. */
+  /** How many pending requests are client calls. */
   #calls = 0
 
-  constructor(host: ConnectionHost<Connection>, connect: (events: ConnectionEvents) => Transport) {
+  constructor(host: ConnectionDeps<Connection>, connect: (events: ConnectionEvents) => Transport) {
     this.host = host
     this.use = new ConnectionUse(host.clock)
     this.#cancelled = new CancelledCalls(host.clock)
     this.transport = connect(this)
   }
 
-  /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
-  call(call: Call): Promise<Answer> {
+  /** Sends a client's call to the server. Rejects with a GatewayError if it cannot be sent. */
+  sendCall(call: Call): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const settle = (response: RpcResponse): void => {
         try {
           const answer = translateResponse(response, call, this.server)
-          if ('error' in answer) this.#requests.answered(answer, call.exchange)
+          if ('error' in answer) this.#requests.noteVisits(answer, call.exchange)
           resolve(answer)
         } catch (error) {
-          // An answer that is no valid JSON shows only when it is read.
+          // Invalid JSON in an answer throws only when it is parsed.
           reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
         }
       }
-      const pending = new Pending(this.peer.nextId(), call.method, call, settle, reject)
-      pending.stopWatching = call.onCancel(reason => this.#cancel(pending, reason))
-      if (pending.open) this.#request(pending, outboundParams(call, this.server, pending.id as number))
+      const pending = new PendingRequest(this.peer.nextId(), call.method, call, settle, reject)
+      pending.stopWatching = call.onCancel(reason => this.#cancelPending(pending, reason))
+      if (pending.open) this.#startRequest(pending, createOutboundParams(call, this.server, pending.id as number))
     })
   }
 
-  /** A request of our own, such as the handshake; a probe has a string for its id. */
-  ask(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
+  /** Sends a gateway request, e.g. for the handshake; probes have string ids. */
+  sendRequest(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
       const id = this.peer.nextId()
-      this.#request(new Pending(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject), params)
+      this.#startRequest(new PendingRequest(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject), params)
     })
   }
 
-  /** A request of our own that is answered with notifications, and with a result only when it ends. */
-  subscribe(
-    method: string,
-    params: JsonObject,
-    onNotification: (notification: Notification) => void,
-  ): Subscription {
-    let pending: Pending | undefined
+  /** Sends a gateway request that gets notifications, and one result at its end. */
+  subscribe(method: string, params: JsonObject, onNotification: (notification: Notification) => void): Subscription {
+    let pending: PendingRequest | undefined
     const ended = new Promise<RpcResponse>((resolve, reject) => {
-      pending = new Pending(this.peer.nextId(), method, undefined, resolve, reject)
+      pending = new PendingRequest(this.peer.nextId(), method, undefined, resolve, reject)
       pending.onNotification = onNotification
-      this.#request(pending, params)
+      this.#startRequest(pending, params)
     })
-    return { ended, end: () => pending !== undefined && this.#cancel(pending, 'no longer needed') }
+    return { ended, end: () => pending !== undefined && this.#cancelPending(pending, 'no longer needed') }
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
     return this.transport.send(encodeNotification(method, params))
   }
 
-  /** The server has introduced itself. */
-  opened(server: ServerSide): void {
+  opened(server: ServerDescription): void {
     this.server = server
     this.transport.opened(server)
   }
@@ -153,30 +149,30 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return this.transport.streams
   }
 
-  onlyCall(): Pending | undefined {
-    if (this.#calls !== 1 || this.#cancelled.mayBeMeant()) return undefined
+  getOnlyCall(): PendingRequest | undefined {
+    if (this.#calls !== 1 || this.#cancelled.hasCallOfOthers()) return undefined
     return this.peer.sent.values().find(({ call }) => call !== undefined)
   }
 
-  askingCalls(): readonly Call[] {
-    const open = this.peer.sent.values().flatMap(({ call }) => (call && canAsk(call.method) ? [call] : []))
+  findAskingCalls(): readonly Call[] {
+    const open = this.peer.sent.values().flatMap(({ call }) => (call && canAskClient(call.method) ? [call] : []))
     const [session, ...others] = new Set(open.map(({ exchange }) => exchange.session))
-    // A cancelled call may still ask; only its own client can be asked then.
-    return session === undefined || others.length > 0 || this.#cancelled.mayBeMeant(session) ? [] : open
+    // A cancelled call may still send requests; only its own client may get them.
+    return session === undefined || others.length > 0 || this.#cancelled.hasCallOfOthers(session) ? [] : open
   }
 
   reply(text: string): void {
     if (this.closedBecause === undefined) void this.transport.send(text)
   }
 
-  /** Ends the connection; every call that waits for its answer fails with the reason. */
+  /** Closes the connection; pending calls fail with the reason. */
   close(reason: Reason): Promise<void> {
     this.closedBecause ??= reason
     this.#failAll(reason)
     return this.transport.close()
   }
 
-  /** Takes no more calls. Those that are under way over HTTP have streams of their own, and may end by themselves. */
+  /** Accepts no more calls. Pending calls over HTTP have their own streams and may finish. */
   retire(reason: Reason): Promise<void> {
     if (!this.transport.streams) return this.close(reason)
     this.closedBecause ??= reason
@@ -198,62 +194,62 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (this.closedBecause === undefined) this.host.missed(this)
   }
 
-  failed(pending: Pending, error: Error): void {
+  failed(pending: PendingRequest, error: Error): void {
     if (!pending.open) return
-    this.#forget(pending)
+    this.#removePending(pending)
     pending.reject(error)
   }
 
-  received(bytes: Buffer, of: Pending | undefined): void {
+  received(bytes: Buffer, of: PendingRequest | undefined): void {
     if (this.closedBecause !== undefined && !this.transport.streams) return
     try {
-      this.#take(bytes, of)
+      this.#takePending(bytes, of)
     } catch (error) {
-      // Whatever goes wrong on the way to a client must not end the connection of all the others.
-      this.host.log.error('a message could not be passed on', { why: getErrorMessage(error), cause: error })
+      // An error while passing on a message must not close the connection for other clients.
+      this.host.log.error('forwarding a message failed', { why: getErrorMessage(error), cause: error })
     }
   }
 
-  /** Fails the request that it answers, or the only one there is; all others live on. */
+  /** Fails the request with this answer, or the only pending one; other requests continue. */
   skipped({ head, tail, limit, key }: SkippedMessage): void {
     const { name, drops } = this.host
     drops.count('oversize', () => head.toString('utf8', 0, 400))
-    const id = skippedReplyId(head, tail)
+    const id = findSkippedReplyId(head, tail)
     if (id === undefined) return
-    const pending = id === null ? this.#onlyPending() : this.peer.find(id)
+    const pending = id === null ? this.#getOnlyPending() : this.peer.findSent(id)
     if (pending === undefined) return
     const what = `a reply of upstream "${name}" (see its ${key})`
     this.failed(pending, gatewayError('GW_TOO_LARGE', { what, limit }))
   }
 
-  #onlyPending(): Pending | undefined {
+  #getOnlyPending(): PendingRequest | undefined {
     return this.peer.sent.size === 1 ? this.peer.sent.first() : undefined
   }
 
-  #take(bytes: Buffer, of: Pending | undefined): void {
+  #takePending(bytes: Buffer, of: PendingRequest | undefined): void {
     const message = parseServerMessage(bytes, this.server?.era)
-    if (message.kind === 'response') this.#answered(message, of)
-    else if (message.kind === 'request') this.#requests.received(message, of)
-    else if (message.kind === 'notification') this.#notifications.received(message, of)
-    else this.#malformed(message, bytes, of)
+    if (message.kind === 'response') this.#settleResponse(message, of)
+    else if (message.kind === 'request') this.#requests.handleRequest(message, of)
+    else if (message.kind === 'notification') this.#notifications.handleNotification(message, of)
+    else this.#rejectMalformed(message, bytes, of)
   }
 
-  #request(pending: Pending, params: JsonObject | undefined): void {
+  #startRequest(pending: PendingRequest, params: JsonObject | undefined): void {
     try {
-      if (this.closedBecause !== undefined) throw closedError(this.host.name, this.closedBecause)
-      if (!this.peer.send(pending.id, pending)) throw fullError(this.host.name, MAX_PENDING)
+      if (this.closedBecause !== undefined) throw createClosedError(this.host.name, this.closedBecause)
+      if (!this.peer.addSent(pending.id, pending)) throw createFullError(this.host.name, MAX_PENDING)
       if (pending.call !== undefined) this.#calls++
       this.transport.request(pending, params)
     } catch (error) {
-      this.#forget(pending)
+      this.#removePending(pending)
       pending.reject(error instanceof Error ? error : new Error(getErrorMessage(error)))
     }
   }
 
-  #forget(pending: Pending): void {
+  #removePending(pending: PendingRequest): void {
     pending.open = false
     pending.stopWatching?.()
-    // The newest progress that was held back goes out before the answer.
+    // Send delayed progress before the answer.
     pending.progress?.flush()
     pending.messages?.flush()
     if (this.peer.sent.get(pending.id) === pending) {
@@ -262,59 +258,58 @@ export class Connection implements ConnectionEvents, IncomingSide {
     }
   }
 
-  #cancel(pending: Pending, reason: string): void {
+  #cancelPending(pending: PendingRequest, reason: string): void {
     if (!pending.open) return
     const wasSent = this.peer.sent.has(pending.id) && !this.transport.abandon(pending)
-    if (wasSent && pending.call !== undefined) this.#givenUp(pending, pending.call, reason)
-    this.#forget(pending)
-    // A modern HTTP server learns it by the end of the stream alone (2026-07-28, cancellation).
+    if (wasSent && pending.call !== undefined) this.#answerAbandoned(pending, pending.call, reason)
+    this.#removePending(pending)
+    // A modern HTTP server detects the cancellation by the closed stream (2026-07-28, cancellation).
     if (wasSent && !(this.transport.streams && this.server?.era === 'modern'))
       void this.notify('notifications/cancelled', { requestId: pending.id, reason })
-    pending.resolve(cancelled(pending.id))
+    pending.resolve(createCancelledResponse(pending.id))
   }
 
-  /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
-  #givenUp({ id }: Pending, { exchange }: Call, reason: string): void {
+  /** Answers server requests for an abandoned call, so that the server can finish it. */
+  #answerAbandoned({ id }: PendingRequest, { exchange }: Call, reason: string): void {
     if (!this.transport.streams) this.#cancelled.add(id, exchange.session)
     this.#requests.cancelRequests(exchange, reason)
   }
 
   #failAll(reason: Reason): void {
     for (const pending of this.peer.sent.values()) {
-      this.failed(pending, closedError(this.host.name, reason))
+      this.failed(pending, createClosedError(this.host.name, reason))
       this.transport.abandon(pending)
     }
   }
 
-  #answered(response: RpcResponse, of: Pending | undefined): void {
-    const pending = response.id === null && response.error !== undefined ? of : this.peer.find(response.id)
+  #settleResponse(response: RpcResponse, of: PendingRequest | undefined): void {
+    const pending = response.id === null && response.error !== undefined ? of : this.peer.findSent(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
-      if (response.id !== null) this.#cancelled.answered(response.id)
+      if (response.id !== null) this.#cancelled.removeCall(response.id)
       return this.host.drops.count('response')
     }
-    this.#forget(pending)
+    this.#removePending(pending)
     pending.resolve(response)
   }
 
-  /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
-  #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
+  /** A malformed answer fails its request immediately; the connection stays open. */
+  #rejectMalformed({ error }: MalformedMessage, bytes: Buffer, of: PendingRequest | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.peer.find(findReplyId(bytes))
-    if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
-    const list = shortenedList(pending.method, bytes, this.server?.era, drops)
-    if (list !== undefined) return this.#answered(list, of)
-    drops.garbage(bytes)
+    const pending = this.peer.findSent(findAnsweredId(bytes))
+    if (pending === undefined || (of !== undefined && of !== pending)) return drops.countGarbage(bytes)
+    const list = dropNestedEntries(pending.method, bytes, this.server?.era, drops)
+    if (list !== undefined) return this.#settleResponse(list, of)
+    drops.countGarbage(bytes)
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 }
 
-/** The calls that use one connection, from the moment they have chosen it until they are answered. */
+/** Counts the calls on one connection, from selection to answer. */
 class ConnectionUse {
-  /** Milliseconds since 1970. */
   readonly startedAt = Date.now()
   inFlight = 0
-  /** When the last call was answered; clock time. */
+  /** Last answer time. */
   endedAt: number
   readonly #clock: Clock
   #freed: (() => void)[] = []
@@ -324,39 +319,39 @@ class ConnectionUse {
     this.endedAt = clock.now()
   }
 
-  hold(): void {
+  acquire(): void {
     this.inFlight++
   }
 
-  letGo(): void {
+  release(): void {
     if (--this.inFlight > 0) return
     this.endedAt = this.#clock.now()
     if (this.#freed.length > 0) for (const resolve of this.#freed.splice(0)) resolve()
   }
 
-  /** Resolves when no call uses the connection any more. */
-  free(): Promise<void> {
+  /** Resolves when no call uses the connection. */
+  waitUntilFree(): Promise<void> {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }
 
-  /** Since when nobody has used it; undefined while somebody does. */
+  /** Idle since; undefined while in use. */
   get idleSince(): number | undefined {
     return this.inFlight > 0 ? undefined : this.endedAt
   }
 }
 
-/** Tells if a server may ask the client while it carries out this method. */
-function canAsk(method: string): boolean {
-  return METHODS.get(method)?.to !== 'list' && !SETTINGS.has(method)
+/** Returns true if a server may send requests to the client during this method. */
+function canAskClient(method: string): boolean {
+  return METHODS.get(method)?.to !== 'list' && !SUBSCRIBE_METHODS.has(method)
 }
 
-/** The failure of a request whose connection has ended. */
-export function closedError(upstream: string, reason: Reason): GatewayError {
+/** Creates the error for a request whose connection closed. */
+export function createClosedError(upstream: string, reason: Reason): GatewayError {
   return reason.error ?? gatewayError('GW_UPSTREAM_CLOSED', { upstream, ...reason })
 }
 
-/** The failure of a request for which too many others wait already. */
-function fullError(upstream: string, waiting: number): GatewayError {
-  const why = `${waiting} calls wait for it already`
+/** Creates the error for too many pending requests. */
+function createFullError(upstream: string, waiting: number): GatewayError {
+  const why = `${waiting} requests are pending`
   return gatewayError('GW_UPSTREAM_BUSY', { upstream, why, retryAfterMs: BUSY_RETRY_MS })
 }

@@ -1,4 +1,4 @@
-import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { Clock, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -15,13 +15,13 @@ import {
   isModern,
 } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from './connection.ts'
 
-/** A server is asked again who it is at most once in this time. */
-const ASK_AGAIN_MS = 60_000
+/** Minimum interval between probes. */
+const PROBE_INTERVAL_MS = 60_000
 
-/** Codes that only a server of the other era answers with. */
+/** Error codes that only a server in the other era returns. */
 const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
   RPC.headerMismatch,
   RPC.missingCapability,
@@ -30,109 +30,106 @@ const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
 
 const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, RPC.legacyBadRequest])
 
-/** A verdict of "legacy" never corrects itself, so it does not hold for ever. */
-const LEGACY_MS = 24 * 60 * 60 * 1000
+/** Lifetime of a "legacy" verdict, which is never re-checked otherwise. */
+const LEGACY_TTL_MS = 24 * 60 * 60 * 1000
 
-/** Dependencies of a handshake. */
-interface HandshakeOptions {
+interface HandshakeDeps {
   readonly upstream: string
   readonly era: 'auto' | Era
   readonly memory: EraMemory
   readonly gateway: { readonly name: string; readonly version: string }
-  /** The capabilities of this connection's clients, as `initialize` declares them. */
+  /** Client capabilities for `initialize`. */
   readonly capabilities: JsonObject
   readonly clock: Clock
-  /** Milliseconds that a server on a pipe may take for `server/discover` before it counts as legacy. */
+  /** Milliseconds that a server on a pipe has for `server/discover`; then it counts as legacy. */
   readonly probeMs: number
-  /** Opens a connection; throws when the attempt is over. */
+  /** Opens a connection; throws if the attempt is cancelled. */
   open(): Connection
 }
 
-/** Opens a connection and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
-export async function shakeHands(options: HandshakeOptions): Promise<Connection> {
-  const remembered = options.era === 'auto' ? options.memory.recall() : options.era
-  if (remembered !== 'legacy') return probe(options, options.open())
+/** Opens a connection and detects the server's era. */
+export async function performHandshake(options: HandshakeDeps): Promise<Connection> {
+  const remembered = options.era === 'auto' ? options.memory.getEra() : options.era
+  if (remembered !== 'legacy') return probeServer(options, options.open())
   const connection = options.open()
   try {
-    return await initialize(connection, options)
+    return await sendInitialize(connection, options)
   } catch (error) {
-    if (options.era !== 'auto' || !isRefusal(error)) throw error
-    options.memory.forget()
-    // A process that said no is still there: it is asked on, so that none is left behind.
-    return probe(options, connection.closedBecause === undefined ? connection : options.open())
+    if (options.era !== 'auto' || !isInitializeRefusal(error)) throw error
+    options.memory.clear()
+    // A process that refused still runs; reuse it, so that none is leaked.
+    return probeServer(options, connection.closedBecause === undefined ? connection : options.open())
   }
 }
 
-async function probe(options: HandshakeOptions, connection: Connection): Promise<Connection> {
+async function probeServer(options: HandshakeDeps, connection: Connection): Promise<Connection> {
   let failure: unknown
-  const discovery = discover(connection, options).catch((error: unknown) => {
+  const discovery = sendDiscover(connection, options).catch((error: unknown) => {
     if (options.era !== 'auto' || !mayBeLegacy(error)) throw error
     failure = error
     return undefined
   })
-  const first = await inTime(discovery, connection, options)
-  if (first !== 'late' && first !== undefined) return opened(connection, first, options)
-  if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, connection)
+  const first = await waitForProbe(discovery, connection, options)
+  if (first !== 'late' && first !== undefined) return completeHandshake(connection, first, options)
+  if (options.era === 'modern') return rejectVersion(options, first === 'late' ? await discovery : first, connection)
   const isDoubtful = first === 'late' || failure !== undefined
-  return fallBack(
+  return fallBackToLegacy(
     { connection, discovery, failure, isDoubtful: isDoubtful && connection.transport.streams },
     options,
   )
 }
 
-interface Probed {
+interface ProbeResult {
   readonly connection: Connection
-  readonly discovery: Promise<ServerSide | undefined>
-  /** Failure of the probe, if it may come from a legacy server. */
+  readonly discovery: Promise<ServerDescription | undefined>
+  /** Probe failure, if the server may be legacy. */
   readonly failure: unknown
   readonly isDoubtful: boolean
 }
 
-/** Initializes a connection whose probe brought no modern server. */
-async function fallBack(probed: Probed, options: HandshakeOptions): Promise<Connection> {
+/** Sends `initialize` on a connection whose probe found no modern server. */
+async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Promise<Connection> {
   const { connection, discovery, isDoubtful } = probed
-  // Some servers exit on anything that is not `initialize`: once more, in their language.
+  // Some servers exit on any request except `initialize`: reopen and send that.
   const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
-    return await initialize(survivor, options, isDoubtful)
+    return await sendInitialize(survivor, options, isDoubtful)
   } catch (error) {
-    // A slow modern server over HTTP may still answer; a process has had its time.
+    // A slow modern HTTP server may still answer; a process probe timed out.
     const late =
-      isRefusal(error) && survivor === connection
-        ? await (connection.transport.streams
-            ? discovery
-            : Promise.race([discovery, Promise.resolve(undefined)]))
+      isInitializeRefusal(error) && survivor === connection
+        ? await (connection.transport.streams ? discovery : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
-    if (late === undefined) throw isRefusal(error) ? (probed.failure ?? error) : error
-    return opened(connection, late, options)
+    if (late === undefined) throw isInitializeRefusal(error) ? (probed.failure ?? error) : error
+    return completeHandshake(connection, late, options)
   }
 }
 
-function refuse(
-  options: HandshakeOptions,
-  server: ServerSide | undefined,
+function rejectVersion(
+  options: HandshakeDeps,
+  server: ServerDescription | undefined,
   connection: Connection,
 ): Connection {
-  if (server !== undefined) return opened(connection, server, options)
-  const why = `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
+  if (server !== undefined) return completeHandshake(connection, server, options)
+  const why = `it does not support protocol version ${MODERN_VERSION}, which "era: modern" requires`
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: options.upstream,
     ...(connection.closedBecause ?? { why }),
   })
 }
 
-function opened(connection: Connection, server: ServerSide, { memory }: HandshakeOptions): Connection {
-  memory.learn(server.era)
+function completeHandshake(connection: Connection, server: ServerDescription, { memory }: HandshakeDeps): Connection {
+  memory.setEra(server.era)
   connection.opened(server)
   connection.transport.listen()
   return connection
 }
 
-/** Returns the outcome of the probe, or 'late' if the server did not answer in time. */
-async function inTime<T>(
+/** Returns the probe outcome, or 'late' if the server did not answer in time. */
+async function waitForProbe<T>(
   discovery: Promise<T>,
   connection: Connection,
-  { clock, probeMs, era }: HandshakeOptions,
+  { clock, probeMs, era }: HandshakeDeps,
 ): Promise<T | 'late'> {
   if (era !== 'auto') return discovery
   let disarm = (): void => undefined
@@ -142,72 +139,65 @@ async function inTime<T>(
   return Promise.race([discovery, late]).finally(disarm)
 }
 
-/** True if an answer to the probe came from no modern server, or if none came: the server may still answer `initialize`. */
+/** True if the probe was answered by a non-modern server, or not at all: try `initialize`. */
 function mayBeLegacy(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return error.fields.status !== undefined || error.code === 'GW_UPSTREAM_CLOSED'
 }
 
-/** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
-async function discover(
+/** Sends `server/discover`; returns undefined for a non-modern server. Rejects if the era stays unknown. */
+async function sendDiscover(
   connection: Connection,
-  options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
-): Promise<ServerSide | undefined> {
+  options: Pick<HandshakeDeps, 'upstream' | 'gateway'>,
+): Promise<ServerDescription | undefined> {
   const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
   try {
     const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
-    return modernSide(await connection.ask('server/discover', params, true))
+    return createModernServer(await connection.sendRequest('server/discover', params, true))
   } catch (error) {
-    // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
-    if (
-      error instanceof GatewayError &&
-      (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams)
-    )
+    // On a pipe, treat every failure as legacy; over HTTP, only a clear refusal.
+    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams))
       return undefined
     throw error
   }
 }
 
-function modernSide({ result }: RpcResponse): ServerSide | undefined {
+function createModernServer({ result }: RpcResponse): ServerDescription | undefined {
   const said = result?.value()
   const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
   if (said === undefined || version === undefined) return undefined
   const meta = isObject(said._meta) ? said._meta : {}
-  return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
+  return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
-/** `isDoubtful` if the probe failed in a way that may pass: the next connection probes again. */
-async function initialize(
-  connection: Connection,
-  options: HandshakeOptions,
-  isDoubtful = false,
-): Promise<Connection> {
+/** Sends `initialize`; `isDoubtful` if the probe failed temporarily, so that the next connection probes again. */
+async function sendInitialize(connection: Connection, options: HandshakeDeps, isDoubtful = false): Promise<Connection> {
   const params = {
     protocolVersion: LATEST_LEGACY_VERSION,
     capabilities: options.capabilities,
     clientInfo: { ...options.gateway },
   }
-  const { result, error } = await connection.ask('initialize', params)
+  const { result, error } = await connection.sendRequest('initialize', params)
   if (result === undefined)
-    throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
+    throw createHandshakeError(options, `initialize failed: ${formatPeerText(error?.message ?? '', 300)}`, error?.code)
   const answer = result.value()
   const version = String(answer.protocolVersion)
   if (!isLegacy(version)) {
-    throw refused(
+    throw createHandshakeError(
       options,
-      `it wants protocol version ${visible(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
+      `unsupported protocol version ${formatPeerText(version, 40)}; supported: ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
       RPC.unsupportedVersion,
     )
   }
-  connection.opened(serverSide('legacy', version, answer.serverInfo, answer))
+  connection.opened(createLegacyServer('legacy', version, answer.serverInfo, answer))
   await connection.notify('notifications/initialized')
   connection.transport.listen()
-  if (options.era === 'auto' && !isDoubtful) options.memory.learn('legacy')
+  if (options.era === 'auto' && !isDoubtful) options.memory.setEra('legacy')
   return connection
 }
 
-function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerSide {
+function createLegacyServer(era: Era, version: string, info: unknown, said: JsonObject): ServerDescription {
   const known = isObject(info) ? info : {}
   return {
     era,
@@ -218,20 +208,19 @@ function serverSide(era: Era, version: string, info: unknown, said: JsonObject):
   }
 }
 
-function refused({ upstream }: HandshakeOptions, why: string, refusal: number | undefined): GatewayError {
+function createHandshakeError({ upstream }: HandshakeDeps, why: string, refusal: number | undefined): GatewayError {
   return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
 }
 
-/** Tells a server that answered `initialize` with no from one that did not answer. */
-export function isRefusal(error: unknown): boolean {
+/** True if the server refused `initialize`, false if it did not answer. */
+export function isInitializeRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
-    error.fields.refusal !== undefined ||
-    (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
+    error.fields.refusal !== undefined || (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
   )
 }
 
-/** Remembers a server's era, so that it is not probed at every start. */
+/** Caches a server's era, so that it is not probed at every start. */
 export class EraMemory {
   readonly #clock: Clock
   #era: Era | undefined
@@ -241,23 +230,23 @@ export class EraMemory {
     this.#clock = clock
   }
 
-  recall(): Era | undefined {
+  getEra(): Era | undefined {
     if (this.#clock.now() >= this.#until) this.#era = undefined
     return this.#era
   }
 
-  /** Notes a verdict, which may be some milliseconds old. */
-  learn(era: Era, ageMs = 0): void {
+  /** Stores a verdict with its age in milliseconds. */
+  setEra(era: Era, ageMs = 0): void {
     this.#era = era
-    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS - ageMs
+    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_TTL_MS - ageMs
   }
 
-  forget(): void {
+  clear(): void {
     this.#era = undefined
   }
 }
 
-/** Notices when a server answers like one of the other era: it may have been replaced behind our back. */
+/** Detects a server that answers in the other era: it may have been replaced. */
 export class EraDoubt {
   readonly #upstream: string
   readonly #gateway: UpstreamContext['gateway']
@@ -277,18 +266,16 @@ export class EraDoubt {
     return capability !== undefined && connection.server?.capabilities[capability] !== undefined
   }
 
-  /** A modern server says what it does not like in JSON; one that does not may be none. */
+  /** A modern server returns JSON errors; a status without JSON raises doubt. */
   isRaisedByStatus(status: number, connection: Connection): boolean {
     return connection.server?.era === 'modern' && status >= 400 && status < 500
   }
 
-  /** Asks the server itself. Anything but a clear answer leaves things as they are. */
+  /** Probes the server. An unclear answer changes nothing. */
   async isConfirmed(connection: Connection): Promise<boolean> {
-    if (this.#clock.now() - this.#askedAt < ASK_AGAIN_MS) return false
+    if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()
-    const said = await discover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
-      () => null,
-    )
+    const said = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(() => null)
     return said !== null && (said?.era ?? 'legacy') !== connection.server?.era
   }
 }

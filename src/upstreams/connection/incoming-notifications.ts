@@ -1,56 +1,56 @@
 import type { Clock, Notification } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { RpcNotification } from '../../protocol/jsonrpc.ts'
-import type { Pending } from '../transport.ts'
-import type { IncomingRequests, IncomingSide } from './incoming-requests.ts'
-import { clientToken, isGlobal, getSubscription, withoutSubscription } from './translate-call.ts'
+import type { PendingRequest } from '../transport.ts'
+import type { IncomingRequests, IncomingDeps } from './incoming-requests.ts'
+import { getProgressToken, isGlobal, getSubscriptionId, omitSubscriptionId } from './translate-call.ts'
 
-/** Progress of one call that is passed on within any second. */
-const MAX = 20
-/** The same for its log messages. */
+/** Progress notifications per call and second. */
+const MAX_PROGRESS = 20
+/** Log messages per call and second. */
 const MAX_MESSAGES = 100
-const WITHIN_MS = 1000
+const WINDOW_MS = 1000
 
-/** Notifications of a server, each on its way to the call, the subscription or the clients that it is for. */
+/** Dispatches server notifications to the call, subscription or clients they concern. */
 export class IncomingNotifications {
-  readonly #side: IncomingSide
+  readonly #connection: IncomingDeps
   readonly #requests: IncomingRequests
 
-  constructor(side: IncomingSide, requests: IncomingRequests) {
-    this.#side = side
+  constructor(side: IncomingDeps, requests: IncomingRequests) {
+    this.#connection = side
     this.#requests = requests
   }
 
-  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
-  received({ method, params }: RpcNotification, of: Pending | undefined): void {
-    if (method === 'notifications/progress') return this.#progressed(params, of)
-    const subscribed = of ?? this.#subscribed(method, params)
+  /** Handles a notification; `of` is its stream's call, if known. */
+  handleNotification({ method, params }: RpcNotification, of: PendingRequest | undefined): void {
+    if (method === 'notifications/progress') return this.#handleProgress(params, of)
+    const subscribed = of ?? this.#findSubscription(method, params)
     if (subscribed?.onNotification !== undefined)
-      subscribed.onNotification({ method, params: withoutSubscription(params) })
-    else if (method === 'notifications/cancelled') this.#requests.cancelled(params?.requestId)
-    else this.#pass({ method, params }, of)
+      subscribed.onNotification({ method, params: omitSubscriptionId(params) })
+    else if (method === 'notifications/cancelled') this.#requests.handleCancelled(params?.requestId)
+    else this.#passNotification({ method, params }, of)
   }
 
-  #pass(notification: Notification, of: Pending | undefined): void {
+  #passNotification(notification: Notification, of: PendingRequest | undefined): void {
     const { method } = notification
-    if (method === 'notifications/message') this.#logged(notification, of)
-    else if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
-    else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
-    else this.#paced(notification, of)
+    if (method === 'notifications/message') this.#handleLog(notification, of)
+    else if (method === 'notifications/elicitation/complete') this.#requests.handleVisitCompleted(notification)
+    else if (of?.call === undefined || isGlobal(method)) this.#connection.host.notify(notification)
+    else this.#passLimited(notification, of)
   }
 
-  #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
-    const { peer, host } = this.#side
-    const pending = peer.find(params?.progressToken)
-    const known = clientToken(pending?.call?.params)
+  #handleProgress(params: JsonObject | undefined, of: PendingRequest | undefined): void {
+    const { peer, host } = this.#connection
+    const pending = peer.findSent(params?.progressToken)
+    const known = getProgressToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return host.drops.count('progress')
     pending.progress ??= this.#getProgressLimit(pending)
     pending.progress.add({ ...params, progressToken: known })
   }
 
-  #getProgressLimit({ call }: Pending): ProgressLimit {
-    const { clock, drops } = this.#side.host
+  #getProgressLimit({ call }: PendingRequest): ProgressLimit {
+    const { clock, drops } = this.#connection.host
     return new ProgressLimit(
       clock,
       params => call?.exchange.emit({ method: 'notifications/progress', params }),
@@ -58,21 +58,21 @@ export class IncomingNotifications {
     )
   }
 
-  /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
-  #logged(notification: Notification, of: Pending | undefined): void {
-    const pending = of !== undefined || this.#side.streams ? of : this.#side.onlyCall()
-    if (pending?.call === undefined) this.#side.host.drops.count('message')
-    else this.#paced(notification, pending)
+  /** Sends a log message to its request's client: by stream, or to the only call on a pipe. */
+  #handleLog(notification: Notification, of: PendingRequest | undefined): void {
+    const pending = of !== undefined || this.#connection.streams ? of : this.#connection.getOnlyCall()
+    if (pending?.call === undefined) this.#connection.host.drops.count('message')
+    else this.#passLimited(notification, pending)
   }
 
-  /** Passes a message of a call to its client, unless too many have been. */
-  #paced(notification: Notification, pending: Pending): void {
+  /** Forwards a call's message to its client, rate limited. */
+  #passLimited(notification: Notification, pending: PendingRequest): void {
     pending.messages ??= this.#getMessageLimit(pending)
     pending.messages.add(notification)
   }
 
-  #getMessageLimit({ call }: Pending): MessageLimit {
-    const { clock, drops } = this.#side.host
+  #getMessageLimit({ call }: PendingRequest): MessageLimit {
+    const { clock, drops } = this.#connection.host
     return new MessageLimit(
       clock,
       notification => call?.exchange.emit(notification),
@@ -80,16 +80,19 @@ export class IncomingNotifications {
     )
   }
 
-  /** The subscription that a notification names, on a pipe that all share. */
-  #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
-    const { streams, server, peer } = this.#side
+  /** Finds the subscription that a notification names, on a shared pipe. */
+  #findSubscription(method: string, params: JsonObject | undefined): PendingRequest | undefined {
+    const { streams, server, peer } = this.#connection
     if (streams || server?.era !== 'modern') return undefined
-    const owner = peer.find(getSubscription(method, params))
+    const owner = peer.findSent(getSubscriptionId(method, params))
     return owner?.onNotification === undefined ? undefined : owner
   }
 }
 
-/** Bounds the messages of one call other than its progress. Those beyond it are dropped, and one message says how many. */
+/**
+ * Rate limit for one call's other messages. Drops messages over the limit and reports their number in one
+ * message.
+ */
 export class MessageLimit {
   readonly #clock: Clock
   readonly #pass: (notification: Notification) => void
@@ -97,21 +100,21 @@ export class MessageLimit {
   #startedAt = -Infinity
   #count = 0
   #drops = 0
-  /** Level of the last log message that was dropped: one that the client wants to see. */
+  /** Level for the drop report: from the last dropped log message that the client requested. */
   #level: unknown = 'warning'
   #stopTimer: (() => void) | undefined
 
-  /** `dropped` is called for each one that is not passed on. */
+  /** `dropped` runs for each dropped message. */
   constructor(clock: Clock, pass: (notification: Notification) => void, dropped: () => void) {
     this.#clock = clock
     this.#pass = pass
     this.#dropped = dropped
   }
 
-  /** Passes the next one on, or drops it. */
+  /** Forwards or drops a message. */
   add(notification: Notification): void {
     const now = this.#clock.now()
-    if (now - this.#startedAt >= WITHIN_MS) {
+    if (now - this.#startedAt >= WINDOW_MS) {
       this.flush()
       this.#startedAt = now
       this.#count = 0
@@ -120,48 +123,48 @@ export class MessageLimit {
     this.#drops++
     this.#level = notification.params?.level ?? this.#level
     this.#dropped()
-    this.#stopTimer ??= this.#clock.after(this.#startedAt + WITHIN_MS - now, () => this.flush())
+    this.#stopTimer ??= this.#clock.after(this.#startedAt + WINDOW_MS - now, () => this.flush())
   }
 
-  /** Reports what was dropped, as the call ends or the second is over. */
+  /** Reports dropped messages when the call finishes or the second is over. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (this.#drops === 0) return
-    const data = `${this.#drops} messages dropped: a call may send ${MAX_MESSAGES} a second`
+    const data = `${this.#drops} messages dropped: limit of ${MAX_MESSAGES} per second and call exceeded`
     this.#drops = 0
     this.#pass({ method: 'notifications/message', params: { level: this.#level, logger: 'gateway', data } })
   }
 }
 
-/** Bounds the progress of one call. What is too much is held back; the newest of it is passed on as soon as may be. */
+/** Rate limit for one call's progress: delays the newest progress instead of dropping it. */
 export class ProgressLimit {
   readonly #clock: Clock
   readonly #pass: (params: JsonObject) => void
   readonly #dropped: () => void
-  /** When the last ones were passed on, as a ring. */
+  /** Recent forwarding times, as a ring buffer. */
   readonly #times: number[] = []
   #next = 0
   #held: JsonObject | undefined
   #stopTimer: (() => void) | undefined
 
-  /** `dropped` is called for each one that a newer one replaces. */
+  /** `dropped` runs for each progress replaced by a newer one. */
   constructor(clock: Clock, pass: (params: JsonObject) => void, dropped: () => void) {
     this.#clock = clock
     this.#pass = pass
     this.#dropped = dropped
   }
 
-  /** Passes the next one on, or holds it back in the place of an older one. */
+  /** Forwards progress, or delays it and replaces an older one. */
   add(params: JsonObject): void {
     if (this.#held !== undefined) this.#dropped()
-    const wait = (this.#times[this.#next] ?? -Infinity) + WITHIN_MS - this.#clock.now()
+    const wait = (this.#times[this.#next] ?? -Infinity) + WINDOW_MS - this.#clock.now()
     this.#held = params
     if (wait <= 0) this.flush()
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
   }
 
-  /** Passes on what is held back, as the call ends or the time has come. */
+  /** Sends the delayed progress when the call finishes or the delay is over. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
@@ -169,7 +172,7 @@ export class ProgressLimit {
     if (held === undefined) return
     this.#held = undefined
     this.#times[this.#next] = this.#clock.now()
-    this.#next = (this.#next + 1) % MAX
+    this.#next = (this.#next + 1) % MAX_PROGRESS
     this.#pass(held)
   }
 }

@@ -5,14 +5,14 @@ import type {
   Call,
   Exchange,
   Notification,
-  ServerSide,
+  ServerDescription,
   Session,
 } from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { adaptReply } from '../../protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../protocol/era/capabilities.ts'
-import { relatedTask } from '../../protocol/era/tasks.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
+import { getRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject, stringifyJson } from '../../protocol/json/json.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
@@ -20,38 +20,38 @@ import { encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
-import type { ConnectionHost, Pending } from '../transport.ts'
+import type { ConnectionDeps, PendingRequest } from '../transport.ts'
 
-const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
-const WHOSE =
-  'the gateway cannot tell which client this request is for: calls of several clients share its connection; set isolation: session or limits.concurrency: 1 for this upstream'
-/** Visits to a URL that may still be completed; the oldest are forgotten first. */
-const VISITS = { max: 1000, share: 100 }
+const CLIENT_METHODS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+const AMBIGUOUS_REASON =
+  'ambiguous client: calls of several clients share this connection; set isolation: session or limits.concurrency: 1 for this upstream'
+/** Limits for pending URL elicitations; the oldest are dropped first. */
+const MAX_VISITS = { max: 1000, share: 100 }
 
-/** The connection that a server's own messages come by. */
-export interface IncomingSide {
-  readonly host: ConnectionHost
-  /** The requests under way, in both directions. */
-  readonly peer: RpcPeer<Pending, ClientRequest>
-  /** True where each request has a stream of its own. */
+/** The connection that receives server requests. */
+export interface IncomingDeps {
+  readonly host: ConnectionDeps
+  /** Pending requests in both directions. */
+  readonly peer: RpcPeer<PendingRequest, ClientRequest>
+  /** True if each request has its own stream. */
   readonly streams: boolean
-  readonly server: ServerSide | undefined
-  /** The session whose roots the server was sent last; undefined while it has not asked. */
+  readonly server: ServerDescription | undefined
+  /** Session whose roots the server received last; undefined if the server has not asked. */
   roots: { readonly of: string | undefined } | undefined
-  /** The client's call that waits for its answer, when there is exactly one. */
-  onlyCall(): Pending | undefined
-  /** Open calls that may have caused a server's request; none if several clients have open calls. */
-  askingCalls(): readonly Call[]
+  /** The only pending call, if exactly one is pending. */
+  getOnlyCall(): PendingRequest | undefined
+  /** Open calls that may have caused a server request; none if several clients have open calls. */
+  findAskingCalls(): readonly Call[]
   reply(text: string): void
 }
 
-/** A server's request under way to a client. */
+/** A pending request from a server to a client. */
 export class ClientRequest implements Ask {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** The call that it belongs to; undefined where it is of none. */
+  /** Its call; undefined for requests outside calls. */
   readonly exchange: Exchange | undefined
-  isTakenBack = false
+  isCancelled = false
   readonly #listeners: ((reason: string) => void)[] = []
 
   constructor({ method, params }: RpcRequest, exchange: Exchange | undefined) {
@@ -60,164 +60,161 @@ export class ClientRequest implements Ask {
     this.exchange = exchange
   }
 
-  onTakeBack(listener: (reason: string) => void): void {
+  onCancel(listener: (reason: string) => void): void {
     this.#listeners.push(listener)
   }
 
   cancel(reason: string): void {
-    this.isTakenBack = true
+    this.isCancelled = true
     for (const listener of this.#listeners.splice(0)) listener(reason)
   }
 }
 
-/** Requests of a legacy server to its clients: answered here, refused, or given to the client of the call they belong to. */
+/** Requests from a legacy server: answered here, refused, or sent to their call's client. */
 export class IncomingRequests {
-  readonly #side: IncomingSide
-  readonly #visits = new UrlVisits()
+  readonly #connection: IncomingDeps
+  readonly #visits = new UrlElicitations()
   /** Exchanges that have asked their client. */
   readonly #asked = new WeakSet<Exchange>()
   #hasWarned = false
 
-  constructor(side: IncomingSide) {
-    this.#side = side
+  constructor(side: IncomingDeps) {
+    this.#connection = side
   }
 
-  /** Takes a request; `of` is the call on whose stream it came, where streams tell. */
-  received(request: RpcRequest, of: Pending | undefined): void {
-    const { host, peer, server } = this.#side
+  /** Handles a request; `of` is its stream's call, if known. */
+  handleRequest(request: RpcRequest, of: PendingRequest | undefined): void {
+    const { host, peer, server } = this.#connection
     const { id, method } = request
-    // A modern server has no requests, and its clients no responses.
+    // A modern server sends no requests, and its clients no responses.
     if (server?.era === 'modern') return host.drops.count('request')
-    if (method === 'ping') return this.#reply(id, { result: {} })
-    if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
+    if (method === 'ping') return this.#sendReply(id, { result: {} })
+    if (!CLIENT_METHODS.has(method)) return this.#refuseRequest(id, RPC.methodNotFound, 'Method not found')
     if (peer.received.has(id)) return host.drops.count('request')
-    // Behind its answer a request has nobody left to ask.
+    // After the answer, no client is left for a request.
     const exchange = of === undefined ? this.#findCall(request) : of.open ? of.call?.exchange : undefined
-    this.#take(request, exchange)
+    this.#acceptRequest(request, exchange)
   }
 
-  /** The server no longer wants to know. */
-  cancelled(id: unknown): void {
-    const request = this.#side.peer.cancelled(id)
-    if (request === undefined) this.#side.host.drops.count('cancellation')
-    else request.cancel('the server no longer wants to know')
+  /** The server cancelled its request. */
+  handleCancelled(id: unknown): void {
+    const request = this.#connection.peer.takeReceived(id)
+    if (request === undefined) this.#connection.host.drops.count('cancellation')
+    else request.cancel('cancelled by the server')
   }
 
-  /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
+  /** Cancels requests to this exchange's client: the server gets an answer, the client a cancellation. */
   cancelRequests(exchange: Exchange, why: string): void {
-    const { peer } = this.#side
+    const { peer } = this.#connection
     for (const [id, request] of peer.received.entries()) {
-      if (request.exchange !== exchange || !peer.answers(id, request)) continue
-      if (request.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
-      else this.#refuse(id, RPC.internal, why)
+      if (request.exchange !== exchange || !peer.settleReceived(id, request)) continue
+      if (request.method === 'elicitation/create') this.#sendReply(id, { result: { action: 'cancel' } })
+      else this.#refuseRequest(id, RPC.internal, why)
       request.cancel(why)
     }
   }
 
-  /** An answer may send the user to a URL, whose visit is completed later. */
-  answered(answer: Answer, exchange: Exchange): void {
+  /** Records URL elicitations in an answer; they may complete later. */
+  noteVisits(answer: Answer, exchange: Exchange): void {
     if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
-      this.#visits.noteAll(answer.error.data, exchange)
+      this.#visits.addVisits(answer.error.data, exchange)
   }
 
-  /** A user is done at a URL. */
-  completed(notification: Notification): void {
-    const { host, peer } = this.#side
+  handleVisitCompleted(notification: Notification): void {
+    const { host, peer } = this.#connection
     const openAs = (id: number): Exchange | undefined =>
       peer.sent.values().find(({ call }) => call?.exchange.id === id)?.call?.exchange
-    if (!this.#visits.complete(notification, openAs)) host.drops.count('completion')
+    if (!this.#visits.completeVisit(notification, openAs)) host.drops.count('completion')
   }
 
-  #take(request: RpcRequest, exchange: Exchange | undefined): void {
-    const { host, peer } = this.#side
+  #acceptRequest(request: RpcRequest, exchange: Exchange | undefined): void {
+    const { host, peer } = this.#connection
     const { id, method } = request
     const mayBeNobodys = method === 'roots/list' && host.listRoots !== undefined
     if (exchange === undefined && !mayBeNobodys) return this.#refuseUnassigned(id, method)
     const made = new ClientRequest(request, exchange)
-    if (peer.receive(id, made) === 'taken') void this.#pass(id, made)
-    else this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
+    if (peer.addReceived(id, made) === 'taken') void this.#passRequest(id, made)
+    else this.#refuseRequest(id, RPC.internal, 'too many pending requests')
   }
 
-  /** The call that a request belongs to, where its stream does not say. */
+  /** Finds a request's call if its stream does not identify it. */
   #findCall(request: RpcRequest): Exchange | undefined {
-    const exchange = this.#findWaitingExchange(request.params) ?? this.#likely(request)
+    const exchange = this.#findTaskExchange(request.params) ?? this.#findOnlyExchange(request)
     const isOfClient =
       request.method === 'roots/list' &&
       exchange !== undefined &&
-      this.#side.host.isOnlyClient?.(exchange.session) === true
-    // Roots are asked for in the background: a call that ends must not take the question with it.
+      this.#connection.host.isOnlyClient?.(exchange.session) === true
+    // Servers ask for roots in the background; a finished call must not cancel that request.
     return isOfClient ? undefined : exchange
   }
 
-  /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
-  #findWaitingExchange(params: JsonObject | undefined): Exchange | undefined {
-    const taskId = relatedTask(params)
+  /** Finds the call that waits for the task that a request names (2025-11-25, tasks). */
+  #findTaskExchange(params: JsonObject | undefined): Exchange | undefined {
+    const taskId = getRelatedTask(params)
     if (taskId === undefined) return undefined
-    const waits = ({ call }: Pending): boolean =>
+    const waits = ({ call }: PendingRequest): boolean =>
       call?.method === 'tasks/result' && call.params?.taskId === taskId
-    return this.#side.peer.sent.values().find(waits)?.call?.exchange
+    return this.#connection.peer.sent.values().find(waits)?.call?.exchange
   }
 
-  /** Most calls ask once, in the order in which they were sent. */
-  #likely(request: RpcRequest): Exchange | undefined {
-    const calls = this.#side.askingCalls()
+  #findOnlyExchange(request: RpcRequest): Exchange | undefined {
+    const calls = this.#connection.findAskingCalls()
+    // Most calls send one request, in the order in which they were sent.
     const exchange = (calls.find(call => !this.#asked.has(call.exchange)) ?? calls[0])?.exchange
-    return exchange !== undefined && isMeant(exchange, request) ? exchange : undefined
+    return exchange !== undefined && canBelongTo(exchange, request) ? exchange : undefined
   }
 
-  async #pass(id: RpcId, request: ClientRequest): Promise<void> {
-    const reply = await this.#handleRequest(request).catch((error: unknown) => ({
+  async #passRequest(id: RpcId, request: ClientRequest): Promise<void> {
+    const reply = await this.#askClient(request).catch((error: unknown) => ({
       error: rpcError(RPC.internal, getErrorMessage(error)),
     }))
-    if (!this.#side.peer.answers(id, request)) return
+    if (!this.#connection.peer.settleReceived(id, request)) return
     if (reply === undefined) this.#refuseUnassigned(id, request.method)
-    else this.#reply(id, this.#fitted(request.method, reply))
+    else this.#sendReply(id, this.#toServerReply(request.method, reply))
   }
 
-  /** Gives a request to its client. */
-  async #handleRequest(request: ClientRequest): Promise<AskReply | undefined> {
-    const { host } = this.#side
+  async #askClient(request: ClientRequest): Promise<AskReply | undefined> {
+    const { host } = this.#connection
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
     this.#asked.add(exchange)
-    if (method === 'roots/list') this.#side.roots = { of: exchange.session.id }
-    if (method === 'elicitation/create') this.#visits.note(params, exchange)
+    if (method === 'roots/list') this.#connection.roots = { of: exchange.session.id }
+    if (method === 'elicitation/create') this.#visits.addVisit(params, exchange)
     return host.clients.ask(request, exchange)
   }
 
-  /** Asks a client for its roots outside any call; undefined where there is no telling which. */
+  /** Asks a client for its roots outside a call; undefined if the client is unknown. */
   async #listRoots(request: ClientRequest): Promise<AskReply | undefined> {
-    const asked = this.#side.host.listRoots?.(request)
-    this.#side.roots ??= { of: undefined }
+    const asked = this.#connection.host.listRoots?.(request)
+    this.#connection.roots ??= { of: undefined }
     const listed = await asked
-    if (listed !== undefined && 'result' in listed.reply) this.#side.roots = { of: listed.of.id }
+    if (listed !== undefined && 'result' in listed.reply) this.#connection.roots = { of: listed.session.id }
     return listed?.reply
   }
 
-  /** A reply in the form of the server's version. */
-  #fitted(method: string, reply: AskReply): AskReply {
-    const version = this.#side.server?.version
+  /** Converts a reply to the server's protocol version. */
+  #toServerReply(method: string, reply: AskReply): AskReply {
+    const version = this.#connection.server?.version
     if (!('result' in reply) || version === undefined) return reply
     return { result: adaptReply(method, reply.result, version) }
   }
 
   #refuseUnassigned(id: RpcId, method: string): void {
-    const { drops, log } = this.#side.host
+    const { drops, log } = this.#connection.host
     drops.count('ask')
-    // Servers ask for roots in the background.
     if (!this.#hasWarned && method !== 'roots/list') {
       this.#hasWarned = true
-      log.warn('a request of the server was refused', { method, why: WHOSE })
+      log.warn('server request refused', { method, why: AMBIGUOUS_REASON })
     }
-    this.#refuse(id, RPC.internal, WHOSE)
+    this.#refuseRequest(id, RPC.internal, AMBIGUOUS_REASON)
   }
 
-  #refuse(id: RpcId, code: number, why: string): void {
-    this.#reply(id, { error: rpcError(code, why) })
+  #refuseRequest(id: RpcId, code: number, why: string): void {
+    this.#sendReply(id, { error: rpcError(code, why) })
   }
 
-  #reply(id: RpcId, reply: AskReply): void {
-    this.#side.reply(
+  #sendReply(id: RpcId, reply: AskReply): void {
+    this.#connection.reply(
       'error' in reply
         ? encodeError(id, reply.error)
         : encodeResult(id, Buffer.from(stringifyJson(reply.result, reply.result))).toString(),
@@ -226,42 +223,42 @@ export class IncomingRequests {
 }
 
 /**
- * Decides if a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
- * ask for roots in the background: neither happens to a call that may not be meant.
+ * True if a request may go to the only open call. Not for roots, which servers request in the background, nor
+ * undeclared capabilities on a modern client, whose call would fail.
  */
-function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
-  if (findMissingCapabilities(neutralCapabilities(session.client), method, params) === undefined) return true
+function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boolean {
+  if (findMissingCapabilities(normalizeCapabilities(session.client), method, params) === undefined) return true
   return method !== 'roots/list' && session.client.era === 'legacy'
 }
 
 interface UrlElicitation {
   readonly session: Session
-  /** The exchange by its number: it need not be kept alive until the user is done. */
+  /** Exchange id, so that the exchange is not kept in memory. */
   readonly exchange: number
 }
 
-/** Remembers which client was sent to a URL, so that it alone hears when its user is done there (2025-11-25). */
-export class UrlVisits {
-  readonly #visits = new BoundedMap<string, UrlElicitation>(VISITS)
+/** Tracks clients by URL elicitation, so that only they are notified when it completes (2025-11-25). */
+export class UrlElicitations {
+  readonly #visits = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
 
-  /** Notes a request by URL, or one of the visits that an error asks for. */
-  note(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
+  /** Records a URL request, or an elicitation from an error. */
+  addVisit(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
     const known = elicitation?.elicitationId
     if (typeof known === 'string') this.#visits.set(known, { session, exchange: id }, callerKey(session))
   }
 
-  /** Notes all visits that a "URL elicitation required" error asks for. */
-  noteAll(data: unknown, exchange: Exchange): void {
+  /** Records all elicitations in a "URL elicitation required" error. */
+  addVisits(data: unknown, exchange: Exchange): void {
     const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : []
-    for (const elicitation of elicitations.slice(0, VISITS.share))
-      if (isObject(elicitation)) this.note(elicitation, exchange)
+    for (const elicitation of elicitations.slice(0, MAX_VISITS.share))
+      if (isObject(elicitation)) this.addVisit(elicitation, exchange)
   }
 
   /**
-   * Notifies the client that was sent there: on the stream of its exchange while that is open, else beside it. False for an
-   * id of nobody. The modern era has no such notification; its clients come back by themselves.
+   * Notifies an elicitation's client: on its exchange's stream if open, otherwise outside. Returns false for an
+   * unknown id. Modern clients retry on their own instead.
    */
-  complete(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
+  completeVisit(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
     const id = notification.params?.elicitationId
     const visit = typeof id === 'string' ? this.#visits.get(id) : undefined
     if (visit === undefined) return false

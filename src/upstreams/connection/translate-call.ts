@@ -1,14 +1,14 @@
-import type { Answer, Call, ServerSide } from '../../api/index.ts'
+import type { Answer, Call, ServerDescription } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { withoutDeepEntries } from '../../protocol/broken-message.ts'
-import { ALL_CAPABILITIES, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { removeDeepEntries } from '../../protocol/broken-message.ts'
+import { ALL_CAPABILITIES, normalizeCapabilities } from '../../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../../protocol/era/legacy.ts'
 import type { ModernClient } from '../../protocol/era/modern.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
-import { readTask, servesTasks, withTasks } from '../../protocol/era/tasks.ts'
+import { readTask, servesTasks, addTaskCapability } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { keyText } from '../../protocol/json/members.ts'
+import { decodeKey } from '../../protocol/json/members.ts'
 import { OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../../protocol/json/scan.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { parseServerMessage } from '../../protocol/jsonrpc.ts'
@@ -17,10 +17,10 @@ import { getChangedKinds, META, METHODS } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
-import { visible } from '../../util/log.ts'
+import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
+import { formatPeerText } from '../../util/log.ts'
 
-/** Methods whose results clients validate, and that are passed on as bytes, each with the list in its result. */
+/** Methods whose results clients validate but that are forwarded as bytes, each with its list member. */
 const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['tools/call', 'content'],
   ['tasks/result', 'content'],
@@ -28,42 +28,39 @@ const REPAIRED_METHODS: ReadonlyMap<string, string | undefined> = new Map([
   ['resources/read', 'contents'],
   ['completion/complete', undefined],
 ])
-/** Members that hold a list of blocks, and those of a block that hold one more. */
+/** Members that contain block lists, at both levels. */
 const LIST_MEMBERS: readonly string[] = ['content', 'messages', 'contents']
-const INNER: readonly string[] = ['content', 'resource', 'annotations']
-/** Optional members of results; of others a null may mean something. */
+const NESTED_MEMBERS: readonly string[] = ['content', 'resource', 'annotations']
+/** Optional result members; null in other members may be meaningful. */
 const OPTIONAL: readonly string[] = ['_meta', 'isError', 'structuredContent', 'annotations', 'description']
 const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
 const FIRST_OF_NULL = 0x6e
 
 /**
- * The result without members that are null where the specification has none, as null means absent, and without optional members of a
- * wrong type; a list that is absent is empty. The very same result if it has none, which two searches in its bytes tell most of the time.
+ * Returns the result without invalid nulls and mistyped optional members, and with missing lists
+ * added. Returns the same object if nothing changes; two byte searches detect that in most cases.
  */
 function repairResult(method: string, result: Payload): Payload {
   if (!REPAIRED_METHODS.has(method)) return result
   const bytes = result.bytes()
   const isUnusual = result.isUnusual && REPAIRED_METHODS.get(method) !== undefined
   if (!isUnusual && (!mayHaveNull(bytes) || !hasNull(bytes, result))) return result
-  return Payload.of(repaired(method, result), result.era).derive(result)
+  return Payload.of(repairMembers(method, result), result.era).derive(result)
 }
 
 function mayHaveNull(bytes: Buffer): boolean {
   return NULLS.some(text => bytes.includes(text))
 }
 
-/** Tells whether a null of the result's own members is to be dropped; a modern server may have structured content that is null. */
+/** True if null in this member is dropped; modern structured content may be null. */
 function isDropped(key: string, { era }: Payload): boolean {
-  return (
-    LIST_MEMBERS.includes(key) ||
-    (OPTIONAL.includes(key) && !(era === 'modern' && key === 'structuredContent'))
-  )
+  return LIST_MEMBERS.includes(key) || (OPTIONAL.includes(key) && !(era === 'modern' && key === 'structuredContent'))
 }
 
 function hasNull(bytes: Buffer, result: Payload): boolean {
   let isFound = false
   scanObject(bytes, 0, bytes.length, (keyStart, keyEnd, start, end) => {
-    const key = keyText(bytes, keyStart, keyEnd)
+    const key = decodeKey(bytes, keyStart, keyEnd)
     if (bytes[start] === FIRST_OF_NULL) isFound ||= isDropped(key, result)
     else if (!isFound && bytes[start] === OPEN_ARRAY && LIST_MEMBERS.includes(key))
       isFound = hasNullBlock(bytes.subarray(start, end))
@@ -85,17 +82,17 @@ function hasNullMember(block: Buffer): boolean {
   let isFound = false
   scanObject(block, 0, block.length, (keyStart, keyEnd, start, end) => {
     if (block[start] === FIRST_OF_NULL) isFound = true
-    else if (block[start] === OPEN_OBJECT && INNER.includes(keyText(block, keyStart, keyEnd)))
+    else if (block[start] === OPEN_OBJECT && NESTED_MEMBERS.includes(decodeKey(block, keyStart, keyEnd)))
       isFound ||= hasNullMember(block.subarray(start, end))
   })
   return isFound
 }
 
-function repaired(method: string, result: Payload): JsonObject {
+function repairMembers(method: string, result: Payload): JsonObject {
   const value = result.value()
   const list = REPAIRED_METHODS.get(method)
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
-    if (key === list) return [[key, coerceToList(key, member).map(withoutNullMembers)]]
+    if (key === list) return [[key, coerceToList(key, member).map(omitNullMembers)]]
     if (member === null && isDropped(key, result)) return []
     return isOfWrongType(key, member, result) ? [] : [[key, member]]
   })
@@ -103,12 +100,12 @@ function repaired(method: string, result: Payload): JsonObject {
   return Object.fromEntries(members)
 }
 
-/** False for a task that was made, or a question. */
+/** False for a created task or an input request. */
 function isComplete({ resultType = 'complete', task }: JsonObject): boolean {
   return resultType === 'complete' && !isObject(task)
 }
 
-/** A list whose only entry stands alone, or a text that stands for a block, is one nevertheless. */
+/** Wraps a single entry, or a plain text, in a list. */
 function coerceToList(key: string, member: unknown): readonly unknown[] {
   if (Array.isArray(member)) return member
   if (key === 'content' && typeof member === 'string') return [{ type: 'text', text: member }]
@@ -117,119 +114,126 @@ function coerceToList(key: string, member: unknown): readonly unknown[] {
 
 function isOfWrongType(key: string, member: unknown, { era }: Payload): boolean {
   if (key === 'isError') return typeof member !== 'boolean'
-  // A modern server may have structured content of any type.
+  // Modern structured content may have any type.
   return (key === '_meta' || (key === 'structuredContent' && era !== 'modern')) && !isObject(member)
 }
 
-function withoutNullMembers(block: unknown): unknown {
+function omitNullMembers(block: unknown): unknown {
   if (!isObject(block)) return block
   const members = Object.entries(block).flatMap<[string, unknown]>(([key, member]) => {
     if (member === null) return []
-    return [[key, INNER.includes(key) ? withoutNullMembers(member) : member]]
+    return [[key, NESTED_MEMBERS.includes(key) ? omitNullMembers(member) : member]]
   })
   return Object.fromEntries(members)
 }
 
-const NOTHING: JsonObject = Object.freeze({})
+const NO_PARAMS: JsonObject = Object.freeze({})
 
-/** The parameters of a call as its server's era writes them. */
-export function outboundParams(
+/** Translates call parameters to the server's era. */
+export function createOutboundParams(
   call: Call,
-  server: ServerSide | undefined,
+  server: ServerDescription | undefined,
   id: number,
 ): JsonObject | undefined {
-  const token = clientToken(call.params) === undefined ? undefined : id
+  const token = getProgressToken(call.params) === undefined ? undefined : id
   if (server?.era !== 'modern') return toLegacyParams(call.params, token)
-  return toModernParams(call.params, modernClient(call, server), server.version, token)
+  return toModernParams(call.params, describeModernClient(call, server), server.version, token)
 }
 
-/** The token under which the client of a call wants its progress. */
-export function clientToken(params: JsonObject | undefined): RpcId | undefined {
+/** Returns a call's progress token. */
+export function getProgressToken(params: JsonObject | undefined): RpcId | undefined {
   const token = isObject(params?._meta) ? params._meta.progressToken : undefined
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** The client as a modern server may know it: only what we can carry to it. Lists are made for all clients at once. */
-function modernClient({ method, exchange, mayBeTask }: Call, server: ServerSide): ModernClient {
+/**
+ * Describes the client to a modern server: only capabilities that the gateway supports. Lists are fetched once for
+ * all clients.
+ */
+function describeModernClient({ method, exchange, mayBeTask }: Call, server: ServerDescription): ModernClient {
   const { client } = exchange.session
-  const own = exchange.canAsk ? neutralCapabilities(client) : NOTHING
+  const own = exchange.canAsk ? normalizeCapabilities(client) : NO_PARAMS
   const isList = METHODS.get(method)?.to === 'list'
   const capabilities = isList ? { ...own, ...ALL_CAPABILITIES } : own
   const isTasked = mayBeTask === true || isList || method.startsWith('tasks/')
   return {
     info: client.info,
-    capabilities: isTasked && servesTasks(server) ? withTasks(capabilities, 'modern') : capabilities,
+    capabilities: isTasked && servesTasks(server) ? addTaskCapability(capabilities, 'modern') : capabilities,
     logLevel: client.logLevel,
   }
 }
 
-/** Reads a server's response to a call. Results stay the bytes they came in. */
-export function translateResponse(response: RpcResponse, call: Call, server: ServerSide | undefined): Answer {
+/** Parses a server's response to a call. Results remain raw bytes. */
+export function translateResponse(response: RpcResponse, call: Call, server: ServerDescription | undefined): Answer {
   if (response.error !== undefined) return { error: response.error }
-  if (response.result === undefined)
-    return { error: rpcError(RPC.internal, 'the server answered with nothing') }
+  if (response.result === undefined) return { error: rpcError(RPC.internal, 'the answer has no result') }
   const result = repairResult(call.method, response.result)
-  return meant(result, response.resultType ?? 'complete', call, server)
+  return interpretResult(result, response.resultType ?? 'complete', call, server)
 }
 
-function meant(result: Payload, resultType: string, call: Call, server: ServerSide | undefined): Answer {
-  if (resultType === 'complete') return isCreated(result, call) ? { task: result } : { result }
+function interpretResult(
+  result: Payload,
+  resultType: string,
+  call: Call,
+  server: ServerDescription | undefined,
+): Answer {
+  if (resultType === 'complete') return isTaskCreated(result, call) ? { task: result } : { result }
   if (resultType === 'input_required') return { input: result }
   if (resultType === 'task' && server !== undefined && servesTasks(server)) {
     if (call.method === 'tools/call') return { task: result }
-    // Drafts of the extension say it of a task that was only looked at.
+    // Extension drafts return it from tasks/get as well.
     if (call.method === 'tasks/get') return { result }
   }
-  return { error: rpcError(RPC.internal, `unsupported result type "${visible(resultType, 64)}"`) }
+  return { error: rpcError(RPC.internal, `unsupported result type "${formatPeerText(resultType, 64)}"`) }
 }
 
-/** Tells if a legacy server took a call as the task that it was to be: it nests it in its result. */
-function isCreated(result: Payload, { mayBeTask, params }: Call): boolean {
+/** True if a legacy server created a task for a call: the task is nested in its result. */
+function isTaskCreated(result: Payload, { mayBeTask, params }: Call): boolean {
   if (mayBeTask !== true || !isObject(params?.task) || result.era === 'modern') return false
   const value = result.value()
   return isObject(value.task) && readTask(value) !== undefined
 }
 
-/** The answer of a request that its client has cancelled. */
-export function cancelledAnswer(): { error: RpcError } {
+/** Creates the answer for a request cancelled by its client. */
+export function createCancelledAnswer(): { error: RpcError } {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
-/** The answer of a cancelled request, in the form of a server's response. */
-export function cancelled(id: RpcId): RpcResponse {
-  return { kind: 'response', id, result: undefined, resultType: undefined, ...cancelledAnswer() }
+/** Creates the same answer as a server response. */
+export function createCancelledResponse(id: RpcId): RpcResponse {
+  return { kind: 'response', id, result: undefined, resultType: undefined, ...createCancelledAnswer() }
 }
 
-/** A list that was refused, without the entries that nest too deep: one of them does not hide the others. */
-export function shortenedList(
+/** Removes entries that nest too deep from a rejected list, so that the other entries stay visible. */
+export function dropNestedEntries(
   method: string,
   bytes: Buffer,
   era: Era | undefined,
-  drops: Drops,
+  drops: DroppedMessages,
 ): RpcResponse | undefined {
   if (METHODS.get(method)?.to !== 'list') return undefined
-  const { bytes: rest, withheld } = withoutDeepEntries(bytes)
+  const { bytes: rest, withheld } = removeDeepEntries(bytes)
   const message = withheld.length === 0 ? undefined : parseServerMessage(rest, era)
   if (message?.kind !== 'response') return undefined
   for (const entry of withheld) drops.count('entry', () => entry.toString('utf8', 0, 400))
   return message
 }
 
-const GLOBAL: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])
+const GLOBAL_METHODS: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])
 
-/** Tells a notification about the server as a whole, whatever stream it came on. */
+/** True for notifications about the whole server, on any stream. */
 export function isGlobal(method: string): boolean {
-  return GLOBAL.has(method) || getChangedKinds(method).length > 0
+  return GLOBAL_METHODS.has(method) || getChangedKinds(method).length > 0
 }
 
-/** The subscription that a notification names. */
-export function getSubscription(method: string, params: JsonObject | undefined): unknown {
+/** Returns the subscription id that a notification names. */
+export function getSubscriptionId(method: string, params: JsonObject | undefined): unknown {
   if (method === 'notifications/cancelled') return params?.requestId
   return isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
 }
 
-/** A notification's parameters without the id of the subscription that brought it. */
-export function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
+/** Returns the parameters without the subscription id. */
+export function omitSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta
   const { _meta, ...others } = params

@@ -1,107 +1,106 @@
 import type { Authorizer, CredentialHeaders, OutgoingRequest, UpstreamContext } from '../../api/index.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
   HttpTransport,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/port.ts'
-import { MAX_REFUSAL } from './http-failures.ts'
+} from '../../http-client/http-client-types.ts'
+import { MAX_REFUSAL_BYTES } from './http-failures.ts'
 import { WholeBody } from './response-reader.ts'
 
-/** Times that one request may be sent again with other credentials. */
-const MAX_AGAIN = 3
+/** Retries per request with new credentials. */
+const MAX_RETRIES = 3
 
-/** Puts the credentials of an authorizer on each request, and sends one again that was refused for want of others. */
-export function authorized(client: HttpTransport, context: UpstreamContext): HttpTransport {
+/** Adds an authorizer's credentials to each request, and retries a rejected request with new ones. */
+export function createAuthorizedClient(client: HttpTransport, context: UpstreamContext): HttpTransport {
   const { authorizer, name, account, caller } = context
   if (authorizer === undefined) return client
   return {
     dispatch: (request, handler) => {
       const { method, exchange } = request
       const principal = exchange?.principal ?? caller?.()
-      const asked = { upstream: name, method, account, exchange, principal }
-      new AuthorizedRequest({ client, authorizer, request, asked, handler }).begin()
+      const outgoing = { upstream: name, method, account, exchange, principal }
+      new AuthorizedRequest({ client, authorizer, request, outgoing, handler }).sendFirst()
     },
     close: () => client.close(),
     destroy: () => client.destroy(),
   }
 }
 
-interface Parts {
+interface AuthorizedRequestDeps {
   readonly client: HttpTransport
   readonly authorizer: Authorizer
   readonly request: ClientRequest
-  /** The request as its authorizer sees it. */
-  readonly asked: OutgoingRequest
+  /** The request for the authorizer. */
+  readonly outgoing: OutgoingRequest
   readonly handler: ReplyHandler
 }
 
-/** One request with its credentials, until it has an answer that counts. */
-class AuthorizedRequest implements ReplyHandler, Carrier {
-  readonly #parts: Parts
+/** One request with its credentials, until its final answer. */
+class AuthorizedRequest implements ReplyHandler, RequestControl {
+  readonly #parts: AuthorizedRequestDeps
   #sent: CredentialHeaders = {}
-  /** Number of the attempt that is on its way. */
+  /** Current attempt number. */
   #attempt = 0
-  #carrier: Carrier | undefined
-  /** A refusal that is read to its end, before its authorizer is asked. */
-  #refusal:
-    { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
+  #carrier: RequestControl | undefined
+  /** A rejection, read completely before the authorizer runs. */
+  #refusal: { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
   #abortedBecause: Error | undefined
   #isOver = false
 
-  constructor(parts: Parts) {
+  constructor(parts: AuthorizedRequestDeps) {
     this.#parts = parts
   }
 
-  begin(): void {
-    const { authorizer, asked } = this.#parts
+  sendFirst(): void {
+    const { authorizer, outgoing } = this.#parts
     try {
-      const headers = authorizer.headers(asked)
-      if (headers instanceof Promise) headers.then(later => this.#send(later), this.#fail)
-      else this.#send(headers)
+      const headers = authorizer.headers(outgoing)
+      if (headers instanceof Promise) headers.then(later => this.#sendAttempt(later), this.#failRequest)
+      else this.#sendAttempt(headers)
     } catch (error) {
-      this.#fail(error)
+      this.#failRequest(error)
     }
   }
 
   abort(_handler: ReplyHandler, why: Error): void {
     if (this.#isOver) return
     this.#abortedBecause ??= why
-    if (this.#carrier === undefined) this.#fail(why)
+    if (this.#carrier === undefined) this.#failRequest(why)
     else this.#carrier.abort(this, why)
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (this.#abortedBecause !== undefined) carrier.abort(this, this.#abortedBecause)
     else if (this.#attempt === 1) this.#parts.handler.onSend(this)
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    if ((status === 401 || status === 403) && this.#attempt <= MAX_AGAIN) {
-      const body = new WholeBody(MAX_REFUSAL, text => void this.#refused(text))
+    if ((status === 401 || status === 403) && this.#attempt <= MAX_RETRIES) {
+      const body = new WholeBody(MAX_REFUSAL_BYTES, text => void this.#retryWithCredentials(text))
       this.#refusal = { status, headers, body }
     } else this.#parts.handler.onHead(status, headers, this)
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
-    // More than this is never shown of it, and a connection is cheaper than reading on.
-    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
+    // Read no more than is ever shown; a new connection is cheaper than the remaining body.
+    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {
-    if (this.#refusal === undefined) this.#end(handler => handler.onEnd())
+    if (this.#refusal === undefined) this.#finishRequest(handler => handler.onEnd())
     else this.#refusal.body.end()
   }
 
   onError(error: Error): void {
-    if (this.#refusal === undefined || this.#abortedBecause !== undefined) this.#fail(error)
-    else void this.#refused(Buffer.alloc(0))
+    if (this.#refusal === undefined || this.#abortedBecause !== undefined) this.#failRequest(error)
+    else void this.#retryWithCredentials(Buffer.alloc(0))
   }
 
-  #send(headers: CredentialHeaders): void {
+  #sendAttempt(headers: CredentialHeaders): void {
     if (this.#isOver) return
     const { client, request } = this.#parts
     this.#attempt++
@@ -110,38 +109,38 @@ class AuthorizedRequest implements ReplyHandler, Carrier {
     client.dispatch({ ...request, headers: { ...request.headers, ...headers } }, this)
   }
 
-  async #refused(text: Buffer): Promise<void> {
+  async #retryWithCredentials(text: Buffer): Promise<void> {
     const refusal = this.#refusal
     if (refusal === undefined) return
-    const { authorizer, asked } = this.#parts
+    const { authorizer, outgoing } = this.#parts
     const { status, headers } = refusal
     const challenge = headers['www-authenticate']
     this.#carrier = undefined
     try {
       const said = { status, challenge, sent: this.#sent, attempt: this.#attempt }
-      const others = await authorizer.refused(asked, said)
-      if (others === undefined) this.#pass(status, headers, text)
-      else this.#send(others)
+      const others = await authorizer.refused(outgoing, said)
+      if (others === undefined) this.#passRefusal(status, headers, text)
+      else this.#sendAttempt(others)
     } catch (error) {
-      this.#fail(error)
+      this.#failRequest(error)
     }
   }
 
-  /** The refusal stands, and is the answer. */
-  #pass(status: number, headers: ReplyHeaders, text: Buffer): void {
+  /** The rejection is final. */
+  #passRefusal(status: number, headers: ReplyHeaders, text: Buffer): void {
     if (this.#isOver) return
     const { handler } = this.#parts
     handler.onHead(status, headers, this)
     if (text.length > 0) handler.onBody(text, this)
-    this.#end(() => handler.onEnd())
+    this.#finishRequest(() => handler.onEnd())
   }
 
-  readonly #fail = (error: unknown): void => {
+  readonly #failRequest = (error: unknown): void => {
     const failure = error instanceof Error ? error : new Error(String(error))
-    this.#end(handler => handler.onError(failure))
+    this.#finishRequest(handler => handler.onError(failure))
   }
 
-  #end(tell: (handler: ReplyHandler) => void): void {
+  #finishRequest(tell: (handler: ReplyHandler) => void): void {
     if (this.#isOver) return
     this.#isOver = true
     tell(this.#parts.handler)

@@ -1,18 +1,18 @@
 import type { Clock } from '../../api/index.ts'
 import type { Reason } from '../../errors/errors.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
-import type { ReplyHeaders } from '../../http-client/port.ts'
-import { ClientError } from '../../http-client/port.ts'
+import type { ReplyHeaders } from '../../http-client/http-client-types.ts'
+import { ClientError } from '../../http-client/http-client-types.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import type { Connection } from '../connection/connection.ts'
 
-/** Refusals within this time after the first are of the call, or pass. */
-const PAUSE_MS = 1000
+/** Rejections within this time after the first concern the call, or are temporary. */
+const MIN_DOUBT_MS = 1000
 
-/** Notices when a server goes on to refuse a session with statuses that do not say why. */
+/** Detects a server that keeps rejecting a session with ambiguous statuses. */
 export class SessionDoubt {
   readonly #clock: Clock
   #connection: Connection | undefined
@@ -22,29 +22,31 @@ export class SessionDoubt {
     this.#clock = clock
   }
 
-  /** Counts a refusal; true if it comes a while after the first, and the server refuses a ping too. */
+  /**
+   * Records a rejection; returns true if it follows the first after a while and the server rejects a ping as well.
+   */
   async isConfirmed(connection: Connection): Promise<boolean> {
     if (connection.transport.session === undefined) return false
     const now = this.#clock.now()
     const isFirst = connection !== this.#connection
-    if (!isFirst && now - this.#since < PAUSE_MS) return false
+    if (!isFirst && now - this.#since < MIN_DOUBT_MS) return false
     this.#connection = connection
     this.#since = now
-    return !isFirst && (await isRefused(connection))
+    return !isFirst && (await isPingRefused(connection))
   }
 }
 
-async function isRefused(connection: Connection): Promise<boolean> {
+async function isPingRefused(connection: Connection): Promise<boolean> {
   try {
-    await connection.ask('ping', undefined)
+    await connection.sendRequest('ping', undefined)
     return false
   } catch (error) {
     return error instanceof GatewayError && typeof error.fields.status === 'number'
   }
 }
 
-/** What servers say of a session that they do not know where the protocol wants 404; in lower case, without its id. */
-const FORMS: ReadonlySet<string> = new Set([
+/** Server messages for an unknown session, instead of the required 404; lower case, without the id. */
+const SESSION_ERRORS: ReadonlySet<string> = new Set([
   'no valid session id provided',
   'invalid session id',
   'invalid or expired session id',
@@ -61,34 +63,35 @@ const FORMS: ReadonlySet<string> = new Set([
   'no transport found for sessionid',
 ])
 
-/** Longer pauses are as good as this one. */
-const MAX_MS = 24 * 3_600_000
+/** Upper limit for `Retry-After`. */
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000
 
-/** When to come back where too many wait for a connection. */
+/** Retry delay if too many requests wait for a connection. */
 const BUSY_RETRY_MS = 1000
 
-/** A refusal of a server. */
-export interface StatusReply {
+/** An HTTP error from a server. */
+export interface HttpErrorReply {
   readonly status: number
   readonly body: string
-  /** Its `WWW-Authenticate`. */
   readonly challenge?: string | undefined
-  /** When it wants to be asked again. */
+  /** Delay before the next request, in milliseconds. */
   readonly retryAfterMs?: number | undefined
-  /** Target of a redirect. */
   readonly location?: string | undefined
 }
 
-/** Bodies of refusals are read to this length. */
-export const MAX_REFUSAL = 64 * 1024
+/** Limit for error bodies. */
+export const MAX_REFUSAL_BYTES = 64 * 1024
 
-/** Most bytes of one that are looked at: more than is ever shown of it. */
-export const SHOWN_BODY = 1200
+/** Error body bytes to parse; more than is ever shown. */
+export const MAX_SHOWN_BYTES = 1200
 
-/** The error for a status without a JSON-RPC answer. Its body is for the owner alone, as servers quote what they were sent. */
-export function statusFailure(upstream: string, reply: StatusReply): GatewayError {
+/**
+ * Creates the error for a status without a JSON-RPC answer. Only the owner sees the body, as servers quote request
+ * data.
+ */
+export function createStatusError(upstream: string, reply: HttpErrorReply): GatewayError {
   const { status, body, challenge, retryAfterMs } = reply
-  const reason: Reason = { why: `HTTP ${status}`, detail: said(body, challenge) }
+  const reason: Reason = { why: `HTTP ${status}`, detail: extractServerMessage(body, challenge) }
   if (status === 401 || (status === 403 && challenge !== undefined))
     return gatewayError('GW_UPSTREAM_AUTH', { upstream, status, ...reason })
   if (status === 403) return gatewayError('GW_UPSTREAM_FORBIDDEN', { upstream, status, ...reason })
@@ -98,36 +101,35 @@ export function statusFailure(upstream: string, reply: StatusReply): GatewayErro
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
       status,
-      why: `it redirects${redirectTarget(reply.location)} (HTTP ${status}), which is followed within one origin only: configure the final URL`,
+      why: `redirect${formatRedirectTarget(reply.location)} (HTTP ${status}) is not followed to another origin: configure the final URL`,
     })
   }
   if (status < 300)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
       why: `HTTP ${status} without an answer`,
-      detail: said(body),
+      detail: extractServerMessage(body),
     })
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, ...reason })
 }
 
-/** Names the target of a redirect, without its parameters, which may be secret. */
-export function redirectTarget(location: string | undefined): string {
+/** Formats a redirect target without its query, which may be secret. */
+export function formatRedirectTarget(location: string | undefined): string {
   const target = location?.split(/[?#]/)[0]
-  return target === undefined ? '' : ` to ${visible(target, 200)}`
+  return target === undefined ? '' : ` to ${formatPeerText(target, 200)}`
 }
 
-/** A server's words beside a status, for the owner's eyes. */
-export function said(body: string, challenge?: string): string | undefined {
+export function extractServerMessage(body: string, challenge?: string): string | undefined {
   const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
-  const text = parts.filter(part => part !== '').map(part => visible(part, 200))
+  const text = parts.filter(part => part !== '').map(part => formatPeerText(part, 200))
   return text.length === 0 ? undefined : text.join(' | ')
 }
 
-/** The error of a request whose connection broke. */
-export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
-  // An authorizer said no between two attempts.
+/** Creates the error for a request whose connection broke. */
+export function createBrokenError(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
+  // An authorizer failed between two attempts.
   if (error instanceof GatewayError) return error
-  const why = `the connection broke before the answer was complete (${reason(error)})`
+  const why = `the connection broke before the answer was complete (${describeCause(error)})`
   return gatewayError('GW_UPSTREAM_CLOSED', {
     upstream,
     why,
@@ -135,26 +137,28 @@ export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: 
   })
 }
 
-/** The error of a request that we did not send, for a reason that says nothing of the server; undefined for any other. */
-export function refusedHere(upstream: string, error: unknown): GatewayError | undefined {
+/**
+ * Creates the error for a request that the gateway did not send, for a reason unrelated to the server; otherwise
+ * returns undefined.
+ */
+export function createLocalRefusal(upstream: string, error: unknown): GatewayError | undefined {
   if (error instanceof GatewayError) return error
   if (!(error instanceof ClientError)) return undefined
   if (error.code === 'OVERFLOW')
     return gatewayError('GW_UPSTREAM_BUSY', { upstream, why: error.message, retryAfterMs: BUSY_RETRY_MS })
   if (error.code !== 'INVALID_ARG') return undefined
-  const why = `the request cannot be written as HTTP (${visible(error.message, 100)})`
+  const why = `invalid HTTP request (${formatPeerText(error.message, 100)})`
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
-/** Tells why no connection came about. */
-export function unreachable(error: unknown): string {
-  return `it cannot be reached (${reason(error)})`
+export function describeUnreachable(error: unknown): string {
+  return `unreachable (${describeCause(error)})`
 }
 
-function reason(error: unknown): string {
+function describeCause(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = typeof code === 'string' && code !== '' && code !== 'PROXY' ? code : String(message)
-  return visible(text, 100)
+  return formatPeerText(text, 100)
 }
 
 function isClosedByPeer(error: unknown): boolean {
@@ -163,31 +167,34 @@ function isClosedByPeer(error: unknown): boolean {
 }
 
 /**
- * Milliseconds that `Retry-After` asks for (RFC 9110, 10.2.3); undefined when it says nothing that can be understood.
- * A date counts from the server's own, so that no two clocks must agree.
+ * Parses `Retry-After` (RFC 9110, 10.2.3) to milliseconds; undefined if invalid. Dates are compared with the server's
+ * own `Date`, so that clocks need not agree.
  */
-export function retryAfterMs(headers: ReplyHeaders): number | undefined {
+export function parseRetryAfter(headers: ReplyHeaders): number | undefined {
   const said = headers['retry-after']?.trim() ?? ''
-  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, MAX_MS)
+  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, MAX_RETRY_AFTER_MS)
   const ms = Date.parse(said) - Date.parse(String(headers.date))
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_MS)
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 
 const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.invalidRequest])
 
-/** True if an error status says that the server has forgotten our session. */
+/** True if an error status reports an unknown session. */
 export function isSessionForgotten(status: number, body: string, session?: string): boolean {
   if (status === 404) return !body.includes('-32601')
-  return status === 410 || saysSessionGone(extractMessage(body), session)
+  return status === 410 || matchesSessionError(extractMessage(body), session)
 }
 
-/** True if a JSON-RPC error says that the server has forgotten our session. */
+/** True if a JSON-RPC error reports an unknown session. */
 export function isSessionError({ code, message }: RpcError, session: string): boolean {
-  return SESSION_CODES.has(code) && saysSessionGone(message, session)
+  return SESSION_CODES.has(code) && matchesSessionError(message, session)
 }
 
-/** True if a text says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
-function saysSessionGone(message: string, session = ''): boolean {
+/**
+ * True if the whole text reports an unknown session. Tool output that mentions sessions must not close the session
+ * for all.
+ */
+function matchesSessionError(message: string, session = ''): boolean {
   const text = message
     .replace(session, '')
     .toLowerCase()
@@ -195,10 +202,10 @@ function saysSessionGone(message: string, session = ''): boolean {
     .trim()
     .replace(/^bad request /, '')
     .replace(/\.$/, '')
-  return FORMS.has(text)
+  return SESSION_ERRORS.has(text)
 }
 
-/** The message of a JSON-RPC error, or a text that is no JSON. */
+/** Returns a JSON-RPC error's message, or a text that is not JSON. */
 function extractMessage(body: string): string {
   let value: unknown
   try {

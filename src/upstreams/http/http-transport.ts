@@ -1,50 +1,49 @@
-import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { Clock, Exchange, ServerDescription, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
-import { standardHeaders } from '../../protocol/headers.ts'
+import type { RequestControl, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
+import { createStandardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER, MODERN_VERSION } from '../../protocol/methods.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
 import { parseSize } from '../../util/units.ts'
-import type { EncodedMessage } from '../../util/written.ts'
-import type { Pending, Transport, TransportEvents } from '../transport.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import type { PendingRequest, Transport, TransportEvents } from '../transport.ts'
 import { openClient } from './open-client.ts'
-import { isSessionForgotten, unreachable } from './http-failures.ts'
-import { addCallHeaders, standingHeaders, createTargetUrl } from './request.ts'
-import type { Position, ReplyHost } from './response-reader.ts'
-import { EventBody, isEventStream, Receipt, Reply, startOfStream } from './response-reader.ts'
+import { isSessionForgotten, describeUnreachable } from './http-failures.ts'
+import { addCallHeaders, createStandingHeaders, createTargetUrl } from './request.ts'
+import type { StreamPosition, ResponseReaderDeps } from './response-reader.ts'
+import { EventBody, isEventStream, ReceiptHandler, ResponseReader, createStreamPosition } from './response-reader.ts'
 
-/** Dependencies of a standing stream: the transport that it belongs to. */
-interface StreamHost {
+interface StandingStreamDeps {
   readonly clock: Clock
   readonly maxEvent: number
-  /** Sends the GET; `eventId` is where the last stream ended. */
+  /** Sends the GET; `eventId` is the last event seen. */
   get(handler: ReplyHandler, eventId: string | undefined): void
   message(text: Buffer): void
-  /** Tells that the stream is open again, and that the server cannot repeat what it said meanwhile. */
+  /** The stream reopened, and the server cannot replay missed messages. */
   reopened(): void
   lost(why: string): void
 }
 
-/** Longest pause that a server may ask for. */
+/** Maximum reconnection delay that a server may set. */
 const MAX_RETRY_MS = 30_000
 
-/** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
+/** A legacy server's GET stream, for messages outside requests; reopened when it closes. */
 class StandingStream implements ReplyHandler {
-  readonly #host: StreamHost
+  readonly #host: StandingStreamDeps
   readonly #backoff = new Backoff()
-  #carrier: Carrier | undefined
+  #carrier: RequestControl | undefined
   #body: EventBody | undefined
-  #position: Position = startOfStream()
+  #position: StreamPosition = createStreamPosition()
   #openedAt = 0
   #hasBeenOpen = false
   #isWanted = true
-  #takeBackRetry: (() => void) | undefined
+  #cancelRetry: (() => void) | undefined
 
-  constructor(host: StreamHost) {
+  constructor(host: StandingStreamDeps) {
     this.#host = host
   }
 
@@ -57,17 +56,17 @@ class StandingStream implements ReplyHandler {
 
   close(): void {
     this.#isWanted = false
-    this.#takeBackRetry?.()
+    this.#cancelRetry?.()
     this.#carrier?.abort(this, new Error('no longer needed'))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (!this.#isWanted) this.close()
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    // 405 and the like: the server has no such stream, which is its right. 5xx may pass.
+    // 405 and similar: the server has no such stream, as the protocol allows. 5xx may be temporary.
     if (status !== 200 || !isEventStream(headers)) {
       if (status < 500) this.close()
       return
@@ -77,61 +76,60 @@ class StandingStream implements ReplyHandler {
     this.#hasBeenOpen = true
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
-    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
+  onBody(bytes: Buffer, carrier: RequestControl): void {
+    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('event too large'))
   }
 
   onEnd(): void {
-    this.#again()
+    this.#retryLater()
   }
 
   onError(error: Error): void {
     if (!this.#isWanted) return
-    if (this.#carrier === undefined) this.#host.lost(unreachable(error))
-    else this.#again()
+    if (this.#carrier === undefined) this.#host.lost(describeUnreachable(error))
+    else this.#retryLater()
   }
 
-  #again(): void {
+  #retryLater(): void {
     if (!this.#isWanted) return
     const { clock } = this.#host
     if (clock.now() - this.#openedAt >= HEALTHY_MS) this.#backoff.reset()
     const pause = Math.max(this.#backoff.next(), Math.min(this.#position.retryMs ?? 0, MAX_RETRY_MS))
-    this.#takeBackRetry = clock.after(pause, () => this.open())
+    this.#cancelRetry = clock.after(pause, () => this.open())
   }
 }
 
-/** Requests and streams open at once; more wait for their turn. */
+/** Concurrent requests and streams; more are queued. */
 const CONNECTIONS = 256
-const RETRY_MS = 1000
-const GOODBYE_MS = 1000
-/** Connections in a row that bring nothing before a stream is given up. */
+const MIN_RETRY_MS = 1000
+const MAX_GOODBYE_MS = 1000
+/** Consecutive connections without events before the stream is abandoned. */
 const MAX_FRUITLESS = 5
 const FIRST_RESUME_MS = 500
 const MAX_RESUME_MS = 30_000
 const STREAM = 'text/event-stream'
-const EITHER = `application/json, ${STREAM}`
+const ACCEPT_ANY = `application/json, ${STREAM}`
 
-/** POSTs to one URL (Streamable HTTP of both eras). Stays on that origin; redirects are not followed. */
-export class StreamableHttpTransport implements Transport, ReplyHost {
+/** Streamable HTTP in both eras: POSTs to one URL. Redirects stay within its origin. */
+export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   readonly streams = true
   readonly pid = undefined
   readonly upstream: string
   readonly maxReply: number
-  readonly held: HeldBytes
+  readonly held: MemoryBudget
   events: TransportEvents
-  /** The parameters of `initialize`. */
-  greeting: JsonObject | undefined
+  initializeParams: JsonObject | undefined
   readonly #clock: Clock
   readonly #client: HttpTransport
   readonly #path: string
   readonly #standing: Readonly<Record<string, string>>
-  #server: ServerSide | undefined
+  #server: ServerDescription | undefined
   #session: string | undefined
   #hadSession = false
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: HeldBytes) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: MemoryBudget) {
     const { name, clock, gateway } = context
     const url = createTargetUrl(spec, context)
     this.upstream = name
@@ -140,40 +138,40 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     this.events = events
     this.#clock = clock
     this.#path = url.pathname + url.search
-    this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
-    // Deadlines are the business of the pipeline; a stream may be silent for hours.
+    this.#standing = createStandingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
+    // The pipeline enforces deadlines; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)
   }
 
-  request(pending: Pending, params: JsonObject | undefined): void {
-    if (pending.call !== undefined) this.#checkRoom()
+  request(pending: PendingRequest, params: JsonObject | undefined): void {
+    if (pending.call !== undefined) this.#checkMemory()
     const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
-    const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
-    if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
+    const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(ACCEPT_ANY)
+    if (pending.call === undefined && pending.method === 'initialize') this.initializeParams = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
     const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
-    this.#dispatch('POST', headers, body, new Reply(this, pending), pending.call?.exchange)
+    this.#dispatch('POST', headers, body, new ResponseReader(this, pending), pending.call?.exchange)
   }
 
-  #checkRoom(): void {
+  #checkMemory(): void {
     if (!this.held.isFull) return
-    const why = 'too many large replies are being read'
-    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.upstream, why, retryAfterMs: RETRY_MS })
+    const why = 'too many large replies in progress'
+    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.upstream, why, retryAfterMs: MIN_RETRY_MS })
   }
 
   send(text: string): Promise<void> {
     if (this.#closing !== undefined) return Promise.resolve()
     return new Promise(resolve =>
-      this.#dispatch('POST', this.#legacyHeaders(EITHER), text, new Receipt(resolve)),
+      this.#dispatch('POST', this.#legacyHeaders(ACCEPT_ANY), text, new ReceiptHandler(resolve)),
     )
   }
 
-  abandon(pending: Pending): boolean {
+  abandon(pending: PendingRequest): boolean {
     pending.carrier?.abort()
     return false
   }
 
-  opened(server: ServerSide): void {
+  opened(server: ServerDescription): void {
     this.#server = server
   }
 
@@ -201,7 +199,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#sayGoodbye()
+    this.#closing ??= this.#endSession()
     return this.#closing
   }
 
@@ -220,15 +218,15 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     return this.#hadSession && method !== 'initialize' && isSessionForgotten(status, body, this.#session)
   }
 
-  resume(pending: Pending, position: Position): boolean {
+  resume(pending: PendingRequest, position: StreamPosition): boolean {
     const { eventId } = position
     if (this.#server?.era !== 'legacy' || eventId === undefined || this.#closing !== undefined) return false
-    position.fruitless = position.events > 0 ? 0 : position.fruitless + 1
+    position.emptyConnections = position.events > 0 ? 0 : position.emptyConnections + 1
     position.events = 0
-    if (position.fruitless > MAX_FRUITLESS) return false
+    if (position.emptyConnections > MAX_FRUITLESS) return false
     const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, MAX_RESUME_MS)
     this.#clock.after(pause, () => {
-      if (pending.open) this.#get(new Reply(this, pending, position), eventId, pending.call?.exchange)
+      if (pending.open) this.#get(new ResponseReader(this, pending, position), eventId, pending.call?.exchange)
     })
     return true
   }
@@ -259,25 +257,25 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     return {
       ...this.#standing,
       'content-type': 'application/json',
-      accept: EITHER,
-      ...standardHeaders(method, params, version),
+      accept: ACCEPT_ANY,
+      ...createStandardHeaders(method, params, version),
     }
   }
 
   #legacyHeaders(accept: string): Record<string, string> {
     const headers: Record<string, string> = { ...this.#standing, accept }
-    if (accept === EITHER) headers['content-type'] = 'application/json'
+    if (accept === ACCEPT_ANY) headers['content-type'] = 'application/json'
     if (this.#session !== undefined) headers[HEADER.session] = this.#session
     if (this.#server !== undefined) headers[HEADER.version] = this.#server.version
     return headers
   }
 
-  async #sayGoodbye(): Promise<void> {
+  async #endSession(): Promise<void> {
     this.#stream?.close()
     if (this.#session !== undefined) {
       await new Promise<void>(resolve => {
-        this.#clock.after(GOODBYE_MS, resolve)
-        this.#dispatch('DELETE', this.#legacyHeaders(STREAM), undefined, new Receipt(resolve))
+        this.#clock.after(MAX_GOODBYE_MS, resolve)
+        this.#dispatch('DELETE', this.#legacyHeaders(STREAM), undefined, new ReceiptHandler(resolve))
       })
     }
     await this.#client.destroy()

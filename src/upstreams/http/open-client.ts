@@ -3,80 +3,78 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { HttpClient } from '../../http-client/http-client.ts'
 import type {
-  Carrier,
+  RequestControl,
   ClientRequest,
-  Detour,
+  ReplyRewriter,
   HttpTransport,
-  OddReply,
+  RewritableReply,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/port.ts'
-import { ClientError } from '../../http-client/port.ts'
+} from '../../http-client/http-client-types.ts'
+import { ClientError } from '../../http-client/http-client-types.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
-import { readTls } from '../tls-files.ts'
-import { authorized } from './authorized-client.ts'
+import { readTlsFiles } from '../tls-files.ts'
+import { createAuthorizedClient } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
 
-/** The keys of an upstream that say how it is reached over HTTP. */
-export type Reach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
+/** Upstream keys that affect HTTP connections. */
+export type HttpReach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
-/** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
-export function openClient(reach: Reach, context: UpstreamContext, connections: number): HttpTransport {
-  return authorized(plainClient(reach, context, connections, findProxyRoute(reach.url)), context)
+/** Creates the HTTP client for an upstream, with its authorizer's credentials. */
+export function openClient(reach: HttpReach, context: UpstreamContext, connections: number): HttpTransport {
+  return createAuthorizedClient(createPlainClient(reach, context, connections, createReplyRewriter(reach.url)), context)
 }
 
-/** Returns the fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
-export function plainClient(
-  { url, proxy, tls, http2 }: Reach,
+/** Returns the fast client, or the undici one for proxies, certificates or HTTP/2. */
+export function createPlainClient(
+  { url, proxy, tls, http2 }: HttpReach,
   context: UpstreamContext,
   connections: number,
-  detour?: Detour,
+  detour?: ReplyRewriter,
 ): HttpTransport {
   const target = new URL(url)
   const { clock, environment, log } = context
   const through = proxy ?? findProxy(target, environment)
   const sizes = { connections, connectMs: CONNECT_MS, detour }
-  if (typeof through !== 'string' && tls === undefined && !http2)
-    return new HttpClient(target, { clock, ...sizes })
+  if (typeof through !== 'string' && tls === undefined && !http2) return new HttpClient(target, { clock, ...sizes })
   if (typeof through === 'string') log.debug('connecting through a proxy', { proxy: new URL(through).host })
   return new UndiciClient(target, {
     ...sizes,
     http2,
     proxy: typeof through === 'string' ? through : undefined,
-    tls: tls === undefined ? undefined : readTls(tls, context),
+    tls: tls === undefined ? undefined : readTlsFiles(tls, context),
   })
 }
 
-/** Redirects that one request follows. */
 const MAX_REDIRECTS = 5
 
-/** Longest body of a redirect that is read, so that its connection can be used again. */
+/** Longest redirect body to read, so that its connection can be reused. */
 const MAX_BODY = 64 * 1024
 
 /** Follows redirects within the origin of `url`, and decodes bodies that a server compressed unasked. */
-export function findProxyRoute(url: string): Detour {
+export function createReplyRewriter(url: string): ReplyRewriter {
   const base = new URL(url)
   return reply => {
     const { headers, request, handler, client, carrier } = reply
     const redirects = (request.redirects ?? 0) + 1
-    const path = redirects > MAX_REDIRECTS ? undefined : redirectPath(reply, base)
-    if (path !== undefined) return new Redirected(client, { ...request, path, redirects }, handler)
+    const path = redirects > MAX_REDIRECTS ? undefined : getRedirectPath(reply, base)
+    if (path !== undefined) return new RedirectHandler(client, { ...request, path, redirects }, handler)
     const decoder = createDecoder(headers['content-encoding'])
-    return decoder === undefined ? undefined : new Decoded(decoder, handler, carrier)
+    return decoder === undefined ? undefined : new DecodingHandler(decoder, handler, carrier)
   }
 }
 
-function redirectPath({ status, headers, request }: OddReply, base: URL): string | undefined {
+function getRedirectPath({ status, headers, request }: RewritableReply, base: URL): string | undefined {
   const { location } = headers
   if ((status !== 307 && status !== 308) || location === undefined) return undefined
   const target = URL.parse(location, new URL(request.path, base).href)
   return target?.origin === base.origin ? target.pathname + target.search : undefined
 }
 
-/** Reads a redirect to its end, and sends the request again. */
-class Redirected implements ReplyHandler {
+/** Reads a redirect completely, then repeats the request. */
+class RedirectHandler implements ReplyHandler {
   readonly #client: HttpTransport
   readonly #next: ClientRequest
   readonly #handler: ReplyHandler
@@ -89,16 +87,16 @@ class Redirected implements ReplyHandler {
   }
 
   onSend(): void {
-    // The request was sent before its reply was a redirect.
+    // The request was sent before the redirect arrived.
   }
 
   onHead(): void {
-    // Has been read.
+    // Already read.
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('its redirect has a very long body'))
+    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('redirect body too large'))
   }
 
   onEnd(): void {
@@ -110,23 +108,23 @@ class Redirected implements ReplyHandler {
   }
 }
 
-/** Hands a reply on decoded, piece by piece: the limits of its handler bound the decoded size. */
-class Decoded implements ReplyHandler, Carrier {
+/** Forwards decoded reply chunks, so that the handler's limits apply to the decoded size. */
+class DecodingHandler implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler
-  readonly #carrier: Carrier
+  readonly #carrier: RequestControl
   #isRead = false
   #isOver = false
 
-  constructor(decoder: Transform, handler: ReplyHandler, carrier: Carrier) {
+  constructor(decoder: Transform, handler: ReplyHandler, carrier: RequestControl) {
     this.#decoder = decoder
     this.#handler = handler
     this.#carrier = carrier
     decoder.on('data', (bytes: Buffer) => this.#handler.onBody(bytes, this))
     decoder.on('drain', () => this.#carrier.resume?.())
-    decoder.on('end', () => this.#finish(() => this.#handler.onEnd()))
+    decoder.on('end', () => this.#finishDecoding(() => this.#handler.onEnd()))
     decoder.on('error', ({ message }) =>
-      this.abort(handler, new ClientError('MALFORMED', `its body cannot be decoded: ${message}`)),
+      this.abort(handler, new ClientError('MALFORMED', `decoding the body failed: ${message}`)),
     )
   }
 
@@ -144,7 +142,7 @@ class Decoded implements ReplyHandler, Carrier {
   }
 
   onSend(): void {
-    // The request was sent before its reply had to be decoded.
+    // The request was sent before the reply arrived.
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -163,10 +161,10 @@ class Decoded implements ReplyHandler, Carrier {
   }
 
   onError(error: Error): void {
-    this.#finish(() => this.#handler.onError(error))
+    this.#finishDecoding(() => this.#handler.onError(error))
   }
 
-  #finish(tell: () => void): void {
+  #finishDecoding(tell: () => void): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#decoder.removeAllListeners('data').destroy()

@@ -1,39 +1,42 @@
 import type { UpstreamContext } from '../../api/index.ts'
 import { HEADER } from '../../protocol/methods.ts'
 
-type Context = Pick<UpstreamContext, 'authorizer' | 'account'>
-type Query = Readonly<Record<string, string>> | undefined
+type RequestContext = Pick<UpstreamContext, 'authorizer' | 'account'>
+type QueryParams = Readonly<Record<string, string>> | undefined
 
-interface Target {
+interface TargetUrlConfig {
   readonly url: string
-  readonly query?: Query
+  readonly query?: QueryParams
 }
 
-/** The URL that requests go to: the one that is configured, with the parameters that are kept apart from it as secrets. */
-export function createTargetUrl(spec: Target, context: Context): URL {
+/** Returns the request URL: the configured one, with the query parameters that are stored separately as secrets. */
+export function createTargetUrl(spec: TargetUrlConfig, context: RequestContext): URL {
   return withQuery(new URL(spec.url), createQuery(spec, context))
 }
 
-/** Parameters of every request: those of the configuration, and of the account whose connection it is. */
-export function createQuery({ query }: Pick<Target, 'query'>, { authorizer, account }: Context): Query {
+/** Query parameters for every request: from the configuration and the connection's account. */
+export function createQuery(
+  { query }: Pick<TargetUrlConfig, 'query'>,
+  { authorizer, account }: RequestContext,
+): QueryParams {
   const own = authorizer?.query?.(account)
   return own === undefined ? query : { ...query, ...own }
 }
 
-/** The same URL with parameters, which replace those of the same name. */
-export function withQuery(url: URL, query: Query): URL {
+/** Adds query parameters to a URL, replacing those with the same name. */
+export function withQuery(url: URL, query: QueryParams): URL {
   const entries = Object.entries(query ?? {})
   if (entries.length === 0) return url
   const target = new URL(url)
   for (const [name] of entries) if (target.searchParams.has(name)) target.searchParams.delete(name)
-  // Written out by hand, as a form would have "+" for a blank, which not all servers read.
+  // URLSearchParams would encode a blank as "+", which some servers do not decode.
   const added = entries.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
   target.search = [target.search.slice(1), ...added].filter(part => part !== '').join('&')
   return target
 }
 
-/** Names that HTTP or MCP owns: neither the configuration nor a call may set them. */
-const OWNED: ReadonlySet<string> = new Set([
+/** Headers that belong to HTTP or MCP: neither the configuration nor a call may set them. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
   'connection',
@@ -53,23 +56,23 @@ const OWNED: ReadonlySet<string> = new Set([
   HEADER.lastEventId,
 ])
 
-/** Names that carry credentials: the configuration may set them, a call may not. */
-const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
+/** Credential headers: the configuration may set them, a call may not. */
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
-/** The headers of every request: who we are, and what the configuration adds. */
-export function standingHeaders(
+/** Headers for every request: the user agent, and those from the configuration. */
+export function createStandingHeaders(
   configured: Readonly<Record<string, string>>,
   agent: string,
 ): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': agent, 'accept-encoding': 'identity' }
   for (const [name, value] of Object.entries(configured)) {
     const lower = name.toLowerCase()
-    if (!OWNED.has(lower)) headers[lower] = value
+    if (!RESERVED_HEADERS.has(lower)) headers[lower] = value
   }
   return headers
 }
 
-/** Adds the headers of one call, except those that are not a call's to set. */
+/** Adds one call's headers, except those that a call may not set. */
 export function addCallHeaders(
   headers: Record<string, string>,
   added: Readonly<Record<string, string>>,
@@ -77,7 +80,7 @@ export function addCallHeaders(
 ): void {
   for (const name in added) {
     const value = added[name]
-    const isTaken = OWNED.has(name) || CREDENTIALS.has(name) || Object.hasOwn(standing, name)
+    const isTaken = RESERVED_HEADERS.has(name) || CREDENTIAL_HEADERS.has(name) || Object.hasOwn(standing, name)
     if (value !== undefined && !isTaken) headers[name] = value
   }
 }

@@ -1,39 +1,38 @@
 import type { ParserCallbacks } from 'eventsource-parser'
 import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
-import type { HeldBytes } from '../../transport/backlog.ts'
-import { Hold } from '../../transport/backlog.ts'
-import type { Pending, TransportEvents } from '../transport.ts'
-import type { StatusReply } from './http-failures.ts'
+import type { MemoryBudget } from '../../transport/backlog.ts'
+import { MemoryShare } from '../../transport/backlog.ts'
+import type { PendingRequest, TransportEvents } from '../transport.ts'
+import type { HttpErrorReply } from './http-failures.ts'
 import {
-  brokenFailure,
-  MAX_REFUSAL,
-  refusedHere,
-  retryAfterMs,
-  SHOWN_BODY,
-  statusFailure,
-  unreachable,
+  createBrokenError,
+  MAX_REFUSAL_BYTES,
+  createLocalRefusal,
+  parseRetryAfter,
+  MAX_SHOWN_BYTES,
+  createStatusError,
+  describeUnreachable,
 } from './http-failures.ts'
 
-/** Reads the body of a reply. */
-interface Body {
-  /** Takes a piece, whose bytes are the sender's again afterwards; false when the body is larger than allowed. */
+interface BodyReader {
+  /** Reads a chunk, whose buffer the sender reuses; returns false if the body exceeds its limit. */
   push(chunk: Buffer): boolean
   end(): void
-  /** Bytes that it keeps. */
+  /** Buffered bytes. */
   readonly held: number
 }
 
-/** One text, whole. */
-export class WholeBody implements Body {
+/** Collects a whole body. */
+export class WholeBody implements BodyReader {
   held = 0
   readonly #limit: number
   readonly #done: (text: Buffer) => void
   #memory: Buffer
 
-  /** `length` is what the reply says, or NaN: memory for all of it is taken once, at half the cost. */
+  /** `length` is the Content-Length or NaN; a single allocation halves the cost. */
   constructor(limit: number, done: (text: Buffer) => void, length = NaN) {
     this.#limit = limit
     this.#done = done
@@ -58,30 +57,28 @@ export class WholeBody implements Body {
   }
 }
 
-/** The place at which a stream of events can be taken up again. */
-export interface Position {
-  /** Id of the last event that had one. */
+/** Position at which an event stream can be resumed. */
+export interface StreamPosition {
+  /** Last event id. */
   eventId: string | undefined
-  /** The server's wish for a pause before the next connection, in milliseconds. */
+  /** Reconnection delay set by the server, in milliseconds. */
   retryMs: number | undefined
-  /** Events seen on this connection. */
+  /** Events on this connection. */
   events: number
-  /** Connections in a row that brought nothing. */
-  fruitless: number
+  /** Consecutive connections without events. */
+  emptyConnections: number
 }
 
-export function startOfStream(): Position {
-  return { eventId: undefined, retryMs: undefined, events: 0, fruitless: 0 }
+export function createStreamPosition(): StreamPosition {
+  return { eventId: undefined, retryMs: undefined, events: 0, emptyConnections: 0 }
 }
 
-/** Returns a function that reads a stream of server-sent events piece by piece. */
-export function createEventReader(
-  callbacks: ParserCallbacks & { maxBufferSize: number },
-): (chunk: Buffer) => void {
+/** Returns a function that parses server-sent events chunk by chunk. */
+export function createEventReader(callbacks: ParserCallbacks & { maxBufferSize: number }): (chunk: Buffer) => void {
   const parser = createParser(callbacks)
   let isAfterCr = false
   return chunk => {
-    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    // The stream structure is ASCII: decoding as Latin-1 preserves the data bytes.
     const text = chunk.toString('latin1')
     const begin = isAfterCr && text.startsWith('\n') ? 1 : 0
     isAfterCr = text.endsWith('\r') || (isAfterCr && text === '')
@@ -90,15 +87,15 @@ export function createEventReader(
   }
 }
 
-/** Server-sent events, each holding one message. */
-export class EventBody implements Body {
-  readonly position: Position
+/** Server-sent events, each with one message. */
+export class EventBody implements BodyReader {
+  readonly position: StreamPosition
   readonly #read: (chunk: Buffer) => void
   #isTooLarge = false
   /** Bytes since the last event. */
   held = 0
 
-  constructor(limit: number, position: Position, message: (text: Buffer) => void) {
+  constructor(limit: number, position: StreamPosition, message: (text: Buffer) => void) {
     this.position = position
     this.#read = createEventReader({
       maxBufferSize: limit,
@@ -124,63 +121,62 @@ export class EventBody implements Body {
   }
 
   end(): void {
-    // An event that its blank line does not end is no event.
+    // An event without a final blank line is incomplete.
   }
 }
 
-/** Longest body of a receipt that is read, so that its connection can be used again. */
-const MAX_BODY = 64 * 1024
+/** Longest receipt body to read, so that its connection can be reused. */
+const MAX_RECEIPT_BYTES = 64 * 1024
 
-/** Dependencies of a reply: the transport that it belongs to. */
-export interface ReplyHost {
+export interface ResponseReaderDeps {
   readonly upstream: string
   readonly maxReply: number
   readonly events: TransportEvents
-  /** Counts what has come of replies that are not whole. */
-  readonly held: HeldBytes
-  /** Runs `callback` later; returns the way to take it back. */
+  /** Budget for partially read replies. */
+  readonly held: MemoryBudget
+  /** Runs `callback` later; returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void
-  /** The server has answered a request of this method with these headers. */
+  /** The server answered a request with these headers. */
   greeted(method: string, headers: ReplyHeaders): void
-  /** True where an error status says that the server has forgotten our session. */
+  /** True if an error status reports an unknown session. */
   isSessionLost(method: string, status: number, body: string): boolean
-  /** Takes up a stream that ended early; false when it cannot be. */
-  resume(pending: Pending, position: Position): boolean
-  /** The server cannot be reached at all. */
+  /** Resumes a stream that closed early; returns false if it cannot be resumed. */
+  resume(pending: PendingRequest, position: StreamPosition): boolean
+  /** The server is unreachable. */
   lost(why: string): void
 }
 
-/** Longest life of a stream after its answer. */
-const TAIL_MS = 1000
+/** Time that a stream may stay open after its answer. */
+const MAX_TAIL_MS = 1000
 
-/** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
-export class Reply implements ReplyHandler {
-  readonly #host: ReplyHost
-  readonly #pending: Pending
-  readonly #position: Position
-  #carrier: Carrier | undefined
-  #body: Body | undefined
-  readonly #hold: Hold
+/** Reads the reply to one request: JSON, or an event stream that ends with the answer. */
+export class ResponseReader implements ReplyHandler {
+  readonly #host: ResponseReaderDeps
+  readonly #pending: PendingRequest
+  readonly #position: StreamPosition
+  #carrier: RequestControl | undefined
+  #body: BodyReader | undefined
+  readonly #hold: MemoryShare
   #status = 0
-  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
+  #refusal: Pick<HttpErrorReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
-  #takeBackCut: (() => void) | undefined
+  #cancelCut: (() => void) | undefined
 
-  constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
+  constructor(host: ResponseReaderDeps, pending: PendingRequest, position: StreamPosition = createStreamPosition()) {
     this.#host = host
     this.#pending = pending
     this.#position = position
-    this.#hold = new Hold(host.held)
+    this.#hold = new MemoryShare(host.held)
     pending.carrier = this
   }
 
   abort(): void {
     this.#isAborted = true
-    this.#hold.end()
-    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
+    this.#hold.release()
+    this.#carrier?.abort(this, new Error('reply not needed'))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
     if (!this.#pending.open) this.abort()
   }
@@ -188,102 +184,101 @@ export class Reply implements ReplyHandler {
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
     const isFine = status < 300
-    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
+    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL_BYTES
     const length = Number(headers['content-length'])
-    if (isFine && length > limit) return this.#tooLarge()
+    if (isFine && length > limit) return this.#handleTooLarge()
     if (isEncoded(headers))
-      return this.#fail(
-        `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
-      )
+      return this.#failRequest(`unrequested compression of the reply (${String(headers['content-encoding'])})`)
     if (!isFine)
       this.#refusal = {
         challenge: getChallenge(headers),
-        retryAfterMs: retryAfterMs(headers),
+        retryAfterMs: parseRetryAfter(headers),
         location: headers.location,
       }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
-    if (!isFine) this.#body = new WholeBody(limit, text => this.#refused(text))
+    if (!isFine) this.#body = new WholeBody(limit, text => this.#handleRefusal(text))
     else if (isEventStream(headers))
-      this.#body = new EventBody(limit, this.#position, text =>
-        this.#host.events.received(text, this.#pending),
-      )
-    else this.#body = new WholeBody(limit, text => this.#answered(text), length)
+      this.#body = new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
+    else this.#body = new WholeBody(limit, text => this.#scheduleCut(text), length)
   }
 
   onBody(bytes: Buffer): void {
     const body = this.#body
     if (body?.push(bytes) === false) {
-      if (this.#status < 300) this.#tooLarge()
-      else this.#refused(Buffer.alloc(0))
+      if (this.#status < 300) this.#handleTooLarge()
+      else this.#handleRefusal(Buffer.alloc(0))
       return this.abort()
     }
     this.#hold.set(body?.held ?? 0)
-    if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
+    if (!this.#pending.open) this.#cancelCut ??= this.#host.after(MAX_TAIL_MS, () => this.abort())
   }
 
   onEnd(): void {
-    this.#takeBackCut?.()
+    this.#cancelCut?.()
     this.#body?.end()
-    this.#hold.end()
+    this.#hold.release()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
-      this.#broke(new Error('it ended early'))
+      this.#handleBroken(new Error('the stream ended early'))
   }
 
   onError(error: Error): void {
-    this.#takeBackCut?.()
-    this.#hold.end()
+    this.#cancelCut?.()
+    this.#hold.release()
     if (this.#isAborted || !this.#pending.open) return
-    if (this.#carrier === undefined) return this.#unsent(error)
+    if (this.#carrier === undefined) return this.#handleUnsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
-    if (!canResume) this.#broke(error)
+    if (!canResume) this.#handleBroken(error)
   }
 
-  #answered(text: Buffer): void {
+  #scheduleCut(text: Buffer): void {
     if (text.length > 0) this.#host.events.received(text, this.#pending)
     const { events, upstream } = this.#host
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, { status: this.#status, body: bodyText(text) }))
+      events.failed(this.#pending, createStatusError(upstream, { status: this.#status, body: decodeBody(text) }))
   }
 
-  #refused(text: Buffer): void {
+  #handleRefusal(text: Buffer): void {
     const { events, upstream } = this.#host
     const status = this.#status
-    const body = bodyText(text)
+    const body = decodeBody(text)
     if (this.#host.isSessionLost(this.#pending.method, status, body)) {
       const error = gatewayError('GW_UPSTREAM_CLOSED', {
         upstream,
-        why: `it has forgotten our session (HTTP ${status})`,
+        why: `session expired (HTTP ${status})`,
         sessionLost: true,
-        // Refused at the listener; what was taken up again had been let in once.
+        // Rejected before it ran; a resumed request had been accepted.
         unheard: (status === 404 || status === 410) && this.#position.eventId === undefined,
       })
       return events.failed(this.#pending, error)
     }
-    if (this.#isAnswerable() && isObjectText(text)) events.received(text, this.#pending)
+    if (this.#acceptsErrorBody() && isObjectText(text)) events.received(text, this.#pending)
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
+      events.failed(this.#pending, createStatusError(upstream, { status, body, ...this.#refusal }))
   }
 
-  /** True where a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
-  #isAnswerable(): boolean {
+  /**
+   * True if a JSON-RPC error in the body counts. During a handshake, a failing proxy must not count as a server's
+   * answer.
+   */
+  #acceptsErrorBody(): boolean {
     if (this.#status === 401 || this.#status === 403) return false
     return this.#pending.call !== undefined || this.#status < 500
   }
 
-  #unsent(error: Error): void {
+  #handleUnsent(error: Error): void {
     const { events, upstream } = this.#host
-    const refusal = refusedHere(upstream, error)
+    const refusal = createLocalRefusal(upstream, error)
     if (refusal !== undefined) return events.failed(this.#pending, refusal)
-    const why = unreachable(error)
+    const why = describeUnreachable(error)
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
     this.#host.lost(why)
   }
 
-  #broke(error: Error): void {
-    this.#host.events.failed(this.#pending, brokenFailure(this.#host.upstream, error, this.#status > 0))
+  #handleBroken(error: Error): void {
+    this.#host.events.failed(this.#pending, createBrokenError(this.#host.upstream, error, this.#status > 0))
   }
 
-  #tooLarge(): void {
+  #handleTooLarge(): void {
     const { upstream, maxReply, events } = this.#host
     events.failed(
       this.#pending,
@@ -292,7 +287,7 @@ export class Reply implements ReplyHandler {
     this.abort()
   }
 
-  #fail(why: string): void {
+  #failRequest(why: string): void {
     const { upstream, events } = this.#host
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
     this.abort()
@@ -308,17 +303,17 @@ function isEncoded(headers: ReplyHeaders): boolean {
   return encoding !== undefined && encoding !== '' && encoding !== 'identity'
 }
 
-function bodyText(text: Buffer): string {
-  return text.toString('utf8', 0, SHOWN_BODY)
+function decodeBody(text: Buffer): string {
+  return text.toString('utf8', 0, MAX_SHOWN_BYTES)
 }
 
-/** The server's `WWW-Authenticate`, where it sends one. */
+/** Returns the `WWW-Authenticate` header. */
 export function getChallenge(headers: ReplyHeaders): string | undefined {
   return headers['www-authenticate']
 }
 
-/** The reply to what needs none: a notification, a reply of ours, or a goodbye. */
-export class Receipt implements ReplyHandler {
+/** Reads the reply to a message that needs none: a notification, a response, or a DELETE. */
+export class ReceiptHandler implements ReplyHandler {
   readonly #done: () => void
   #size = 0
 
@@ -327,16 +322,16 @@ export class Receipt implements ReplyHandler {
   }
 
   onSend(): void {
-    // A message that needs no reply cannot be given up.
+    // A message without a reply cannot be cancelled.
   }
 
   onHead(): void {
     this.#done()
   }
 
-  onBody(bytes: Buffer, carrier: Carrier): void {
+  onBody(bytes: Buffer, carrier: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_BODY) carrier.abort(this, new Error('nobody reads this body'))
+    if (this.#size > MAX_RECEIPT_BYTES) carrier.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {

@@ -4,27 +4,33 @@ import type {
   UpstreamHttp,
   UpstreamHttpReply,
   UpstreamHttpRequest,
-  UpstreamReach,
+  UpstreamEndpoint,
 } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
-import { authorized } from './authorized-client.ts'
-import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
-import { plainClient } from './open-client.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
+import { createAuthorizedClient } from './authorized-client.ts'
+import {
+  createBrokenError,
+  MAX_REFUSAL_BYTES,
+  createLocalRefusal,
+  parseRetryAfter,
+  describeUnreachable,
+} from './http-failures.ts'
+import { createPlainClient } from './open-client.ts'
 import { addCallHeaders, createQuery } from './request.ts'
 
-/** Requests open at once; more wait for their turn. */
+/** Concurrent requests; more are queued. */
 const CONNECTIONS = 64
 
-/** HTTP for upstreams that speak no MCP, over the client that all others use. */
-export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext): UpstreamHttp {
+/** HTTP for upstreams that do not use MCP, over the same client. */
+export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamContext): UpstreamHttp {
   const { url, proxy, tls, http2 = false } = reach
   const way = {
     ...{ url, http2 },
     ...(proxy === undefined ? {} : { proxy }),
     ...(tls === undefined ? {} : { tls }),
   }
-  const client = plainClient(way, context, CONNECTIONS)
+  const client = createPlainClient(way, context, CONNECTIONS)
   const { name, version } = context.gateway
   return {
     request: request =>
@@ -34,19 +40,19 @@ export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext)
         addCallHeaders(headers, request.call.headers, request.headers)
         const { method, body, call } = request
         const path = withParameters(request.path, createQuery({}, own))
-        authorized(client, own).dispatch(
+        createAuthorizedClient(client, own).dispatch(
           { method, path, headers, body, exchange: call.exchange },
-          new WholeReply(context.name, request, { resolve, reject }),
+          new WholeReplyReader(context.name, request, { resolve, reject }),
         )
       }),
     close: () => client.close(),
   }
 }
 
-/** Callers of different accounts share connections, as HTTP keeps nothing between two requests, and never credentials. */
+/** Callers with different accounts share connections, as HTTP is stateless, but never credentials. */
 function withAccount(context: UpstreamContext, { exchange }: Call): UpstreamContext {
   const { authorizer } = context
-  const account = authorizer?.accountOf?.(exchange.principal)
+  const account = authorizer?.getAccount?.(exchange.principal)
   return account === undefined ? context : { ...context, account }
 }
 
@@ -58,34 +64,33 @@ function withParameters(path: string, query: Readonly<Record<string, string>> | 
   return `${path}${path.includes('?') ? '&' : '?'}${added.join('&')}`
 }
 
-interface Settle {
+interface PromiseCallbacks {
   readonly resolve: (reply: UpstreamHttpReply) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Reads one reply whole. */
-class WholeReply implements ReplyHandler {
+class WholeReplyReader implements ReplyHandler {
   readonly #upstream: string
   readonly #request: UpstreamHttpRequest
-  readonly #settle: Settle
+  readonly #settle: PromiseCallbacks
   readonly #takeBackCancel: () => void
-  readonly #pieces: Buffer[] = []
-  #carrier: Carrier | undefined
+  readonly #chunks: Buffer[] = []
+  #carrier: RequestControl | undefined
   #status = 0
   #headers: ReplyHeaders = {}
   #size = 0
   #isOver = false
 
-  constructor(upstream: string, request: UpstreamHttpRequest, settle: Settle) {
+  constructor(upstream: string, request: UpstreamHttpRequest, settle: PromiseCallbacks) {
     this.#upstream = upstream
     this.#request = request
     this.#settle = settle
-    this.#takeBackCancel = request.call.onCancel(() => this.#fail(gatewayError('GW_CANCELLED')))
+    this.#takeBackCancel = request.call.onCancel(() => this.#rejectReply(gatewayError('GW_CANCELLED')))
   }
 
-  onSend(carrier: Carrier): void {
+  onSend(carrier: RequestControl): void {
     this.#carrier = carrier
-    if (this.#isOver) this.#abort()
+    if (this.#isOver) this.#abortRequest()
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -93,72 +98,70 @@ class WholeReply implements ReplyHandler {
     this.#headers = headers
     const encoding = headers['content-encoding'] ?? ''
     if (encoding !== '' && encoding !== 'identity')
-      this.#fail(
+      this.#rejectReply(
         gatewayError('GW_UPSTREAM_PROTOCOL', {
           upstream: this.#upstream,
-          why: 'it compresses its replies, which was not asked for',
+          why: 'unrequested compression of the reply',
         }),
       )
     const hasBody = this.#request.method !== 'HEAD'
-    if (this.#isFine && hasBody && Number(headers['content-length']) > this.#request.maxBytes)
-      this.#tooLarge()
+    if (this.#isSuccess && hasBody && Number(headers['content-length']) > this.#request.maxBytes) this.#handleTooLarge()
   }
 
   onBody(bytes: Buffer): void {
     if (this.#isOver) return
-    const limit = this.#isFine ? this.#request.maxBytes : MAX_REFUSAL
+    const limit = this.#isSuccess ? this.#request.maxBytes : MAX_REFUSAL_BYTES
     const room = limit - this.#size
-    if (bytes.length > room && this.#isFine) return this.#tooLarge()
+    if (bytes.length > room && this.#isSuccess) return this.#handleTooLarge()
     this.#size += bytes.length
-    this.#pieces.push(Buffer.from(bytes.subarray(0, room)))
+    this.#chunks.push(Buffer.from(bytes.subarray(0, room)))
     if (bytes.length <= room) return
     this.onEnd()
-    this.#abort()
+    this.#abortRequest()
   }
 
   onEnd(): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     this.#settle.resolve({
       status: this.#status,
       contentType: this.#headers['content-type'],
-      retryAfterMs: retryAfterMs(this.#headers),
-      body: Buffer.concat(this.#pieces),
+      retryAfterMs: parseRetryAfter(this.#headers),
+      body: Buffer.concat(this.#chunks),
     })
   }
 
   onError(error: Error): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     const upstream = this.#upstream
-    if (this.#carrier !== undefined)
-      return this.#settle.reject(brokenFailure(upstream, error, this.#status > 0))
-    const why = unreachable(error)
-    this.#settle.reject(refusedHere(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
+    if (this.#carrier !== undefined) return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
+    const why = describeUnreachable(error)
+    this.#settle.reject(createLocalRefusal(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
   }
 
-  get #isFine(): boolean {
+  get #isSuccess(): boolean {
     return this.#status < 300
   }
 
-  #tooLarge(): void {
+  #handleTooLarge(): void {
     const what = `a reply of upstream "${this.#upstream}"`
-    this.#fail(gatewayError('GW_TOO_LARGE', { what, limit: this.#request.maxBytes }))
+    this.#rejectReply(gatewayError('GW_TOO_LARGE', { what, limit: this.#request.maxBytes }))
   }
 
-  #fail(error: unknown): void {
+  #rejectReply(error: unknown): void {
     if (this.#isOver) return
-    this.#end()
+    this.#finishReply()
     this.#settle.reject(error)
-    this.#abort()
+    this.#abortRequest()
   }
 
-  #end(): void {
+  #finishReply(): void {
     this.#isOver = true
     this.#takeBackCancel()
   }
 
-  #abort(): void {
-    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
+  #abortRequest(): void {
+    this.#carrier?.abort(this, new Error('reply not needed'))
   }
 }

@@ -3,48 +3,44 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
-import { ProcessTable } from '../../processes/own-processes.ts'
-import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
+import { ProcessTable } from '../../processes/process-table.ts'
+import { createChildEnvironment, listServerVariables, MARK_VARIABLE, addMark } from '../../processes/environment.ts'
 import { createLaunch } from '../../processes/launch.ts'
-import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
+import { describeUnsupportedLimits, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
-import { RecentLines, Stderr } from '../../processes/stderr.ts'
+import { RecentLines, StderrReader } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
-import type { EncodedMessage } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
 import { getPlatform } from '../../util/platform.ts'
 
-/** Until then those who start a gateway have asked for its lists. */
-const ORPHANS_MS = 50
+/** Orphan sweep delay, so that the first lists come before it. */
+const ORPHAN_SWEEP_DELAY_MS = 50
 
-/** Upstreams of type `stdio`: servers that run as processes of ours. */
+/** Upstreams with type `stdio`: servers that run as child processes. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
-    // Servers that a reload keeps are in it still when their generation has gone.
+    // The table outlives its generation: reloads keep running servers.
     const table = slot.gateway(() => new ProcessTable(log))
     table.owners++
     const directories = new Set<string>()
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
-      const why = notKept(spec.ceilings, getPlatform())
-      if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
+      const why = describeUnsupportedLimits(spec.ceilings, getPlatform())
+      if (why !== undefined) context.log.warn('some ceilings are not supported on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
-      const upstream = new McpUpstream(
-        spec,
-        context,
-        (events, cwd) => new StdioTransport(spec, around, events, cwd),
-      )
+      const upstream = new McpUpstream(spec, context, (events, cwd) => new StdioTransport(spec, around, events, cwd))
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {
-      // The start does not wait for this: processes of a dead gateway are in nobody's way, while a client may wait.
-      if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
+      // Do not delay the start for orphaned processes; clients may be waiting.
+      if (directories.size > 0) clock.after(ORPHAN_SWEEP_DELAY_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.
     hooks.close.tap(async () => {
@@ -53,28 +49,28 @@ export const callStdio = definePlugin<undefined>({
   },
 })
 
-/** Things that all processes of one upstream share. */
-interface StdioAround {
+/** Dependencies shared by all processes in one upstream. */
+interface StdioDeps {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
 }
 
-/** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
+/** A child process's pipes: one message per line (2026-07-28 and before, stdio). */
 class StdioTransport extends SharedTransport {
   #process: ServerProcess | undefined
 
-  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: TransportEvents, cwd?: string) {
+  constructor(spec: StdioUpstreamConfig, around: StdioDeps, events: TransportEvents, cwd?: string) {
     super(around.context)
     try {
-      const refusal = around.context.refusesStart?.()
+      const refusal = around.context.getStartRefusal?.()
       if (refusal === undefined) this.#process = startProcess({ spec, around, events, cwd })
       else process.nextTick(() => events.closed({ why: refusal }))
     } catch (error) {
-      // The connection that owns us is not complete yet.
+      // The owning connection is not fully constructed yet.
       process.nextTick(() =>
         events.closed({
-          why: `${spec.command} could not be run: ${getErrorMessage(error)}${windowsHint(error)}`,
+          why: `running ${spec.command} failed: ${getErrorMessage(error)}${createWindowsHint(error)}`,
         }),
       )
     }
@@ -84,8 +80,8 @@ class StdioTransport extends SharedTransport {
     return this.#process?.pid
   }
 
-  get lastWords(): string | undefined {
-    return this.#process?.lastWords
+  get lastStderr(): string | undefined {
+    return this.#process?.lastOutput
   }
 
   protected get unread(): number {
@@ -101,30 +97,30 @@ class StdioTransport extends SharedTransport {
   }
 }
 
-interface Start {
+interface ProcessStart {
   readonly spec: StdioUpstreamConfig
-  readonly around: StdioAround
+  readonly around: StdioDeps
   readonly events: TransportEvents
-  /** The directory where a client works; undefined for the configured one. */
+  /** The client's working directory; undefined for the configured one. */
   readonly cwd: string | undefined
 }
 
-function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
+function startProcess({ spec, around, events, ...given }: ProcessStart): ServerProcess {
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = createEnvironment(spec, context)
-  const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
-  const places = context.sandboxing?.places()
-  const launch = createLaunch(spec, { directory, cwd, env, outside: environment, ownHome, places })
+  const ownHome = spec.isolation === 'shared' ? context.sandboxContext?.home : undefined
+  const places = context.sandboxContext?.listPrivatePaths()
+  const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({
     ...launch,
-    env: marked(env, environment[MARK_VARIABLE], mark),
+    env: addMark(env, environment[MARK_VARIABLE], mark),
     cwd,
     maxLine: parseSize(spec.maxLine),
-    stderr: new Stderr({ log, clock, hide, recent }),
+    stderr: new StderrReader({ log, clock, hide, recent }),
     log: context.log,
     clock,
     table,
@@ -139,20 +135,17 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
   return server
 }
 
-function createEnvironment(
-  spec: StdioUpstreamConfig,
-  { environment, log }: UpstreamContext,
-): Record<string, string> {
-  const { env, refused } = childEnvironment(environment, inheritedByServer(spec.inheritEnv), spec.env)
+function createEnvironment(spec: StdioUpstreamConfig, { environment, log }: UpstreamContext): Record<string, string> {
+  const { env, refused } = createChildEnvironment(environment, listServerVariables(spec.inheritEnv), spec.env)
   if (refused.length > 0)
-    log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
+    log.warn('not inheriting variables that load code; set them in "env" if needed', {
       variables: refused,
     })
   return env
 }
 
-/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
-function windowsHint(error: unknown): string {
+/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments cannot be quoted safely. */
+function createWindowsHint(error: unknown): string {
   const isRefused = !getPlatform().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
-  return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
+  return isRefused ? ' – on Windows, run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
 }

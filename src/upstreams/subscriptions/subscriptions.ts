@@ -1,5 +1,5 @@
 import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
-import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
+import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -13,164 +13,176 @@ import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Subscription } from '../transport.ts'
 
-/** Takes what a server says of its lists on a connection beside the main one. */
-export type OwnNews = (supervisor: Supervisor, notification: Notification) => void
+/** Handles a list change on a connection other than the main one. */
+export type OnOwnListChange = (supervisor: Supervisor, notification: Notification) => void
 
-/** Finds where the calls of a session go: the supervisor of a connection of its own that is up, or undefined for the main one. */
-export type Home = (session: Session) => Supervisor | undefined
+/** Finds the supervisor for a session's separate connection if it is ready; undefined for the main one. */
+export type FindOwnSupervisor = (session: Session) => Supervisor | undefined
 
-interface Hold {
+interface SubscriptionCount {
   count: number
-  watch: Watch
+  watch: ConnectionSubscriptions
 }
 
 interface SessionSubscriptions {
   readonly session: Session
-  readonly uris: Map<string, Hold>
+  readonly uris: Map<string, SubscriptionCount>
 }
 
-const DONE: Answer = Object.freeze({ result: Payload.of({}) })
+const EMPTY_ANSWER: Answer = Object.freeze({ result: Payload.of({}) })
 
-/** The resources of a server that sessions watch: each session on the connection that its calls take, and after its end on the next. */
-export class Watches {
+/**
+ * Resource subscriptions: each session subscribes on the connection for its calls, and moves to the next when that
+ * closes.
+ */
+export class ResourceSubscriptions {
   readonly #context: UpstreamContext
-  readonly #home: Home
-  /** Undefined where all connections list the same. */
-  readonly #ownNews: OwnNews | undefined
-  /** On the connection that all share; it listens for changed lists, too. */
-  readonly #main: Watch
-  readonly #pooled = new Map<Supervisor, Watch>()
+  readonly #findOwnSupervisor: FindOwnSupervisor
+  /** Undefined if all connections have the same lists. */
+  readonly #ownNews: OnOwnListChange | undefined
+  /** Subscriptions on the shared connection, including changed lists. */
+  readonly #main: ConnectionSubscriptions
+  readonly #pooled = new Map<Supervisor, ConnectionSubscriptions>()
   readonly #held = new Map<string, SessionSubscriptions>()
 
-  constructor(context: UpstreamContext, home: Home, ownNews: OwnNews | undefined) {
+  constructor(context: UpstreamContext, home: FindOwnSupervisor, ownNews: OnOwnListChange | undefined) {
     this.#context = context
-    this.#home = home
+    this.#findOwnSupervisor = home
     this.#ownNews = ownNews
-    this.#main = new Watch(context, { lists: true, notify: this.#notifierOf(() => this.#main) })
+    this.#main = new ConnectionSubscriptions(context, {
+      listensForLists: true,
+      notify: this.#createNotifier(() => this.#main),
+    })
   }
 
-  /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */
+  /** True if a client watches a resource, on any connection or on this supervisor's. */
   isWanted(supervisor?: Supervisor): boolean {
     return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
 
-  /** `resources/subscribe` on the connection that the session's calls take. */
-  async add(call: Call, connection: Connection): Promise<Answer> {
+  /** Handles `resources/subscribe` on the connection for the session's calls. */
+  async subscribe(call: Call, connection: Connection): Promise<Answer> {
     const uri = String(call.params?.uri)
     const { session } = call.exchange
-    const supervisor = this.#home(session)
-    const watch = supervisor?.connection === connection ? this.#getWatch(supervisor) : this.#main
+    const supervisor = this.#findOwnSupervisor(session)
+    const watch = supervisor?.connection === connection ? this.#getSubscriptions(supervisor) : this.#main
     const hold = this.#held.get(session.id)?.uris.get(uri)
     if (hold?.watch === watch) {
       hold.count++
-      return DONE
+      return EMPTY_ANSWER
     }
-    const answer = await watch.add(uri, { call, connection })
-    if ('result' in answer) this.#note(session, uri, watch)
-    // Its connection may have ended, or come up, meanwhile.
-    this.#rehome()
+    const answer = await watch.addUri(uri, { call, connection })
+    if ('result' in answer) this.#recordSubscription(session, uri, watch)
+    // The connection may have closed or become ready meanwhile.
+    this.#moveSessions()
     return answer
   }
 
-  /** `resources/unsubscribe`, wherever the session is subscribed. */
-  async remove({ params, exchange }: Call): Promise<Answer> {
+  /** Handles `resources/unsubscribe` on any connection. */
+  async unsubscribe({ params, exchange }: Call): Promise<Answer> {
     const uri = String(params?.uri)
     const held = this.#held.get(exchange.session.id)
     const hold = held?.uris.get(uri)
-    if (held === undefined || hold === undefined || --hold.count > 0) return DONE
+    if (held === undefined || hold === undefined || --hold.count > 0) return EMPTY_ANSWER
     held.uris.delete(uri)
     if (held.uris.size === 0) this.#held.delete(exchange.session.id)
-    await hold.watch.remove(uri)
-    return DONE
+    await hold.watch.removeUri(uri)
+    return EMPTY_ANSWER
   }
 
-  /** The main connection is another one now; undefined when there is none. */
-  follow(connection: Connection | undefined): void {
-    this.#main.follow(connection)
-    if (connection !== undefined) this.#rehome()
+  /** Follows the main connection; undefined when it closed. */
+  setMainConnection(connection: Connection | undefined): void {
+    this.#main.setConnection(connection)
+    if (connection !== undefined) this.#moveSessions()
   }
 
-  /** A connection beside the main one has come up or gone. */
-  moved(supervisor: Supervisor): void {
-    if (this.#ownNews !== undefined) this.#listen(supervisor)
+  /** A connection other than the main one is ready or closed. */
+  handleConnectionChange(supervisor: Supervisor): void {
+    if (this.#ownNews !== undefined) this.#listenForLists(supervisor)
     if (this.#pooled.size === 0 && this.#held.size === 0) return
     const watch = this.#pooled.get(supervisor)
     if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
-      watch?.follow(supervisor.connection)
-    this.#rehome()
+      watch?.setConnection(supervisor.connection)
+    this.#moveSessions()
   }
 
-  /** A modern server says that a list changed to who listens for it. */
-  #listen(supervisor: Supervisor): void {
-    if (supervisor.connection?.server?.era === 'modern') this.#getWatch(supervisor)
+  /** A modern server sends list changes only to open listens. */
+  #listenForLists(supervisor: Supervisor): void {
+    if (supervisor.connection?.server?.era === 'modern') this.#getSubscriptions(supervisor)
   }
 
-  forget({ id }: Session): void {
+  forgetSession({ id }: Session): void {
     const held = this.#held.get(id)
     if (held === undefined) return
     this.#held.delete(id)
-    for (const [uri, { watch }] of held.uris) void watch.remove(uri)
+    for (const [uri, { watch }] of held.uris) void watch.removeUri(uri)
   }
 
   stop(): void {
     for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
   }
 
-  /** The sessions that a change is for that came by the connection of this supervisor; undefined for all that watch. */
-  audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
-    return this.#audience(this.#pooled.get(supervisor) ?? this.#main)
+  /** Returns a filter for the sessions that a change on this connection concerns; undefined for all subscribers. */
+  getAudience(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
+    return this.#createAudience(this.#pooled.get(supervisor) ?? this.#main)
   }
 
-  #audience(watch: Watch): ((session: Session) => boolean) | undefined {
+  #createAudience(watch: ConnectionSubscriptions): ((session: Session) => boolean) | undefined {
     if (this.#pooled.size === 0) return undefined
     return ({ id }) => [...(this.#held.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
   }
 
-  #notifierOf(of: () => Watch): (notification: Notification) => void {
-    return notification => this.#context.notify(notification, this.#audience(of()))
+  #createNotifier(of: () => ConnectionSubscriptions): (notification: Notification) => void {
+    return notification => this.#context.notify(notification, this.#createAudience(of()))
   }
 
-  #getWatch(supervisor: Supervisor | undefined): Watch {
+  #getSubscriptions(supervisor: Supervisor | undefined): ConnectionSubscriptions {
     if (supervisor === undefined) return this.#main
     const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
-    const others = this.#notifierOf(() => watch)
+    const others = this.#createNotifier(() => watch)
     const ownNews = this.#ownNews
     const notify = (notification: Notification): void =>
       ownNews === undefined || getChangedKinds(notification.method).length === 0
         ? others(notification)
         : ownNews(supervisor, notification)
-    const watch: Watch = new Watch(this.#context, { lists: ownNews !== undefined, notify })
-    watch.follow(supervisor.connection)
+    const watch: ConnectionSubscriptions = new ConnectionSubscriptions(this.#context, {
+      listensForLists: ownNews !== undefined,
+      notify,
+    })
+    watch.setConnection(supervisor.connection)
     this.#pooled.set(supervisor, watch)
     return watch
   }
 
-  #note(session: Session, uri: string, watch: Watch): void {
-    const held = this.#held.get(session.id) ?? { session, uris: new Map<string, Hold>() }
+  #recordSubscription(session: Session, uri: string, watch: ConnectionSubscriptions): void {
+    const held = this.#held.get(session.id) ?? { session, uris: new Map<string, SubscriptionCount>() }
     this.#held.set(session.id, held)
     const before = held.uris.get(uri)
     held.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
-    // A subscription counts once, however often and wherever it was made meanwhile.
-    void before?.watch.remove(uri)
+    // Count a subscription once, even if it was repeated or moved meanwhile.
+    void before?.watch.removeUri(uri)
   }
 
-  /** Sees that each session is subscribed where its calls go now; it leaves the old connection once the new one knows. */
-  #rehome(): void {
+  /**
+   * Moves subscriptions to the connections that calls use now; unsubscribes from the old connection after the new one
+   * is subscribed.
+   */
+  #moveSessions(): void {
     for (const { session, uris } of this.#held.values()) {
-      const watch = this.#getWatch(this.#home(session))
+      const watch = this.#getSubscriptions(this.#findOwnSupervisor(session))
       for (const [uri, hold] of uris) {
         const before = hold.watch
         if (before === watch) continue
         hold.watch = watch
-        void watch.add(uri).then(() => before.remove(uri))
+        void watch.addUri(uri).then(() => before.removeUri(uri))
       }
     }
-    this.#tidy()
+    this.#removeClosed()
   }
 
-  /** Forgets the connections that are gone. One that is up may be wanted again at any moment. */
-  #tidy(): void {
+  /** Drops closed connections. A ready one may be needed again. */
+  #removeClosed(): void {
     for (const [supervisor, watch] of this.#pooled)
       if (supervisor.connection === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
   }
@@ -178,36 +190,35 @@ export class Watches {
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const MAX_URIS = 10_000
-/** The wait of a subscriber for the server's acknowledgement; it is subscribed later if this was too short. */
+/** Timeout for the server's acknowledgement; a later one still takes effect. */
 const ACKNOWLEDGE_MS = 5000
 
-/** The purpose of a watch beside resources, and where its notifications go. */
-interface WatchRole {
-  /** True where it listens for changed lists as well. */
-  readonly lists: boolean
+interface SubscriptionsRole {
+  /** True if it listens for changed lists as well. */
+  readonly listensForLists: boolean
   notify(notification: Notification): void
 }
 
 /**
- * The subscriptions of a server on one of its connections: one `subscriptions/listen` kept open on a modern one, and a subscription for
- * each URI on a legacy one, made again on every new connection.
+ * Subscriptions on one connection: one open `subscriptions/listen` on a modern server, one subscription per URI on a
+ * legacy server; renewed on every new connection.
  */
-class Watch {
+class ConnectionSubscriptions {
   readonly #context: UpstreamContext
-  readonly #role: WatchRole
+  readonly #role: SubscriptionsRole
   readonly #uris = new Map<string, number>()
-  /** Subscriptions that are being ended at a legacy server: over HTTP, what is sent later may arrive earlier. */
+  /** Unsubscribe requests to a legacy server in progress: over HTTP, requests may arrive out of order. */
   readonly #ending = new Map<string, Promise<void>>()
   readonly #backoff = new Backoff()
   #connection: Connection | undefined
   #current: Subscription | undefined
   #renewal: Promise<void> | undefined
   #stopRetry: (() => void) | undefined
-  /** True where the server granted anything; a listen for nothing ends at once, and need not be repeated. */
-  #isHonoured = true
+  /** True if the server granted anything; an empty listen closes immediately and need not be repeated. */
+  #isGranted = true
   #since = Infinity
 
-  constructor(context: UpstreamContext, role: WatchRole) {
+  constructor(context: UpstreamContext, role: SubscriptionsRole) {
     this.#context = context
     this.#role = role
   }
@@ -216,20 +227,19 @@ class Watch {
     return this.#connection
   }
 
-  /** True while a client watches a resource. */
   get isWanted(): boolean {
     return this.#uris.size > 0
   }
 
   /** Listens on a new connection; undefined when there is none. */
-  follow(connection: Connection | undefined): void {
+  setConnection(connection: Connection | undefined): void {
     this.#stopRetry?.()
     this.#connection = connection
     this.#current = undefined
-    if (connection?.server?.era === 'modern') void this.#renew()
+    if (connection?.server?.era === 'modern') void this.#renewListen()
     else
       for (const uri of this.#uris.keys())
-        void connection?.ask('resources/subscribe', { uri }).catch(() => undefined)
+        void connection?.sendRequest('resources/subscribe', { uri }).catch(() => undefined)
   }
 
   stop(): void {
@@ -237,21 +247,21 @@ class Watch {
     this.#connection = undefined
   }
 
-  /** One more watches a URI. Without a call the server is only notified, now or once there is a connection. */
-  async add(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
+  /** Adds one subscriber to a URI. Without a call, the server is only notified, now or on the next connection. */
+  async addUri(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
     await this.#ending.get(uri)
-    const refusal = by === undefined ? undefined : this.#refusal(by.connection)
+    const refusal = by === undefined ? undefined : this.#createRefusal(by.connection)
     if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
     if (count === 0 && by?.connection.server?.era === 'legacy')
-      return this.#subscribe(uri, by.call, by.connection)
+      return this.#subscribeLegacy(uri, by.call, by.connection)
     this.#uris.set(uri, count + 1)
     if (count === 0) await this.#notifyServer('resources/subscribe', uri)
     return { result: Payload.of({}) }
   }
 
-  /** One less watches it. Never rejects. */
-  async remove(uri: string): Promise<void> {
+  /** Removes one subscriber from a URI. Never rejects. */
+  async removeUri(uri: string): Promise<void> {
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
     else if (this.#uris.delete(uri)) {
@@ -263,38 +273,37 @@ class Watch {
 
   async #notifyServer(method: string, uri: string): Promise<void> {
     const connection = this.#connection
-    if (connection?.server?.era === 'modern') await this.#renew()
-    else await connection?.ask(method, { uri }).catch(() => undefined)
+    if (connection?.server?.era === 'modern') await this.#renewListen()
+    else await connection?.sendRequest(method, { uri }).catch(() => undefined)
   }
 
-  #refusal({ server }: Connection): RpcError | undefined {
+  #createRefusal({ server }: Connection): RpcError | undefined {
     const resources = server?.capabilities.resources
-    if (!isObject(resources) || resources.subscribe !== true)
-      return rpcError(RPC.methodNotFound, 'Method not found')
+    if (!isObject(resources) || resources.subscribe !== true) return rpcError(RPC.methodNotFound, 'Method not found')
     return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')
   }
 
-  async #subscribe(uri: string, call: Call, connection: Connection): Promise<Answer> {
-    const answer = await connection.call(call)
+  async #subscribeLegacy(uri: string, call: Call, connection: Connection): Promise<Answer> {
+    const answer = await connection.sendCall(call)
     if ('result' in answer) this.#uris.set(uri, (this.#uris.get(uri) ?? 0) + 1)
     return answer
   }
 
-  /** Listens anew with all that is wanted now; changes of the same moment share one listen. */
-  #renew(): Promise<void> {
+  /** Renews the listen with all current URIs; changes in the same tick share one listen. */
+  #renewListen(): Promise<void> {
     this.#renewal ??= Promise.resolve().then(() => {
       this.#renewal = undefined
-      return this.#connection?.server?.era === 'modern' ? this.#listen(this.#connection) : undefined
+      return this.#connection?.server?.era === 'modern' ? this.#openListen(this.#connection) : undefined
     })
     return this.#renewal
   }
 
-  #listen(connection: Connection): Promise<void> {
+  #openListen(connection: Connection): Promise<void> {
     this.#stopRetry?.()
     const previous = this.#current
-    const notifications = this.#wanted(connection)
+    const notifications = this.#listWanted(connection)
     this.#current = undefined
-    this.#isHonoured = true
+    this.#isGranted = true
     this.#since = Infinity
     if (Object.keys(notifications).length === 0) {
       previous?.end()
@@ -309,66 +318,66 @@ class Watch {
       }
       const current = connection.subscribe(
         'subscriptions/listen',
-        this.#params(connection, notifications),
-        said => this.#received(said, done),
+        this.#createListenParams(connection, notifications),
+        said => this.#handleNotification(said, done),
       )
       this.#current = current
       void current.ended
         .catch(() => undefined)
         .then(response => {
           done()
-          this.#ended(current, connection, response)
+          this.#handleListenEnd(current, connection, response)
         })
     })
   }
 
-  #params(connection: Connection, notifications: JsonObject): JsonObject {
+  #createListenParams(connection: Connection, notifications: JsonObject): JsonObject {
     const client = { info: { ...this.#context.gateway }, capabilities: {}, logLevel: undefined }
     return toModernParams({ notifications }, client, connection.server?.version ?? '', undefined)
   }
 
-  #wanted(connection: Connection): JsonObject {
+  #listWanted(connection: Connection): JsonObject {
     const wanted: JsonObject = {}
-    if (this.#role.lists)
+    if (this.#role.listensForLists)
       for (const [kind, flag] of Object.entries(LISTEN_FLAGS))
-        if (announces(kind, connection.server)) wanted[flag] = true
+        if (announcesChanges(kind, connection.server)) wanted[flag] = true
     if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
     return wanted
   }
 
-  #received(notification: Notification, acknowledge: () => void): void {
+  #handleNotification(notification: Notification, acknowledge: () => void): void {
     if (notification.method === ACKNOWLEDGED) {
       const honoured = notification.params?.notifications
-      this.#isHonoured = !isObject(honoured) || Object.keys(honoured).length > 0
+      this.#isGranted = !isObject(honoured) || Object.keys(honoured).length > 0
       this.#since = this.#context.clock.now()
       acknowledge()
     } else if (isGlobal(notification.method)) this.#role.notify(notification)
   }
 
-  #ended(ended: Subscription, connection: Connection, response: RpcResponse | undefined): void {
+  #handleListenEnd(ended: Subscription, connection: Connection, response: RpcResponse | undefined): void {
     if (ended !== this.#current || connection !== this.#connection) return
     this.#current = undefined
-    if (response?.error?.code === RPC.methodNotFound || !this.#isHonoured) return
+    if (response?.error?.code === RPC.methodNotFound || !this.#isGranted) return
     if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()
-    this.#stopRetry = this.#context.clock.after(this.#backoff.next(), () => this.#again(connection))
+    this.#stopRetry = this.#context.clock.after(this.#backoff.next(), () => this.#retryLater(connection))
   }
 
-  #again(connection: Connection): void {
-    void this.#renew().then(() => {
-      if (this.#role.lists)
-        for (const change of listChangeNotifications(connection.server)) this.#role.notify(change)
+  #retryLater(connection: Connection): void {
+    void this.#renewListen().then(() => {
+      if (this.#role.listensForLists)
+        for (const change of createListChanges(connection.server)) this.#role.notify(change)
     })
   }
 }
 
-/** All that a server may have changed while nobody listened. */
-export function listChangeNotifications(server: ServerSide | undefined): Notification[] {
+/** Creates list changes after a gap in notifications. */
+export function createListChanges(server: ServerDescription | undefined): Notification[] {
   return Object.keys(LISTEN_FLAGS)
-    .filter(kind => announces(kind, server))
+    .filter(kind => announcesChanges(kind, server))
     .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))
 }
 
-function announces(kind: string, server: ServerSide | undefined): boolean {
+function announcesChanges(kind: string, server: ServerDescription | undefined): boolean {
   const capability = server?.capabilities[kind]
   return isObject(capability) && capability.listChanged === true
 }

@@ -5,46 +5,46 @@ import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
-import { ClientError } from '../../http-client/port.ts'
+import { ClientError } from '../../http-client/http-client-types.ts'
 
-/** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */
-interface Tunnel {
+/** A connection's proxy, and its trusted authorities in addition to the system's. */
+interface ProxyTunnel {
   readonly proxy: string
   readonly ca?: string | undefined
   readonly connectMs: number
 }
 
-type Done = (error: Error | null, socket?: Socket) => void
+type TunnelCallback = (error: Error | null, socket?: Socket) => void
 
-/** Makes connections for HTTP requests of Node that go through a proxy: a tunnel (CONNECT), and TLS in it where the URL wants that. */
-export function connectThrough(
-  tunnel: Tunnel,
+/** Opens connections for Node HTTP requests through a proxy: a CONNECT tunnel, with TLS inside for https and wss. */
+export function connectThroughProxy(
+  tunnel: ProxyTunnel,
   isSecure: boolean,
-): (options: ClientRequestArgs, done: Done) => undefined {
+): (options: ClientRequestArgs, done: TunnelCallback) => undefined {
   return (options, done) => {
     const host = String(options.host)
     const isAddress = isIP(host) !== 0
-    const request = connectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
+    const request = createConnectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
     request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
       request.setTimeout(0)
       if (statusCode < 200 || statusCode > 299) {
         socket.destroy()
-        return done(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+        return done(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
       }
       const secure: ConnectionOptions = { ...(options as ConnectionOptions), socket }
       done(null, isSecure ? connect({ ...secure, ...(isAddress ? {} : { servername: host }) }) : socket)
     })
     request.once('response', ({ statusCode = 0 }) => {
-      request.destroy(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+      request.destroy(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
     })
-    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'the proxy does not answer')))
+    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'proxy timed out')))
     request.once('error', error => done(error))
     request.end()
     return undefined
   }
 }
 
-function connectRequest({ proxy, ca, connectMs }: Tunnel, target: string): ReturnType<typeof requestPlain> {
+function createConnectRequest({ proxy, ca, connectMs }: ProxyTunnel, target: string): ReturnType<typeof requestPlain> {
   const { protocol, hostname, port, username, password } = new URL(proxy)
   const isSecure = protocol === 'https:'
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { ClientOptions } from 'ws'
 import { WebSocket } from 'ws'
-import type { EncodedMessage } from '../../util/written.ts'
-import { getByteLength } from '../../util/written.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { getByteLength } from '../../util/encoded-message.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -15,19 +15,19 @@ import type { Reason } from '../../errors/errors.ts'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { findProxy } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { visible } from '../../util/log.ts'
+import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
-import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
-import { standingHeaders, createTargetUrl } from '../http/request.ts'
-import { readTls } from '../tls-files.ts'
+import { MAX_REFUSAL_BYTES, MAX_SHOWN_BYTES, extractServerMessage, describeUnreachable } from '../http/http-failures.ts'
+import { createStandingHeaders, createTargetUrl } from '../http/request.ts'
+import { readTlsFiles } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
-import { connectThrough } from './proxy-tunnel.ts'
+import { connectThroughProxy } from './proxy-tunnel.ts'
 
 const CONNECT_MS = 5000
-/** Times that a handshake may be tried again with other credentials. */
-const MAX_AGAIN = 3
-/** Close code of RFC 6455: nothing is wrong. */
+/** Handshake retries with new credentials. */
+const MAX_RETRIES = 3
+/** Close code 1000 (RFC 6455): normal closure. */
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
@@ -36,11 +36,11 @@ export class WsTransport extends SharedTransport {
   readonly #spec: WsUpstreamConfig
   readonly #context: UpstreamContext
   readonly #events: TransportEvents
-  /** Absent while credentials for its handshake are fetched. */
+  /** Absent while credentials for the handshake are fetched. */
   #channel: WebSocketChannel | undefined
-  /** Messages that wait for the connection; undefined once it is there. */
-  #waiting: EncodedMessage[] | undefined = []
-  #waitingLength = 0
+  /** Messages queued for the connection; undefined once it is open. */
+  #queue: EncodedMessage[] | undefined = []
+  #queuedLength = 0
   #isClosing = false
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
@@ -48,59 +48,62 @@ export class WsTransport extends SharedTransport {
     this.#spec = spec
     this.#context = context
     this.#events = events
-    if (context.authorizer === undefined) this.#open({}, 1)
-    else void this.#begin(context.authorizer)
+    if (context.authorizer === undefined) this.#openChannel({}, 1)
+    else void this.#start(context.authorizer)
   }
 
-  async #begin(authorizer: Authorizer): Promise<void> {
+  async #start(authorizer: Authorizer): Promise<void> {
     try {
-      this.#open(await authorizer.headers(createHandshakeRequest(this.#context)), 1)
+      this.#openChannel(await authorizer.headers(createHandshakeRequest(this.#context)), 1)
     } catch (error) {
-      this.#refused(error)
+      this.#handleRefusal(error)
     }
   }
 
-  #open(credentials: CredentialHeaders, attempt: number): void {
-    if (this.#isClosing) return this.#events.closed({ why: 'it was closed' })
-    const socket = connect(this.#spec, this.#context, credentials)
+  #openChannel(credentials: CredentialHeaders, attempt: number): void {
+    if (this.#isClosing) return this.#events.closed({ why: 'closed' })
+    const socket = connectWebSocket(this.#spec, this.#context, credentials)
     const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
     this.#channel = channel
     socket.on('upgrade', (response: IncomingMessage) => channel.connected(response.socket))
-    socket.on('open', () => this.#opened())
+    socket.on('open', () => this.#handleOpen())
     let failure: Reason | undefined
     let isAgain = false
     socket.on('unexpected-response', (_request, response) =>
-      refusal(response, (status, challenge, reason) => {
+      readRefusal(response, (status, challenge, reason) => {
         failure = reason
         const { authorizer } = this.#context
-        isAgain = authorizer !== undefined && attempt <= MAX_AGAIN && (status === 401 || status === 403)
+        isAgain = authorizer !== undefined && attempt <= MAX_RETRIES && (status === 401 || status === 403)
         if (isAgain)
-          void this.#again({ status: status as 401 | 403, challenge, sent: credentials, attempt }, reason)
+          void this.#retryWithCredentials(
+            { status: status as 401 | 403, challenge, sent: credentials, attempt },
+            reason,
+          )
         socket.terminate()
       }),
     )
-    socket.on('error', error => (failure ??= { why: whyFailed(error, this.#spec) }))
+    socket.on('error', error => (failure ??= { why: describeFailure(error, this.#spec) }))
     channel.open({
       message: bytes => this.#events.received(bytes, undefined),
       gone: why => {
-        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
+        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'the server closed the WebSocket' })
       },
       ...NOTHING_ELSE,
     })
   }
 
-  /** The server wants other credentials for its handshake: asks for them, and tries once more. */
-  async #again(refused: UpstreamRefusal, reason: Reason): Promise<void> {
+  /** The server rejected the handshake credentials: gets new ones and retries. */
+  async #retryWithCredentials(refused: UpstreamRefusal, reason: Reason): Promise<void> {
     try {
       const others = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
       if (others === undefined) this.#events.closed(reason)
-      else this.#open(others, refused.attempt + 1)
+      else this.#openChannel(others, refused.attempt + 1)
     } catch (error) {
-      this.#refused(error)
+      this.#handleRefusal(error)
     }
   }
 
-  #refused(error: unknown): void {
+  #handleRefusal(error: unknown): void {
     this.#events.closed({
       why: getErrorMessage(error),
       error: error instanceof GatewayError ? error : undefined,
@@ -113,18 +116,18 @@ export class WsTransport extends SharedTransport {
   }
 
   protected get unread(): number {
-    return this.#waiting === undefined ? (this.#channel?.unsent ?? 0) : this.#waitingLength
+    return this.#queue === undefined ? (this.#channel?.unsent ?? 0) : this.#queuedLength
   }
 
   protected write(text: EncodedMessage): void {
-    if (this.#waiting === undefined) return this.#channel?.write(text)
-    this.#waitingLength += getByteLength(text)
-    this.#waiting.push(text)
+    if (this.#queue === undefined) return this.#channel?.write(text)
+    this.#queuedLength += getByteLength(text)
+    this.#queue.push(text)
   }
 
-  #opened(): void {
-    const waiting = this.#waiting ?? []
-    this.#waiting = undefined
+  #handleOpen(): void {
+    const waiting = this.#queue ?? []
+    this.#queue = undefined
     for (const text of waiting) this.#channel?.write(text)
   }
 }
@@ -135,26 +138,22 @@ const NOTHING_ELSE = {
   ended: (): void => undefined,
 }
 
-function connect(
-  spec: WsUpstreamConfig,
-  context: UpstreamContext,
-  credentials: CredentialHeaders,
-): WebSocket {
+function connectWebSocket(spec: WsUpstreamConfig, context: UpstreamContext, credentials: CredentialHeaders): WebSocket {
   const { gateway } = context
-  const tls = spec.tls === undefined ? {} : readTls(spec.tls, context)
+  const tls = spec.tls === undefined ? {} : readTlsFiles(spec.tls, context)
   return new WebSocket(createTargetUrl(spec, context), SUBPROTOCOL, {
-    headers: { ...standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
+    headers: { ...createStandingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
     handshakeTimeout: CONNECT_MS,
     perMessageDeflate: false,
     followRedirects: false,
     maxPayload: parseSize(spec.maxReply),
     ...tls,
-    ...throughProxy(spec, context, tls.ca),
+    ...createProxyOption(spec, context, tls.ca),
   })
 }
 
-/** The option of a WebSocket by which it goes through the proxy that is configured, or that the environment names. */
-function throughProxy(
+/** Returns the WebSocket option for the configured or the environment's proxy. */
+function createProxyOption(
   { url, proxy }: WsUpstreamConfig,
   { environment, log }: UpstreamContext,
   ca: string | undefined,
@@ -164,7 +163,7 @@ function throughProxy(
   if (typeof through !== 'string') return {}
   log.debug('connecting through a proxy', { proxy: new URL(through).host })
   const tunnel = { proxy: through, ca, connectMs: CONNECT_MS }
-  const made: unknown = connectThrough(tunnel, target.protocol === 'https:')
+  const made: unknown = connectThroughProxy(tunnel, target.protocol === 'https:')
   return { createConnection: made as ClientOptions['createConnection'] }
 }
 
@@ -172,31 +171,31 @@ function createHandshakeRequest({ name, account, caller }: UpstreamContext): Out
   return { upstream: name, method: 'GET', account, exchange: undefined, principal: caller?.() }
 }
 
-/** Reads what a server answers instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
-function refusal(
+/** Reads a server's answer that rejects the WebSocket; stops at the handshake timeout. */
+function readRefusal(
   response: IncomingMessage,
   done: (status: number, challenge: string | undefined, reason: Reason) => void,
 ): void {
   let body = Buffer.alloc(0)
   response.on('data', (chunk: Buffer) => {
     body = Buffer.concat([body, chunk])
-    if (body.length > MAX_REFUSAL) response.destroy()
+    if (body.length > MAX_REFUSAL_BYTES) response.destroy()
   })
   response.on('error', () => undefined)
   response.once('close', () => {
     const { statusCode = 0, headers } = response
     const challenge = headers['www-authenticate']
     done(statusCode, challenge, {
-      why: `it refuses WebSocket connections (HTTP ${statusCode})`,
-      detail: said(body.toString('utf8', 0, SHOWN_BODY), challenge),
+      why: `WebSocket rejected (HTTP ${statusCode})`,
+      detail: extractServerMessage(body.toString('utf8', 0, MAX_SHOWN_BYTES), challenge),
     })
   })
 }
 
-function whyFailed(error: Error, { maxReply }: WsUpstreamConfig): string {
+function describeFailure(error: Error, { maxReply }: WsUpstreamConfig): string {
   const { code, syscall } = error as NodeJS.ErrnoException
-  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `message larger than ${maxReply}`
   return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
-    ? `the WebSocket failed (${visible(error.message, 200)})`
-    : unreachable(error)
+    ? `the WebSocket failed (${formatPeerText(error.message, 200)})`
+    : describeUnreachable(error)
 }

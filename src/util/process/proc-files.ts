@@ -1,33 +1,33 @@
 import { close, closeSync, open, openSync, read, readSync } from 'node:fs'
 
-/** Longer than almost any file of numbers; Node takes what is this small from its pool. */
+/** Larger than most numeric /proc files; Node allocates buffers of this size from its pool. */
 const SMALL = 2048
-/** No environment is longer than what a program may be started with. */
+/** Maximum size of a process environment. */
 const MAX_COUNT = 4 * 1024 * 1024
 
 /**
- * All of a file of /proc as text; '' when it cannot be read. `buffer` may be used for one file after the other. `readFile`
- * takes 64 KiB for each, as /proc tells no sizes: a look at all processes of a machine is 10 MiB of garbage then.
+ * Reads a whole /proc file as text; '' on failure. `buffer` may be reused for consecutive files. `readFile` allocates
+ * 64 KiB per file, as /proc reports no sizes: 10 MiB of garbage for all processes of a machine.
  */
-export function readProc(file: string, buffer: Buffer = Buffer.allocUnsafe(SMALL)): Promise<string> {
+export function readProcFile(file: string, buffer: Buffer = Buffer.allocUnsafe(SMALL)): Promise<string> {
   return new Promise(resolve => {
     open(file, 'r', (error, descriptor) => {
       if (error !== null) resolve('')
-      else readOn(descriptor, buffer, '', text => close(descriptor, () => resolve(text)))
+      else readRest(descriptor, buffer, '', text => close(descriptor, () => resolve(text)))
     })
   })
 }
 
-function readOn(descriptor: number, buffer: Buffer, before: string, done: (text: string) => void): void {
+function readRest(descriptor: number, buffer: Buffer, before: string, done: (text: string) => void): void {
   read(descriptor, buffer, 0, buffer.length, null, (error, bytes) => {
     if (error !== null) done('')
     else if (bytes === 0 || before.length >= MAX_COUNT) done(before)
-    else readOn(descriptor, buffer, before + buffer.toString('latin1', 0, bytes), done)
+    else readRest(descriptor, buffer, before + buffer.toString('latin1', 0, bytes), done)
   })
 }
 
-/** The same at once. Throws when it cannot be read. */
-export function readProcSync(file: string): string {
+/** Reads a whole /proc file synchronously. Throws on failure. */
+export function readProcFileSync(file: string): string {
   const buffer = Buffer.allocUnsafe(SMALL)
   const descriptor = openSync(file, 'r')
   try {

@@ -4,14 +4,13 @@ const RETRY_MS = 50
 const PATIENCE_MS = 10_000
 
 /**
- * Runs `work` while no other process on this machine does so with the same lock file. The lock of a process that has
- * died is taken over.
- * @throws Error when another process keeps it for more than ten seconds
+ * Runs `work` under a lock file shared by local processes. A dead process's lock is taken over.
+ * @throws Error if another process holds it for more than ten seconds
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS
-  while (!(await isTaken(file))) {
-    if (performance.now() > end) throw new Error(`another process keeps ${file}`)
+  while (!(await tryLock(file))) {
+    if (performance.now() > end) throw new Error(`${file} is locked by another process`)
     await new Promise(resolve => setTimeout(resolve, RETRY_MS))
   }
   try {
@@ -21,8 +20,8 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
   }
 }
 
-/** True when the lock is ours now. */
-async function isTaken(file: string): Promise<boolean> {
+/** Returns true if the lock was acquired. */
+async function tryLock(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 })
     return true
@@ -30,7 +29,7 @@ async function isTaken(file: string): Promise<boolean> {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   if (!(await isAbandoned(file))) return false
-  // Only one process can move the file away, and it looks once more at what it has moved.
+  // Only one process can move the file, and it checks again after moving it.
   const aside = `${file}.${process.pid}`
   await rename(file, aside).catch(() => undefined)
   if (!(await isAbandoned(aside))) await rename(aside, file).catch(() => undefined)
@@ -38,7 +37,7 @@ async function isTaken(file: string): Promise<boolean> {
   return false
 }
 
-/** True where the process that has written the file is gone. */
+/** Returns true if the process that wrote the file has exited. */
 async function isAbandoned(file: string): Promise<boolean> {
   const pid = Number(await readFile(file, 'utf8').catch(() => ''))
   if (!Number.isInteger(pid) || pid <= 0) return false

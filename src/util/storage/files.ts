@@ -4,34 +4,34 @@ import { chmod, mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory with all above it; gives the first that was made, or undefined where all were there. Node's own
- * `recursive` never returns where a parent is there and takes nothing, as in /proc.
+ * Creates a directory and its parents; returns the first one created, or undefined if all existed. Node's `recursive`
+ * option never returns if an existing parent rejects entries, as in /proc.
  */
 export async function makeDirectory(path: string, mode = 0o777): Promise<string | undefined> {
   try {
     await mkdir(path, { mode })
     return path
   } catch (error) {
-    if (isThere(error) && (await stat(path)).isDirectory()) return undefined
+    if (ignoreExisting(error) && (await stat(path)).isDirectory()) return undefined
     if (!lacksParent(error, path)) throw error
   }
   const first = await makeDirectory(dirname(path), mode)
   return mkdir(path, { mode }).then(
     () => first ?? path,
     (error: unknown) => {
-      if (!isThere(error)) throw error
+      if (!ignoreExisting(error)) throw error
       return first
     },
   )
 }
 
-/** The same, at once. */
+/** Creates a directory and its parents synchronously. */
 export function makeDirectorySync(path: string, mode = 0o777): string | undefined {
   try {
     mkdirSync(path, { mode })
     return path
   } catch (error) {
-    if (isThere(error) && statSync(path).isDirectory()) return undefined
+    if (ignoreExisting(error) && statSync(path).isDirectory()) return undefined
     if (!lacksParent(error, path)) throw error
   }
   const first = makeDirectorySync(dirname(path), mode)
@@ -39,12 +39,12 @@ export function makeDirectorySync(path: string, mode = 0o777): string | undefine
     mkdirSync(path, { mode })
     return first ?? path
   } catch (error) {
-    if (!isThere(error)) throw error
+    if (!ignoreExisting(error)) throw error
     return first
   }
 }
 
-function isThere(error: unknown): boolean {
+function ignoreExisting(error: unknown): boolean {
   return getErrorCode(error) === 'EEXIST'
 }
 
@@ -57,10 +57,10 @@ function getErrorCode(error: unknown): unknown {
 }
 
 /**
- * Writes a file whole or not at all, for its owner alone unless `mode` says otherwise. `put` gives what was written its
- * name: `rename` replaces what has that name, `link` fails with EEXIST then.
+ * Writes a file atomically, readable by its owner only unless `mode` is given. `put` moves it into position: `rename`
+ * replaces an existing file, `link` fails with EEXIST.
  */
-export async function writeWhole(
+export async function writeFileAtomic(
   path: string,
   bytes: Buffer,
   put: (from: string, to: string) => Promise<void>,

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename } from 'node:fs/promises'
-import { writeWhole } from './files.ts'
+import { writeFileAtomic } from './files.ts'
 
 /**
- * The random key in a file for its owner alone, made where there is none: all processes get the same one. With `fresh`
- * another one is made in its place.
- * @throws Error where it cannot be kept, or others may know it
+ * Loads the random key from an owner-only file and creates it if missing; all processes get the same key. `fresh`
+ * replaces it.
+ * @throws Error if it cannot be stored, or other users can read it
  */
 export async function loadKeyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
-  const kept = fresh ? undefined : await read(path, bytes)
-  return kept ?? (await make(path, bytes, fresh))
+  const kept = fresh ? undefined : await readKey(path, bytes)
+  return kept ?? (await createKey(path, bytes, fresh))
 }
 
-/** Undefined when there is none. @throws Error for one that others may know, or that is no key. */
-async function read(path: string, bytes: number): Promise<Buffer | undefined> {
+/** Undefined if missing. @throws Error if other users can read it, or it is not a key */
+async function readKey(path: string, bytes: number): Promise<Buffer | undefined> {
   const file = await open(path, 'r').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -22,8 +22,7 @@ async function read(path: string, bytes: number): Promise<Buffer | undefined> {
   try {
     const { size, mode, uid } = await file.stat()
     const own = process.getuid?.()
-    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0))
-      throw new Error('others than the user of this process can read it')
+    if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) throw new Error('it is readable by other users')
     if (size !== bytes) throw new Error(`it is not ${bytes} bytes long`)
     return await file.readFile()
   } finally {
@@ -31,14 +30,14 @@ async function read(path: string, bytes: number): Promise<Buffer | undefined> {
   }
 }
 
-/** Whole or not at all. Of several processes that make one at the same time, all get that of the first. */
-async function make(path: string, bytes: number, replaces: boolean): Promise<Buffer> {
+/** Creates the key atomically. If several processes create one concurrently, all get the first one. */
+async function createKey(path: string, bytes: number, replaces: boolean): Promise<Buffer> {
   const key = randomBytes(bytes)
   try {
-    await writeWhole(path, key, replaces ? rename : link)
+    await writeFileAtomic(path, key, replaces ? rename : link)
     return key
   } catch (error) {
-    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await read(path, bytes) : undefined
+    const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKey(path, bytes) : undefined
     if (theirs === undefined) throw error
     return theirs
   }

@@ -1,104 +1,109 @@
 /**
- * Memory that several processes of one gateway share: what must hold for all of them is here, and nowhere else. Every verb is one
- * step that nothing comes between. While it does not answer every verb rejects with `GW_SHARED_AWAY`, soon, and nothing is sent
- * later. Keys and topics are the plugin's own: no other plugin can reach them.
+ * Store shared by all processes of a gateway, for all state that must be consistent between them. Every operation is
+ * atomic. While the store is unavailable, operations soon reject with `GW_SHARED_AWAY` and are not sent later. Keys
+ * and topics are private to the plugin.
  */
 export interface SharedStore {
-  /** False while it does not answer: ask it all the same, as only that finds out that it is back. */
+  /** False while unavailable; send requests nevertheless, as only they detect recovery. */
   readonly isUp: boolean
-  /** Number of processes that share it, this one among them, as far as is known. */
-  readonly sharers: number
+  /** Known number of processes that share it, this one included. */
+  readonly processCount: number
 
   get(key: string): Promise<string | undefined>
-  /** Keeps a value for so long; false where `when` says otherwise, and then all is as before. */
+  /** Stores a value with an expiry; returns false, without a change, if `when` does not match. */
   put(key: string, value: string, options: PutOptions): Promise<boolean>
-  /** Gets the value and deletes it: of several that ask, one gets it. */
+  /** Returns the value and deletes it: only one concurrent caller gets it. */
   take(key: string): Promise<string | undefined>
-  /** Deletes the value, with `is` only where it is that one; false where it was not there. */
+  /** Deletes the value, with `is` only if it matches; returns false if nothing was deleted. */
   delete(key: string, is?: string): Promise<boolean>
 
-  /** Takes of what is allowed in any so many milliseconds. */
-  permits(key: string, request: PermitRequest): Promise<Permits>
-  /** Adds to a number that has an end and may have a bound. Negative numbers give back. */
-  count(key: string, request: CountRequest): Promise<Counted>
+  /** Takes permits from a sliding-window limit. */
+  takePermits(key: string, request: PermitRequest): Promise<Permits>
+  /** Adds to a counter with an expiry and an optional maximum. A negative number subtracts. */
+  addToCounter(key: string, request: CountRequest): Promise<CountResult>
 
-  /** Tells all that have subscribed, this process among them. It may get lost: what must not be missed is counted or kept, too. */
+  /**
+   * Publishes to all subscribers, this process included. Delivery is not guaranteed: count or store messages that
+   * must not be lost.
+   */
   publish(topic: string, text: string): Promise<void>
-  /** Hears what is published. `missed` is called when something may have been lost, as after a new connection. Returns the end of it. */
+  /**
+   * Subscribes to a topic. `missed` is called if messages may be lost, for example after a reconnect. Returns the
+   * unsubscribe function.
+   */
   subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void
 
-  /** Text that only these processes can read, and that nobody else can make; `boundTo`, such as its key, must be the same to open it. */
+  /**
+   * Seals text so that only these processes can read or create it; `open` needs the same `boundTo`, such as its key.
+   */
   seal(text: string, boundTo: string): string
-  /** The text; undefined for what these processes have not sealed for the same. */
+  /** Opens sealed text; undefined if it was not sealed by these processes with the same `boundTo`. */
   open(sealed: string, boundTo: string): string | undefined
 }
 
-/** Time and condition of a value that is kept. */
+/** Expiry and condition of a stored value. */
 export interface PutOptions {
-  /** Time in milliseconds after which it is no more. */
-  readonly ms: number
-  /** Only where there is no value yet, or where the value is this one. */
+  /** Time to live in milliseconds. */
+  readonly expiresInMs: number
+  /** Stores only if there is no value, or if the value is this one. */
   readonly when?: 'absent' | { readonly is: string } | undefined
 }
 
-/** Use of a limit such as 120 in any 60 seconds. */
+/** Request for permits, for a limit such as 120 per 60 seconds. */
 export interface PermitRequest {
-  readonly most: number
-  readonly ms: number
-  /** Permits needed now. */
-  readonly wanted: number
-  /** Permits that were got before and not used: they are given back first. */
+  readonly max: number
+  readonly windowMs: number
+  /** Number of permits needed now. */
+  readonly count: number
+  /** Unused permits from earlier requests; returned first. */
   readonly unused?: number | undefined
-  /** Permits on top of those, for later: given while others cannot be short of them, a quarter of what is left at most. */
-  readonly ahead?: number | undefined
-  /** Permits that were used without asking, as the store was away: counted whatever is left. */
+  /** Additional permits for later: granted while others have enough, at most a quarter of the remainder. */
+  readonly prefetch?: number | undefined
+  /** Permits used without a request while the store was unavailable: counted even above the limit. */
   readonly owed?: number | undefined
 }
 
-/** Permits that were got, and until when. */
+/** Granted permits with their validity. */
 export interface Permits {
-  readonly got: number
-  /**
-   * Time in milliseconds, from before they were asked for, within which permits must be used: what is used later might be too many
-   * in some window.
-   */
-  readonly forMs: number
-  /** Milliseconds until there may be more; 0 where there are. */
+  readonly granted: number
+  /** Validity in milliseconds from before the request; later use could exceed the limit in some window. */
+  readonly validMs: number
+  /** Milliseconds until more may be available; 0 if they are. */
   readonly waitMs: number
 }
 
-/** Addition to a number. */
+/** Request for a counter. */
 export interface CountRequest {
-  /** Number to add; negative gives back. */
-  readonly by: number
-  /** Time in milliseconds after which it begins anew, from its first count. */
-  readonly ms: number
-  /** Bound of the number: what goes beyond is not added. */
-  readonly most?: number | undefined
-  /** More to add on top, for later: a quarter of what is left at most. */
-  readonly ahead?: number | undefined
-  /** Number that it begins with where it is not there: what it is known to have reached, for a store that may have forgotten. */
-  readonly from?: number | undefined
+  /** Number to add; negative subtracts. */
+  readonly delta: number
+  /** Milliseconds from the first count until the counter resets. */
+  readonly expiresInMs: number
+  /** Maximum; an addition beyond it is truncated. */
+  readonly max?: number | undefined
+  /** Additional amount for later: at most a quarter of the remainder. */
+  readonly prefetch?: number | undefined
+  /** Initial value if the counter is missing: the last known value, as the store may have lost it. */
+  readonly initial?: number | undefined
 }
 
-/** Number as it is after an addition. */
-export interface Counted {
-  /** Number that was added. */
-  readonly got: number
-  /** Number that it is now. */
+/** Result of an addition. */
+export interface CountResult {
+  /** Amount added. */
+  readonly added: number
+  /** New total. */
   readonly total: number
 }
 
-/** Slices of a window: what is taken in one is forgotten together. */
+/** Slices per window; permits in one slice expire together. */
 const SLICES = 60
 
-/** Length of a slice in milliseconds; a permit is good for as long. */
+/** Returns a slice's length in milliseconds, which is also the validity of a permit. */
 export function getSliceMs(ms: number): number {
   return Math.max(1, Math.ceil(ms / SLICES))
 }
 
 /**
- * Number of slices that count. One that is older is out of every window in which one of its permits may have been used.
+ * Returns the number of slices that count. Permits from older ones cannot have been used within any current window.
  */
 export function countSlices(ms: number): number {
   const slice = getSliceMs(ms)

@@ -1,10 +1,10 @@
 import type * as Sqlite from 'node:sqlite'
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
-/** A row as it was read. */
+/** Database row. */
 export type SqlRow = Record<string, SQLOutputValue>
 
-/** A database with its statements, each compiled once. */
+/** Database with cached prepared statements. */
 export class SqlDatabase {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
@@ -13,7 +13,7 @@ export class SqlDatabase {
     this.#database = database
   }
 
-  /** Number of rows that were changed. */
+  /** Runs a statement; returns the number of changed rows. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...values).changes)
   }
@@ -26,8 +26,8 @@ export class SqlDatabase {
     return this.#statement(sql).all(...values)
   }
 
-  /** All of it or nothing, and nobody in between. */
-  whole<T>(work: () => T): T {
+  /** Runs work in a write transaction, and rolls it back if it throws. */
+  runTransaction<T>(work: () => T): T {
     if (this.#database.isTransaction) return work()
     this.#database.exec('BEGIN IMMEDIATE')
     try {
@@ -40,18 +40,18 @@ export class SqlDatabase {
     }
   }
 
-  /** The same for what need not outlive a loss of power: output that comes in pieces. */
-  wholeSoon(work: () => void): void {
+  /** Runs a transaction that may be lost on power failure, for incremental output. */
+  runTransactionUnsynced(work: () => void): void {
     this.#database.exec('PRAGMA synchronous = NORMAL')
     try {
-      this.whole(work)
+      this.runTransaction(work)
     } finally {
       this.#database.exec('PRAGMA synchronous = FULL')
     }
   }
 
-  /** Another number when another connection has written. */
-  version(): number {
+  /** Returns a version that changes when another connection has written. */
+  getVersion(): number {
     return getSqlNumber(this.get('PRAGMA data_version')?.data_version)
   }
 
@@ -71,29 +71,29 @@ export class SqlDatabase {
   }
 }
 
-/** A column as a number; 0 for what is none. */
+/** Returns a column as a number; 0 for other types. */
 export function getSqlNumber(value: SQLOutputValue | undefined): number {
   return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0
 }
 
-/** A column as text; undefined for NULL. */
+/** Returns a column as text; undefined for NULL. */
 export function getSqlText(value: SQLOutputValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** True where another connection holds it for the moment: no reason to give it up. */
+/** Returns true if another connection holds the lock; the operation can be retried. */
 export function isSqlBusy(error: unknown): boolean {
   const code = getSqlCode(error)
   return code === 5 || code === 6
 }
 
-/** Primary result code of SQLite in what was thrown; undefined for anything else. */
+/** Returns SQLite's primary result code from an error; undefined for other errors. */
 export function getSqlCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown }).errcode
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
-/** Loaded when it is needed. Older Nodes call it experimental on stderr, which is of no use to who runs a gateway. */
+/** Loads SQLite on demand and hides the experimental warning of older Node versions on stderr. */
 export function loadSqlite(): typeof Sqlite {
   const { emitWarning } = process
   process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {

@@ -4,7 +4,7 @@ import { LineSplitter } from '../../../src/transport/line-splitter.ts'
 import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'
-import { inLines, toBuffers, type EncodedMessage } from '../../../src/util/written.ts'
+import { joinLines, toBuffers, type EncodedMessage } from '../../../src/util/encoded-message.ts'
 import { Answers } from '../peers/answers.ts'
 
 const MOST_BYTES = 16 * 1024 * 1024
@@ -46,7 +46,7 @@ class MemoryServer extends SharedTransport {
   #read(): void {
     const messages = this.#queue
     // Put together as for the pipe of a process, though nobody reads it there.
-    inLines(messages, this.#bytes)
+    joinLines(messages, this.#bytes)
     this.#queue = []
     this.#bytes = 0
     let replies = ''

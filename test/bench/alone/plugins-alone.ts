@@ -27,10 +27,7 @@ const WARM_ROUNDS = 20
 const KINDS = ['pipe', 'http'] as const
 
 /** Measures all plugins, or these. */
-export async function measurePluginsAlone(
-  rounds: number,
-  only?: readonly string[],
-): Promise<readonly PluginCost[]> {
+export async function measurePluginsAlone(rounds: number, only?: readonly string[]): Promise<readonly PluginCost[]> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-alone-'))
   const redis = hasNoRedis === false ? await Redis.open() : undefined
   try {
@@ -41,8 +38,7 @@ export async function measurePluginsAlone(
     const costs = new Map<Kind, readonly Cost[]>()
     for (const kind of KINDS) {
       const roads: Road[] = []
-      for (const plugins of sets)
-        roads.push(await openRoad(kind, { plugins, ask: ASK, directory, redis: redis?.url }))
+      for (const plugins of sets) roads.push(await openRoad(kind, { plugins, ask: ASK, directory, redis: redis?.url }))
       costs.set(kind, await costsOf(roads, rounds))
     }
     const none: Cost = { more: 0, least: 0 }

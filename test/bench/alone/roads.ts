@@ -50,11 +50,7 @@ export function openRoad(kind: Kind, spec: RoadSpec): Promise<Road> {
   return kind === 'pipe' ? pipeRoad(spec) : httpRoad(spec)
 }
 
-async function gatewayOf(
-  kind: Kind,
-  { plugins, directory, redis }: RoadSpec,
-  own: Plugin<never>[],
-): Promise<Gateway> {
+async function gatewayOf(kind: Kind, { plugins, directory, redis }: RoadSpec, own: Plugin<never>[]): Promise<Gateway> {
   const upstream =
     kind === 'pipe'
       ? ({ type: 'stdio', command: 'unused', args: [], era: 'legacy' } as const)
@@ -139,8 +135,7 @@ async function pipeRoad(spec: RoadSpec): Promise<Road> {
 
 /** In pieces of memory of their own, as Node reads from sockets and pipes. */
 function pushAll(to: Readable, text: string): void {
-  for (let at = 0; at < text.length; at += MOST_READ)
-    to.push(Buffer.from(text.slice(at, at + MOST_READ), 'latin1'))
+  for (let at = 0; at < text.length; at += MOST_READ) to.push(Buffer.from(text.slice(at, at + MOST_READ), 'latin1'))
 }
 
 function linesIn(chunk: Buffer | string): number {

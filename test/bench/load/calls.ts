@@ -22,8 +22,7 @@ let lastId = FIRST_ID
 /** The body of a request, in parts with the id between them. */
 export function requestParts({ era, method, tool, bytes = 0, wantsProgress = false }: Ask): string[] {
   const text = bytes === 0 ? {} : { text: textOf('code', bytes) }
-  const call =
-    tool === undefined ? {} : { name: tool, arguments: { path: 'src/index.ts', query: 'hello', ...text } }
+  const call = tool === undefined ? {} : { name: tool, arguments: { path: 'src/index.ts', query: 'hello', ...text } }
   const meta = { ...(era === 'modern' ? META : {}), ...(wantsProgress ? { progressToken: ANY_ID } : {}) }
   const params = Object.keys(meta).length === 0 ? call : { ...call, _meta: meta }
   const request = JSON.stringify({ jsonrpc: '2.0', id: ANY_ID, method, params })
@@ -122,10 +121,7 @@ export class Calls {
       p50: at(0.5),
       p95: at(0.95),
       p99: at(0.99),
-      cpu:
-        before === undefined || after === undefined
-          ? undefined
-          : (after.micros - before.micros) / this.#count,
+      cpu: before === undefined || after === undefined ? undefined : (after.micros - before.micros) / this.#count,
       rss: after?.rss,
     }
   }

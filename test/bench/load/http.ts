@@ -45,8 +45,7 @@ async function greet(place: Place, { era }: Ask): Promise<void> {
 }
 
 async function askForList(place: Place, era: Ask['era']): Promise<void> {
-  if (era === 'legacy' && !sessions.has(place.url.href))
-    sessions.set(place.url.href, await openSession(place))
+  if (era === 'legacy' && !sessions.has(place.url.href)) sessions.set(place.url.href, await openSession(place))
   const ask: Ask = { era, method: 'tools/list' }
   await post(place, headers(place, ask), requestParts(ask).join('1'))
 }
@@ -154,18 +153,11 @@ async function openSession(place: Place): Promise<string> {
 }
 
 /** Opens sessions that say nothing more, and keeps the GET stream of each where that is wanted. */
-export async function holdSessions({
-  url,
-  sessions: count,
-  hasStreams,
-  areEnded = false,
-}: Hold): Promise<void> {
+export async function holdSessions({ url, sessions: count, hasStreams, areEnded = false }: Hold): Promise<void> {
   const place = { url: new URL(url), headers: {} }
   const AT_ONCE = 8
   for (let opened = 0; opened < count; opened += AT_ONCE) {
-    const ids = await Promise.all(
-      Array.from({ length: Math.min(AT_ONCE, count - opened) }, () => openSession(place)),
-    )
+    const ids = await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - opened) }, () => openSession(place)))
     if (hasStreams) await Promise.all(ids.map(id => openStream(place.url, id)))
     if (areEnded) await Promise.all(ids.map(id => endSession(place.url, id)))
   }

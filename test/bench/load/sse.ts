@@ -40,9 +40,7 @@ class Stream {
 
 /** Opens a stream of its own, and keeps one connection busy for each request that may be under way. */
 export async function measureSse(url: URL, cell: Cell): Promise<Measured> {
-  const [reply] = (await once(get(url, { headers: { accept: 'text/event-stream' } }), 'response')) as [
-    IncomingMessage,
-  ]
+  const [reply] = (await once(get(url, { headers: { accept: 'text/event-stream' } }), 'response')) as [IncomingMessage]
   const stream = new Stream(reply)
   const endpoint = new URL((await stream.next()).toString().trim(), url)
   const sockets = await Promise.all(Array.from({ length: cell.concurrency }, () => openSocket(url)))
@@ -56,8 +54,7 @@ export async function measureSse(url: URL, cell: Cell): Promise<Measured> {
 }
 
 async function hello(stream: Stream, socket: Socket, endpoint: URL): Promise<void> {
-  const say = (message: object): boolean =>
-    socket.write(wire(endpoint, JSON.stringify({ jsonrpc: '2.0', ...message })))
+  const say = (message: object): boolean => socket.write(wire(endpoint, JSON.stringify({ jsonrpc: '2.0', ...message })))
   for (const message of [
     { id: 1, method: 'initialize', params: HELLO },
     { id: 2, method: 'tools/list' },
@@ -76,8 +73,7 @@ function measure(stream: Stream, sockets: readonly Socket[], endpoint: URL, cell
     let turn = 0
     const send = (): void => {
       const id = calls.next()
-      if (id !== undefined)
-        sockets[turn++ % sockets.length]?.write(wire(endpoint, parts.join(String(id))), 'latin1')
+      if (id !== undefined) sockets[turn++ % sockets.length]?.write(wire(endpoint, parts.join(String(id))), 'latin1')
     }
     for (const socket of sockets) {
       const accepted = new HttpMessages(head => {

@@ -20,10 +20,7 @@ export class StdioProcess {
     this.#input = child.stdin
     const lines = new Lines(line => this.#onLine(line))
     child.stdout.on('data', (chunk: Buffer) => lines.push(chunk))
-    child.stderr.on(
-      'data',
-      (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)),
-    )
+    child.stderr.on('data', (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)))
     child.stdin.on('error', () => undefined)
     child.once('exit', () => this.#onExit())
   }

@@ -6,14 +6,10 @@ import type { StartResult } from '../start-up.ts'
 
 /** Rows of text in columns; all but the first two are numbers. */
 function columns(head: readonly string[], rows: readonly (readonly string[])[], left: number): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...rows.map(row => (row[column] ?? '').length)),
-  )
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map(row => (row[column] ?? '').length)))
   const line = (row: readonly string[]): string =>
     row
-      .map((cell, column) =>
-        column < left ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
+      .map((cell, column) => (column < left ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
       .join('  ')
       .trimEnd()
   return [line(head), widths.map(width => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
@@ -85,12 +81,7 @@ export function times(value: number | undefined, of: number | undefined): string
 /** The time that commands take from their start. */
 export function startTable(results: readonly StartResult[]): string {
   const bare = results[0]?.median
-  const rows = results.map(({ title, median, best }) => [
-    title,
-    short(median),
-    short(best),
-    times(median, bare),
-  ])
+  const rows = results.map(({ title, median, best }) => [title, short(median), short(best), times(median, bare)])
   return columns(['start-up', 'median ms', 'best ms', '÷ node -e 0'], rows, 1)
 }
 

@@ -30,9 +30,7 @@ export function toEnd(args: readonly string[]): Promise<ChildProcess> {
     let stderr = ''
     child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
     child.once('exit', code =>
-      code === 0
-        ? resolve(child)
-        : reject(new Error(`${args.join(' ')} ended with ${String(code)}:\n${stderr}`)),
+      code === 0 ? resolve(child) : reject(new Error(`${args.join(' ')} ended with ${String(code)}:\n${stderr}`)),
     )
   })
 }

@@ -129,9 +129,7 @@ const DISCOVERED = JSON.stringify({
 })
 
 function toolList(count: number, group: string): object[] {
-  const tools = Array.from({ length: count }, (_, index) =>
-    tool(`${group}tool_${String(index).padStart(3, '0')}`),
-  )
+  const tools = Array.from({ length: count }, (_, index) => tool(`${group}tool_${String(index).padStart(3, '0')}`))
   const own = Object.keys(TOOLS)
   return [...own.map(tool), ...tools].slice(0, Math.max(count, own.length))
 }
@@ -141,8 +139,7 @@ function tool(name: string): object {
   return {
     name,
     title: `The tool ${name}`,
-    description:
-      `Does what ${name} does. ${'It explains itself at some length, as tools do. '.repeat(6)}`.trim(),
+    description: `Does what ${name} does. ${'It explains itself at some length, as tools do. '.repeat(6)}`.trim(),
     inputSchema: {
       type: 'object',
       properties: {

@@ -46,9 +46,7 @@ function sourceOf(frame: Frame, maps: Map<string, SourceMap | undefined>): Frame
 
 function mapOf(url: string): SourceMap | undefined {
   const file = `${fileURLToPath(url)}.map`
-  return existsSync(file)
-    ? new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload)
-    : undefined
+  return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload) : undefined
 }
 
 /** The time that was not waited, divided by the names of frames, from so many seconds after its start on. */

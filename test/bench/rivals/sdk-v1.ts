@@ -18,9 +18,7 @@ const clients = new Map(
     Object.entries(upstreams).map(async ([name, place]) => {
       const client = new Client(INFO)
       const transport =
-        'url' in place
-          ? new StreamableHTTPClientTransport(new URL(place.url))
-          : new StdioClientTransport(place)
+        'url' in place ? new StreamableHTTPClientTransport(new URL(place.url)) : new StdioClientTransport(place)
       await client.connect(transport)
       return [name, client] as const
     }),
@@ -48,11 +46,7 @@ function newServer(): Server {
           params: { ...progress, progressToken: token ?? 0 },
         }),
     }
-    return client.callTool(
-      { name, arguments: params.arguments },
-      undefined,
-      token === undefined ? {} : options,
-    )
+    return client.callTool({ name, arguments: params.arguments }, undefined, token === undefined ? {} : options)
   })
   return server
 }

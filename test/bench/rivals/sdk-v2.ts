@@ -17,9 +17,7 @@ const clients = new Map(
     Object.entries(upstreams).map(async ([name, place]) => {
       const client = new Client(INFO, { versionNegotiation: { mode } })
       const transport =
-        'url' in place
-          ? new StreamableHTTPClientTransport(new URL(place.url))
-          : new StdioClientTransport(place)
+        'url' in place ? new StreamableHTTPClientTransport(new URL(place.url)) : new StdioClientTransport(place)
       await client.connect(transport)
       return [name, client] as const
     }),

@@ -153,10 +153,7 @@ export class Load {
   #order(make: (id: number) => Order, withinMs: number): Promise<Report> {
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no reply of the load client within ${withinMs} ms`)),
-        withinMs,
-      )
+      const timer = setTimeout(() => reject(new Error(`no reply of the load client within ${withinMs} ms`)), withinMs)
       const settle =
         <T>(then: (value: T) => void) =>
         (value: T): void => {

@@ -34,10 +34,7 @@ export function stdioUpstream(...args: readonly string[]): UpstreamSpec {
 
 /** So many of them, by name. */
 export function stdioUpstreams(count: number): GatewaySpec['upstreams'] {
-  const named = Array.from(
-    { length: count },
-    (_, nth) => [`s${nth}`, stdioUpstream('4', `s${nth}_`)] as const,
-  )
+  const named = Array.from({ length: count }, (_, nth) => [`s${nth}`, stdioUpstream('4', `s${nth}_`)] as const)
   return Object.fromEntries(named)
 }
 

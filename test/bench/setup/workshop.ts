@@ -83,9 +83,7 @@ export class Workshop {
     const prefix = `${Object.keys(spec.upstreams)[0] ?? ''}__`
     if (spec.listener === 'stdio') return this.pipe(label, args, prefix)
     const { pid, found } = await children.start(args, listeningIn)
-    const target = /^auth/.test(spec.plugins)
-      ? { url: found, headers: { 'x-api-key': API_KEY } }
-      : { url: found }
+    const target = /^auth/.test(spec.plugins) ? { url: found, headers: { 'x-api-key': API_KEY } } : { url: found }
     return { label, target, pid, prefix }
   }
 

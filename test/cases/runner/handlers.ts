@@ -3,9 +3,7 @@ import type { TestContext, TestTool } from '../../../src/testing/index.ts'
 import type { Handler, HandlerObject } from './transcript.ts'
 
 /** The functions that a script describes. */
-export function handlers(
-  script: Readonly<Record<string, Handler>> | undefined,
-): Record<string, TestTool> | undefined {
+export function handlers(script: Readonly<Record<string, Handler>> | undefined): Record<string, TestTool> | undefined {
   if (script === undefined) return undefined
   // Object.fromEntries, as names such as __proto__ must become members like any other.
   return Object.fromEntries(Object.entries(script).map(([name, handler]) => [name, tool(handler)]))
@@ -17,10 +15,8 @@ function tool(handler: Handler): TestTool {
 }
 
 async function perform(handler: HandlerObject, { params, signal, notify }: TestContext): Promise<unknown> {
-  for (const { method, params: notified } of handler.notify ?? [])
-    notify(method, { ...notified, ...tokenOf(params) })
-  if (handler.hangs === true)
-    await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  for (const { method, params: notified } of handler.notify ?? []) notify(method, { ...notified, ...tokenOf(params) })
+  if (handler.hangs === true) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   if (handler.echo === true) return { content: [], echo: params }
   return handler.error ?? handler.result ?? 'done'
 }

@@ -26,11 +26,7 @@ export function matches(actual: unknown, expected: unknown): boolean {
 function assertList(actual: unknown, expected: readonly unknown[], where: string): void {
   assert.ok(Array.isArray(actual), `${where} should be a list, and is ${JSON.stringify(actual)}`)
   const list = actual as unknown[]
-  assert.equal(
-    list.length,
-    expected.length,
-    `${where} should have ${expected.length} entries: ${JSON.stringify(list)}`,
-  )
+  assert.equal(list.length, expected.length, `${where} should have ${expected.length} entries: ${JSON.stringify(list)}`)
   expected.forEach((entry, index) => assertMatches(list[index], entry, `${where}[${index}]`))
 }
 

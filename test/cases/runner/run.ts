@@ -64,9 +64,7 @@ async function setStage(
     upstreams.set(name, await upstreamOf(script, upstreamEra))
   open.push(...upstreams.values())
 
-  const environment = Object.fromEntries(
-    [...upstreams].map(([name, { url }]) => [`${name.toUpperCase()}_URL`, url]),
-  )
+  const environment = Object.fromEntries([...upstreams].map(([name, { url }]) => [`${name.toUpperCase()}_URL`, url]))
   const config = await loadConfig({ file: join(folder, 'gateway.yaml'), cwd: folder, environment })
   const gateway = await testGateway({ config })
   open.push(gateway)

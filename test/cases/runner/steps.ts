@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import type { Reply, TestClient, TestUpstream } from '../../../src/testing/index.ts'
+import type { TestReply, TestClient, TestUpstream } from '../../../src/testing/index.ts'
 import { handlers } from './handlers.ts'
 import { assertMatches, matches } from './match.ts'
 import type { Stage } from './run.ts'
@@ -18,11 +18,11 @@ const ACTS: readonly (readonly [keyof Step, Act])[] = [
   ['listen', async (step, stage) => (await stage.client(step.client)).listen()],
   [
     'notified',
-    async (step, stage) => void (await (await stage.client(step.client)).notified(step.notified ?? '')),
+    async (step, stage) => void (await (await stage.client(step.client)).nextNotification(step.notified ?? '')),
   ],
   ['calls', calls],
   ['counts', counts],
-  ['cancelled', async (step, stage) => (await upstream(step, stage).next(step.cancelled ?? '')).cancelled()],
+  ['cancelled', async (step, stage) => (await upstream(step, stage).waitForCall(step.cancelled ?? '')).waitForCancel()],
   ['offer', offer],
   ['stop', (step, stage) => upstream({ upstream: step.stop }, stage).stop()],
   ['restart', (step, stage) => upstream({ upstream: step.restart }, stage).restart()],
@@ -45,7 +45,7 @@ async function request(step: Step, stage: Stage, where: string): Promise<void> {
     ...(step.as === undefined ? {} : { id: step.as }),
   })
   if (step.cancel === true) {
-    await upstream(step, stage).next(step.request ?? '')
+    await upstream(step, stage).waitForCall(step.request ?? '')
     await running.cancel()
     const reply = await running.reply
     // A legacy POST must end somehow, so it ends with an error that nobody waits for.
@@ -68,13 +68,12 @@ async function allPages(step: Step, client: TestClient, where: string): Promise<
 
 async function raw(step: Step, stage: Stage, where: string): Promise<void> {
   const client = await stage.client(step.client)
-  assertReply(await client.raw(step.raw ?? '', step.headers), step, where)
+  assertReply(await client.sendRaw(step.raw ?? '', step.headers), step, where)
 }
 
-function assertReply(reply: Reply, expected: Step, where: string): void {
+function assertReply(reply: TestReply, expected: Step, where: string): void {
   const seen = `${where}: ${JSON.stringify(reply.error ?? reply.result)}`
-  if (expected.error === undefined && expected.status === undefined)
-    assert.equal(reply.error, undefined, seen)
+  if (expected.error === undefined && expected.status === undefined) assert.equal(reply.error, undefined, seen)
   if (expected.result !== undefined) assertMatches(reply.result, expected.result, `${where} result`)
   if (expected.error !== undefined) assertMatches(reply.error, expected.error, `${where} error`)
   if (expected.status !== undefined) assert.equal(reply.status, expected.status, seen)
@@ -94,17 +93,14 @@ function namesOf(result: JsonObject | undefined): unknown[] {
 function calls(step: Step, stage: Stage, where: string): void {
   for (const [method, expected] of Object.entries(step.calls ?? {})) {
     const got = upstream(step, stage)
-      .received(method)
+      .listCalls(method)
       .map(({ params, headers }) => ({ params, headers }))
     assertMatches(got, expected, `${where} ${method} at ${step.upstream ?? ''}`)
   }
 }
 
 function counts(step: Step, stage: Stage, where: string): void {
-  const got = Object.keys(step.counts ?? {}).map(method => [
-    method,
-    upstream(step, stage).received(method).length,
-  ])
+  const got = Object.keys(step.counts ?? {}).map(method => [method, upstream(step, stage).listCalls(method).length])
   assert.deepEqual(Object.fromEntries(got), step.counts, `${where} at ${step.upstream ?? ''}`)
 }
 
@@ -114,7 +110,7 @@ async function offer(step: Step, stage: Stage): Promise<void> {
   if (step.offer?.prompts !== undefined) replace(offered.prompts, handlers(step.offer.prompts) ?? {})
   if (step.offer?.resources !== undefined) replace(offered.resources, step.offer.resources)
   if (step.notify === undefined) return
-  await upstream(step, stage).listened()
+  await upstream(step, stage).waitForListener()
   upstream(step, stage).notify(step.notify)
 }
 
@@ -134,8 +130,7 @@ async function state(step: Step, stage: Stage, where: string): Promise<void> {
 async function log(step: Step, stage: Stage, where: string): Promise<void> {
   await eventually(
     () => stage.gateway.log.some(line => matches(line, step.log)),
-    () =>
-      `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
+    () => `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
   )
 }
 
@@ -149,9 +144,6 @@ async function eventually(holds: () => boolean, what: () => string): Promise<voi
 
 function upstream(step: Pick<Step, 'upstream'>, stage: Stage): TestUpstream {
   const found = stage.upstreams.get(step.upstream ?? '')
-  assert.ok(
-    found !== undefined,
-    `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`,
-  )
+  assert.ok(found !== undefined, `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`)
   return found
 }

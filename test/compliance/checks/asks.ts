@@ -64,8 +64,7 @@ export const ASKS: Record<string, Check> = {
     const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': echo })
     const messages = Array.from({ length: 8 }, (_, index) => `question-${index}`)
     const results = await Promise.all(messages.map(message => succeeds(peer, formWith(message))))
-    for (const [index, result] of results.entries())
-      assert.match(shown(result), new RegExp(`question-${index}\\b`))
+    for (const [index, result] of results.entries()) assert.match(shown(result), new RegExp(`question-${index}\\b`))
   },
   'asks.own-client': async ({ site, peer, offer }) => {
     const formWith = needed(offer.formWith)

@@ -37,13 +37,10 @@ export const BASICS: Record<string, Check> = {
     assert.ok(tools.length > 0)
   },
   'errors.method': async ({ peer }) => {
-    await assert.rejects(
-      peer.request('example/nothing', {}),
-      (error: { code?: unknown; message?: string }) => {
-        // A client of SDK v2 reports the HTTP 404 that goes with it in place of the code.
-        return error.code === -32601 || /404|CLIENT_HTTP/i.test(`${String(error.code)} ${error.message}`)
-      },
-    )
+    await assert.rejects(peer.request('example/nothing', {}), (error: { code?: unknown; message?: string }) => {
+      // A client of SDK v2 reports the HTTP 404 that goes with it in place of the code.
+      return error.code === -32601 || /404|CLIENT_HTTP/i.test(`${String(error.code)} ${error.message}`)
+    })
   },
   'errors.tool': async ({ peer }) => {
     const answer = peer.request('tools/call', { name: 'no_such_tool', arguments: {} })
@@ -55,10 +52,7 @@ export const BASICS: Record<string, Check> = {
     assert.equal(outcome, -32602)
   },
   'errors.prompt': async ({ peer }) => {
-    assert.equal(
-      await refusal(peer.request('prompts/get', { name: 'no_such_prompt', arguments: {} })),
-      -32602,
-    )
+    assert.equal(await refusal(peer.request('prompts/get', { name: 'no_such_prompt', arguments: {} })), -32602)
   },
   'errors.resource': async ({ peer, offer }) => {
     const code = await refusal(peer.request('resources/read', { uri: offer.missing.uri }))

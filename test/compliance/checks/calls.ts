@@ -48,9 +48,7 @@ export const CALLS: Record<string, Check> = {
   'tools.parallel': async ({ peer, offer }) => {
     const { name, says } = offer.echo
     const messages = Array.from({ length: 60 }, (_, index) => `m${index} \u2028 "\\ 😀`)
-    const results = await Promise.all(
-      messages.map(message => succeeds(peer, { name, arguments: { message } })),
-    )
+    const results = await Promise.all(messages.map(message => succeeds(peer, { name, arguments: { message } })))
     assert.deepEqual(results.map(textOf), messages.map(says))
   },
   'tools.unknown-fields': async ({ peer, offer }) => {
@@ -82,9 +80,7 @@ export const CALLS: Record<string, Check> = {
     assert.match(shown(await peer.request('prompts/get', { name, arguments: args })), needed(says))
   },
   'prompts.missing-argument': async ({ peer, offer }) => {
-    const code = await refusal(
-      peer.request('prompts/get', { name: offer.promptArguments.name, arguments: {} }),
-    )
+    const code = await refusal(peer.request('prompts/get', { name: offer.promptArguments.name, arguments: {} }))
     assert.ok([-32602, -32603].includes(code), `it was refused with ${code}`)
   },
   'prompts.embedded': async ({ peer, offer }) => {

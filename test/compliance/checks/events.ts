@@ -63,11 +63,7 @@ export const EVENTS: Record<string, Check> = {
   'cancel.others-go-on': async ({ peer, offer }) => {
     const { wait } = needed(offer.waiting)
     const given = new AbortController()
-    const running = call(
-      peer,
-      { name: wait, arguments: { id: crypto.randomUUID() } },
-      { signal: given.signal },
-    )
+    const running = call(peer, { name: wait, arguments: { id: crypto.randomUUID() } }, { signal: given.signal })
     running.catch(() => undefined)
     const other = succeeds(peer, offer.text)
     given.abort()
@@ -120,8 +116,7 @@ async function changes({ site, offer }: Bench, kind: 'tools' | 'prompts'): Promi
   const peer = await site.quiet()
   peer.heard.forget(`notifications/${kind}/list_changed`)
   const end = await peer.watch({ lists: [kind] })
-  const listed = async () =>
-    (await listAll(peer, `${kind}/list`, kind)).some((entry: Json) => entry['name'] === name)
+  const listed = async () => (await listAll(peer, `${kind}/list`, kind)).some((entry: Json) => entry['name'] === name)
   const before = await listed()
   let now = before
   await until(

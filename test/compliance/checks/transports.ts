@@ -94,7 +94,6 @@ async function firstId(response: Response): Promise<string> {
 
 async function messagesOf(response: Response): Promise<unknown[]> {
   const text = await response.text()
-  if (response.headers.get('content-type')?.startsWith('application/json'))
-    return [JSON.parse(text) as unknown]
+  if (response.headers.get('content-type')?.startsWith('application/json')) return [JSON.parse(text) as unknown]
   return [...text.matchAll(/^data: ?(.+)$/gm)].map(([, data = '']) => JSON.parse(data) as unknown)
 }

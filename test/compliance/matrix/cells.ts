@@ -168,10 +168,7 @@ export class Site {
   swayed(answers: Answers): Promise<Peer> {
     this.#overrides = answers
     const methods = ['elicitation/create', 'sampling/createMessage', 'roots/list']
-    const delegating = methods.map(method => [
-      method,
-      (params: Json) => this.#overrides[method]?.(params) ?? {},
-    ])
+    const delegating = methods.map(method => [method, (params: Json) => this.#overrides[method]?.(params) ?? {}])
     this.#swayed ??= this.connect({ answers: Object.fromEntries(delegating) as Answers })
     return this.#swayed
   }

@@ -16,8 +16,7 @@ export class ProgressTap {
   /** Listens in on a transport that no client is connected to yet. */
   constructor(transport: Tapped) {
     transport.onmessage = ({ method, params }: { method?: string; params?: Json }) => {
-      if (method === 'notifications/progress')
-        this.#heard.get(String(params?.['progressToken']))?.(params ?? {})
+      if (method === 'notifications/progress') this.#heard.get(String(params?.['progressToken']))?.(params ?? {})
     }
   }
 

@@ -26,10 +26,7 @@ const TIMEOUT = 12_000
 
 /** Connects a client of SDK v1, which speaks the legacy era only. */
 export async function connectSdkV1(place: Place, { answers }: Identity): Promise<Peer> {
-  const client = new Client(
-    { name: 'matrix-v1', version: '1.0.0' },
-    { capabilities: capabilitiesOf(answers) },
-  )
+  const client = new Client({ name: 'matrix-v1', version: '1.0.0' }, { capabilities: capabilitiesOf(answers) })
   const heard = new Ear()
   client.fallbackNotificationHandler = async ({ method, params }) => heard.hear(method, params)
   if (answers) answerWith(client, answers)
@@ -45,8 +42,7 @@ export async function connectSdkV1(place: Place, { answers }: Identity): Promise
       instructions: client.getInstructions(),
     },
     heard,
-    request: (method, params = {}, around = {}) =>
-      request(client, method, progress.around(params, around), around),
+    request: (method, params = {}, around = {}) => request(client, method, progress.around(params, around), around),
     setLogLevel: async level => void (await client.setLoggingLevel(level as LoggingLevel)),
     watch: interest => watch(client, interest),
     close: () => client.close(),

@@ -50,10 +50,7 @@ function peerOf(client: Client, era: Era, heard: Ear, progress: ProgressTap): Pe
 
 function answerWith(client: Client, answers: Answers): void {
   for (const [method, answer] of Object.entries(answers))
-    client.setRequestHandler(
-      method as 'elicitation/create',
-      async request => answer({ ...request.params }) as never,
-    )
+    client.setRequestHandler(method as 'elicitation/create', async request => answer({ ...request.params }) as never)
 }
 
 function withLevel(params: Json, level: string | undefined): Json {

@@ -80,11 +80,7 @@ function listenerOf(transport: Transport): object {
   return { type: 'http', port: 0, ...(transport === 'http' ? {} : { [transport]: {} }) }
 }
 
-async function serve(
-  args: string[],
-  transport: NetworkTransport,
-  stop: () => Promise<void>,
-): Promise<Running> {
+async function serve(args: string[], transport: NetworkTransport, stop: () => Promise<void>): Promise<Running> {
   const [launcher = '', ...rest] = args
   const child = startChild(launcher, rest)
   const end = async () => {

@@ -85,8 +85,7 @@ export class Wire {
   }
 
   #take(message: Json): void {
-    if (typeof message['method'] !== 'string')
-      return this.#waiting.get(message['id'] as number)?.settle(message)
+    if (typeof message['method'] !== 'string') return this.#waiting.get(message['id'] as number)?.settle(message)
     const params = (message['params'] ?? {}) as Json
     if (message['method'] === 'notifications/progress') this.#progress(params)
     else this.heard.hear(message['method'], params)

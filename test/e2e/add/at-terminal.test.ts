@@ -50,10 +50,7 @@ test(
 
     assert.equal(await screen.exit, 0, screen.shown())
     const text = readFileSync(join(cwd, 'gateway.yaml'), 'utf8')
-    assert.match(
-      text,
-      /^# Mine\.[^]*NOTES_TOKEN: "?\$\{file:\.\/secrets\/notes-notes-token\}[^]*NOTES_MODE: slow/,
-    )
+    assert.match(text, /^# Mine\.[^]*NOTES_TOKEN: "?\$\{file:\.\/secrets\/notes-notes-token\}[^]*NOTES_MODE: slow/)
     const secret = join(cwd, 'secrets/notes-notes-token')
     assert.equal(readFileSync(secret, 'utf8'), 'hunter2-hunter2')
     assert.equal(statSync(secret).mode & 0o777, 0o600)

@@ -36,7 +36,7 @@ test('a probe says what an agent that did not start wrote last', async t => {
   const run = await place(t)
   const { code, stdout } = await run('agents', 'probe', 'broken')
   assert.equal(code, 5)
-  assert.match(stdout, /it exited with code 1: .*nothing-of-this-name/)
+  assert.match(stdout, /exited with code 1: .*nothing-of-this-name/)
 })
 
 test('a task in a worktree says what it changed, on which branch and where, and it is there', async t => {

@@ -19,7 +19,7 @@ test('a task is watched on the page, answered, and cancelled', { skip }, async t
   await page.getByRole('button', { name: 'Answer' }).click()
   // The end of what was said is held back while more may come, as it may be the beginning of a secret.
   await page.locator('.snippet', { hasText: /first words[^]*go on[^]*last words/ }).waitFor()
-  await page.getByRole('button', { name: 'Cancel the task' }).click()
+  await page.getByRole('button', { name: 'Cancel task' }).click()
   await page.locator('h2 .badge', { hasText: 'cancelled' }).waitFor()
   const { tasks } = (await gateway.control('agents.tasks')) as { tasks: { state: string }[] }
   assert.deepEqual(

@@ -66,9 +66,7 @@ test('a whole login in a browser: the call that waited goes on', { skip }, async
   )
   // A callback that came back once is good for nothing again.
   await page.goBack()
-  const callback = page.url().includes('/oauth/callback')
-    ? page.url()
-    : `${made.base}/oauth/callback?code=x&state=y`
+  const callback = page.url().includes('/oauth/callback') ? page.url() : `${made.base}/oauth/callback?code=x&state=y`
   const replayed = await page.goto(callback)
   assert.equal(replayed?.status(), 400)
   assert.deepEqual(
@@ -82,7 +80,7 @@ test('alice’s link opened by bob is 403, and nobody gets a grant', { skip }, a
   const { link, requestState } = await linkOf(made, 'alice')
   const page = await pageOf(await startChromium(t))
   await open(page, link, 'bob', made)
-  assert.match(await page.innerText('h1'), /This link is not yours/)
+  assert.match(await page.innerText('h1'), /This link is for another user/)
   assert.equal((await page.goto(link))?.status(), 403)
   assert.equal(await page.locator('form').count(), 0)
   const alice = await made.client('alice')
@@ -107,7 +105,7 @@ test('an answer with another issuer makes no grant', { skip }, async t => {
   await open(page, link, 'alice', made)
   await page.click('button.main')
   await throughProvider(page, 'alice', made.idp.issuer)
-  assert.match(await page.innerText('h1'), /The login did not work/)
+  assert.match(await page.innerText('h1'), /Login failed/)
   const alice = await made.client('alice')
   assert.match(JSON.stringify((await alice.request('tools/call', CALL)).result), /input_required/)
 })
@@ -159,8 +157,7 @@ test('the page can be read by everybody, on every screen', { skip }, async t => 
         `${name} ${colorScheme}`,
       )
       const { SCREENSHOTS: folder } = process.env
-      if (folder !== undefined)
-        await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
+      if (folder !== undefined) await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
     }
 })
 

@@ -105,8 +105,7 @@ async function use(alice: TestClient, bob: TestClient, carol: TestClient): Promi
   for (const by of [alice, bob, carol]) await by.request('tools/list', {})
   await throughTheHour(async minute => {
     for (const by of [alice, bob]) {
-      for (let again = 0; again <= (minute * 7) % 5; again++)
-        await call(by, 'web__search', { query: 'releases' })
+      for (let again = 0; again <= (minute * 7) % 5; again++) await call(by, 'web__search', { query: 'releases' })
       await call(by, 'tickets__find', { query: 'login page', limit: 5 })
     }
     if (minute % 9 === 0) await call(bob, 'web__fetch', { url: 'https://example.com/gone' })

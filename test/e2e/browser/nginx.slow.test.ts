@@ -17,9 +17,7 @@ const PATIENCE_MS = 20_000
 
 /** Why tests behind nginx are left out: on a machine of somebody's own only. */
 export const skipNginx =
-  isThere || process.env.CI !== undefined
-    ? false
-    : `${PROGRAM} is not installed; apt-get install nginx-light brings it`
+  isThere || process.env.CI !== undefined ? false : `${PROGRAM} is not installed; apt-get install nginx-light brings it`
 
 /** Real nginx before a gateway: all below `/tools/gw/` is passed on, by the `proxy_pass` that is given. Returns its origin. */
 export async function startNginx(t: TestContext, proxyPass: string): Promise<string> {
@@ -109,7 +107,7 @@ for (const [what, ui, passOf] of WAYS)
         await page.locator('.live', { hasText: /^live$/ }).waitFor()
         await page.getByRole('button', { name: 'Restart web' }).click()
         await page.evaluate("location.hash = '#/calls'")
-        await page.getByText('No calls yet').waitFor()
+        await page.getByText('No matching calls').waitFor()
         // The event that a call is there comes through nginx as it happens.
         const headers = { authorization: `Bearer ${KEY}` }
         const called = {

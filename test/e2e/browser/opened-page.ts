@@ -11,9 +11,7 @@ const isThere = existsSync(PROGRAM)
 
 /** Why tests in a browser are left out: on a machine of somebody's own only. */
 export const skip =
-  isThere || process.env.CI !== undefined
-    ? false
-    : `${PROGRAM} is not installed; apt-get install chromium brings it`
+  isThere || process.env.CI !== undefined ? false : `${PROGRAM} is not installed; apt-get install chromium brings it`
 
 /** Real Chromium, without a screen. */
 export async function startChromium(t: TestContext): Promise<Browser> {
@@ -83,8 +81,7 @@ export async function assertEveryView(page: Page): Promise<void> {
 /** The page as it stands is accessible, and no wider than its screen. With `SCREENSHOTS=folder` it is kept for who wants to see it. */
 export async function assertView(page: Page, where: string): Promise<void> {
   const { SCREENSHOTS: folder } = process.env
-  if (folder !== undefined)
-    await page.screenshot({ path: join(folder, `${await page.title()} ${where}.png`) })
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `${await page.title()} ${where}.png`) })
   assert.deepEqual(await violations(page), [], where)
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(wide <= 0, `${where} is ${wide} pixels too wide`)

@@ -50,7 +50,7 @@ export const PICTURES: readonly Picture[] = [
   {
     ...{ file: 'ui-call.png', title: 'Calls', hash: 'calls?tool=tickets__find' },
     height: 720,
-    shows: opened('tickets__find', 'at the server', 'Result'),
+    shows: opened('tickets__find', 'after: response filters', 'Result'),
   },
   {
     ...{ file: 'ui-tools.png', title: 'Tools', hash: 'tools' },
@@ -59,7 +59,7 @@ export const PICTURES: readonly Picture[] = [
   {
     ...{ file: 'ui-tool.png', title: 'Tools', hash: 'tools?search=ticket' },
     height: 1050,
-    shows: opened('tickets__create', 'Who sees it', 'Call it'),
+    shows: opened('tickets__create', 'Visibility', 'Try it'),
   },
   {
     ...{ file: 'ui-clients.png', title: 'Clients', hash: 'clients' },
@@ -77,7 +77,7 @@ export const PICTURES: readonly Picture[] = [
     ...{ file: 'ui-task.png', title: 'Tasks and agents', hash: 'agents' },
     height: 1050,
     async shows(page) {
-      await rows('Calls that go on', 'tickets__export')(page)
+      await rows('Running calls', 'tickets__export')(page)
       await page.getByLabel('Tasks', { exact: true }).getByRole('link').first().click()
       await page.locator('.asked', { hasText: 'Which branch?' }).waitFor()
     },

@@ -83,7 +83,7 @@ test('clients that attach share one gateway and its servers, which the first of 
 
   assert.equal(new Set(shared.map(({ pid }) => pid)).size, 1)
   assert.equal(new Set(apart.map(({ pid }) => pid)).size, 3)
-  assert.equal((await gateway(['up'], at)).stdout.includes('runs already'), true)
+  assert.equal((await gateway(['up'], at)).stdout.includes('already running'), true)
 })
 
 test('a server with cwd: project runs where the attached client was started', async t => {
@@ -101,9 +101,7 @@ test('when the gateway is killed each of four clients knows of the call that was
   const clients = await Promise.all(Array.from({ length: 4 }, () => attached(t, at)))
   const changed = clients.map(
     client =>
-      new Promise<void>(resolve =>
-        client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
-      ),
+      new Promise<void>(resolve => client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve())),
   )
   const [before] = await Promise.all(clients.map(client => who(client)))
   const slow = clients.map(client => client.callTool({ name: 'who__slow' }).catch((error: unknown) => error))
@@ -111,9 +109,8 @@ test('when the gateway is killed each of four clients knows of the call that was
   process.kill(await pidOf(at), 'SIGKILL')
 
   for (const outcome of await Promise.all(slow))
-    assert.match(String(outcome), /the gateway went away during the call, which may have run/)
-  for (const { pid } of await Promise.all(clients.map(client => whoAtLast(client))))
-    assert.notEqual(pid, before?.pid)
+    assert.match(String(outcome), /gateway exited during the call, which may have run/)
+  for (const { pid } of await Promise.all(clients.map(client => whoAtLast(client)))) assert.notEqual(pid, before?.pid)
   await Promise.all(changed)
 })
 
@@ -180,7 +177,7 @@ test('a gateway that cannot start says why, to who attaches too', async t => {
   const { code, stderr } = await gateway(['attach'], at)
 
   assert.equal(code, 4)
-  assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*the port is taken/s)
+  assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*port is in use/s)
 })
 
 test('a program that speaks MCP on the socket needs no greeting', async t => {
@@ -237,7 +234,7 @@ test('with several gateways of one configuration, a client that starts none atta
   })
 
   assert.equal(none.code, 4)
-  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway runs with .*gateway\.yaml\nhint: .*gateway ps --all/)
+  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/)
   assert.ok(tools.some(({ name }) => name === 'who__who'))
   assert.equal(several.code, 4)
   const said = JSON.parse(chosen.stdout) as { gateway: { pid: number }; background: { config: string } }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { BEGINNING, chained } from '../../../plugins/audit/journal-file.ts'
+import { BEGINNING, chainLine } from '../../../plugins/audit/journal-file.ts'
 import { directory, gateway, SERVER, serving } from './run.ts'
 
 /** Three lines of an audit as it writes them. */
@@ -13,7 +13,7 @@ function audit(): string {
   const bodies = [`{"kind":"opened","previous":"${BEGINNING}","kept":0}`, '{"n":1}', '{"n":2}']
   return bodies
     .map(body => {
-      const { line, hash } = chained(body, before)
+      const { line, hash } = chainLine(body, before)
       before = hash
       return `${line}\n`
     })
@@ -27,7 +27,7 @@ test('an audit that is what was written is said to be so, with its last hash', a
   const { code, stdout } = await gateway(['audit', 'verify', 'audit.jsonl'], { cwd })
 
   const last = /"hash":"(\w{64})"\}\n$/.exec(text)?.[1]
-  assert.deepEqual([code, stdout], [0, `3 lines in 1 file as written; the last hash is ${last}\n`])
+  assert.deepEqual([code, stdout], [0, `3 lines in 1 file intact; the last hash is ${last}\n`])
 })
 
 test('an audit that was changed ends with 5, and says where', async t => {
@@ -39,7 +39,7 @@ test('an audit that was changed ends with 5, and says where', async t => {
   const missing = await gateway(['audit', 'verify', 'other.jsonl'], { cwd })
 
   assert.equal(code, 5)
-  assert.match(stdout, /audit\.jsonl:2 it is not what was written/)
+  assert.match(stdout, /audit\.jsonl:2 the line was modified/)
   const { isIntact, problem } = JSON.parse(json) as { isIntact: boolean; problem: { line: number } }
   assert.deepEqual([isIntact, problem.line, missing.code], [false, 2, 2])
 })

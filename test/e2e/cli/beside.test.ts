@@ -43,7 +43,7 @@ async function beside(t: TestContext, ...flags: string[]): Promise<Beside> {
 test('tools, call and inspect use the gateway that runs, and say which', { skip }, async t => {
   const { served, run } = await beside(t)
   const { upstreams } = JSON.parse((await run('ps', '--json')).stdout) as Rows
-  const says = new RegExp(`^using the gateway that runs \\(pid ${served.child.pid}, gateway\\.yaml\\)`)
+  const says = new RegExp(`^using the running gateway \\(pid ${served.child.pid}, gateway\\.yaml\\)`)
 
   const tools = await run('tools', '--json')
   const called = await run('call', 'local__echo', 'message=hello', '--json')
@@ -61,28 +61,23 @@ test('tools, call and inspect use the gateway that runs, and say which', { skip 
   assert.ok('audit' in config)
 })
 
-test(
-  'status and up name no log file of a gateway in a terminal, whose log is on its stderr',
-  { skip },
-  async t => {
-    const { run } = await beside(t)
+test('status and up name no log file of a gateway in a terminal, whose log is on its stderr', { skip }, async t => {
+  const { run } = await beside(t)
 
-    for (const command of ['status', 'up']) {
-      const { code, stdout } = await run(command)
+  for (const command of ['status', 'up']) {
+    const { code, stdout } = await run(command)
 
-      assert.equal(code, 0)
-      assert.doesNotMatch(stdout, /gateway\.log/)
-      assert.match(stdout, /log:? +on the stderr of pid \d+/)
-    }
-  },
-)
+    assert.equal(code, 0)
+    assert.doesNotMatch(stdout, /gateway\.log/)
+    assert.match(stdout, /log:? +stderr of pid \d+/)
+  }
+})
 
 test('calls beside a running gateway are in its audit, and count on its limits', { skip }, async t => {
   const { cwd, run } = await beside(t)
 
   const outcomes = []
-  for (const text of ['one', 'two', 'three'])
-    outcomes.push(await run('call', 'local__echo', `message=${text}`))
+  for (const text of ['one', 'two', 'three']) outcomes.push(await run('call', 'local__echo', `message=${text}`))
   const beyond = await run('call', '--fresh', 'local__echo', 'message=fresh')
   const set = await run('call', '--set', 'log.level=debug', 'local__echo', 'message=set')
 
@@ -97,21 +92,17 @@ test('calls beside a running gateway are in its audit, and count on its limits',
   assert.equal(calls.filter(line => line.includes('"tools/call"')).length, 3)
 })
 
-test(
-  'a server that was stopped stays so for a call beside it; --fresh starts one of its own',
-  { skip },
-  async t => {
-    const { run } = await beside(t)
-    await run('stop', 'local')
+test('a server that was stopped stays so for a call beside it; --fresh starts one of its own', { skip }, async t => {
+  const { run } = await beside(t)
+  await run('stop', 'local')
 
-    const refused = await run('call', 'local__echo', 'message=a')
-    const fresh = await run('call', 'local__echo', 'message=a', '--fresh')
+  const refused = await run('call', 'local__echo', 'message=a')
+  const fresh = await run('call', 'local__echo', 'message=a', '--fresh')
 
-    assert.equal(refused.code, 4)
-    assert.match(refused.stderr, /upstream "local" was stopped\n.*gateway start local/s)
-    assert.deepEqual([fresh.code, fresh.stdout], [0, 'a\n'])
-  },
-)
+  assert.equal(refused.code, 4)
+  assert.match(refused.stderr, /upstream "local" was stopped\n.*gateway start local/s)
+  assert.deepEqual([fresh.code, fresh.stdout], [0, 'a\n'])
+})
 
 test('a call of a gateway of its own shows what the server said when it refused', async t => {
   const url = await forbidding(t, 'your plan does not include this tool')
@@ -121,11 +112,8 @@ test('a call of a gateway of its own shows what the server said when it refused'
   const { code, stderr } = await gateway(['call', 'web__go', '--fresh'], { cwd })
 
   assert.equal(code, 5)
-  assert.match(
-    stderr,
-    /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; it said last: your plan does not include this tool\n/,
-  )
-  assert.doesNotMatch(stderr, /log of the gateway/)
+  assert.match(stderr, /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; it said last: your plan does not include this tool\n/)
+  assert.doesNotMatch(stderr, /gateway log/)
 })
 
 /** Starts a server that answers each call of its tool `go` with 403 and these words. */

@@ -18,8 +18,7 @@ async function place(t: TestContext) {
   }
   const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams: { one: server } }
   const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } }
-  const starts = async (): Promise<number> =>
-    (await readFile(join(cwd, 'starts'), 'utf8')).split(' ').length - 1
+  const starts = async (): Promise<number> => (await readFile(join(cwd, 'starts'), 'utf8')).split(' ').length - 1
   return { cwd, config, options, starts }
 }
 
@@ -45,7 +44,7 @@ test('serve lists a server that it knows from before without starting it, says s
   assert.equal(await run(), first)
   assert.equal(await starts(), 1)
   const { stdout } = await gateway(['inspect', '--offline', '--config', file], options)
-  assert.match(stdout, /one .*idle.*known from before/)
+  assert.match(stdout, /one .*idle.*from cache/)
   assert.equal(await starts(), 1)
 
   assert.equal(await run('--fresh'), first)

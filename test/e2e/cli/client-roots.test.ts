@@ -31,10 +31,7 @@ test('through serve --stdio the roots of an SDK client reach the reference files
   })
   let log = ''
   transport.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()))
-  const client = new Client(
-    { name: 'editor', version: '1' },
-    { capabilities: { roots: { listChanged: true } } },
-  )
+  const client = new Client({ name: 'editor', version: '1' }, { capabilities: { roots: { listChanged: true } } })
   let roots = [{ uri: pathToFileURL(first).href }]
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }))
   await client.connect(transport)

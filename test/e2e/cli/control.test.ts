@@ -63,72 +63,53 @@ async function running(t: TestContext, more: object = {}): Promise<Running> {
   }
 }
 
-test(
-  'ps, start, stop and restart steer the gateway that runs with the same configuration',
-  { skip },
-  async t => {
-    const { run, json, serving, sockets } = await running(t)
+test('ps, start, stop and restart steer the gateway that runs with the same configuration', { skip }, async t => {
+  const { run, json, serving, sockets } = await running(t)
 
-    const [shown, names, ps] = await Promise.all([run('ps'), run('ps', '--quiet'), json('ps')])
-    const stopped = await run('stop', 'local')
-    const started = await run('start', 'local')
-    const again = await json('restart', 'local')
-    const unknown = await run('stop', 'locla')
+  const [shown, names, ps] = await Promise.all([run('ps'), run('ps', '--quiet'), json('ps')])
+  const stopped = await run('stop', 'local')
+  const started = await run('start', 'local')
+  const again = await json('restart', 'local')
+  const unknown = await run('stop', 'locla')
 
-    assert.match(shown.stdout, /^tapgate \S+ {2}pid \d+ · up \S+ · \d+ MiB · gateway\.yaml$/m)
-    assert.match(
-      shown.stdout,
-      /^upstream +state +protocol +pid +up +restarts +in flight +queue +memory +problem$/m,
-    )
-    assert.match(shown.stdout, /^local +ready +\S+ \w+ +\d+ /m)
-    assert.equal(names.stdout, 'web\nlocal\n')
-    assert.equal((ps['gateway'] as { pid: number }).pid, serving.child.pid)
-    assert.deepEqual([stopped.stdout, stopped.code], ['local is stopped\n', 0])
-    assert.match(started.stdout, /^local is ready, pid \d+\n$/)
-    assert.equal(again['state'], 'ready')
-    assert.equal(unknown.code, 2)
-    assert.match(unknown.stderr, /GW_UPSTREAM_UNKNOWN.*did you mean "local"/s)
+  assert.match(shown.stdout, /^tapgate \S+ {2}pid \d+ · up \S+ · \d+ MiB · gateway\.yaml$/m)
+  assert.match(shown.stdout, /^upstream +state +protocol +pid +up +restarts +in flight +queue +memory +problem$/m)
+  assert.match(shown.stdout, /^local +ready +\S+ \w+ +\d+ /m)
+  assert.equal(names.stdout, 'web\nlocal\n')
+  assert.equal((ps['gateway'] as { pid: number }).pid, serving.child.pid)
+  assert.deepEqual([stopped.stdout, stopped.code], ['local is stopped\n', 0])
+  assert.match(started.stdout, /^local is ready, pid \d+\n$/)
+  assert.equal(again['state'], 'ready')
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /GW_UPSTREAM_UNKNOWN.*did you mean "local"/s)
 
-    serving.child.kill('SIGTERM')
-    assert.equal(await serving.exit, 0)
-    assert.deepEqual(await sockets(), [])
-  },
-)
+  serving.child.kill('SIGTERM')
+  assert.equal(await serving.exit, 0)
+  assert.deepEqual(await sockets(), [])
+})
 
-test(
-  'reload says what changed, or what is wrong with the file, and then changes nothing',
-  { skip },
-  async t => {
-    const { cwd, web, run, json, serving } = await running(t)
-    const file = join(cwd, 'gateway.yaml')
-    const pid = async () =>
-      ((await json('ps'))['upstreams'] as { name: string; pid?: number }[]).find(
-        ({ name }) => name === 'local',
-      )?.pid
-    const before = await pid()
+test('reload says what changed, or what is wrong with the file, and then changes nothing', { skip }, async t => {
+  const { cwd, web, run, json, serving } = await running(t)
+  const file = join(cwd, 'gateway.yaml')
+  const pid = async () =>
+    ((await json('ps'))['upstreams'] as { name: string; pid?: number }[]).find(({ name }) => name === 'local')?.pid
+  const before = await pid()
 
-    const same = await run('reload')
-    await writeFile(
-      file,
-      configOf(web, { lists: { pageSize: 7 }, listeners: { other: { type: 'http', port: 0 } } }),
-    )
-    const changed = await run('reload')
-    await writeFile(file, configOf(web, { cash: 1 }))
-    const refused = await run('reload')
-    const told = await json('reload')
+  const same = await run('reload')
+  await writeFile(file, configOf(web, { lists: { pageSize: 7 }, listeners: { other: { type: 'http', port: 0 } } }))
+  const changed = await run('reload')
+  await writeFile(file, configOf(web, { cash: 1 }))
+  const refused = await run('reload')
+  const told = await json('reload')
 
-    assert.equal(same.stdout, 'reloaded: nothing is different\n')
-    assert.equal(
-      changed.stdout,
-      'reloaded:\n  added    listener other\n  removed  listener main\n  changed  lists\n',
-    )
-    assert.equal(refused.code, 3)
-    assert.match(refused.stderr, /gateway\.yaml:1:\d+ \/cash unknown key "cash"/)
-    assert.equal((told['error'] as { code: string }).code, 'GW_CONFIG_INVALID')
-    assert.equal(await pid(), before)
-    await serving.logged('configuration not reloaded, the running one stays')
-  },
-)
+  assert.equal(same.stdout, 'reloaded: no changes\n')
+  assert.equal(changed.stdout, 'reloaded:\n  added    listener other\n  removed  listener main\n  changed  lists\n')
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /gateway\.yaml:1:\d+ \/cash unknown key "cash"/)
+  assert.equal((told['error'] as { code: string }).code, 'GW_CONFIG_INVALID')
+  assert.equal(await pid(), before)
+  await serving.logged('configuration reload failed, keeping the running one')
+})
 
 test('logs shows the last lines, without what could steer a terminal, and follows', { skip }, async t => {
   const { cwd, run, json, serving: served } = await running(t)
@@ -153,9 +134,7 @@ test('ps --watch shows it again and again, and ends with the gateway', { skip },
   const watch = serving(t, ['ps', '--watch', '--json'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
   const lines = createInterface({ input: watch.child.stdout })[Symbol.asyncIterator]()
 
-  const seen = [await lines.next(), await lines.next()].map(
-    ({ value }) => JSON.parse(String(value)) as object,
-  )
+  const seen = [await lines.next(), await lines.next()].map(({ value }) => JSON.parse(String(value)) as object)
   served.child.kill('SIGTERM')
 
   assert.ok(seen.every(one => 'upstreams' in one))
@@ -194,15 +173,15 @@ test('with none or several gateways the answer says what to do, and --socket cho
   assert.equal(several.code, 4)
   assert.match(
     several.stderr,
-    /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml: *(\n {2}pid \d+, up \S+, .*gateway\.yaml: --socket .*\.sock){2}/,
+    /GW_MANY_GATEWAYS: 2 gateways are running with .*gateway\.yaml: *(\n {2}pid \d+, up \S+, .*gateway\.yaml: --socket .*\.sock){2}/,
   )
   assert.equal(chosen.code, 0)
   assert.deepEqual([none.code, elsewhere.code], [4, 4])
   assert.match(
     none.stderr,
-    /GW_NO_GATEWAY: no gateway runs with .*else\.yaml\nhint: Start one with gateway serve/,
+    /GW_NO_GATEWAY: no gateway is running with .*else\.yaml\nhint: Start one with gateway serve/,
   )
-  assert.match(none.stderr, /2 gateways of other configurations run: gateway ps --all shows them, .*\n$/)
+  assert.match(none.stderr, /2 gateways of other configurations are running: list them with gateway ps --all, .*\n$/)
 })
 
 test('where there is no gateway.yaml, a command says which gateways run all the same', { skip }, async t => {
@@ -215,33 +194,29 @@ test('where there is no gateway.yaml, a command says which gateways run all the 
   assert.equal(without.code, 3)
   assert.match(
     without.stderr,
-    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration runs: gateway ps --all/,
+    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration is running: list them with gateway ps --all/,
   )
   assert.equal(all.code, 0)
 })
 
-test(
-  'down asks which of several gateways, with what tells them apart, and --socket chooses',
-  { skip },
-  async t => {
-    const { cwd, run, json } = await running(t)
-    const other = serving(t, ['serve'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
-    await other.logged('serving')
+test('down asks which of several gateways, with what tells them apart, and --socket chooses', { skip }, async t => {
+  const { cwd, run, json } = await running(t)
+  const other = serving(t, ['serve'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
+  await other.logged('serving')
 
-    const several = await run('down')
-    const row = new RegExp(
-      `pid ${other.child.pid}, up \\S+, http://127\\.0\\.0\\.1:\\d+/mcp, gateway\\.yaml: --socket (\\S+)`,
-    )
-    const [, socket = ''] = row.exec(several.stderr) ?? []
-    assert.equal(several.code, 4)
-    assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml:\n/)
-    assert.match(several.stderr, row)
+  const several = await run('down')
+  const row = new RegExp(
+    `pid ${other.child.pid}, up \\S+, http://127\\.0\\.0\\.1:\\d+/mcp, gateway\\.yaml: --socket (\\S+)`,
+  )
+  const [, socket = ''] = row.exec(several.stderr) ?? []
+  assert.equal(several.code, 4)
+  assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways are running with .*gateway\.yaml:\n/)
+  assert.match(several.stderr, row)
 
-    assert.deepEqual(await json('down', '--socket', socket), { pid: other.child.pid })
-    assert.equal(await other.exit, 0)
-    assert.equal((await run('ps')).code, 0)
-  },
-)
+  assert.deepEqual(await json('down', '--socket', socket), { pid: other.child.pid })
+  assert.equal(await other.exit, 0)
+  assert.equal((await run('ps')).code, 0)
+})
 
 test(
   'control.socket names the socket, control.enabled: false leaves it out, and a reload follows',
@@ -272,7 +247,7 @@ test('a gateway whose socket cannot be opened serves without it and says why', {
   const env = { XDG_RUNTIME_DIR: join(cwd, 'run') }
   const second = serving(t, ['serve'], { cwd, env })
 
-  const { reason } = await second.logged('there is no control socket')
+  const { reason } = await second.logged('control socket unavailable')
   await second.logged('serving')
 
   assert.match(String(reason), /own\.sock cannot be used: another gateway listens on it/)
@@ -309,7 +284,7 @@ test('every command of docs/commands.md does what it says', { skip: skip || !has
   const control = { socket: 'gateway.sock' }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ ...config, control }) })
   const served = serving(t, ['serve', '--set', 'log.level=debug'], { cwd })
-  await served.logged('the control socket is open')
+  await served.logged('control socket opened')
   const text = await readFile(new URL('../../../docs/commands.md', import.meta.url), 'utf8')
   const commands = [...text.matchAll(/^\$ (curl .*)$/gm)].map(([, command]) => command ?? '')
   assert.ok(commands.length >= 7)

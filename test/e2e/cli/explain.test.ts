@@ -47,7 +47,7 @@ test('explain refuses arguments that are none, and callers that nobody knows', a
 
   assert.match(bad.stderr, /--args must be a JSON object/)
   assert.notEqual(bad.code, 0)
-  assert.match(unknown.stderr, /nobody is called "key:ann"/)
+  assert.match(unknown.stderr, /no caller named "key:ann"/)
   assert.notEqual(unknown.code, 0)
 })
 

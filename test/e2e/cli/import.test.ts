@@ -55,7 +55,7 @@ describe('gateway import', () => {
     assert.ok(tracker?.type === 'http')
     assert.deepEqual(tracker.headers, { Authorization: 'Bearer tracker-token' })
     assert.deepEqual(report.variables, ['TRACKER_TOKEN'])
-    assert.deepEqual(report.notes, ['Issue Tracker: is called "issue-tracker" here'])
+    assert.deepEqual(report.notes, ['Issue Tracker: renamed to "issue-tracker"'])
   })
 
   test('keeps as text what its client keeps as text', async t => {
@@ -77,13 +77,13 @@ describe('gateway import', () => {
     const { report, upstreams } = await imported(t, 'vscode.json')
     assert.deepEqual(report.notes, [
       'files: ${workspaceFolder} became ".", the directory of gateway.yaml',
-      'files: "envFile" has no counterpart and was left out',
-      'web: ${input:api-key}, which the client asks its user for, became the variable API_KEY',
+      'files: "envFile" is not supported and was skipped',
+      'web: ${input:api-key}, an input of the client, became the variable API_KEY',
     ])
     assert.ok(upstreams.web?.type === 'http')
     assert.deepEqual(upstreams.web.headers, { 'X-Key': 'api-key' })
     const goose = await imported(t, 'goose.yaml')
-    assert.deepEqual(goose.report.notes, ['developer: left out: it has neither a command nor a URL'])
+    assert.deepEqual(goose.report.notes, ['developer: skipped: it has neither a command nor a URL'])
   })
 
   test('keeps the names of a file with local and remote tools, and labels the session', async t => {
@@ -127,8 +127,8 @@ describe('gateway import', () => {
     })
     const why = async (file: string): Promise<string> => (await gateway(['import', file], { cwd })).stderr
     assert.match(await why('broken.json'), /cannot import .*broken\.json: line 3: ColonExpected/)
-    assert.match(await why('empty.json'), /it has no servers/)
-    assert.match(await why('none.json'), /none of its servers could be read/)
-    assert.match(await why('missing.json'), /there is no such file/)
+    assert.match(await why('empty.json'), /no servers found: expected mcpServers/)
+    assert.match(await why('none.json'), /no server could be converted/)
+    assert.match(await why('missing.json'), /no such file/)
   })
 })

@@ -73,7 +73,7 @@ test('init makes one gateway of the servers of five clients, starts it, connects
   ])
   assert.deepEqual(said.secrets, ['honest: env.API_TOKEN'])
   assert.deepEqual(said.variables, ['NOT_SET_HERE'])
-  assert.deepEqual(said.notes, ['Gemini CLI, odd: left out: it has neither a command nor a URL'])
+  assert.deepEqual(said.notes, ['Gemini CLI, odd: skipped: it has neither a command nor a URL'])
   assert.deepEqual(said.connected.map(({ client }) => client).sort(), [
     'Claude Code',
     'Codex',
@@ -108,9 +108,7 @@ test('init makes one gateway of the servers of five clients, starts it, connects
 
 test('of two at once one writes the configuration, and the other says that it is there', async t => {
   const { home: at, run } = await home(t, SETTINGS)
-  const both = await Promise.all(
-    [1, 2].map(() => run('init', '--yes', '--no-start', '--no-connect', '--json')),
-  )
+  const both = await Promise.all([1, 2].map(() => run('init', '--yes', '--no-start', '--no-connect', '--json')))
   assert.deepEqual(both.map(({ code }) => code).sort(), [0, 2])
   assert.equal((await run('validate')).code, 0)
   assert.deepEqual(
@@ -123,8 +121,7 @@ test('with nothing to find and nobody to ask it offers three starters, and takes
   const { run } = await home(t, {})
   const none = await run('init')
   assert.equal(none.code, 2)
-  for (const name of ['files', 'memory', 'everything'])
-    assert.match(none.stderr, new RegExp(`--starter ${name}`))
+  for (const name of ['files', 'memory', 'everything']) assert.match(none.stderr, new RegExp(`--starter ${name}`))
 
   const one = await run('init', '--yes', '--starter', 'memory', '--no-start', '--json')
   assert.equal(one.code, 0, one.stderr)
@@ -135,7 +132,7 @@ test('without a terminal nothing is written unless --yes says so, and --dry-run 
   const { home: at, run } = await home(t, SETTINGS)
   const asked = await run('init')
   assert.equal(asked.code, 2)
-  assert.match(asked.stderr, /say --yes/)
+  assert.match(asked.stderr, /use --yes/)
   const dry = await run('init', '--dry-run')
   assert.equal(dry.code, 0)
   assert.match(dry.stdout, /^ {2}memory:$/m)
@@ -163,7 +160,7 @@ test('settings that are broken, huge, devices, or links to nothing are said, and
   const noted = notes.join('\n')
   assert.match(noted, /Cursor: .*line 1/)
   assert.match(noted, /Windsurf: .*larger than/)
-  assert.match(noted, /Qwen Code: .*it is no file/)
+  assert.match(noted, /Qwen Code: .*not a regular file/)
   const names = servers.map(({ name }) => name)
   for (const name of ['memory', 'honest', 'wants', 'constructor']) assert.ok(names.includes(name), name)
   assert.ok(!stdout.includes('\u001b'))
@@ -222,26 +219,22 @@ test('init counts the tools of a server that takes its time to start', async t =
   }
 })
 
-test(
-  'whoever says no at a question of init has written nothing, and is told so',
-  { skip: noTerminal },
-  async t => {
-    for (const [question, key] of [
-      [/Which of them\? /, 'n\r'],
-      [/Write .*\[Y\/n\]/, 'n\r'],
-      [/Write .*\[Y\/n\]/, '\u0004'],
-    ] as const) {
-      const { home: at, env } = await home(t, SETTINGS)
-      const screen = atTerminal(t, ['init'], { cwd: join(at, 'project'), env, columns: 200 })
-      await screen.shows(/Which of them\? /)
-      if (!question.test(screen.shown())) screen.type('')
-      await screen.shows(question)
-      screen.press(key)
+test('whoever says no at a question of init has written nothing, and is told so', { skip: noTerminal }, async t => {
+  for (const [question, key] of [
+    [/Select servers: /, 'n\r'],
+    [/Write .*\[Y\/n\]/, 'n\r'],
+    [/Write .*\[Y\/n\]/, '\u0004'],
+  ] as const) {
+    const { home: at, env } = await home(t, SETTINGS)
+    const screen = atTerminal(t, ['init'], { cwd: join(at, 'project'), env, columns: 200 })
+    await screen.shows(/Select servers: /)
+    if (!question.test(screen.shown())) screen.type('')
+    await screen.shows(question)
+    screen.press(key)
 
-      assert.equal(await screen.exit, 1, screen.shown())
-      assert.match(screen.shown(), /nothing was written/)
-      assert.doesNotMatch(screen.shown(), /GW_|hint|--help/)
-      assert.deepEqual(await readdir(join(at, 'project')), ['.keep'])
-    }
-  },
-)
+    assert.equal(await screen.exit, 1, screen.shown())
+    assert.match(screen.shown(), /nothing was written/)
+    assert.doesNotMatch(screen.shown(), /GW_|hint|--help/)
+    assert.deepEqual(await readdir(join(at, 'project')), ['.keep'])
+  }
+})

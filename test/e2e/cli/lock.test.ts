@@ -57,7 +57,7 @@ test('a lock is written, checked, and accepted again only by who names what he h
   const after = await gateway(['lock', '--check'], { cwd })
 
   assert.equal(before.code, 1, before.stderr)
-  assert.match(before.stdout, /there is no .*gateway\.lock/)
+  assert.match(before.stdout, /gateway\.lock not found: run "gateway lock"/)
   assert.equal(written.code, 0, written.stderr)
   assert.equal(fine.code, 0, fine.stdout)
   assert.match(first, /"text": \[\s+"Add first\."/)
@@ -93,8 +93,8 @@ test('"lock" takes in what is new, and leaves what changed as it was accepted', 
   const text = await lock()
 
   assert.equal(code, 1)
-  assert.match(stdout, /mind: tools "plus" is new, and taken in/)
-  assert.match(stdout, /mind: tools "say" has changed, and stays as it was accepted/)
+  assert.match(stdout, /mind: tools "plus" is new, added/)
+  assert.match(stdout, /mind: tools "say" has changed, kept as accepted/)
   assert.match(text, /Nothing more\./)
   assert.match(text, /"plus"/)
   assert.match(text, /"add"/)
@@ -112,17 +112,17 @@ test('a server that changes its mind while it runs is withheld at once, and back
   await client.listen()
   const names = async (): Promise<unknown> =>
     ((await client.request('tools/list')).result?.['tools'] as { name: string }[]).map(({ name }) => name)
-  const instructions = client.initialized?.result?.['instructions']
+  const instructions = client.initializeReply?.result?.['instructions']
   const usual = await names()
 
   await offers({ tools: [changed, add], instructions: 'Add first.' })
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
   const without = await names()
   const refused = await client.request('tools/call', { name: 'mind__say', arguments: {} })
   const diff = await gateway(['lock', 'diff', 'mind'], { cwd })
   const hash = /--expect (v1:[0-9a-f]{64})/.exec(diff.stdout)?.[1] ?? ''
   const accepted = await gateway(['lock', 'accept', 'mind', '--expect', hash], { cwd })
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
   const back = await names()
   const called = await client.request('tools/call', { name: 'mind__say', arguments: {} })
 
@@ -182,7 +182,7 @@ test('a program that changed is not started, and is accepted before it runs', as
   const started = await gateway(['start', 'mind'], { cwd })
   const checked = await gateway(['lock', '--check'], { cwd })
 
-  assert.match(down.stdout, /program of upstream \\"mind\\" is not the one that was accepted/)
+  assert.match(down.stdout, /program of upstream \\"mind\\" differs from the accepted one/)
   assert.equal(locked.code, 1, locked.stdout)
   assert.match(diff.stdout, /package changed[^]*sha256/)
   assert.equal(accepted.code, 0, accepted.stderr)
@@ -202,7 +202,7 @@ test('a lock that is changed on disk is read anew with --watch, and a broken one
   const before = await count()
 
   await writeFile(join(cwd, 'gateway.lock'), '<<<<<<< ours\n')
-  await logged('configuration not reloaded, the running one stays')
+  await logged('configuration reload failed, keeping the running one')
   const kept = await count()
   const parsed = JSON.parse(good) as { upstreams: { mind: { tools: Record<string, unknown> } } }
   delete parsed.upstreams.mind.tools['say']
@@ -225,7 +225,7 @@ test('instructions that changed are kept from clients of both eras', async t => 
 
   const { result } = await young.request('server/discover')
 
-  assert.equal(old.initialized?.result?.['instructions'], undefined)
+  assert.equal(old.initializeReply?.result?.['instructions'], undefined)
   assert.equal(result?.['instructions'], undefined)
 })
 

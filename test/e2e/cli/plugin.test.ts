@@ -78,7 +78,7 @@ test('what exists is not overwritten unless that is meant', async t => {
   const forced = await gateway(['plugin', 'new', 'mine', '--force', '--json'], { cwd })
 
   assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /GW_FILE_EXISTS: plugins\/mine\/index\.ts exists already/)
+  assert.match(refused.stderr, /GW_FILE_EXISTS: plugins\/mine\/index\.ts already exists/)
   assert.equal(kept, 'precious')
   const written = [
     'plugins/mine/package.json',

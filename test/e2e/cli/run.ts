@@ -44,10 +44,7 @@ export async function gatewayProcess(args: readonly string[], options: RunOption
 }
 
 /** A directory of its own with these files, gone after the test. */
-export async function directory(
-  t: TestContext,
-  files: Readonly<Record<string, string>> = {},
-): Promise<string> {
+export async function directory(t: TestContext, files: Readonly<Record<string, string>> = {}): Promise<string> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'cli-')))
   cleanup(t, () => rm(path, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(files)) {

@@ -53,10 +53,10 @@ test('a second signal does not wait for what is still open', async t => {
   const { child, exit, logged } = serving(t, ['serve'], { cwd })
   const client = await testClient(String((await logged('listening'))['url']))
   client.request('tools/call', { name: 'web__hang', arguments: {} }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   child.kill('SIGINT')
-  await logged('stopping; a second signal stops at once')
+  await logged('stopping; a second signal stops immediately')
   child.kill('SIGTERM')
 
   assert.equal(await exit, 143)
@@ -75,7 +75,7 @@ test('SIGHUP reads the configuration again; an invalid one changes nothing and i
   await logged('configuration reloaded')
   await writeFile(join(cwd, 'gateway.yaml'), configFor(web, { cash: 1 }))
   child.kill('SIGHUP')
-  await logged('configuration not reloaded, the running one stays')
+  await logged('configuration reload failed, keeping the running one')
   const client = await testClient(url)
   const { result } = await client.request('tools/list')
   await client.close()
@@ -116,17 +116,17 @@ test('a reload refuses what serve refuses, and the running configuration stays',
 
   await writeFile(join(cwd, 'gateway.yaml'), configFor(web, { listeners: {} }))
   child.kill('SIGHUP')
-  const first = await logged('configuration not reloaded, the running one stays')
+  const first = await logged('configuration reload failed, keeping the running one')
   await writeFile(join(cwd, 'gateway.yaml'), '# nothing yet\n')
   child.kill('SIGHUP')
-  const second = await logged('gateway.yaml:1:1 the file is empty – begin with "version: 1"')
+  const second = await logged('gateway.yaml:1:1 the file is empty – start with "version: 1"')
 
   assert.equal(first['code'], 'GW_NO_LISTENER', stderr())
   assert.equal(second['level'], 'error')
   const empty = await Promise.all([gateway(['serve'], { cwd }), gateway(['validate'], { cwd })])
   for (const { code, stderr } of empty) {
     assert.equal(code, 3)
-    assert.match(stderr, /gateway\.yaml:1:1 the file is empty – begin with "version: 1"/)
+    assert.match(stderr, /gateway\.yaml:1:1 the file is empty – start with "version: 1"/)
   }
   const client = await testClient(String(url))
   const { result } = await client.request('tools/call', { name: 'web__echo', arguments: {} })
@@ -209,9 +209,7 @@ test('wrap --http prints its address', async t => {
   const { child, exit } = serving(t, ['wrap', '--http', '0', '--', process.execPath, SERVER], {
     cwd: PACKAGE,
   })
-  const url = await new Promise<string>(resolve =>
-    createInterface({ input: child.stderr }).once('line', resolve),
-  )
+  const url = await new Promise<string>(resolve => createInterface({ input: child.stderr }).once('line', resolve))
 
   const client = await testClient(url)
   const { result } = await client.request('tools/call', { name: 'echo', arguments: { message: 'over http' } })

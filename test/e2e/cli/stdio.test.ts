@@ -79,7 +79,7 @@ test('--with-listeners without --stdio is a mistake', async t => {
   const { code, stderr } = await gateway(['serve', '--with-listeners'], { cwd })
 
   assert.equal(code, 2)
-  assert.match(stderr, /--with-listeners is for --stdio/)
+  assert.match(stderr, /--with-listeners requires --stdio/)
 })
 
 async function configured(t: TestContext, listeners: object = {}): Promise<{ cwd: string; port: number }> {

@@ -119,7 +119,7 @@ test('a mistyped tool is answered with what was probably meant, one of a missing
   ])
 
   assert.equal(mistyped.code, 2)
-  assert.match(mistyped.stderr, /there is no tool "web__ad" – did you mean "web__add"\?/)
+  assert.match(mistyped.stderr, /no tool "web__ad" – did you mean "web__add"\?/)
   assert.equal(missing.code, 4)
   assert.match(missing.stderr, /GW_UPSTREAM_START: upstream "gone" did not start: command not found/)
 })
@@ -161,11 +161,7 @@ test('inspect shows the names that another upstream owns', async t => {
   const { stdout } = await gateway(['inspect', '--json'], { cwd })
 
   const { withheld } = JSON.parse(stdout) as { withheld: { name: string; upstream: string; owner: string }[] }
-  assert.ok(
-    withheld.some(
-      ({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first',
-    ),
-  )
+  assert.ok(withheld.some(({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first'))
 })
 
 function names(stdout: string): string[] {

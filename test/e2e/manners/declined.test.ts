@@ -41,17 +41,17 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   },
   'init, about the file': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
-    before: [[/Which of them\? /, '']],
+    before: [[/Select servers: .*:/, '']],
     asks: /Write .*other\.yaml\? \[Y\/n\]/,
     says: NOTHING,
   },
   'init, about clients': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
     before: [
-      [/Which of them\? /, ''],
+      [/Select servers: .*:/, ''],
       [/Write .*other\.yaml\? \[Y\/n\]/, 'y'],
     ],
-    asks: /Write the gateway into (it|them)\? /,
+    asks: /Write the gateway to (it|them)\? /,
     says: /no client was connected/,
     written: /^other\.yaml$/,
   },
@@ -71,39 +71,32 @@ function filesIn(at: string): [string, string][] {
 }
 
 for (const [what, { args, asks, says, before = [], written }] of Object.entries(QUESTIONS))
-  test(
-    `who says no to ${what}, or leaves, changes nothing, and it ends with 1`,
-    { skip: noTerminal },
-    async t => {
-      for (const key of ['n\r', '\u0004']) {
-        const cwd = await directory(t, {
-          'gateway.yaml': JSON.stringify({ version: 1, upstreams: { who: { type: 'stdio', ...who } } }),
-          '.cursor/mcp.json': JSON.stringify({ mcpServers: { who } }),
-          '.gemini/settings.json': JSON.stringify({ theme: 'dark' }),
-        })
-        const env = {
-          HOME: cwd,
-          XDG_STATE_HOME: join(cwd, 'state'),
-          XDG_RUNTIME_DIR: cwd,
-          XDG_CONFIG_HOME: '',
-        }
-        const all = filesIn(cwd)
-        const screen = atTerminal(t, args, { cwd, env, columns: 200 })
-        for (const [question, answer] of before) {
-          await screen.shows(question)
-          screen.type(answer)
-        }
-        await screen.shows(asks)
-        screen.press(key)
-
-        assert.equal(await screen.exit, 1, screen.shown())
-        const left = filesIn(cwd).filter(([file]) => written?.test(file) !== true)
-        assert.deepEqual(left, all)
-        assert.match(
-          screen.shown(),
-          key === 'n\r' ? says : /nothing was (written|done)|no client was connected/,
-        )
-        assert.doesNotMatch(screen.shown(), /GW_INTERNAL| {4}at /)
+  test(`who says no to ${what}, or leaves, changes nothing, and it ends with 1`, { skip: noTerminal }, async t => {
+    for (const key of ['n\r', '\u0004']) {
+      const cwd = await directory(t, {
+        'gateway.yaml': JSON.stringify({ version: 1, upstreams: { who: { type: 'stdio', ...who } } }),
+        '.cursor/mcp.json': JSON.stringify({ mcpServers: { who } }),
+        '.gemini/settings.json': JSON.stringify({ theme: 'dark' }),
+      })
+      const env = {
+        HOME: cwd,
+        XDG_STATE_HOME: join(cwd, 'state'),
+        XDG_RUNTIME_DIR: cwd,
+        XDG_CONFIG_HOME: '',
       }
-    },
-  )
+      const all = filesIn(cwd)
+      const screen = atTerminal(t, args, { cwd, env, columns: 200 })
+      for (const [question, answer] of before) {
+        await screen.shows(question)
+        screen.type(answer)
+      }
+      await screen.shows(asks)
+      screen.press(key)
+
+      assert.equal(await screen.exit, 1, screen.shown())
+      const left = filesIn(cwd).filter(([file]) => written?.test(file) !== true)
+      assert.deepEqual(left, all)
+      assert.match(screen.shown(), key === 'n\r' ? says : /nothing was (written|changed)|no client was connected/)
+      assert.doesNotMatch(screen.shown(), /GW_INTERNAL| {4}at /)
+    }
+  })

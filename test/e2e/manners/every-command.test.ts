@@ -109,10 +109,7 @@ test('with --json every command prints one JSON value, however it ends, and no c
       ...at,
       env: { ...at.env, FORCE_COLOR: '1' },
     })
-    assert.doesNotThrow(
-      () => void JSON.parse(stdout),
-      `${id}: ${stdout.slice(0, 200)} ${stderr.slice(0, 200)}`,
-    )
+    assert.doesNotThrow(() => void JSON.parse(stdout), `${id}: ${stdout.slice(0, 200)} ${stderr.slice(0, 200)}`)
     assert.equal(stripVTControlCharacters(stdout + stderr), stdout + stderr, id)
     assert.doesNotMatch(stderr, /\[y\/n\]/i, id)
   }

@@ -6,7 +6,7 @@ import { gateway, serving } from '../cli/run.ts'
 test('commands about something that is not there end with 2, and say what was probably meant', async t => {
   const more = { activity: { every: 50 }, profiles: { narrow: { upstreams: ['web'] } } }
   const { cwd } = await beforeServer(t, { look: () => 'seen' }, more)
-  await serving(t, ['serve'], { cwd }).logged('upstream is ready')
+  await serving(t, ['serve'], { cwd }).logged('upstream ready')
   assert.equal((await gateway(['call', 'web__look'], { cwd })).code, 0)
 
   for (const [command, meant] of [

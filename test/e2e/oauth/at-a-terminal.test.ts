@@ -40,9 +40,9 @@ test(
     const other = new URL(address)
     other.searchParams.set('state', 'of-somebody-else')
     for (const wrong of ['nonsense', other.href, address.replace('127.0.0.1', 'localhost')]) {
-      const before = terminal.shown().split('That is not where this login ends').length
+      const before = terminal.shown().split('Not the address of this login').length
       terminal.type(wrong)
-      await terminal.shows(new RegExp(`^(?:[^]*?That is not where this login ends){${before}}`))
+      await terminal.shows(new RegExp(`^(?:[^]*?Not the address of this login){${before}}`))
     }
     assert.equal(server.asked.length, 0)
 
@@ -85,7 +85,7 @@ test(
       screen.press(key)
 
       assert.equal(await screen.exit, 1, screen.shown())
-      assert.match(screen.shown(), /nothing was done/)
+      assert.match(screen.shown(), /nothing was changed/)
     }
     assert.equal(server.given.length, 0)
   },

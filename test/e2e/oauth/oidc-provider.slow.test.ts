@@ -40,8 +40,7 @@ async function world(t: TestContext, accessTokenTTL = 3600): Promise<World> {
     t,
     await protectedServer({
       behind: behind.url,
-      check: (token, _request, body): Denied | undefined =>
-        denied(tokens.get(token ?? ''), body, server.origin),
+      check: (token, _request, body): Denied | undefined => denied(tokens.get(token ?? ''), body, server.origin),
       serve: (request, response) => {
         if (request.url !== '/.well-known/oauth-protected-resource/mcp') return false
         const metadata = { resource: server.url, authorization_servers: [issuer] }
@@ -70,10 +69,7 @@ interface Served {
   readonly events: string[]
 }
 
-async function authorizationServer(
-  t: TestContext,
-  { accessTokenTTL, tokens, events }: Served,
-): Promise<string> {
+async function authorizationServer(t: TestContext, { accessTokenTTL, tokens, events }: Served): Promise<string> {
   let serve: RequestListener = (_request, response) => response.end()
   const server = createServer((request, response) => serve(request, response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -57,7 +57,7 @@ for (const [by, { more, env }] of Object.entries(TRUSTING))
     )
     for (const form of server.asked) assert.equal(form.get('resource'), server.url, 'a renewal too')
     const out = await gateway(['logout', 'web'], where)
-    assert.match(out.stdout, /the authorization server knows/, out.stderr)
+    assert.match(out.stdout, /logged out of web, and revoked/, out.stderr)
   })
 
 test('nobody is sent to one that nobody vouches for', async t => {

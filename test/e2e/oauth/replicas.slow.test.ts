@@ -33,7 +33,7 @@ test('a login at one replica is that of all, and a logout stays one', { skip }, 
   const other = await behindLogin(t, cluster, one.server)
   const [{ cwd: here }, { cwd: there }] = [one, other]
 
-  assert.match(await loggedIn(t, one), /kept in the Redis of "cluster", for all replicas/)
+  assert.match(await loggedIn(t, one), /stored in the Redis of "cluster", for all replicas/)
   const running = await served(t, here)
   for (const cwd of [here, there]) assert.deepEqual(await states(cwd), ['gateway granted'])
   assert.match((await gateway(['call', 'web__whoami'], { cwd: there, env: NO_BROWSER })).stdout, /here/)

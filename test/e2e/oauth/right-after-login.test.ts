@@ -45,8 +45,8 @@ test('the same for a caller with a login of its own; nobody else is tried again'
   const page = await pageOf(serving(t, ['login', 'web', ...CI], where))
   server.endAll()
 
-  for (const key of ['ci', 'dev', 'ci']) assert.match(await callAs(url, key), /needs a login/)
+  for (const key of ['ci', 'dev', 'ci']) assert.match(await callAs(url, key), /requires you to log in/)
   assert.equal((await visit(page)).status, 200)
   assert.match(await callAs(url, 'ci'), /here/)
-  assert.match(await callAs(url, 'dev'), /needs a login of yours/)
+  assert.match(await callAs(url, 'dev'), /requires you to log in/)
 })

@@ -39,7 +39,7 @@ test('a program gives the key of the logins, and without that key nobody reads t
     writeFileSync(join(cwd, 'gateway.yaml'), JSON.stringify({ ...config, secrets: commandFor(key) }))
     if (key !== undefined) writeFileSync(join(cwd, 'another-key'), key)
     const { stdout, stderr } = await gateway(['logins'], where)
-    assert.match(stdout + stderr, /GW_VAULT_KEY|the key of the logins is no good/)
+    assert.match(stdout + stderr, /GW_VAULT_KEY|invalid key of the login store/)
     assert.match(stdout + stderr, why)
     assert.ok(!(stdout + stderr).includes(key ?? KEY) || key === 'short')
   }

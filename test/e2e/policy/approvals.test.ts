@@ -39,14 +39,12 @@ function client(child: Serving['child']): {
   answered: (id: number) => Promise<Message | undefined>
 } {
   const seen = new Map<number, Message>()
-  const send = (message: object): void =>
-    void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const send = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   createInterface({ input: child.stdout }).on('line', line => {
     const message = JSON.parse(line) as Message
     const { id, method } = message
     if (id === undefined) return
-    if (method === 'elicitation/create')
-      send({ id, result: { action: 'accept', content: { approve: true } } })
+    if (method === 'elicitation/create') send({ id, result: { action: 'accept', content: { approve: true } } })
     else seen.set(id, message)
   })
   return { send, answered: id => until(() => seen.has(id)).then(() => seen.get(id)) }
@@ -148,7 +146,7 @@ test('a call at a terminal that waits says so once, and how to let it run or not
   const call = serving(t, ['call', 'pay__send', 'amount=7', '--json'], { cwd })
   let stdout = ''
   call.child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
-  const said = /^waiting for an approval \(rule "money"\): gateway approvals approve (\S+), or deny$/m
+  const said = /^waiting for approval \(rule "money"\): gateway approvals approve (\S+), or deny$/m
   await until(() => said.test(call.stderr()))
   const id = said.exec(call.stderr())?.[1] ?? ''
 
@@ -163,7 +161,7 @@ test('a call in a gateway of its own that waits says that no command reaches it'
   const call = serving(t, ['call', 'pay__send', '--set', 'approve.by=[owner]'], { cwd })
 
   const said =
-    /^waiting for an approval \(rule "money"\), which gateway approvals cannot give .*: gateway up, then call again$/m
+    /^waiting for approval \(rule "money"\), which is not possible in a temporary gateway: run gateway up, then call again$/m
   await until(() => said.test(call.stderr()))
   call.child.kill('SIGTERM')
   await call.exit

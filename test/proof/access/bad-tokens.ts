@@ -24,10 +24,7 @@ export async function badTokens(issuer: Issuer, audience: string): Promise<BadTo
     ['five parts, as if encrypted', `${head}.${body}.${signature}.x.y`],
     ['dots alone', '...'],
     ['not base64', `a.b.c`],
-    [
-      'another body under its signature',
-      `${head}.${encode({ ...claimsOf(body), sub: 'root' })}.${signature}`,
-    ],
+    ['another body under its signature', `${head}.${encode({ ...claimsOf(body), sub: 'root' })}.${signature}`],
     ['another header over its signature', `${encode({ alg: 'ES256', kid: 'x' })}.${body}.${signature}`],
     ['a flipped signature', `${head}.${body}.${flipped(signature)}`],
     ['alg none', `${encode({ alg: 'none' })}.${body}.`],

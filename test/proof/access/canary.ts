@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stringify } from 'yaml'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { testClient, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { startIssuer } from './issuer.ts'
@@ -27,7 +27,7 @@ export async function canary(calls: number): Promise<Found> {
   const issuer = await startIssuer()
   const upstream = await testUpstream({ tools: { echo: (_args, { headers }) => JSON.stringify(headers) } })
   const tap = await listenIn(Number(new URL(upstream.url).port))
-  const made = makeKey('canary', [])
+  const made = createKey('canary', [])
   const token = await issuer.sign(RESOURCE, { sub: 'canary' })
   const stdin = join(directory, 'stdin.log')
   const pipe = ['-c', `tee ${stdin} | ${process.execPath} ${SERVER}`]
@@ -70,8 +70,7 @@ export async function canary(calls: number): Promise<Found> {
       'results and errors': replies,
       'log, at level debug': log,
       'state on disk': readAll(join(directory, 'state')),
-      'cache and inspection':
-        (await ask(directory, file, ['cache', 'ls'])) + (await ask(directory, file, ['ps'])),
+      'cache and inspection': (await ask(directory, file, ['cache', 'ls'])) + (await ask(directory, file, ['ps'])),
     }
     const secrets = [made.key, token, token.split('.')[2] ?? '', Buffer.from(made.key).toString('base64')]
     const found = Object.entries(places).map(([place, text]) => [
@@ -126,8 +125,7 @@ async function listenIn(port: number): Promise<{ port: number; heard(): string; 
     const onward = connect(port, '127.0.0.1')
     client.on('data', (bytes: Buffer) => heard.push(bytes)).pipe(onward)
     onward.pipe(client)
-    for (const socket of [client, onward])
-      socket.on('error', () => [client, onward].forEach(one => one.destroy()))
+    for (const socket of [client, onward]) socket.on('error', () => [client, onward].forEach(one => one.destroy()))
     client.on('close', () => onward.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -155,8 +153,7 @@ function readAll(directory: string): string {
 async function ask(cwd: string, file: string, args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [LAUNCHER, ...args, '--config', file, '--json'], { cwd })
   let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (bytes: Buffer) => (text += bytes.toString()))
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (text += bytes.toString()))
   await once(child, 'close')
   return text
 }

@@ -1,4 +1,4 @@
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { testClient, testGateway, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 
 const POLITE = 8
@@ -22,7 +22,7 @@ export async function flood(ms: number, isFlooded: boolean, isLimited: boolean):
       turn = turn.then(() => new Promise(done => setTimeout(done, WORK_MS))).then(() => resolve('done'))
     })
   const upstream = await testUpstream({ tools: { work } })
-  const keys = Array.from({ length: POLITE + 1 }, (_, i) => makeKey(`caller-${i}`, []))
+  const keys = Array.from({ length: POLITE + 1 }, (_, i) => createKey(`caller-${i}`, []))
   const config = {
     auth: { keys: keys.map(({ name, hash }) => ({ name, hash })) },
     ...(isLimited ? { rateLimit: { rules: { each: { perMinute: 300, inFlight: 2 } } } } : {}),
@@ -48,11 +48,7 @@ export async function flood(ms: number, isFlooded: boolean, isLimited: boolean):
 }
 
 /** A call at each tick, whether or not the ones before were answered; what comes after the end does not count. */
-async function pace(
-  client: TestClient,
-  everyMs: number,
-  end: number,
-): Promise<{ answered: number; refused: number }> {
+async function pace(client: TestClient, everyMs: number, end: number): Promise<{ answered: number; refused: number }> {
   let answered = 0
   let refused = 0
   const calls: Promise<unknown>[] = []

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
-import { openQuotas } from '../../../plugins/rate-limit/quota.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
+import { openQuotas } from '../../../plugins/rate-limit/day-quotas.ts'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { serveHttpGateway } from '../../peers/gateway.ts'
 
@@ -23,7 +23,7 @@ export interface Day {
 export async function killedQuota(quota: number, kills: number): Promise<Day> {
   const state = await mkdtemp(join(tmpdir(), 'killed-'))
   const upstream = await testUpstream({ tools: { work: () => 'done' } })
-  const { key, hash, name } = makeKey('caller', [])
+  const { key, hash, name } = createKey('caller', [])
   const config = {
     version: 1,
     listeners: { main: { type: 'http', port: 0 } },
@@ -56,9 +56,9 @@ export async function killedQuota(quota: number, kills: number): Promise<Day> {
   }
   const quotas = openQuotas(state)
   let left = 0
-  while (quotas.take('daily', JSON.stringify(['api-key', '', 'caller']), quota, Date.now())) left++
+  while (quotas.countCall('daily', JSON.stringify(['api-key', '', 'caller']), quota, Date.now())) left++
   quotas.close()
-  const executed = upstream.received('tools/call').length
+  const executed = upstream.listCalls('tools/call').length
   await upstream[Symbol.asyncDispose]()
   await rm(state, { recursive: true, force: true })
   return { kills, quota, counted: quota - left, executed, answered, cut }

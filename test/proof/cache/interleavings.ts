@@ -1,4 +1,4 @@
-import { type Connection, type Gateway, createGateway } from '../../../src/index.ts'
+import { type ClientConnection, type Gateway, createGateway } from '../../../src/index.ts'
 import type { Plugin, Principal } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { telling } from './telling-upstream.ts'
@@ -15,7 +15,7 @@ export interface Interleaved {
 interface Caller {
   readonly principal: Principal
   readonly session: { id: string }
-  readonly connection: Connection
+  readonly connection: ClientConnection
 }
 
 const SUBJECTS = ['ann', 'bob', 'ann"', 'ann","bob', '']
@@ -47,9 +47,7 @@ export async function interleave(seed: number, turns: number): Promise<Interleav
     }
     if (known.length < FRESH_SESSIONS_OF || random() < 0.02)
       known.push(await open(gateway, opened, pick(SUBJECTS), pick(SCOPES)))
-    const asking = Array.from({ length: AT_ONCE }, () =>
-      pick(ASKED)(pick(known), pick(UPSTREAMS), pick([1, '1'])),
-    )
+    const asking = Array.from({ length: AT_ONCE }, () => pick(ASKED)(pick(known), pick(UPSTREAMS), pick([1, '1'])))
     const answers = await Promise.all(asking)
     for (const problem of answers.flatMap(check => check(state.generation))) foreign.push(problem)
   }
@@ -133,9 +131,7 @@ async function called(caller: Caller, upstream: string, tool: string, value: unk
     const isAsked = JSON.stringify(told.asked) === JSON.stringify({ value })
     return generation => [
       ...(mayNot ? [`${who(caller)} was given ${tool}`] : []),
-      ...(isAsked
-        ? []
-        : [`${who(caller)} asked ${JSON.stringify(value)} and got ${JSON.stringify(told.asked)}`]),
+      ...(isAsked ? [] : [`${who(caller)} asked ${JSON.stringify(value)} and got ${JSON.stringify(told.asked)}`]),
       ...theirs(told, caller, generation, false),
     ]
   } catch {
@@ -151,10 +147,7 @@ function listed({ name, description }: JsonObject, caller: Caller, generation: n
     tool === 'get_secret' &&
     (!caller.principal.scopes.includes('write') || (upstream === 'open' && generation % 3 === 0))
   // Lists come from a connection that all share, and its session may be any of the caller's.
-  return [
-    ...(isHidden ? [`${who(caller)} sees ${String(name)}`] : []),
-    ...theirs(told, caller, generation, true),
-  ]
+  return [...(isHidden ? [`${who(caller)} sees ${String(name)}`] : []), ...theirs(told, caller, generation, true)]
 }
 
 function theirs(told: JsonObject, caller: Caller, generation: number, isList: boolean): string[] {
@@ -163,8 +156,7 @@ function theirs(told: JsonObject, caller: Caller, generation: number, isList: bo
     problems.push(`generation ${String(told.generation)} was answered in ${generation}`)
   if (told.owner === 'public') return problems
   const [subject, scopes, session] = JSON.parse(String(told.owner)) as [string, string[], string]
-  const isSame =
-    subject === caller.principal.subject && scopes.join(' ') === [...caller.principal.scopes].join(' ')
+  const isSame = subject === caller.principal.subject && scopes.join(' ') === [...caller.principal.scopes].join(' ')
   if (!isSame) problems.push(`${who(caller)} got what is ${String(told.owner)}'s`)
   if (told.apart === true && !isList && session !== caller.session.id)
     problems.push(`${who(caller)} got another session's`)

@@ -4,7 +4,7 @@ import {
   type Call,
   type JsonObject,
   type Plugin,
-  type ServerSide,
+  type ServerDescription,
   type Upstream,
   type UpstreamConfig,
 } from '../../../src/plugin.ts'
@@ -22,7 +22,7 @@ class TellingUpstream implements Upstream {
   readonly state = 'ready'
   readonly problem = undefined
   readonly pid = undefined
-  readonly server: ServerSide
+  readonly server: ServerDescription
   calls = 0
   readonly #generation: string
   readonly #isPublic: boolean

@@ -240,10 +240,7 @@ async function kills(clients: readonly Attached[]): Promise<void> {
     )
     const isLeft = (): boolean => before.some(one => lineOf(one).includes(ECHO))
     await until(() => !isLeft())
-    check(
-      before.length > 0 && !isLeft(),
-      `none of the ${before.length} processes of the killed gateway is left`,
-    )
+    check(before.length > 0 && !isLeft(), `none of the ${before.length} processes of the killed gateway is left`)
   }
 }
 

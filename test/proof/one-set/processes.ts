@@ -30,8 +30,7 @@ export async function below(pid: number): Promise<number[]> {
     if (Number.isInteger(parent)) parents.set(Number(name), parent)
   }
   const isBelow = (one: number): boolean => {
-    for (let at = parents.get(one); at !== undefined && at > 0; at = parents.get(at))
-      if (at === pid) return true
+    for (let at = parents.get(one); at !== undefined && at > 0; at = parents.get(at)) if (at === pid) return true
     return false
   }
   return [...parents.keys()].filter(isBelow)

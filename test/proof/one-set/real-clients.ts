@@ -118,12 +118,7 @@ export class Installation {
   readonly env: Readonly<Record<string, string>>
   readonly #program: string
 
-  private constructor(
-    client: RealClient,
-    place: { home: string; project: string },
-    program: string,
-    model: string,
-  ) {
+  private constructor(client: RealClient, place: { home: string; project: string }, program: string, model: string) {
     this.client = client
     this.home = place.home
     this.project = place.project

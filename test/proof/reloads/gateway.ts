@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connectControl, type ControlClient } from '../../../src/control/client.ts'
-import { livingSockets } from '../../../src/control/sockets.ts'
+import { findLivingSockets } from '../../../src/control/sockets.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 
@@ -36,14 +36,10 @@ export async function startGateway(
   const file = join(directory, 'gateway.yaml')
   await writeFile(file, text)
   const environment = { ...process.env, ...variables, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
-  const child = spawn(
-    process.execPath,
-    [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'],
-    {
-      env: environment,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const url = await new Promise<string>((resolve, reject) => {
     let listening = ''
     createInterface({ input: child.stderr }).on('line', line => {
@@ -67,9 +63,9 @@ export async function startGateway(
 }
 
 /** The control socket is opened a moment after the listeners. */
-async function socketOf(whose: Parameters<typeof livingSockets>[0]): Promise<string> {
+async function socketOf(whose: Parameters<typeof findLivingSockets>[0]): Promise<string> {
   for (let look = 0; look < 200; look++) {
-    const [socket] = await livingSockets(whose)
+    const [socket] = await findLivingSockets(whose)
     if (socket !== undefined) return socket
     await new Promise(resolve => setTimeout(resolve, 50))
   }

@@ -38,10 +38,7 @@ export async function startNginx(ports: readonly number[]): Promise<Balancer> {
       .replace(/(server gateway-\d:8080[^;]*;\s*)+/, servers)
       .replace('listen 8080;', `listen 127.0.0.1:${port};`)
       .replace(/^(pid|error_log) .*$/gm, '')
-      .replace(
-        'http {',
-        `http {\n${kinds.map(kind => `  ${kind}_temp_path ${directory}/${kind};`).join('\n')}`,
-      )
+      .replace('http {', `http {\n${kinds.map(kind => `  ${kind}_temp_path ${directory}/${kind};`).join('\n')}`)
       .concat(`\npid ${directory}/nginx.pid;\ndaemon off;\n`),
     command: file => ['/usr/sbin/nginx', ['-p', directory, '-c', file, '-e', join(directory, 'error.log')]],
   }))
@@ -61,9 +58,7 @@ async function begin(program: (port: number, directory: string) => Program): Pro
   const [name, args] = command(file)
   const child = spawn(name, args, { stdio: 'ignore' })
   const missing = new Promise<never>((_resolve, reject) =>
-    child.once('error', () =>
-      reject(new Error(`${name} did not start: apt-get install haproxy nginx-light`)),
-    ),
+    child.once('error', () => reject(new Error(`${name} did not start: apt-get install haproxy nginx-light`))),
   )
   await Promise.race([missing, answers(`http://127.0.0.1:${port}/livez`, name)])
   return {

@@ -34,17 +34,14 @@ function compare(front: string, alone: readonly Report[], through: readonly Repo
   return through.every((report, index) => {
     const own = alone[index]?.rows ?? []
     const worse = report.rows.filter(
-      row =>
-        row.failures.length > (own.find(({ scenario }) => scenario === row.scenario)?.failures.length ?? 0),
+      row => row.failures.length > (own.find(({ scenario }) => scenario === row.scenario)?.failures.length ?? 0),
     )
     const checks = (rows: Report['rows']): number => rows.reduce((sum, { passed }) => sum + passed, 0)
     console.log(
       `${report.revision} through ${front}: ${checks(report.rows)} checks passed, ${checks(own)} at one gateway; worse: ${worse.length}`,
     )
     for (const { scenario, failures } of worse)
-      console.log(
-        `  ${scenario}: ${failures.map(({ id, message }) => `${id} ${message.slice(0, 160)}`).join('; ')}`,
-      )
+      console.log(`  ${scenario}: ${failures.map(({ id, message }) => `${id} ${message.slice(0, 160)}`).join('; ')}`)
     if (worse.length > 0) console.log(verdictOf(report))
     return worse.length === 0
   })

@@ -160,8 +160,7 @@ function hear(child: ChildProcess): Replica['logged'] {
     for (;;) {
       const at = lines.findIndex(line => line.includes(`"${message}"`))
       if (at >= 0) return void lines.splice(at, 1)
-      if (child.exitCode !== null)
-        throw new Error(`a replica ended with ${child.exitCode}: ${lines.join('\n')}`)
+      if (child.exitCode !== null) throw new Error(`a replica ended with ${child.exitCode}: ${lines.join('\n')}`)
       await new Promise<void>(resolve => {
         heard = resolve
         child.once('exit', () => resolve())

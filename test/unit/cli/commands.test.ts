@@ -11,9 +11,7 @@ test('commands, arguments and flags are those people rely on', async () => {
     command,
     aliases,
     args: Object.keys(args),
-    flags: Object.entries(flags).map(([name, flag]) =>
-      flag.char === undefined ? name : `${name} -${flag.char}`,
-    ),
+    flags: Object.entries(flags).map(([name, flag]) => (flag.char === undefined ? name : `${name} -${flag.char}`)),
   }))
   const text = `${JSON.stringify(current, undefined, 2)}\n`
   if (process.env['UPDATE_SNAPSHOTS']) await writeFile(SNAPSHOT, text)
@@ -45,7 +43,6 @@ test('every command that reads a configuration takes --config, --env and --set',
   const readers = ['serve', 'validate', 'inspect', 'tools', 'call']
 
   for (const id of readers) {
-    for (const flag of ['config', 'env', 'set'])
-      assert.ok(flag in (COMMANDS[id]?.flags ?? {}), `${id} --${flag}`)
+    for (const flag of ['config', 'env', 'set']) assert.ok(flag in (COMMANDS[id]?.flags ?? {}), `${id} --${flag}`)
   }
 })

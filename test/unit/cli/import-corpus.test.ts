@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
-import { readSettings } from '../../../src/cli/import/read.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
+import { readSettings } from '../../../src/cli/import/read-settings.ts'
 import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
 
 const CORPUS = join(import.meta.dirname, '../../fixtures/client-corpus')
@@ -17,17 +17,9 @@ const OPTIONS = {
 /** All that says the same as nothing. */
 const DEFAULTS: Readonly<Record<string, (value: unknown) => boolean>> = {
   type: value =>
-    [
-      'stdio',
-      'local',
-      'remote',
-      'http',
-      'streamable-http',
-      'streamable_http',
-      'streamableHttp',
-      'sse',
-      'ws',
-    ].includes(String(value)),
+    ['stdio', 'local', 'remote', 'http', 'streamable-http', 'streamable_http', 'streamableHttp', 'sse', 'ws'].includes(
+      String(value),
+    ),
   transport: value => ['stdio', 'http', 'streamable-http'].includes(String(value)),
   enabled: value => value === true,
   disabled: value => value === false,
@@ -38,7 +30,7 @@ const directory = mkdtempSync(join(tmpdir(), 'corpus-'))
 after(() => rmSync(directory, { recursive: true }))
 
 /** All that a list of servers becomes. */
-function imported(settings: JsonObject, name: string): Promise<Imported> {
+function imported(settings: JsonObject, name: string): Promise<ImportResult> {
   const file = join(directory, `${basename(name, extname(name))}.json`)
   writeFileSync(file, JSON.stringify(settings))
   return importServers({ ...OPTIONS, files: [file], cwd: directory })

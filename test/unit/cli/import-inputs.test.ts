@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
-function imported(t: TestContext, file: string, settings: unknown): Promise<Imported> {
+function imported(t: TestContext, file: string, settings: unknown): Promise<ImportResult> {
   const cwd = mkdtempSync(join(tmpdir(), 'inputs-'))
   cleanup(t, () => rmSync(cwd, { recursive: true }))
   mkdirSync(dirname(join(cwd, file)), { recursive: true })
@@ -40,12 +40,12 @@ describe('what VS Code asks its user for', () => {
       assert.match(text, /odd: \$\{ODD\}/)
       assert.deepEqual(variables, ['ODD', 'PLAIN', 'TOKEN'])
       const became = (id: string, name: string, more = ''): string =>
-        `db: \${input:${id}}, which the client asks its user for, became the variable ${name}${more}`
+        `db: \${input:${id}}, an input of the client, became the variable ${name}${more}`
       assert.deepEqual(notes, [
-        became('host', 'HOST', ", with the client's default"),
-        became('mode', 'MODE', ", with the client's default"),
-        became('token', 'TOKEN', '; its default was left out'),
-        became('odd', 'ODD', '; its default was left out'),
+        became('host', 'HOST', ', with its default'),
+        became('mode', 'MODE', ', with its default'),
+        became('token', 'TOKEN', ', without its default'),
+        became('odd', 'ODD', ', without its default'),
         became('plain', 'PLAIN'),
       ])
     })
@@ -57,16 +57,8 @@ describe('servers that Gemini does not use are off here', () => {
   for (const [what, settings, off] of [
     ['that are excluded', { mcp: { excluded: ['Files'] } }, ['files']],
     ['that are not allowed', { mcp: { allowed: ['web', 'files'] } }, ['db']],
-    [
-      'that are allowed and excluded',
-      { mcp: { allowed: ['web'], excluded: ['web'] } },
-      ['files', 'web', 'db'],
-    ],
-    [
-      'by the names of before',
-      { allowMCPServers: ['web', 'db'], excludeMCPServers: ['db'] },
-      ['files', 'db'],
-    ],
+    ['that are allowed and excluded', { mcp: { allowed: ['web'], excluded: ['web'] } }, ['files', 'web', 'db']],
+    ['by the names of before', { allowMCPServers: ['web', 'db'], excludeMCPServers: ['db'] }, ['files', 'db']],
     ['but none where none is named', { mcp: { allowed: [], excluded: [] } }, []],
   ] as const)
     test(what, async t => {

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { stringify as toToml } from 'smol-toml'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { findServers } from '../../../src/cli/init/find-servers.ts'
 import { createDraft, writeDraft } from '../../../src/cli/init/write-config.ts'
 import { createTerminal } from '../../../src/cli/output/terminal.ts'
-import { packageWay } from '../../../src/cli/add/packages.ts'
+import { parsePackage } from '../../../src/cli/add/launch-options.ts'
 import type { LoadedConfig } from '../../../src/config/index.ts'
 import { loadConfig } from '../../../src/gateway/load-config.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -35,7 +35,7 @@ async function imported(
   settings: Record<string, unknown> | Buffer,
   cwd = directory(t),
   environment: Readonly<Record<string, string | undefined>> = ENVIRONMENT,
-): Promise<Imported & { readonly loaded: LoadedConfig['config']['upstreams']; readonly cwd: string }> {
+): Promise<ImportResult & { readonly loaded: LoadedConfig['config']['upstreams']; readonly cwd: string }> {
   mkdirSync(dirname(join(cwd, file)), { recursive: true })
   const text = file.endsWith('.toml') ? toToml(settings) : JSON.stringify(settings)
   writeFileSync(join(cwd, file), Buffer.isBuffer(settings) ? settings : text)
@@ -77,10 +77,7 @@ const FORMATS: readonly (readonly [string, Record<string, unknown>])[] = [
   // There `{file:…}` is a form of the client's own.
   [
     'opencode.json',
-    JSON.parse(JSON.stringify({ mcp: { web, local } }).replaceAll('}{file:key}', '}')) as Record<
-      string,
-      unknown
-    >,
+    JSON.parse(JSON.stringify({ mcp: { web, local } }).replaceAll('}{file:key}', '}')) as Record<string, unknown>,
   ],
   ['zed.json', { context_servers: { web, local } }],
   ['goose.json', { extensions: { web: { ...web, uri: web.url, url: undefined }, local } }],
@@ -145,7 +142,7 @@ test('"gateway init" takes no command out of the settings of a project', async t
 })
 
 test('an option that a registry names is plain text', () => {
-  const way = packageWay({
+  const way = parsePackage({
     registryType: 'npm',
     identifier: 'x',
     version: '1.0.0',
@@ -219,10 +216,7 @@ test('a file in the home directory is one there', async t => {
 for (const encoding of ['utf-16le', 'utf-16be'] as const)
   for (const mark of ['\uFEFF', ''])
     test(`settings in ${encoding} are read${mark === '' ? ', also without a byte order mark' : ''}`, async t => {
-      const bytes = Buffer.from(
-        `${mark}${JSON.stringify({ mcpServers: { a: { command: 'nöde' } } })}`,
-        'utf16le',
-      )
+      const bytes = Buffer.from(`${mark}${JSON.stringify({ mcpServers: { a: { command: 'nöde' } } })}`, 'utf16le')
       const { loaded } = await imported(t, '.mcp.json', encoding === 'utf-16le' ? bytes : bytes.swap16())
 
       assert.equal(loaded.a?.type === 'stdio' && loaded.a.command, 'nöde')

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importLines, importServers } from '../../../src/cli/import/import.ts'
+import { formatImport, importServers } from '../../../src/cli/import/import.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -47,17 +47,12 @@ test('several clients become one gateway: the same server once, another of its n
   const imported = await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd })
 
   assert.deepEqual(imported.upstreams, ['web', 'files', 'web-2'])
-  assert.deepEqual(imported.notes, [
-    'web: is another server in another file; this one is called "web-2" here',
-  ])
+  assert.deepEqual(imported.notes, ['web: another file has a different server of this name; renamed to "web-2"'])
 })
 
 test('it is said that tokens were copied, and how each client is told of the gateway', async t => {
   const cwd = home(t)
-  const lines = importLines(
-    await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd }),
-    TERMINAL,
-  )
+  const lines = formatImport(await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd }), TERMINAL)
   const text = lines.join('\n')
 
   assert.match(

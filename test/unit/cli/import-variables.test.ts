@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const OPTIONS = {
@@ -13,7 +13,7 @@ const OPTIONS = {
   remote: 'https://tools.example.com/mcp',
 }
 
-function imported(t: TestContext, file: string, settings: unknown): Promise<Imported> {
+function imported(t: TestContext, file: string, settings: unknown): Promise<ImportResult> {
   const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
   cleanup(t, () => rmSync(cwd, { recursive: true }))
   mkdirSync(dirname(join(cwd, file)), { recursive: true })
@@ -59,7 +59,7 @@ test('a command in Crush settings, which a gateway does not run, is named', asyn
   })
 
   assert.deepEqual(notes, [
-    'web: $(cat /token) is a command that its client runs, and plain text here: write ${exec:cat /token} for what it prints',
+    'web: $(cat /token) is plain text here, but a command in the client: write ${exec:cat /token} for its output',
   ])
 })
 
@@ -82,7 +82,7 @@ test('what became of a folder is not said of a key that is left out', async t =>
 
   assert.deepEqual([...notes].sort(), [
     'kept: ${workspaceFolder} became ".", the directory of gateway.yaml',
-    'left: "envFile" has no counterpart and was left out',
-    'none: left out: it has neither a command nor a URL',
+    'left: "envFile" is not supported and was skipped',
+    'none: skipped: it has neither a command nor a URL',
   ])
 })

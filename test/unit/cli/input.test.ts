@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { buildArguments, readArguments } from '../../../src/cli/local/call.ts'
-import { knownError } from '../../../src/cli/output/report.ts'
+import { toGatewayError } from '../../../src/cli/output/report-error.ts'
 import { createTerminal } from '../../../src/cli/output/terminal.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { wrapConfig } from '../../../src/cli/serve/wrap.ts'
+import { createWrapConfig } from '../../../src/cli/serve/wrap.ts'
 import { parseConfig } from '../../../src/config/index.ts'
 import { RpcFailure } from '../../../src/api/gateway.ts'
 import { ERRORS } from '../../../src/errors/errors.ts'
@@ -43,8 +43,8 @@ function terminal(environment: Record<string, string>): Terminal {
   return { ...createTerminal(process), environment }
 }
 
-function wrapped(command: string[], more: object = {}): ReturnType<typeof wrapConfig> {
-  return wrapConfig(
+function wrapped(command: string[], more: object = {}): ReturnType<typeof createWrapConfig> {
+  return createWrapConfig(
     { command, name: undefined, variables: [], port: undefined, stray: [], ...more },
     terminal({ KEY: 'own' }),
   )
@@ -91,54 +91,44 @@ test('colours need a terminal that can and a NO_COLOR that is not set', () => {
   const painted = (isTTY: boolean, env: object) =>
     createTerminal(host(isTTY, env) as unknown as NodeJS.Process).out.paint('red', 'x') !== 'x'
 
-  assert.deepEqual(
-    [painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})],
-    [true, false, false],
-  )
+  assert.deepEqual([painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})], [true, false, false])
 })
 
 test('whatever is thrown becomes an error of the table', async () => {
   const usage = Object.assign(new Error('Flag --config can only be specified once'), { oclif: { exit: 2 } })
   const failure = new RpcFailure({ code: -32602, message: 'no' })
 
-  assert.equal((await knownError(usage, NO_COMMANDS)).message, 'flag --config can only be specified once')
+  assert.equal((await toGatewayError(usage, NO_COMMANDS)).message, 'flag --config can only be specified once')
   assert.deepEqual(
-    [(await knownError(failure, NO_COMMANDS)).code, (await knownError(failure, NO_COMMANDS)).entry.exit],
+    [(await toGatewayError(failure, NO_COMMANDS)).code, (await toGatewayError(failure, NO_COMMANDS)).entry.exit],
     ['GW_REFUSED', 5],
   )
-  const own = await knownError(
+  const own = await toGatewayError(
     new RpcFailure({ code: -32603, message: 'log in first', data: { code: 'GW_LOGIN_NEEDED' } }),
     NO_COMMANDS,
   )
   assert.deepEqual(
     [own.code, own.message, own.hint, own.entry.exit],
-    ['GW_LOGIN_NEEDED', 'log in first', 'gateway errors GW_LOGIN_NEEDED says more.', 5],
+    ['GW_LOGIN_NEEDED', 'log in first', 'Run gateway errors GW_LOGIN_NEEDED for details.', 5],
     'a refusal of the gateway itself keeps its code, and the hint is about it',
   )
-  const forbidden = await knownError(
+  const forbidden = await toGatewayError(
     new RpcFailure({ code: -32603, message: 'HTTP 403', data: { code: 'GW_UPSTREAM_FORBIDDEN' } }),
     NO_COMMANDS,
   )
-  assert.equal(
-    forbidden.hint,
-    ERRORS.GW_UPSTREAM_FORBIDDEN.hint,
-    "the hint of its row leads to the server's words",
-  )
-  const busy = await knownError(
+  assert.equal(forbidden.hint, ERRORS.GW_UPSTREAM_FORBIDDEN.hint, "the hint of its row leads to the server's words")
+  const busy = await toGatewayError(
     new RpcFailure({ code: -32603, message: 'no room', data: { code: 'GW_UPSTREAM_BUSY' } }),
     NO_COMMANDS,
   )
-  assert.equal(busy.hint, 'gateway errors GW_UPSTREAM_BUSY says more.', 'a hint with gaps is not shown')
+  assert.equal(busy.hint, 'Run gateway errors GW_UPSTREAM_BUSY for details.', 'a hint with gaps is not shown')
   for (const data of [{ code: 'EACCES' }, { code: 7 }, 'GW_X', null])
     assert.equal(
-      (await knownError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,
+      (await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,
       'GW_REFUSED',
     )
   assert.deepEqual(
-    [
-      (await knownError('odd', NO_COMMANDS)).code,
-      (await knownError(new Error('bug'), NO_COMMANDS)).entry.exit,
-    ],
+    [(await toGatewayError('odd', NO_COMMANDS)).code, (await toGatewayError(new Error('bug'), NO_COMMANDS)).entry.exit],
     ['GW_INTERNAL', 1],
   )
 })

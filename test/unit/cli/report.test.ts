@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { knownError, report } from '../../../src/cli/output/report.ts'
+import { toGatewayError, reportError } from '../../../src/cli/output/report-error.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
@@ -14,10 +14,8 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   const output = outputTo(lines)
   const terminal: Terminal = { cwd, environment: {}, out: output, err: output }
 
-  const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(
-    (error: unknown) => error,
-  )
-  const code = await report(thrown, [], terminal, NO_COMMANDS)
+  const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch((error: unknown) => error)
+  const code = await reportError(thrown, [], terminal, NO_COMMANDS)
 
   assert.equal(code, 3)
   const [head = '', ...rest] = lines
@@ -34,14 +32,14 @@ test('a flag that is far from all others is not taken for a short one', async ()
     Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
 
   const [far, short, near] = await Promise.all([
-    knownError(wrong('--prot'), NO_COMMANDS),
-    knownError(wrong('--prt'), NO_COMMANDS),
-    knownError(wrong('--confg=a'), NO_COMMANDS),
+    toGatewayError(wrong('--prot'), NO_COMMANDS),
+    toGatewayError(wrong('--prt'), NO_COMMANDS),
+    toGatewayError(wrong('--confg=a'), NO_COMMANDS),
   ])
 
-  assert.equal(far.message, 'there is no flag --prot')
-  assert.equal(short.message, 'there is no flag --prt')
-  assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
+  assert.equal(far.message, 'unknown flag --prot')
+  assert.equal(short.message, 'unknown flag --prt')
+  assert.equal(near.message, 'unknown flag --confg=a – did you mean "--config"?')
 })
 
 test('what a server wrote into an error steers no terminal', async () => {
@@ -53,7 +51,7 @@ test('what a server wrote into an error steers no terminal', async () => {
     error: { code: -32000, message: `${steering}no such row` },
   })
 
-  await report(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
+  await reportError(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
 
   assert.match(lines[0] ?? '', /refused: no such row/)
   // eslint-disable-next-line no-control-regex -- they are what is looked for

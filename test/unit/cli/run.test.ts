@@ -16,7 +16,7 @@ test('a command runs in this process, and leaves nothing of it changed', async (
   assert.match(errors.stdout, /GW_USAGE/)
   assert.match(help.stdout, /USAGE\n {2}\$ gateway serve/)
   assert.deepEqual([version.code, errors.code, help.code, wrong.code], [0, 0, 0, 2])
-  assert.match(wrong.stderr, /there is no command "nonsense"/)
+  assert.match(wrong.stderr, /unknown command "nonsense"/)
   assert.deepEqual(
     { exitCode: process.exitCode, cwd: process.cwd(), log: console.log, env: { ...process.env } },
     before,

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
-import { table, uncut } from '../../../src/cli/output/table.ts'
-import { psLines } from '../../../src/cli/remote/ps.ts'
-import { changeLines, steerLine, logText } from '../../../src/cli/remote/steer.ts'
-import type { Ps } from '../../../src/cli/remote/connect.ts'
+import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
+import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
+import { formatPs } from '../../../src/cli/remote/ps.ts'
+import { formatChanges, formatUpstreamState, formatLogLine } from '../../../src/cli/remote/control-upstream.ts'
+import type { PsOutput } from '../../../src/cli/remote/connect.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const out = outputTo()
 const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }
-const printing = { out, table: (rows: string[][]) => table(rows, uncut(out)) } as never
+const printing = { out, table: (rows: string[][]) => formatTable(rows, withoutWidth(out)) } as never
 const NOW = 1_800_000_000_000
 const NOTHING = { added: [], removed: [], changed: [], kept: [] }
 
 test('ps shows what runs, how much it does, and what is or was wrong', () => {
-  const ps: Ps = {
+  const ps: PsOutput = {
     gateway: {
       name: 'tapgate',
       version: '1.2.3',
@@ -54,7 +54,7 @@ test('ps shows what runs, how much it does, and what is or was wrong', () => {
     ],
   }
 
-  assert.deepEqual(psLines(ps, NOW, terminal), [
+  assert.deepEqual(formatPs(ps, NOW, terminal), [
     'tapgate 1.2.3  pid 1 · up 2h 5m · 91 MiB · gateway.yaml',
     '  main  http://127.0.0.1:8080/mcp',
     '  pipe  stdio',
@@ -73,21 +73,16 @@ test('ps shows every era that a server is spoken to in', () => {
   ]
   const runtime = { instances, restarts: 0, inFlight: 0 }
   const both = { name: 'both', type: 'stdio', state: 'ready' as const, version: '2026-07-28' }
-  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 95e6 } as Ps['gateway']
+  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 95e6 } as PsOutput['gateway']
 
-  const lines = psLines(
-    { gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] },
-    NOW,
-    terminal,
-  )
+  const lines = formatPs({ gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] }, NOW, terminal)
 
   assert.match(lines.at(-1) ?? '', /^both +ready +2026-07-28 modern\+legacy +11 \+1 /)
 })
 
 for (const width of [80, 130])
   test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
-    const problem =
-      'it exited with code 1; it said last: Error: Cannot find module /usr/lib/node_modules/server'
+    const problem = 'exited with code 1; it said last: Error: Cannot find module /usr/lib/node_modules/server'
     const row = { type: 'stdio', era: 'legacy' as const, version: '2025-11-25', rss: 1e8, pid: 123456 }
     const upstreams = [
       { ...row, name: 'filesystem', state: 'ready' as const, queue: { waiting: 0 } },
@@ -96,7 +91,7 @@ for (const width of [80, 130])
     const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
     const narrow = { ...terminal, out: { ...terminal.out, width } }
 
-    const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+    const lines = formatPs({ gateway, listeners: [], upstreams }, NOW, narrow)
     const [head = '', ...rows] = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
 
     assert.ok(
@@ -128,7 +123,7 @@ test('the columns of a gateway in good order line up at 80 columns, and no headi
   const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
   const narrow = { ...terminal, out: { ...terminal.out, width: 80 } }
 
-  const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+  const lines = formatPs({ gateway, listeners: [], upstreams }, NOW, narrow)
   const shown = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
 
   assert.equal(shown.length, 4)
@@ -151,26 +146,26 @@ test('a reload says what is different, and that nothing is', () => {
     settings: ['lists'],
   }
 
-  assert.deepEqual(changeLines(changes, out), [
+  assert.deepEqual(formatChanges(changes, out), [
     'reloaded:',
     '  added    upstream a',
     '  removed  upstream b',
     '  changed  listener main',
     '  changed  lists',
   ])
-  assert.deepEqual(changeLines({ upstreams: NOTHING, listeners: NOTHING, settings: [] }, out), [
-    'reloaded: nothing is different',
+  assert.deepEqual(formatChanges({ upstreams: NOTHING, listeners: NOTHING, settings: [] }, out), [
+    'reloaded: no changes',
   ])
 })
 
 test('what peers wrote steers no terminal', () => {
   const text = '\u001b]0;title\u0007\u001b[2Jline\nnext\u202e'
 
-  assert.equal(logText({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
-  assert.equal(steerLine({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
-  assert.deepEqual(cacheLines({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
+  assert.equal(formatLogLine({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
+  assert.equal(formatUpstreamState({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
+  assert.deepEqual(formatEntries({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
     'a         -       -      -    -     -     line next',
     '1 entry',
   ])
-  assert.equal(purgeLine({ purged: 2 }), '2 entries purged')
+  assert.equal(formatPurge({ purged: 2 }), '2 entries purged')
 })

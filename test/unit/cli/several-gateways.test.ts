@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { COMMANDS } from '../../../src/cli/commands.ts'
-import { ownSocket } from '../../../src/control/sockets.ts'
+import { getControlSocketPath } from '../../../src/control/sockets.ts'
 import { ERRORS } from '../../../src/errors/table.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { runCommand, type RunOptions } from '../../fixtures/run-command.ts'
@@ -30,7 +30,7 @@ async function gatewaysRun(t: TestContext, count: number): Promise<RunOptions> {
   await mkdir(join(cwd, 'run/tapgate'), { mode: 0o700 })
   for (let pid = 1; pid <= count; pid++) {
     const server = createServer(socket => socket.end())
-    server.listen(ownSocket({ file: join(cwd, 'gateway.yaml'), env: undefined, environment }, pid))
+    server.listen(getControlSocketPath({ file: join(cwd, 'gateway.yaml'), env: undefined, environment }, pid))
     await once(server, 'listening')
     cleanup(t, () => void server.close())
   }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { styleText } from 'node:util'
 import { parse } from 'yaml'
-import { configLines, inspectionLines } from '../../../src/cli/local/inspect.ts'
-import { exitCode, resultLines } from '../../../src/cli/local/call.ts'
-import { toOneLine, shortened } from '../../../src/util/plain-text.ts'
-import { summaryFields, summaryLines } from '../../../src/cli/serve/summary.ts'
-import { table } from '../../../src/cli/output/table.ts'
-import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import { formatConfig, formatInspection } from '../../../src/cli/local/inspect.ts'
+import { getExitCode, formatResult } from '../../../src/cli/local/call.ts'
+import { toOneLine, truncateText } from '../../../src/util/plain-text.ts'
+import { createSummaryFields, formatSummary } from '../../../src/cli/serve/summary.ts'
+import { formatTable } from '../../../src/cli/output/table.ts'
+import type { TerminalOutput, Terminal } from '../../../src/cli/output/terminal.ts'
 import type { Inspection } from '../../../src/api/gateway.ts'
 
-function output(width?: number): Output {
+function output(width?: number): TerminalOutput {
   const line = (): void => undefined
   return {
     line,
@@ -24,7 +24,7 @@ test('columns line up, painted or not', () => {
   const wide = output(80)
 
   assert.deepEqual(
-    table(
+    formatTable(
       [
         ['a', 'x', '1'],
         ['long', wide.paint('red', 'yy'), '2'],
@@ -38,27 +38,27 @@ test('columns line up, painted or not', () => {
 test('a terminal gets what fits, anything else everything', () => {
   const rows = [['name', 'a description that goes on and on and on and on']]
 
-  assert.equal(table(rows, output(40))[0]?.length, 40)
-  assert.ok(table(rows, output(40))[0]?.endsWith('…'))
-  assert.ok(table(rows, output())[0]?.endsWith('on and on'))
+  assert.equal(formatTable(rows, output(40))[0]?.length, 40)
+  assert.ok(formatTable(rows, output(40))[0]?.endsWith('…'))
+  assert.ok(formatTable(rows, output())[0]?.endsWith('on and on'))
 })
 
 test('on a narrow terminal the last column goes below', () => {
   const rows = [['a_name_that_is_rather_long', 'what it does, at length']]
 
-  assert.deepEqual(table(rows, output(40)), ['a_name_that_is_rather_long', '    what it does, at length'])
+  assert.deepEqual(formatTable(rows, output(40)), ['a_name_that_is_rather_long', '    what it does, at length'])
 })
 
 test('text of strangers cannot steer a terminal', () => {
   assert.equal(toOneLine('a\u001b[31mb\u001b[2J\u0000\u009b\n c\u202e'), 'ab c')
-  assert.equal(shortened('abcdef', 4), 'abc…')
+  assert.equal(truncateText('abcdef', 4), 'abc…')
 })
 
 test('a result goes to a program as it is, and to a terminal without what could steer it', () => {
   const result = { content: [{ type: 'text', text: '\u001b[31mred' }] }
 
-  assert.deepEqual(resultLines(result, output()), ['\u001b[31mred'])
-  assert.deepEqual(resultLines(result, output(80)), ['red'])
+  assert.deepEqual(formatResult(result, output()), ['\u001b[31mred'])
+  assert.deepEqual(formatResult(result, output(80)), ['red'])
 })
 
 test('every kind of content has a form', () => {
@@ -69,16 +69,14 @@ test('every kind of content has a form', () => {
     { type: 'hologram', depth: 3 },
   ]
 
-  assert.deepEqual(resultLines({ content }, output()), [
+  assert.deepEqual(formatResult({ content }, output()), [
     '[resource file:///a a]',
     'inside',
     '[resource file:///c image/png, 6 B]',
     '{\n  "type": "hologram",\n  "depth": 3\n}',
   ])
-  assert.deepEqual(resultLines({ content: [], structuredContent: { sum: 3 } }, output()), [
-    '{\n  "sum": 3\n}',
-  ])
-  assert.deepEqual([exitCode({ isError: true }), exitCode({})], [5, 0])
+  assert.deepEqual(formatResult({ content: [], structuredContent: { sum: 3 } }, output()), ['{\n  "sum": 3\n}'])
+  assert.deepEqual([getExitCode({ isError: true }), getExitCode({})], [5, 0])
 })
 
 test('the effective configuration is YAML that reads back as itself', () => {
@@ -100,9 +98,9 @@ test('the effective configuration is YAML that reads back as itself', () => {
     nested: { deep: { on: true, off: null, map: {}, 'odd key': [{ match: { tool: 'db_*' }, to: 'web' }] } },
   }
 
-  assert.deepEqual(parse(configLines(config, [], { withOrigins: false, out: output() }).join('\n')), config)
+  assert.deepEqual(parse(formatConfig(config, [], { withOrigins: false, out: output() }).join('\n')), config)
   const origins = [{ pointer: '/version', value: 1, origin: 'gateway.yaml:1:10' }]
-  const lines = configLines(config, origins, { withOrigins: true, out: output() })
+  const lines = formatConfig(config, origins, { withOrigins: true, out: output() })
   assert.match(lines[0] ?? '', /^ {2}version: 1 +# gateway\.yaml:1:10$/)
   assert.deepEqual(parse(lines.join('\n')), config)
 })
@@ -124,14 +122,14 @@ const INSPECTION: Inspection = {
 }
 
 test('the summary says what is served, what is wrong, and how to point a client at it', () => {
-  const text = summaryLines(INSPECTION, { name: 'mine', asksForKey: false }, output()).join('\n')
+  const text = formatSummary(INSPECTION, { name: 'mine', asksForKey: false }, output()).join('\n')
 
   assert.match(text, /^ {2}web +ready +1 tool, 1 prompt$/m)
   assert.match(text, /^ {2}gone +failed +command not found: gone$/m)
   assert.match(text, /1 name withheld/)
   assert.match(text, /claude mcp add --transport http mine http:\/\/127\.0\.0\.1:8080\/mcp/)
   assert.match(text, /inspector --cli http:\/\/127\.0\.0\.1:8080\/mcp/)
-  assert.deepEqual(summaryFields(INSPECTION), {
+  assert.deepEqual(createSummaryFields(INSPECTION), {
     upstreams: 2,
     tools: 1,
     prompts: 1,
@@ -151,7 +149,7 @@ test('an inspection shows what an upstream sent that nobody could be given', () 
       { name: 'calm', type: 'stdio', state: 'ready' as const },
     ],
   }
-  const lines = inspectionLines(inspection, false, { out, cwd: '/' } as Terminal)
+  const lines = formatInspection(inspection, false, { out, cwd: '/' } as Terminal)
 
   assert.match(lines.find(line => line.includes('loud')) ?? '', /dropped 2 progress, 1 response$/)
   assert.doesNotMatch(lines.find(line => line.includes('calm')) ?? 'calm dropped', /dropped/)

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { sayValidation } from '../../../src/cli/local/validate.ts'
+import { runValidate } from '../../../src/cli/local/validate.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
@@ -30,7 +30,7 @@ async function run(
   const lines = { out: [] as string[], err: [] as string[] }
   const environment = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), PATH: process.env.PATH ?? '' }
   const terminal = { cwd, environment, out: outputTo(lines.out), err: outputTo(lines.err) }
-  const code = await sayValidation({ config: file, online: true, ...flags }, terminal)
+  const code = await runValidate({ config: file, online: true, ...flags }, terminal)
   assert.equal(existsSync(join(cwd, 'audit.jsonl')), false)
   return { code, out: lines.out.join('\n'), err: lines.err.join('\n') }
 }
@@ -73,12 +73,12 @@ test('it says what servers list, what clients of each kind are shown, and what t
   assert.match(out, /^gateway\.yaml is valid: 2 upstreams/)
   assert.match(out, /^web +ready +modern 2026-07-28 +3 tools$/m)
   assert.match(err, /\/upstreams\/web\/tools\/deny\/0 "delete_\*" matches no tool of "web"/)
-  assert.match(err, /override\/read\/arguments\/path no tool that it is about has an argument "path"/)
+  assert.match(err, /override\/read\/arguments\/path no matching tool has an argument "path"/)
   assert.match(out, /withheld, as another server has the name\n.*web__read +tools of same +web$/m)
   assert.match(out, new RegExp(`web__${LONG} +→ \\S+ +cursor, vscode`))
   assert.match(out, /^not shown\n +web__hopeless .*cursor/m)
   assert.match(out, /no profile +3 tools +\d+ tokens\n +small +1 tool +\d+ tokens$/m)
-  assert.deepEqual(web.received('tools/call'), [])
+  assert.deepEqual(web.listCalls('tools/call'), [])
 })
 
 test('as JSON it is all in one object', async t => {

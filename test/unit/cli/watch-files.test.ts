@@ -85,7 +85,7 @@ describe('a watched file', () => {
   it('that changes while its configuration is read is told of again', async t => {
     const { file, told, files, pass } = watched(t, () => {
       if (told.length === 1) writeFileSync(file, 'third, longer')
-      files.over([file])
+      files.setFiles([file])
     })
 
     writeFileSync(file, 'second')
@@ -101,7 +101,7 @@ describe('a watched file', () => {
     let told = 0
     const files = watchFiles(() => told++)
     cleanup(t, () => files.close())
-    files.over([file])
+    files.setFiles([file])
 
     writeFileSync(file, 'another\n')
 
@@ -121,7 +121,7 @@ function watching(t: TestContext, file: string, react: () => void = () => undefi
     told.push(readFileSync(file, 'utf8'))
     react()
   }, clock)
-  files.over([file])
+  files.setFiles([file])
   cleanup(t, () => files.close())
   /** Has so much time pass when what was written has been heard of, which takes a turn or two of the loop. */
   const pass = async (ms: number): Promise<void> => {

@@ -16,10 +16,7 @@ test('a legacy client hears that the server no longer wants its answer, and then
     prefix: '',
   }
   const main = { type: 'http', port: 0, ws: { path: '/ws' } }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ config: { listeners: { main }, upstreams: { it: upstream } } }),
-  )
+  const gateway = closeAfter(t, await testGateway({ config: { listeners: { main }, upstreams: { it: upstream } } }))
   const socket = new WebSocket(new URL('/ws', gateway.url.replace('http', 'ws')), 'mcp')
   cleanup(t, () => socket.close())
   const heard: JsonObject[] = []
@@ -40,6 +37,6 @@ test('a legacy client hears that the server no longer wants its answer, and then
   assert.equal(ask?.method, 'elicitation/create')
   assert.deepEqual(cancelled?.params, {
     requestId: ask?.id,
-    reason: 'the server no longer wants to know',
+    reason: 'cancelled by the server',
   })
 })

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { Answer, AskReply, Call, JsonObject, Plugin } from '../../../src/plugin.ts'
 import { answer, Payload } from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestClient,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 
 const ASK = { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object' } } }
 const CAPABILITIES = { elicitation: { form: {} } }
@@ -32,10 +26,7 @@ async function setting(
   more: readonly Plugin<never>[] = [],
 ): Promise<{ client: TestClient; connect: (capabilities?: JsonObject) => Promise<TestClient> }> {
   const upstream = closeAfter(t, await testUpstream({ era, tools: { ask: () => 'never reached' } }))
-  const gateway = closeAfter(
-    t,
-    await testGateway({ upstreams: { a: upstream }, plugins: [serving(serve), ...more] }),
-  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream }, plugins: [serving(serve), ...more] }))
   const connect = async (capabilities: JsonObject = CAPABILITIES): Promise<TestClient> =>
     closeAfter(t, await testClient(gateway, { era: 'modern', capabilities }))
   return { client: await connect(), connect }
@@ -85,9 +76,7 @@ describe('a modern client in front of a legacy server that asks', () => {
         requestState: string
       }
       rounds.push(Object.keys(inputRequests).length)
-      const inputResponses = Object.fromEntries(
-        Object.keys(inputRequests).map(key => [key, { action: 'decline' }]),
-      )
+      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action: 'decline' }]))
       reply = await client.request('tools/call', { ...CALL, requestState, inputResponses })
     }
     assert.deepEqual(rounds, [2, 1])
@@ -135,7 +124,7 @@ describe('a retry of a parked call', () => {
     const { client } = await setting(
       t,
       async ({ exchange }) => {
-        const reply = await exchange.ask({ ...ASK, onTakeBack: listener => (takeBack = listener) })
+        const reply = await exchange.ask({ ...ASK, onCancel: listener => (takeBack = listener) })
         isAnswered = 'result' in reply
         return answer({ content: [], kept: true })
       },
@@ -164,7 +153,7 @@ describe('a retry of a parked call', () => {
     const reply = await (await connect({})).request('tools/call', CALL)
     assert.deepEqual([reply.status, reply.error?.code], [400, -32021])
     assert.deepEqual(reply.error?.data, { requiredCapabilities: { elicitation: { form: {} } } })
-    assert.match(cancelled, /cannot be asked/)
+    assert.match(cancelled, /does not accept the request/)
   })
 
   test('hears the progress of the call it took up, under its new token', async t => {
@@ -228,10 +217,7 @@ describe('a modern client in front of a modern server that asks', () => {
   const asking: Serve = async ({ params }) => {
     if (params?.inputResponses !== undefined) return answer({ content: [], params })
     return {
-      input: Payload.of(
-        { resultType: 'input_required', inputRequests: { who: ASK }, requestState: 'inner' },
-        'modern',
-      ),
+      input: Payload.of({ resultType: 'input_required', inputRequests: { who: ASK }, requestState: 'inner' }, 'modern'),
     }
   }
 

@@ -31,7 +31,7 @@ describe('a request of a server on a pipe', { concurrency: 4 }, () => {
     await held
 
     assert.deepEqual(it.asked, [])
-    assert.match(it.stderr().join(), /reply ask-1 \{"code":-32603,"message":"the gateway cannot tell/)
+    assert.match(it.stderr().join(), /reply ask-1 \{"code":-32603,"message":"ambiguous client/)
   })
 
   it('that is taken back is not answered, and one made twice or never taken back is counted', async t => {
@@ -122,11 +122,8 @@ describe('the stream of a session', () => {
         if (open.length < 2) return
         const [one, two] = open
         const progressToken = one?.heard.message.id
-        two?.response.write(
-          event({ method: 'notifications/progress', params: { progressToken, progress: 1 } }),
-        )
-        for (const { heard, response } of open)
-          response.end(event({ id: heard.message.id ?? 0, result: said('ok') }))
+        two?.response.write(event({ method: 'notifications/progress', params: { progressToken, progress: 1 } }))
+        for (const { heard, response } of open) response.end(event({ id: heard.message.id ?? 0, result: said('ok') }))
       }),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
@@ -175,8 +172,7 @@ describe('a visit to a URL', () => {
 
 function replyTo(ask: Ask): JsonObject {
   if (ask.method === 'roots/list') return { roots: [] }
-  if (ask.method === 'elicitation/create')
-    return { action: 'accept', content: { name: 'Ada', username: 'Ada' } }
+  if (ask.method === 'elicitation/create') return { action: 'accept', content: { name: 'Ada', username: 'Ada' } }
   const text = `a reply to ${promptOf(ask).replace(/^.*: /, '')}`
   return { model: 'm', role: 'assistant', content: { type: 'text', text } }
 }

@@ -92,15 +92,15 @@ test('what goes wrong with a command is said at its place, and never what it pri
 
   const said = lines.map(line => line.replace(/ – (write|let|name|put) .*/, ''))
   assert.deepEqual(said, [
-    'gateway.yaml:7:10 /upstreams/web/headers/A no-such-program-here could not be run: there is no such program',
-    'gateway.yaml:8:10 /upstreams/web/headers/B sh ended with exit code 3: not signed in',
+    'gateway.yaml:7:10 /upstreams/web/headers/A no-such-program-here cannot run: program not found',
+    'gateway.yaml:8:10 /upstreams/web/headers/B sh failed with exit code 3: not signed in',
     'gateway.yaml:9:10 /upstreams/web/headers/C true printed nothing',
-    'gateway.yaml:10:10 /upstreams/web/headers/D ${exec:} names nothing',
-    'gateway.yaml:11:10 /upstreams/web/headers/E a command is split at blanks, and has no quotes',
-    'gateway.yaml:12:10 /upstreams/web/headers/F a command cannot be part of another one',
+    'gateway.yaml:10:10 /upstreams/web/headers/D ${exec:} is empty',
+    'gateway.yaml:11:10 /upstreams/web/headers/E quotes are not supported, as the command is split at spaces – use a script',
+    'gateway.yaml:12:10 /upstreams/web/headers/F commands cannot be nested',
     'gateway.yaml:13:10 /upstreams/web/headers/G cat printed more than 65536 bytes',
-    'gateway.yaml:14:10 /upstreams/web/headers/H sh printed something that is no UTF-8 text',
-    'gateway.yaml:15:10 /upstreams/web/headers/I ${keyring:} names nothing',
+    'gateway.yaml:14:10 /upstreams/web/headers/H sh printed invalid UTF-8',
+    'gateway.yaml:15:10 /upstreams/web/headers/I ${keyring:} is empty',
   ])
 })
 
@@ -112,7 +112,7 @@ test('a command that does not end is ended with all it started, and stops nothin
   })
   const [problem] = await problemsOf(loadConfig({ cwd, environment: { PATH: process.env.PATH } }))
 
-  assert.match(problem?.message ?? '', /sh did not end within 5 s/)
+  assert.match(problem?.message ?? '', /sh timed out after 5 s/)
   for (const name of ['hangs', 'leaves']) {
     const pid = Number(readFileSync(join(cwd, `${name}.pid`), 'utf8'))
     await until(() => !isRunning(pid))

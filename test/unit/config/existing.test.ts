@@ -26,8 +26,8 @@ it('a program that is not on the PATH of its server is a warning at its place', 
   const { warnings } = await loadConfig({ cwd, environment: { PATH: `/nowhere:${join(cwd, 'bin')}` } })
 
   assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
-    '/upstreams/absent/command tol is not on the PATH',
-    '/upstreams/lost/command tool is not on the PATH',
+    '/upstreams/absent/command tol not found on PATH',
+    '/upstreams/lost/command tool not found on PATH',
   ])
 })
 

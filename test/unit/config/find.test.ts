@@ -20,26 +20,22 @@ for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as
 
     await loads(refused)
     chmodSync(file, 0o666)
-    await assert.rejects(loads(refused), untrusted(/anybody can write to it/))
+    await assert.rejects(loads(refused), untrusted(/writable by everyone/))
     chmodSync(file, 0o644)
     chmodSync(home, 0o777)
-    await assert.rejects(loads(refused), untrusted(/anybody can write to its directory/))
+    await assert.rejects(loads(refused), untrusted(/its directory is writable by everyone/))
   })
 
 for (const way of ['found', 'found above', 'named', 'extended', 'an overlay'] as const)
-  test(
-    `a configuration that belongs to another user is refused: ${way}`,
-    { skip: skip || !isRoot },
-    async t => {
-      const { refused, file, home } = trial(t, way)
+  test(`a configuration that belongs to another user is refused: ${way}`, { skip: skip || !isRoot }, async t => {
+    const { refused, file, home } = trial(t, way)
 
-      chownSync(file, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/it belongs to another user/))
-      chownSync(file, 0, 0)
-      chownSync(home, SOMEBODY, SOMEBODY)
-      await assert.rejects(loads(refused), untrusted(/its directory belongs to another user/))
-    },
-  )
+    chownSync(file, SOMEBODY, SOMEBODY)
+    await assert.rejects(loads(refused), untrusted(/owned by another user/))
+    chownSync(file, 0, 0)
+    chownSync(home, SOMEBODY, SOMEBODY)
+    await assert.rejects(loads(refused), untrusted(/its directory is owned by another user/))
+  })
 
 for (const command of [['validate'], ['doctor'], ['tools'], ['serve', '--stdio']])
   test(
@@ -90,6 +86,5 @@ async function loads(options: Trial): Promise<void> {
 }
 
 function untrusted(why: RegExp): (thrown: unknown) => boolean {
-  return thrown =>
-    thrown instanceof GatewayError && thrown.code === 'GW_CONFIG_UNTRUSTED' && why.test(thrown.message)
+  return thrown => thrown instanceof GatewayError && thrown.code === 'GW_CONFIG_UNTRUSTED' && why.test(thrown.message)
 }

@@ -17,9 +17,9 @@ const mergeBomb = [
 ].join('\n')
 
 const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]>> = {
-  'duplicate keys': ['version: 1\n'.repeat(2), /gateway\.yaml:2:1 key "version" is there twice/],
-  'a thousand duplicate keys': ['a: 1\n'.repeat(1000), /key "a" is there twice/],
-  'an alias bomb': [aliasBomb(30), /more than 50000 values, counting what aliases repeat/],
+  'duplicate keys': ['version: 1\n'.repeat(2), /gateway\.yaml:2:1 duplicate key "version"/],
+  'a thousand duplicate keys': ['a: 1\n'.repeat(1000), /duplicate key "a"/],
+  'an alias bomb': [aliasBomb(30), /more than 50000 values, including aliases/],
   'a merge key bomb': [mergeBomb, /more than 50000 values/],
   'an alias that contains itself': ['a: &a { b: *a }\n', /alias "\*a" contains itself/],
   '50,000 nested lists': ['a: ' + '['.repeat(50_000), /nested too deep/],
@@ -32,7 +32,7 @@ const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]
     Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
     /nested deeper than 64 levels/,
   ],
-  '10 MiB': ['# '.padEnd(10 * 1024 * 1024, 'x'), /it has 10240 KiB, and 1024 KiB is the most/],
+  '10 MiB': ['# '.padEnd(10 * 1024 * 1024, 'x'), /too large: 10240 KiB, limit 1024 KiB/],
   'bytes that are no text': ['\u0000\u0001', /gateway\.yaml/],
 }
 
@@ -47,7 +47,7 @@ for (const [name, [text, expected]] of Object.entries(hostile)) {
 
 test('a file of endless small things is refused before it is parsed', async t => {
   for (const text of ['- a\n'.repeat(200_000), '#\n'.repeat(400_000), `a: [${'1,'.repeat(300_000)}]`]) {
-    assert.match((await linesOf(t, { 'gateway.yaml': text })).join('\n'), /too much of everything/)
+    assert.match((await linesOf(t, { 'gateway.yaml': text })).join('\n'), /too complex/)
   }
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describeOrigins, redact } from '../../../src/config/index.ts'
 import { interpolate } from '../../../src/config/source/interpolate.ts'
 import type { Problem } from '../../../src/config/problem.ts'
-import { locate, createTree } from '../../../src/config/source/tree.ts'
+import { locateValues, createTree } from '../../../src/config/source/tree.ts'
 import type { Tree } from '../../../src/config/source/tree.ts'
 import { linesOf, load } from './temp.ts'
 
@@ -15,7 +15,7 @@ function fill(text: string, environment: Readonly<Record<string, string>>, point
   const tree = createTree({ [pointer]: text }, { from: 'value' }) as Tree
   const filled = interpolate(tree, environment, '/', problem => problems.push(problem))
   return {
-    value: (locate(filled.tree).value as Record<string, unknown>)[pointer],
+    value: (locateValues(filled.tree).value as Record<string, unknown>)[pointer],
     problems,
     secrets: filled.secrets,
   }
@@ -38,8 +38,7 @@ test('each form is filled in', () => {
     ['costs $5, {A} and $', 'costs $5, {A} and $'],
   ] as const
 
-  for (const [text, expected] of cases)
-    assert.deepEqual([text, fill(text, environment).value], [text, expected])
+  for (const [text, expected] of cases) assert.deepEqual([text, fill(text, environment).value], [text, expected])
 })
 
 test('a variable that is not set is a problem, whatever Object.prototype has', () => {
@@ -58,7 +57,7 @@ test('forms of other tools stay as they are, with a warning', () => {
   assert.equal(value, '{env:HOME} and $HOME')
   assert.deepEqual(
     problems.map(({ severity, hint }) => [severity, hint]),
-    [['warning', 'write ${HOME} to fill it in']],
+    [['warning', 'use ${HOME}']],
   )
 })
 
@@ -85,10 +84,9 @@ test('property: an escaped text comes out as it was, and a value is never looked
 })
 
 test('property: no text makes it crash, and what cannot be read is always a problem', () => {
-  const soup = fc.array(
-    fc.constantFrom('$', '{', '}', ':', '-', '?', 'A', 'env:', 'file:', '$${', '${A', ' ', '\n'),
-    { maxLength: 30 },
-  )
+  const soup = fc.array(fc.constantFrom('$', '{', '}', ':', '-', '?', 'A', 'env:', 'file:', '$${', '${A', ' ', '\n'), {
+    maxLength: 30,
+  })
 
   fc.assert(
     fc.property(soup, pieces => {
@@ -122,10 +120,7 @@ plugins: { p: { use: ./p.ts, options: { pin: "\${PORT}" } } }
   assert.ok(main?.type === 'http')
   assert.deepEqual([main.port, main.exposeWithoutAuth], [80, true])
   assert.deepEqual((config.upstreams.a as { env: unknown }).env, { PORT: '0080' })
-  assert.deepEqual(
-    [config.upstreams.a?.timeout, config.upstreams.a?.enabled, config.cache],
-    [1500, false, false],
-  )
+  assert.deepEqual([config.upstreams.a?.timeout, config.upstreams.a?.enabled, config.cache], [1500, false, false])
   assert.deepEqual(config.plugins.p?.options, { pin: '0080' })
 })
 
@@ -149,12 +144,9 @@ test('a file that is too large, a directory or no text is a problem', async t =>
     binary: '',
   })
 
-  assert.match(
-    lines.join('\n'),
-    /\/server\/title cannot read <dir>\/large: it has 65 KiB, and 64 KiB is the most/,
-  )
-  assert.match(lines.join('\n'), /\/server\/name cannot read <dir>: it is not a file/)
-  assert.match(lines.join('\n'), /\$\{file:\} names no file/)
+  assert.match(lines.join('\n'), /\/server\/title cannot read <dir>\/large: too large: 65 KiB, limit 64 KiB/)
+  assert.match(lines.join('\n'), /\/server\/name cannot read <dir>: not a file/)
+  assert.match(lines.join('\n'), /\$\{file:\} is empty/)
 })
 
 test('secrets are remembered and never shown, wherever they turn up', async t => {
@@ -171,10 +163,7 @@ upstreams:
     { environment: { API_KEY: 'key-12345', T: 'tok-12345', PLACE: 'garden' }, file: 'gateway.yaml' },
   )
 
-  const shown = JSON.stringify([
-    redact(loaded.config, loaded.secrets),
-    describeOrigins(loaded, loaded.directory),
-  ])
+  const shown = JSON.stringify([redact(loaded.config, loaded.secrets), describeOrigins(loaded, loaded.directory)])
 
   assert.deepEqual([...loaded.secrets].sort(), ['key-12345', 'tok-12345'])
   assert.doesNotMatch(shown, /12345|abc|text\/plain/)

@@ -7,10 +7,8 @@ import { describeOrigins, loadConfig } from '../../../src/config/index.ts'
 import { GatewayError } from '../../../src/errors/errors.ts'
 import { directoryWith, linesOf, load, problemsOf } from './temp.ts'
 
-const WEB =
-  'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
-const code = (expected: string) => (thrown: unknown) =>
-  thrown instanceof GatewayError && thrown.code === expected
+const WEB = 'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
+const code = (expected: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === expected
 
 test('a small file gets every default, and nothing of it can be changed', async t => {
   const { config, warnings } = await load(t, { 'gateway.yaml': WEB })
@@ -84,7 +82,7 @@ for (const [what, text] of Object.entries({
   'of an empty map': '{}\n',
 })) {
   test(`a file ${what} is refused as empty, be it the configuration, its overlay or its base`, async t => {
-    const empty = /the file is empty – begin with "version: 1"$/
+    const empty = /the file is empty – start with "version: 1"$/
     const full = `extends: base.yaml\n${WEB}`
 
     const own = await linesOf(t, { 'gateway.yaml': text })
@@ -153,9 +151,7 @@ test('files that extend each other in a circle are an error', async t => {
     'a.yaml': 'version: 1\nextends: [gateway.yaml]\n',
   })
 
-  assert.deepEqual(lines, [
-    'a.yaml:2:11 /extends "<dir>/gateway.yaml" extends itself – remove one of the files from the circle',
-  ])
+  assert.deepEqual(lines, ['a.yaml:2:11 /extends "<dir>/gateway.yaml" extends itself – remove the circular reference'])
 })
 
 test('a base that is missing, or mistaken, is named with its place', async t => {
@@ -164,7 +160,7 @@ test('a base that is missing, or mistaken, is named with its place', async t => 
   const bad = await linesOf(t, { 'gateway.yaml': 'extends: base.yaml\n', 'base.yaml': `${WEB}\nlogs: {}\n` })
 
   assert.deepEqual(missing, ['gateway.yaml:3:3 /extends expected a file name or a list of them'])
-  assert.deepEqual(gone, ['gateway.yaml:3:5 /extends cannot read <dir>/none.yaml: there is no such file'])
+  assert.deepEqual(gone, ['gateway.yaml:3:5 /extends cannot read <dir>/none.yaml: no such file'])
   assert.deepEqual(bad, ['base.yaml:5:1 /logs unknown key "logs" – did you mean "log"?'])
 })
 
@@ -200,9 +196,9 @@ test('an environment without a file, or with a strange name, is an error', async
 
   assert.equal(
     missing,
-    'gateway.yaml:1:1 environment "prod" has no file – looked for gateway.prod.yaml, gateway.prod.yml, gateway.prod.json in <dir>',
+    'gateway.yaml:1:1 no file for environment "prod" – searched for gateway.prod.yaml, gateway.prod.yml, gateway.prod.json in <dir>',
   )
-  assert.match(strange ?? '', /"\.\.\/x" is not the name of an environment/)
+  assert.match(strange ?? '', /invalid environment name "..\/x"/)
 })
 
 test('null in an overlay removes, a list replaces, and a map put back begins anew', async t => {
@@ -248,8 +244,8 @@ test('mistakes in --set are told as such', async t => {
   const first = await linesOf(t, { 'gateway.yaml': WEB }, { set: set.slice(0, 4) })
   const second = await linesOf(t, { 'gateway.yaml': WEB }, { set: set.slice(4) })
 
-  assert.match(first.join('\n'), /--set cannot read "nonsense"/)
-  assert.match(first.join('\n'), /--set cannot read "a\.\.b"/)
+  assert.match(first.join('\n'), /--set invalid setting "nonsense"/)
+  assert.match(first.join('\n'), /--set invalid setting "a\.\.b"/)
   assert.match(first.join('\n'), /--set \/log Flow sequence/)
   assert.deepEqual(second, ['--set /upstreams/web/tiemout unknown key "tiemout" – did you mean "timeout"?'])
 })

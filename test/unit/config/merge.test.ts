@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { locate, mergeTrees, createTree } from '../../../src/config/source/tree.ts'
+import { locateValues, mergeTrees, createTree } from '../../../src/config/source/tree.ts'
 import type { Tree } from '../../../src/config/source/tree.ts'
 
 const tree = (value: unknown): Tree => createTree(value, { from: 'value' }) as Tree
-const merge = (...values: unknown[]): unknown => locate(values.map(tree).reduce(mergeTrees)).value
+const merge = (...values: unknown[]): unknown => locateValues(values.map(tree).reduce(mergeTrees)).value
 
 const { config } = fc.letrec<{ value: unknown; config: Record<string, unknown> }>(tie => ({
   value: fc.oneof(
@@ -31,7 +31,7 @@ test('property: it does not matter which files are merged first', () => {
     fc.property(config, config, config, (a, b, c) => {
       const left = mergeTrees(mergeTrees(tree(a), tree(b)), tree(c))
       const right = mergeTrees(tree(a), mergeTrees(tree(b), tree(c)))
-      assert.deepEqual(locate(left).value, locate(right).value)
+      assert.deepEqual(locateValues(left).value, locateValues(right).value)
     }),
   )
 })
@@ -50,12 +50,11 @@ test('property: what is merged stays as it was, and every value of the result ha
   fc.assert(
     fc.property(config, config, (a, b) => {
       const before = tree(a)
-      const { value, origins } = locate(mergeTrees(before, tree(b)))
+      const { value, origins } = locateValues(mergeTrees(before, tree(b)))
 
-      assert.deepEqual(locate(before).value, merge(a))
+      assert.deepEqual(locateValues(before).value, merge(a))
       assert.equal(Object.getPrototypeOf(value), Object.prototype)
-      for (const key of Object.keys(value as object))
-        assert.deepEqual(origins.get(`/${key}`), { from: 'value' })
+      for (const key of Object.keys(value as object)) assert.deepEqual(origins.get(`/${key}`), { from: 'value' })
     }),
   )
 })

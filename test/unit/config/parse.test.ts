@@ -54,18 +54,10 @@ test('what no file could hold is refused', async () => {
   const circle: Record<string, unknown> = { ...WEB }
   circle.plugins = circle
 
-  for (const value of [
-    undefined,
-    null,
-    7,
-    [],
-    { ...WEB, plugins: () => 1 },
-    { ...WEB, log: new Date() },
-    circle,
-  ]) {
+  for (const value of [undefined, null, 7, [], { ...WEB, plugins: () => 1 }, { ...WEB, log: new Date() }, circle]) {
     assert.match((await linesFor(value)).join('\n'), /expected plain data/)
   }
-  assert.match((await linesFor({ ...WEB, extends: './a.yaml' })).join('\n'), /only a file can extend others/)
+  assert.match((await linesFor({ ...WEB, extends: './a.yaml' })).join('\n'), /extends is only supported in files/)
 })
 
 test('undefined in plain data is as good as absent', () => {
@@ -77,8 +69,7 @@ test('undefined in plain data is as good as absent', () => {
 test('what is secret by its place is hidden even when it was written down', () => {
   const { config } = parse({ ...WEB, upstreams: { web: { ...WEB.upstreams.web, headers: { A: 'abc' } } } })
 
-  assert.deepEqual(
-    (redact(config, []) as { upstreams: { web: { headers: unknown } } }).upstreams.web.headers,
-    { A: '***' },
-  )
+  assert.deepEqual((redact(config, []) as { upstreams: { web: { headers: unknown } } }).upstreams.web.headers, {
+    A: '***',
+  })
 })

@@ -29,11 +29,7 @@ test('each plugin claims the section and the upstream keys that its own schema d
     const file = new URL(`../../../plugins/${name}/schema.json`, import.meta.url)
     const own = JSON.parse(existsSync(file) ? readFileSync(file, 'utf8') : '{}') as OwnSchema
 
-    assert.deepEqual(
-      Object.keys(own.sections ?? {}),
-      claims.section === undefined ? [] : [claims.section],
-      name,
-    )
+    assert.deepEqual(Object.keys(own.sections ?? {}), claims.section === undefined ? [] : [claims.section], name)
     assert.deepEqual(upstreamKeys(own), claims.upstream ?? [], name)
   }
 })
@@ -59,10 +55,10 @@ test('every key has a description and an example that the schema accepts', () =>
   // discriminator is for our own validator; editors go by oneOf alone, and so does this.
   const ajv = new Ajv({ strict: false, allErrors: true })
   ajv.addSchema(schema, 'gateway')
-  const maps = [
-    ['', schema],
-    ...Object.entries(schema.$defs).map(([name, part]) => [`/$defs/${name}`, part]),
-  ] as [string, Part][]
+  const maps = [['', schema], ...Object.entries(schema.$defs).map(([name, part]) => [`/$defs/${name}`, part])] as [
+    string,
+    Part,
+  ][]
 
   for (const [at, part] of maps) {
     for (const [key, property] of Object.entries((part.properties ?? {}) as Record<string, Part>)) {

@@ -38,10 +38,7 @@ export async function linesOf(
   const cwd = directoryWith(t, files)
   const problems = await problemsOf(loadConfig({ cwd, environment: { HOME: cwd }, ...options }))
   return problems.map(problem =>
-    `${problem.severity === 'warning' ? 'warning: ' : ''}${formatProblem(problem, cwd)}`.replaceAll(
-      cwd,
-      '<dir>',
-    ),
+    `${problem.severity === 'warning' ? 'warning: ' : ''}${formatProblem(problem, cwd)}`.replaceAll(cwd, '<dir>'),
   )
 }
 

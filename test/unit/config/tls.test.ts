@@ -50,23 +50,23 @@ it('certificates and keys that belong together are fine', async t => {
 })
 
 for (const [what, lines, said] of [
-  ['is not there', 'ca: absent.pem', /^8 \/upstreams\/web\/tls\/ca absent\.pem cannot be read \(ENOENT\)$/],
-  ['is no certificate', 'ca: none.pem', /^8 .*ca none\.pem holds no certificate$/],
-  ['is no key', 'cert: cert.pem, key: none.pem', /^8 .*key none\.pem holds no private key$/],
+  ['is not there', 'ca: absent.pem', /^8 \/upstreams\/web\/tls\/ca cannot read absent\.pem \(ENOENT\)$/],
+  ['is no certificate', 'ca: none.pem', /^8 .*ca none\.pem contains no certificate$/],
+  ['is no key', 'cert: cert.pem, key: none.pem', /^8 .*key none\.pem contains no private key$/],
   ['is encrypted', 'cert: cert.pem, key: encrypted.pem', /^8 .*key encrypted\.pem is encrypted$/],
   [
     'is encrypted with something else',
     'cert: cert.pem, key: encrypted.pem, passphrase: wrong words',
-    /^8 .*passphrase it does not open encrypted\.pem$/,
+    /^8 .*passphrase wrong passphrase for encrypted\.pem$/,
   ],
-  ['has no key', 'cert: cert.pem', /^8 .*cert "cert" is of no use without "key"$/],
-  ['has no certificate', 'key: key.pem', /^8 .*key "key" is of no use without "cert"$/],
+  ['has no key', 'cert: cert.pem', /^8 .*cert "cert" requires "key"$/],
+  ['has no certificate', 'key: key.pem', /^8 .*key "key" requires "cert"$/],
   [
     'belongs to another certificate',
     'cert: cert.pem, key: other.pem',
-    /^8 .*key it is not the key of .* cert\.pem$/,
+    /^8 .*key does not match the certificate in cert\.pem$/,
   ],
-  ['has run out', 'cert: old.pem, key: old-key.pem', /^8 .*cert it ran out on /],
+  ['has run out', 'cert: old.pem, key: old-key.pem', /^8 .*cert expired on /],
 ] as const)
   it(`a file that ${what} is named, with its place`, async t => {
     const problems = await problemsOf(t, `    tls:\n      { ${lines} }\n`)
@@ -77,8 +77,8 @@ for (const [what, lines, said] of [
 it('TLS settings are refused where the URL has no TLS', async t => {
   const problems = await problemsOf(t, '    http2: true\n    tls: { ca: ca.pem }\n', 'http://x.example/mcp')
   assert.deepEqual(problems, [
-    '7 /upstreams/web/http2 "http2" needs TLS, and the URL of this server has none',
-    '8 /upstreams/web/tls "tls" needs TLS, and the URL of this server has none',
+    '7 /upstreams/web/http2 "http2" needs TLS, but the URL of this server is not encrypted',
+    '8 /upstreams/web/tls "tls" needs TLS, but the URL of this server is not encrypted',
   ])
 })
 
@@ -113,14 +113,10 @@ describe('a listener', () => {
   })
 
   for (const [what, tls, said] of [
-    [
-      'a file that is not there',
-      '{ cert: absent.pem, key: key.pem }',
-      /tls\/cert absent\.pem cannot be read/,
-    ],
-    ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key it is not the key of/],
-    ['no authority', '{ cert: cert.pem, key: key.pem, clientCa: none.pem }', /clientCa none\.pem holds no/],
-    ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert it ran out on /],
+    ['a file that is not there', '{ cert: absent.pem, key: key.pem }', /tls\/cert cannot read absent\.pem/],
+    ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key does not match/],
+    ['no authority', '{ cert: cert.pem, key: key.pem, clientCa: none.pem }', /clientCa none\.pem contains no/],
+    ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert expired on /],
     ['no key', '{ cert: cert.pem }', /"key"/],
   ] as const)
     it(`with ${what} is told so, with the place`, async t => {

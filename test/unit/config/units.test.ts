@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pointerFits, parsePointer, pointerParent, appendPointer } from '../../../src/util/finding.ts'
-import { suggestName, suggest } from '../../../src/util/suggest.ts'
+import { suggestName, findSimilar } from '../../../src/util/suggest.ts'
 import { parseDuration, parseSize } from '../../../src/util/units.ts'
 
 test('durations and sizes are read with their units, or as plain numbers', () => {
@@ -10,10 +10,7 @@ test('durations and sizes are read with their units, or as plain numbers', () =>
     ['250ms', '30s', '5m', '1h', '1d', 7, 0].map(parseDuration),
     [250, 30_000, 300_000, 3_600_000, 86_400_000, 7, 0],
   )
-  assert.deepEqual(
-    ['5B', '64KiB', '4MiB', '1GiB', 9].map(parseSize),
-    [5, 65_536, 4_194_304, 1_073_741_824, 9],
-  )
+  assert.deepEqual(['5B', '64KiB', '4MiB', '1GiB', 9].map(parseSize), [5, 65_536, 4_194_304, 1_073_741_824, 9])
 })
 
 test('a duration is never longer than a timer can wait', () => {
@@ -44,8 +41,8 @@ test('a star in a pattern stands for one key', () => {
 })
 
 test('a near miss is suggested, a far one is not', () => {
-  assert.equal(suggest('comand', ['args', 'command']), 'command')
-  assert.equal(suggest('zzz', ['args', 'command']), undefined)
+  assert.equal(findSimilar('comand', ['args', 'command']), 'command')
+  assert.equal(findSimilar('zzz', ['args', 'command']), undefined)
   assert.equal(suggestName('zzz', ['args', 'command']), 'known: args, command')
   assert.equal(suggestName('zzz', []), undefined)
 })

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { stateDirectory } from '../../../src/cli/load-source.ts'
+import { getStateDirectory } from '../../../src/cli/load-source.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { namesBeside } from '../../../plugins/fit/as-tools/definitions.ts'
-import { NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
+import { assignToolNames } from '../../../plugins/fit/as-tools/builtin-tools.ts'
+import { META_TOOL_NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
 import { checkUnmatched } from '../../../src/config/checks/tool-names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -44,7 +44,7 @@ describe('what names a tool that no server lists', () => {
     ]
     const before = await validate({ config: file }, terminal)
     const source = await loadConfig({ file, cwd, environment })
-    const state = stateDirectory(source, terminal) ?? ''
+    const state = getStateDirectory(source, terminal) ?? ''
     mkdirSync(state, { recursive: true, mode: 0o700 })
 
     const gateway = await createGateway(source, { state })
@@ -126,7 +126,7 @@ describe('what names a tool that no server lists', () => {
   })
 
   it('knows the tools that "surface" and "fit" add', () => {
-    const tools = [...Object.values(SURFACE_TOOLS), ...Object.values(namesBeside([]))]
+    const tools = [...Object.values(SURFACE_TOOLS), ...Object.values(assignToolNames([]))]
     const found: unknown[] = []
     const config = { policy: { deny: [{ for: [...tools, 'run_cod'], when: 'true' }] } }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { openControl, type Control } from '../../../src/control/server.ts'
-import type { ControlHost } from '../../../src/control/protocol.ts'
+import type { ControlDeps } from '../../../src/control/protocol.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -19,7 +19,7 @@ export async function directory(t: TestContext): Promise<string> {
   return path
 }
 
-export function host(more: Partial<ControlHost> = {}): ControlHost {
+export function host(more: Partial<ControlDeps> = {}): ControlDeps {
   return {
     about: ABOUT,
     log: createLog({ level: 'error', format: 'json', write: () => undefined }),
@@ -28,21 +28,14 @@ export function host(more: Partial<ControlHost> = {}): ControlHost {
   }
 }
 
-export async function opened(
-  t: TestContext,
-  socket: string,
-  more: Partial<ControlHost> = {},
-): Promise<Control> {
+export async function opened(t: TestContext, socket: string, more: Partial<ControlDeps> = {}): Promise<Control> {
   const control = await openControl(socket, host(more), true)
   cleanup(t, () => control.close())
   return control
 }
 
 /** A peer that may send anything. */
-export function raw(
-  t: TestContext,
-  socket: string,
-): { to: Socket; all: Promise<string>; closed: Promise<void> } {
+export function raw(t: TestContext, socket: string): { to: Socket; all: Promise<string>; closed: Promise<void> } {
   const to = connect(socket)
   to.on('error', () => undefined)
   cleanup(t, () => to.destroy())

@@ -37,7 +37,7 @@ test('the calls of a batch that was under way when the gateway went are answered
     output,
     hello: {},
     connect: () => connectedTo(gateway),
-    attached: () => undefined,
+    onAttached: () => undefined,
   })
   const call = (id: string): string => `{"jsonrpc":"2.0","id":"${id}","method":"tools/list"}`
   input.write(`[${call('a')},${call('b')}]\n`)
@@ -67,7 +67,7 @@ test('a gateway that closes each connection at once is given up, and the client 
       if (++tries > 200) throw new Error('it tries for ever')
       return connectedTo(gateway)
     },
-    attached: () => undefined,
+    onAttached: () => undefined,
   })
   input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
 
@@ -214,9 +214,7 @@ function greet(socket: Socket | undefined): void {
   socket?.on('data', chunk => {
     for (const [, id, method] of String(chunk).matchAll(/"id":(\d+),"method":"([^"]+)"/g))
       if (method !== 'tools/list')
-        socket.write(
-          `{"jsonrpc":"2.0","id":${id},"result":{"capabilities":{"tools":{"listChanged":true}}}}\n`,
-        )
+        socket.write(`{"jsonrpc":"2.0","id":${id},"result":{"capabilities":{"tools":{"listChanged":true}}}}\n`)
   })
 }
 
@@ -234,7 +232,7 @@ function talking(
   }
   const attached = (): void => undefined
   const wait = reconnectMs === undefined ? {} : { reconnectMs }
-  const relay = new Relay({ input, output, hello: {}, connect, attached, ...wait })
+  const relay = new Relay({ input, output, hello: {}, connect, onAttached: attached, ...wait })
   return { input, ended: relay.run(), next: async () => String((await lines.next()).value) }
 }
 
@@ -266,7 +264,7 @@ function attached(path: string): { input: PassThrough; ended: Promise<number>; a
   const input = new PassThrough()
   const output = new PassThrough()
   const connect = (): Promise<Socket> => connectedTo(path)
-  const relay = new Relay({ input, output, hello: {}, connect, attached: () => undefined })
+  const relay = new Relay({ input, output, hello: {}, connect, onAttached: () => undefined })
   const answered = once(output, 'data').then(([said]) => String(said))
   return { input, ended: relay.run(), answered }
 }

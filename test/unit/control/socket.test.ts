@@ -3,7 +3,7 @@ import { chmod, chown, lstat, mkdir, symlink, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectControl } from '../../../src/control/client.ts'
-import { livingSockets, ownSocket } from '../../../src/control/sockets.ts'
+import { findLivingSockets, getControlSocketPath } from '../../../src/control/sockets.ts'
 import { openControl } from '../../../src/control/server.ts'
 import { gatewayError } from '../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
@@ -39,7 +39,7 @@ test('a request is answered, and an error comes out as it went in', { skip }, as
   assert.equal(client.about.pid, process.pid)
   await assert.rejects(client.request('fail'), {
     code: 'GW_UPSTREAM_UNKNOWN',
-    message: 'there is no upstream "x"',
+    message: 'no upstream "x"',
   })
   await assert.rejects(client.request('bug'), { code: 'GW_INTERNAL', message: 'internal error' })
 })
@@ -130,10 +130,7 @@ test('each verb arrives with its parameters', { skip }, async t => {
     ['upstream.stop', { upstream: 'we/b %&?ü' }],
     ['upstream.restart', { upstream: '..' }],
     ['upstream.logs', { upstream: '1', lines: 20 }],
-    [
-      'client.request',
-      { method: 'tools/call', params: { name: 'x', arguments: { deep: [1, { a: null }] } } },
-    ],
+    ['client.request', { method: 'tools/call', params: { name: 'x', arguments: { deep: [1, { a: null }] } } }],
     ['cache.ls', { upstream: 'web' }],
     ['cache.purge', { all: true }],
     ['agents.status', { task: '42', since: 7, waitMs: 10 }],
@@ -174,9 +171,9 @@ test(
 
     for (const [path, why] of [
       ['link.sock', /symbolic link/],
-      ['file.sock', /something else/],
-      ['open/a.sock', /others can/],
-      ['way/a.sock', /no directory/],
+      ['file.sock', /is not a socket/],
+      ['open/a.sock', /other users can/],
+      ['way/a.sock', /is not a directory/],
     ] as const) {
       await assert.rejects(openControl(join(at, path), host(), true), { code: 'GW_CONTROL', message: why })
       await assert.rejects(connectControl(join(at, path)), { code: 'GW_CONTROL' })
@@ -216,13 +213,13 @@ test('the socket of a dead gateway is replaced, that of a living one is not', { 
 test('gateways with one configuration have a socket each, and dead ones are not found', { skip }, async t => {
   const at = await directory(t)
   const place = { file: join(at, 'gateway.yaml'), env: undefined, environment: { XDG_RUNTIME_DIR: at } }
-  const [one, two, dead] = [1, 2, 3].map(pid => ownSocket(place, pid)) as [string, string, string]
+  const [one, two, dead] = [1, 2, 3].map(pid => getControlSocketPath(place, pid)) as [string, string, string]
   await opened(t, one)
   await leaveStale(dead)
   await opened(t, two)
 
-  assert.deepEqual((await livingSockets(place)).sort(), [one, two])
-  assert.deepEqual(await livingSockets({ ...place, env: 'production' }), [])
+  assert.deepEqual((await findLivingSockets(place)).sort(), [one, two])
+  assert.deepEqual(await findLivingSockets({ ...place, env: 'production' }), [])
   await assert.rejects(lstat(dead), { code: 'ENOENT' })
   assert.ok(Buffer.byteLength(one) < 100)
 })
@@ -231,7 +228,7 @@ test('a directory that is too long, or is none of ours, is not used', { skip }, 
   const long = join(await directory(t), 'long'.repeat(25))
   await mkdir(long)
   for (const runtime of [long, '/nowhere', 'here']) {
-    const socket = ownSocket({ file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: runtime } }, 1)
+    const socket = getControlSocketPath({ file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: runtime } }, 1)
     assert.ok(Buffer.byteLength(socket) < 100 && !socket.startsWith(runtime), socket)
   }
 })

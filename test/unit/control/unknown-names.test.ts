@@ -35,11 +35,7 @@ test('a verb about something that is not there is refused, and says what was pro
     },
   )
   for (const [verb, params, code, meant] of WRONG)
-    await assert.rejects(
-      gateway.control(verb, params),
-      { code, message: new RegExp(`did you mean "${meant}"`) },
-      verb,
-    )
+    await assert.rejects(gateway.control(verb, params), { code, message: new RegExp(`did you mean "${meant}"`) }, verb)
 
   // A plugin's own upstream is one, too, and a pattern or a tag may fit nothing.
   for (const params of [{ upstream: 'agents' }, { name: 'nothing*' }, { tag: 'none' }])

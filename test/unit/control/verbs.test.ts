@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
 import type { Plugin, Upstream } from '../../../src/plugin.ts'
-import { getLiveUpstream } from '../../../src/core/upstream.ts'
+import { getLiveUpstream } from '../../../src/core/reused-upstream.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
@@ -32,9 +32,7 @@ function logging(): {
         Object.assign(getLiveUpstream(upstream), { logs: { recent: () => lines, follow } })
         return next
       })
-      hooks.control
-        .for('logging.count')
-        .tap(({ upstream }) => ({ count: feedOf(String(upstream)).lines.length }))
+      hooks.control.for('logging.count').tap(({ upstream }) => ({ count: feedOf(String(upstream)).lines.length }))
       hooks.status.tap(status => ({ ...status, queue: { waiting: 3 } }))
     },
   }

@@ -84,11 +84,7 @@ async function gatewayWith(
   return closeAfter(t, await testGateway({ config: own, settle: false, ...(clock && { clock }) }))
 }
 
-async function join(
-  t: TestContext,
-  { gateway }: TestGateway,
-  roots?: readonly string[],
-): Promise<RootsClient> {
+async function join(t: TestContext, { gateway }: TestGateway, roots?: readonly string[]): Promise<RootsClient> {
   const rooted = new RootsClient(roots)
   await rooted.client.connect(gateway.transport())
   cleanup(t, () => rooted.client.close())
@@ -200,7 +196,7 @@ test('a client that never answers holds up no call, and the server hears so afte
   await asked
 
   assert.equal((await rooted.seen()).last, 'nothing yet')
-  clock.pass(10_000)
+  clock.advance(10_000)
 
   await rooted.sees(({ last }) => last === 'error -32603')
 })

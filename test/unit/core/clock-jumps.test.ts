@@ -57,9 +57,7 @@ for (const [jump, byMs] of [
       const calls = async (count: number): Promise<boolean[]> => {
         const done: boolean[] = []
         for (let n = 0; n < count; n++)
-          done.push(
-            (await client.request('tools/call', { name: 'web__read', arguments: {} })).error === undefined,
-          )
+          done.push((await client.request('tools/call', { name: 'web__read', arguments: {} })).error === undefined)
         return done
       }
       const kept = (): Promise<unknown> => client.request('tools/call', { name: 'web__kept', arguments: {} })
@@ -70,6 +68,6 @@ for (const [jump, byMs] of [
 
       assert.deepEqual(await calls(3), [true, true, false])
       await kept()
-      assert.equal(web.received('tools/call').filter(({ params }) => params?.name === 'kept').length, 1)
+      assert.equal(web.listCalls('tools/call').filter(({ params }) => params?.name === 'kept').length, 1)
     })
   })

@@ -5,22 +5,22 @@ import { createLog } from '../../../src/util/log.ts'
 
 test('a seal opens what it closed, for the same purpose only', () => {
   const seal = new Seal()
-  const sealed = seal.close({ offset: 5 }, 'tools|alice')
-  assert.deepEqual(seal.open(sealed, 'tools|alice'), { offset: 5 })
-  assert.equal(seal.open(sealed, 'tools|bob'), undefined)
-  assert.equal(new Seal().open(sealed, 'tools|alice'), undefined)
+  const sealed = seal.sealValue({ offset: 5 }, 'tools|alice')
+  assert.deepEqual(seal.openValue(sealed, 'tools|alice'), { offset: 5 })
+  assert.equal(seal.openValue(sealed, 'tools|bob'), undefined)
+  assert.equal(new Seal().openValue(sealed, 'tools|alice'), undefined)
 })
 
 test('a seal refuses every flipped bit and every truncation', () => {
   const seal = new Seal()
-  const bytes = Buffer.from(seal.close(42, 'x'), 'base64url')
+  const bytes = Buffer.from(seal.sealValue(42, 'x'), 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const forged = Buffer.from(bytes)
     forged[bit >> 3] = (forged[bit >> 3] as number) ^ (1 << (bit & 7))
-    assert.equal(seal.open(forged.toString('base64url'), 'x'), undefined)
+    assert.equal(seal.openValue(forged.toString('base64url'), 'x'), undefined)
   }
   for (let length = 0; length < bytes.length; length++)
-    assert.equal(seal.open(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
+    assert.equal(seal.openValue(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
 })
 
 test('a log line carries no control characters and no secret', () => {

@@ -14,7 +14,7 @@ function tapped(...setups: ((hooks: PluginHooks) => void)[]): { hooks: Hooks; re
   const reported: unknown[] = []
   const hooks = new Hooks(error => reported.push(error))
   const names = setups.map((_, index) => String.fromCharCode(97 + index))
-  setups.forEach((setup, index) => setup(hooks.facade(names[index] as string)))
+  setups.forEach((setup, index) => setup(hooks.createFacade(names[index] as string)))
   hooks.seal(new Set(names))
   return { hooks, reported }
 }
@@ -38,12 +38,9 @@ describe('the traps of tapable are closed', () => {
           throw new Error('boom')
         }),
     )
-    const error = await failureOf(() => hooks.runner('request', 'tools/call')?.(exchange))
+    const error = await failureOf(() => hooks.getRunner('request', 'tools/call')?.(exchange))
     assert.equal(error.code, 'GW_PLUGIN_FAILED')
-    assert.deepEqual(
-      [error.fields.plugin, error.fields.hook, (error.cause as Error).message],
-      ['b', 'request', 'boom'],
-    )
+    assert.deepEqual([error.fields.plugin, error.fields.hook, (error.cause as Error).message], ['b', 'request', 'boom'])
   })
 
   test('a second tap that returns no promise settles the hook with its value', async () => {
@@ -52,13 +49,13 @@ describe('the traps of tapable are closed', () => {
       h => h.request.tap(() => answer('plain')),
       h => h.request.tap(() => answer('too late')),
     )
-    const value = await hooks.runner('request')?.(exchange)
+    const value = await hooks.getRunner('request')?.(exchange)
     assert.deepEqual(value && 'result' in value && value.result.value(), { value: 'plain' })
   })
 
   test('a rejection is the same as a throw', async () => {
     const { hooks } = tapped(h => h.session.tap(() => Promise.reject(new Error('no'))))
-    assert.equal((await failureOf(() => hooks.runner('session')?.(session))).code, 'GW_PLUGIN_FAILED')
+    assert.equal((await failureOf(() => hooks.getRunner('session')?.(session))).code, 'GW_PLUGIN_FAILED')
   })
 
   test('null is no answer', async () => {
@@ -66,13 +63,13 @@ describe('the traps of tapable are closed', () => {
       h => h.request.tap((() => null) as never),
       h => h.request.tap(() => answer('second')),
     )
-    const value = await hooks.runner('request')?.(exchange)
+    const value = await hooks.getRunner('request')?.(exchange)
     assert.deepEqual(value && 'result' in value && value.result.value(), { value: 'second' })
   })
 
   test('a promise from a synchronous hook is refused by name, and its rejection does not escape', async () => {
     const { hooks } = tapped(h => h.call.tap((() => Promise.reject(new Error('later'))) as never))
-    const error = await failureOf(() => hooks.runner('call')?.({} as never))
+    const error = await failureOf(() => hooks.getRunner('call')?.({} as never))
     assert.match(String(error.cause), /"call" is synchronous/)
   })
 
@@ -106,7 +103,7 @@ describe('the traps of tapable are closed', () => {
         throw new GatewayError('GW_STOPPING')
       }),
     )
-    assert.equal((await failureOf(() => hooks.runner('session')?.(session))).code, 'GW_STOPPING')
+    assert.equal((await failureOf(() => hooks.getRunner('session')?.(session))).code, 'GW_STOPPING')
   })
 })
 
@@ -119,7 +116,7 @@ describe('order', () => {
       h => h.request.tap(() => undefined),
       h => h.request.tap({ before: 'b' }, () => undefined),
     )
-    assert.deepEqual(hooks.order('request'), ['c', 'e', 'b', 'd', 'a'])
+    assert.deepEqual(hooks.listPlugins('request'), ['c', 'e', 'b', 'd', 'a'])
   })
 
   test('is mirrored on the way back, ties included', async () => {
@@ -132,10 +129,10 @@ describe('order', () => {
       })
     }
     const { hooks } = tapped(note('a'), note('b'), note('c'))
-    await hooks.runner('request')?.(exchange)
-    await hooks.runner('response')?.(answer('x'), exchange)
+    await hooks.getRunner('request')?.(exchange)
+    await hooks.getRunner('response')?.(answer('x'), exchange)
     assert.deepEqual(seen, ['a>', 'b>', 'c>', '<c', '<b', '<a'])
-    assert.deepEqual(hooks.order('response'), ['c', 'b', 'a'])
+    assert.deepEqual(hooks.listPlugins('response'), ['c', 'b', 'a'])
   })
 })
 
@@ -143,10 +140,10 @@ describe('a tap that names its methods', () => {
   test('runs on those, and the hook costs nothing on others', async () => {
     const seen: string[] = []
     const { hooks } = tapped(h => h.request.tap({ methods: ['tools/call'] }, x => void seen.push(x.method)))
-    await hooks.runner('request', 'tools/call')?.(exchange)
+    await hooks.getRunner('request', 'tools/call')?.(exchange)
     assert.deepEqual(seen, ['tools/call'])
-    assert.equal(hooks.runner('request', 'tools/list'), undefined)
-    assert.equal(hooks.runner('response', 'tools/call'), undefined)
+    assert.equal(hooks.getRunner('request', 'tools/list'), undefined)
+    assert.equal(hooks.getRunner('response', 'tools/call'), undefined)
   })
 
   test('stands among those that care for every method', () => {
@@ -154,9 +151,9 @@ describe('a tap that names its methods', () => {
       h => h.request.tap({ methods: ['a'] }, () => undefined),
       h => h.request.tap(() => undefined),
     )
-    assert.deepEqual(hooks.order('request', 'a'), ['a', 'b'])
-    assert.deepEqual(hooks.order('request', 'other'), ['b'])
-    assert.equal(hooks.runner('request', 'other'), hooks.runner('request', 'another'))
+    assert.deepEqual(hooks.listPlugins('request', 'a'), ['a', 'b'])
+    assert.deepEqual(hooks.listPlugins('request', 'other'), ['b'])
+    assert.equal(hooks.getRunner('request', 'other'), hooks.getRunner('request', 'another'))
   })
 })
 
@@ -170,7 +167,7 @@ describe('a hook that must go on', () => {
         }),
       h => h.settled.tap(() => void seen.push('b')),
     )
-    hooks.runner('settled')?.(exchange)
+    hooks.getRunner('settled')?.(exchange)
     assert.deepEqual(seen, ['b'])
     assert.equal((reported[0] as GatewayError).fields.plugin, 'a')
   })
@@ -182,7 +179,7 @@ describe('a hook that must go on', () => {
       h => h.close.tap(() => Promise.reject(new Error('x'))),
       h => h.close.tap(async () => void seen.push('c')),
     )
-    await hooks.runner('close')?.()
+    await hooks.getRunner('close')?.()
     assert.deepEqual(seen, ['c', 'a'])
     assert.equal(reported.length, 1)
   })
@@ -194,8 +191,8 @@ test('a keyed hook asks only who tapped for the key', () => {
     h => h.createUpstream.for('stdio').tap(() => made as never),
     h => h.createUpstream.for('http').tap(() => undefined),
   )
-  assert.equal(hooks.runner('createUpstream', 'stdio')?.({} as never, {} as never), made)
-  assert.equal(hooks.runner('createUpstream', 'toString'), undefined)
+  assert.equal(hooks.getRunner('createUpstream', 'stdio')?.({} as never, {} as never), made)
+  assert.equal(hooks.getRunner('createUpstream', 'toString'), undefined)
 })
 
 test('dispatch is wrapped once, the first plugin outermost', async () => {
@@ -206,7 +203,7 @@ test('dispatch is wrapped once, the first plugin outermost', async () => {
       return next(call)
     })
   const { hooks } = tapped(wrap('a'), wrap('b'))
-  const dispatch = hooks.runner('dispatch')?.(async () => answer('end'), {} as never)
+  const dispatch = hooks.getRunner('dispatch')?.(async () => answer('end'), {} as never)
   await (dispatch as (call: never) => Promise<Answer>)({} as never)
   assert.deepEqual(seen, ['a', 'b'])
 })

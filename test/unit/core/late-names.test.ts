@@ -146,7 +146,7 @@ test('a resource that a slow server lists is not read from the only other one th
 
   assert.equal((await read).error, undefined)
   assert.deepEqual(
-    quick.received('resources/read').map(({ params }) => params?.uri),
+    quick.listCalls('resources/read').map(({ params }) => params?.uri),
     ['near://one', 'near://one'],
   )
 })
@@ -177,7 +177,7 @@ test('a server that never starts keeps unknown names waiting for the grace of a 
   const first = client.request('tools/call', { name: 'nobody', arguments: {} })
   await underWay()
 
-  clock.pass(GRACE_MS)
+  clock.advance(GRACE_MS)
 
   assert.equal((await first).error?.message, 'Unknown tool: nobody')
   const again = await client.request('tools/call', { name: 'nobody', arguments: {} })

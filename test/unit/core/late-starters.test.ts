@@ -45,7 +45,7 @@ test('a server that lists after its grace keeps nobody waiting, and is announced
 
   assert.deepEqual(names(result), ['quick__quick'])
   release()
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
   assert.deepEqual(names((await client.request('tools/list')).result).sort(), ['quick__quick', 'slow__slow'])
 })
 

@@ -18,11 +18,11 @@ test('a server that says that its list changed, and lists the same, is announced
   for (let n = 0; n < 50; n++) web.notify(CHANGED)
   await settled()
   assert.deepEqual(client.notifications, [])
-  assert.ok(web.received('tools/list').length < 10)
+  assert.ok(web.listCalls('tools/list').length < 10)
 
   web.offer.tools.set('two', () => 'x')
   web.notify(CHANGED)
-  await client.notified(CHANGED)
+  await client.nextNotification(CHANGED)
 })
 
 test('a change of a server that a client may not see is not announced to it', async t => {
@@ -61,15 +61,15 @@ test('a server that becomes ready while a first list waits for another one is an
   await client.listen()
 
   const first = client.request('tools/list')
-  await web.next('tools/list')
+  await web.waitForCall('tools/list')
   await late.start()
-  await late.next('server/discover')
+  await late.waitForCall('server/discover')
   // A list that became ready is compared by now; if none did, nothing is missed either.
   await settled()
   held.resolve()
 
   assert.equal(((await first).result?.['tools'] as unknown[]).length, 1)
-  await client.notified(CHANGED)
+  await client.nextNotification(CHANGED)
 })
 
 test('a list that another client got before the news of a change does not hide it from who has the one of before', async t => {
@@ -85,5 +85,5 @@ test('a list that another client got before the news of a change does not hide i
   await second?.request('tools/list')
   web.notify(CHANGED)
 
-  await first?.notified(CHANGED)
+  await first?.nextNotification(CHANGED)
 })

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { CatalogEntry, ListingReader, Plugin, TapOptions } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 type Show = (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | undefined
 
@@ -17,9 +11,7 @@ function showing(show: Show, readers: TapOptions['readers'] = ({ client }) => cl
   return {
     name: 'showing',
     setup: ({ hooks }) =>
-      hooks.listing.tap({ readers }, (shown, reader) =>
-        reader.kind === 'tools' ? show(shown, reader) : undefined,
-      ),
+      hooks.listing.tap({ readers }, (shown, reader) => (reader.kind === 'tools' ? show(shown, reader) : undefined)),
   }
 }
 
@@ -46,10 +38,8 @@ async function namesOf(client: TestClient): Promise<string[]> {
   return (result?.tools as { name: string }[]).map(({ name }) => name)
 }
 
-function called(web: {
-  received(method: string): readonly { params?: JsonObject | undefined }[]
-}): unknown[] {
-  return web.received('tools/call').map(({ params }) => params?.name)
+function called(web: { listCalls(method: string): readonly { params?: JsonObject | undefined }[] }): unknown[] {
+  return web.listCalls('tools/call').map(({ params }) => params?.name)
 }
 
 for (const era of ['legacy', 'modern'] as const)

@@ -5,7 +5,7 @@ import { closeAfter, testGateway, testUpstream } from '../../../src/testing/inde
 import { patientClock as clock } from '../../fixtures/clocks.ts'
 
 const MIB = 1024 * 1024
-const TOO_LONG = /tools\/list has more than 16777216 bytes over all its pages/
+const TOO_LONG = /tools\/list exceeds 16777216 bytes in total/
 
 /** A server whose list has so many pages of 1 MiB, beside one that is as it should be. */
 async function besideLong(t: TestContext, pages: number, lists: JsonObject, delayMs = 0) {
@@ -46,7 +46,7 @@ test('a list of more than 16 MiB is read no further and left out whole, and log 
   assert.deepEqual(await names(), ['sound__fine'])
 
   assert.equal(asked(), 16)
-  const warning = log.find(({ message }) => message === 'upstream "long" is left out of the lists')
+  const warning = log.find(({ message }) => message === 'upstream "long" is missing from the lists')
   assert.match(String(warning?.reason), TOO_LONG)
   const { upstreams } = await gateway.inspect()
   assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import { createEntry } from '../../../src/api/catalog-entry.ts'
-import { merge, type Part } from '../../../src/core/catalog/part.ts'
+import { mergeLists, type UpstreamList } from '../../../src/core/catalog/upstream-list.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
-function part(upstream: string, entries: number, bytes = 100): Part {
+function part(upstream: string, entries: number, bytes = 100): UpstreamList {
   const tools = Array.from({ length: entries }, (_, n) => ({ name: `t${n}` }))
   return {
     upstream,
-    payloads: [Payload.raw(Buffer.alloc(bytes), 'modern')],
+    payloads: [Payload.fromBytes(Buffer.alloc(bytes), 'modern')],
     digest: '',
     entries: tools.map(tool => createEntry('tools', upstream, tool.name, '', tool)),
   }
 }
 
-function kept(parts: readonly Part[], most: { entries: number; bytes: number }): Record<string, number> {
-  const { entries } = merge(parts, most)
+function kept(parts: readonly UpstreamList[], most: { entries: number; bytes: number }): Record<string, number> {
+  const { entries } = mergeLists(parts, most)
   return Object.fromEntries(
     parts.map(({ upstream }) => [upstream, entries.filter(entry => entry.upstream === upstream).length]),
   )
@@ -26,7 +26,7 @@ describe('a merged list', () => {
   const plenty = { entries: 1000, bytes: 10_000 }
 
   it('that is short enough holds everything, in the order of the servers', () => {
-    const { entries, cuts } = merge([part('b', 2), part('a', 1)], plenty)
+    const { entries, cuts } = mergeLists([part('b', 2), part('a', 1)], plenty)
 
     assert.deepEqual(
       entries.map(({ upstream, original }) => `${upstream} ${original}`),
@@ -39,7 +39,7 @@ describe('a merged list', () => {
     const parts = [part('huge', 900), part('big', 400), part('small', 10)]
 
     assert.deepEqual(kept(parts, { ...plenty, entries: 500 }), { huge: 245, big: 245, small: 10 })
-    assert.deepEqual(merge(parts, { ...plenty, entries: 500 }).cuts, [
+    assert.deepEqual(mergeLists(parts, { ...plenty, entries: 500 }).cuts, [
       { upstream: 'huge', kept: 245, of: 900 },
       { upstream: 'big', kept: 245, of: 400 },
     ])
@@ -71,13 +71,13 @@ test('a list of more than 10,000 entries is cut, and log and inspect say of whic
 
   assert.equal((answer.tools as unknown[]).length, 10_000)
   assert.equal(answer.nextCursor, undefined)
-  const warnings = log.filter(({ message }) => message === 'a list of upstream "long" is cut')
+  const warnings = log.filter(({ message }) => message === 'a list of upstream "long" is truncated')
   assert.deepEqual(
     warnings.map(({ reason }) => reason),
-    ['only the first 10000 of its 10001 entries are taken'],
+    ['limited to the first 10000 of 10001 entries'],
   )
   const { upstreams } = await gateway.inspect()
-  assert.equal(upstreams[0]?.lists?.tools, 'only the first 10000 of its 10001 entries are taken')
+  assert.equal(upstreams[0]?.lists?.tools, 'limited to the first 10000 of 10001 entries')
 })
 
 test('an error that a server answers to a list is told as its own error', async t => {
@@ -88,6 +88,6 @@ test('an error that a server answers to a list is told as its own error', async 
 
   await client.request('tools/list')
 
-  const warning = log.find(({ message }) => message === 'upstream "web" is left out of the lists')
+  const warning = log.find(({ message }) => message === 'upstream "web" is missing from the lists')
   assert.equal(warning?.code, 'GW_UPSTREAM_ERROR')
 })

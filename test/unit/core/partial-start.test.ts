@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -29,7 +29,7 @@ test('of ten servers, four good ones serve at once, the owner is told of the oth
   const down = closeAfter(t, await testUpstream({ tools }))
   await down.stop()
   const url = await mute(t)
-  const { key, name, hash } = makeKey('owner', [])
+  const { key, name, hash } = createKey('owner', [])
   const command = process.execPath
   const upstreams = {
     'good-4': { type: 'stdio', command, args: [script('keeping-server.mjs')] },
@@ -60,9 +60,7 @@ test('of ten servers, four good ones serve at once, the owner is told of the oth
   await until(async () => (await unready()).length <= 6, 'the good ones are ready', SOON_MS)
   const readyMs = performance.now() - started
   const client = closeAfter(t, await testClient(gateway, { headers: { authorization } }))
-  const answers = await Promise.all(
-    [1, 2, 3].map(n => client.request('tools/call', { name: `good-${n}__run` })),
-  )
+  const answers = await Promise.all([1, 2, 3].map(n => client.request('tools/call', { name: `good-${n}__run` })))
   const missing = await unready()
   const told = await ready()
   const back = performance.now()

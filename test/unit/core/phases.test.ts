@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { PhaseTimes } from '../../../src/api/exchange.ts'
-import {
-  definePlugin,
-  type Dispatch,
-  type Exchange,
-  type JsonObject,
-  type Plugin,
-} from '../../../src/plugin.ts'
+import { definePlugin, type Dispatch, type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
@@ -50,10 +44,7 @@ async function lab(
   const witness = definePlugin({
     name: 'witness',
     setup: ({ hooks }) =>
-      hooks.settled.tap(
-        { methods: ['tools/call'], timed: isTimed },
-        ({ times }: Exchange) => void seen.push(times),
-      ),
+      hooks.settled.tap({ methods: ['tools/call'], timed: isTimed }, ({ times }: Exchange) => void seen.push(times)),
   })
   const upstreams = { web: { type: 'http', url: web.url, timeout: '1h', ...config.web } }
   const gateway = closeAfter(
@@ -78,7 +69,7 @@ function minutes(times: PhaseTimes | undefined): Record<string, number> {
   return Object.fromEntries(long.map(([phase, ms]) => [phase, Math.floor(ms / MINUTE)]))
 }
 
-const served = ({ web }: Lab): number => web.received('tools/call').length
+const served = ({ web }: Lab): number => web.listCalls('tools/call').length
 
 test('the wait for a turn is the queue, and the rest the server', async t => {
   const made = await lab(t, { web: { limits: { concurrency: 1, queueTimeout: '1h' } } })
@@ -89,11 +80,11 @@ test('the wait for a turn is the queue, and the rest the server', async t => {
     return upstreams[0]?.queue.waiting ?? 0
   }
   while ((await waiting()) < 1) await new Promise(resolve => setTimeout(resolve, 5))
-  made.clock.pass(2 * MINUTE)
+  made.clock.advance(2 * MINUTE)
   made.answer()
   await first
   await until(() => served(made) === 2)
-  made.clock.pass(3 * MINUTE)
+  made.clock.advance(3 * MINUTE)
   made.answer()
   await second
 
@@ -114,10 +105,10 @@ test('the wait for an approval is policy', async t => {
     ids = approvals.map(({ id }) => id)
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  made.clock.pass(4 * MINUTE)
+  made.clock.advance(4 * MINUTE)
   await made.control('approvals.approve', { id: ids[0] ?? '' })
   await until(() => served(made) === 1)
-  made.clock.pass(MINUTE)
+  made.clock.advance(MINUTE)
   made.answer()
   await running
 
@@ -145,7 +136,7 @@ test('a plugin says what its time counts as, or it is another one; in "request" 
   const running = call(made)
   for (let gate = 0; gate < 3; gate++) {
     await until(() => gates.length > 0)
-    made.clock.pass((gate + 1) * MINUTE)
+    made.clock.advance((gate + 1) * MINUTE)
     gates.shift()?.()
   }
   await until(() => served(made) === 1)

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
+import { createGateway, type ClientConnection, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { script } from '../fixtures/upstream-bench.ts'
@@ -53,16 +53,16 @@ async function place(t: TestContext) {
   return { directory, path, become, starts, gateway, learn, warnings, upstream }
 }
 
-async function list(client: Connection): Promise<string> {
+async function list(client: ClientConnection): Promise<string> {
   return (await client.raw('tools/list')).bytes().toString()
 }
 
-async function names(client: Connection): Promise<unknown[]> {
+async function names(client: ClientConnection): Promise<unknown[]> {
   const { tools } = await client.request('tools/list')
   return (tools as JsonObject[]).map(({ name }) => name)
 }
 
-function call(client: Connection, name: string): Promise<JsonObject> {
+function call(client: ClientConnection, name: string): Promise<JsonObject> {
   return client.request('tools/call', { name, arguments: {} })
 }
 
@@ -183,7 +183,7 @@ test('a file that cannot be read costs one warning and a start', async t => {
   await next.close()
 
   assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [1, 1])
-  assert.match(JSON.stringify(warnings), /set aside/)
+  assert.match(JSON.stringify(warnings), /moved aside/)
   assert.equal(warnings.length, 1)
   const saved = (await readdir(path('state'))).filter(name => name.startsWith('catalogue'))
   assert.equal(saved.length, 2)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Seal } from '../../../src/core/seal.ts'
-import { sealKey } from '../../../src/gateway/open-state.ts'
+import { loadSealKey } from '../../../src/gateway/open-state.ts'
 import { SILENT } from '../plugins/install.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -21,12 +21,12 @@ function warned(): { log: typeof SILENT; said: string[] } {
 
 test('what one run has sealed the next can open, and nobody else can read the key', async t => {
   const directory = await place(t)
-  const sealed = new Seal(await sealKey({ directory, log: SILENT })).sealWithExpiry(60_000, 'task', 'ada')
+  const sealed = new Seal(await loadSealKey({ directory, log: SILENT })).sealWithExpiry(60_000, 'task', 'ada')
 
-  const next = new Seal(await sealKey({ directory, log: SILENT }))
+  const next = new Seal(await loadSealKey({ directory, log: SILENT }))
 
-  assert.equal(next.openInTime(sealed, 'ada'), 'task')
-  assert.equal(next.openInTime(sealed, 'bob'), undefined)
+  assert.equal(next.openWithExpiry(sealed, 'ada'), 'task')
+  assert.equal(next.openWithExpiry(sealed, 'bob'), undefined)
   assert.equal((await stat(join(directory, 'seal.key'))).mode & 0o777, 0o600)
   assert.equal((await stat(directory)).mode & 0o777, 0o700)
   assert.deepEqual(await readdir(directory), ['seal.key'])
@@ -35,7 +35,7 @@ test('what one run has sealed the next can open, and nobody else can read the ke
 test('processes that begin together agree on one key', async t => {
   const directory = await place(t)
 
-  const keys = await Promise.all(Array.from({ length: 20 }, () => sealKey({ directory, log: SILENT })))
+  const keys = await Promise.all(Array.from({ length: 20 }, () => loadSealKey({ directory, log: SILENT })))
 
   assert.equal(new Set(keys.map(key => key.toString('hex'))).size, 1)
   assert.deepEqual(await readdir(directory), ['seal.key'])
@@ -43,27 +43,27 @@ test('processes that begin together agree on one key', async t => {
 
 test('who begins afresh has another key, also for those who come after', async t => {
   const directory = await place(t)
-  const before = await sealKey({ directory, log: SILENT })
+  const before = await loadSealKey({ directory, log: SILENT })
 
-  const fresh = await sealKey({ directory, fresh: true, log: SILENT })
+  const fresh = await loadSealKey({ directory, fresh: true, log: SILENT })
 
   assert.notDeepEqual(fresh, before)
-  assert.deepEqual(await sealKey({ directory, log: SILENT }), fresh)
+  assert.deepEqual(await loadSealKey({ directory, log: SILENT }), fresh)
 })
 
 test('a key that others could have read, or that is none, is not used, and nothing is overwritten', async t => {
   const directory = await place(t)
-  const before = await sealKey({ directory, log: SILENT })
+  const before = await loadSealKey({ directory, log: SILENT })
   const file = join(directory, 'seal.key')
   await chmod(file, 0o644)
   const { log, said } = warned()
 
-  assert.notDeepEqual(await sealKey({ directory, log }), before)
+  assert.notDeepEqual(await loadSealKey({ directory, log }), before)
   await chmod(file, 0o600)
   await writeFile(file, 'short')
-  assert.equal((await sealKey({ directory, log })).length, 32)
+  assert.equal((await loadSealKey({ directory, log })).length, 32)
 
-  assert.deepEqual(said, ['others than the user of this process can read it', 'it is not 32 bytes long'])
+  assert.deepEqual(said, ['it is readable by other users', 'it is not 32 bytes long'])
   assert.equal(await readFile(file, 'utf8'), 'short')
 })
 
@@ -72,8 +72,8 @@ test('what is sealed for a time is closed when that is over', () => {
   const seal = new Seal(undefined, () => now)
   const sealed = seal.sealWithExpiry(500, { a: 1 }, 'x')
 
-  assert.deepEqual(seal.openInTime(sealed, 'x'), { a: 1 })
-  assert.equal(seal.open(sealed, 'x'), undefined)
+  assert.deepEqual(seal.openWithExpiry(sealed, 'x'), { a: 1 })
+  assert.equal(seal.openValue(sealed, 'x'), undefined)
   now = 1501
-  assert.equal(seal.openInTime(sealed, 'x'), undefined)
+  assert.equal(seal.openWithExpiry(sealed, 'x'), undefined)
 })

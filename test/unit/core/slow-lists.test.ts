@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Connection } from '../../../src/api/gateway.ts'
+import type { ClientConnection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { patientClock as clock } from '../../fixtures/clocks.ts'
@@ -43,13 +43,13 @@ function holdLists(upstream: TestUpstream): (tools: readonly string[]) => void {
   }
 }
 
-async function listed(client: Connection): Promise<readonly string[]> {
+async function listed(client: ClientConnection): Promise<readonly string[]> {
   const { tools } = await client.request('tools/list')
   return (tools as { name: string }[]).map(({ name }) => name)
 }
 
 /** Lists again whenever a change of the tools is announced, until so many are listed without a mark. */
-async function whenListed(client: Connection, count: number): Promise<void> {
+async function whenListed(client: ClientConnection, count: number): Promise<void> {
   let changes = 0
   let wake = (): void => undefined
   let acknowledged = (): void => undefined
@@ -75,10 +75,7 @@ test('a list that comes late is left out with a reason, and announced when it is
   const release = holdLists(slow)
 
   assert.deepEqual(await listed(client), ['quick__two'])
-  assert.match(
-    gateway.upstreams.get('slow')?.status().lists?.tools ?? '',
-    /^left out: tools\/list takes longer/,
-  )
+  assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^missing: tools\/list is too slow/)
   assert.ok(log.some(({ level, upstream }) => level === 'warn' && upstream === 'slow'))
   const there = whenListed(client, 2)
   release(['one'])
@@ -108,7 +105,7 @@ test('with onFailure: keep, what an upstream listed last stays while it is down'
   await slow.stop()
 
   assert.deepEqual(await listed(client), ['slow__one', 'quick__two'])
-  assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^as it was last known/)
+  assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^out of date: /)
   await assert.rejects(client.request('tools/call', { name: 'slow__one' }), /"slow"/)
 })
 
@@ -119,7 +116,7 @@ test('a call waits for no lists but those of upstreams that may own the name', a
   const answer = await client.request('tools/call', { name: 'quick__two' })
 
   assert.deepEqual(answer.content, [{ type: 'text', text: 'two' }])
-  assert.equal(quick.received('tools/call').length, 1)
+  assert.equal(quick.listCalls('tools/call').length, 1)
   release([])
 })
 
@@ -149,7 +146,7 @@ test('a tool of an upstream that is too slow to list can be called, unless a fil
   assert.deepEqual(answer.content, [{ type: 'text', text: 'one' }])
   await assert.rejects(client.request('tools/call', { name: 'slow__secret' }), /Unknown tool/)
 
-  assert.equal(slow.received('tools/call').length, 1)
+  assert.equal(slow.listCalls('tools/call').length, 1)
   release(['one'])
 })
 

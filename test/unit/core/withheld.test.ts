@@ -45,7 +45,7 @@ test('what a tap withholds is in no list, and a call of it reads why and reaches
   for (const { error } of [early, late, prompt]) assert.deepEqual(error, REFUSAL)
   assert.equal(good.error, undefined)
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     ['good'],
   )
 })
@@ -66,7 +66,7 @@ test('a route of a plugin or a rule leads past nothing that is withheld', async 
   const listed = await client.request('tools/call', { name: 'short' })
 
   assert.deepEqual([unlisted.error, listed.error], [REFUSAL, REFUSAL])
-  assert.equal(web.received('tools/call').length, 0)
+  assert.equal(web.listCalls('tools/call').length, 0)
 })
 
 test('the name of what is withheld goes to no other server', async t => {
@@ -89,7 +89,7 @@ test('the name of what is withheld goes to no other server', async t => {
 
   assert.deepEqual(result?.tools, [])
   assert.deepEqual(error, REFUSAL)
-  assert.equal(second.received('tools/call').length, 0)
+  assert.equal(second.listCalls('tools/call').length, 0)
 })
 
 test('a call carries the entry that it was routed by, with the marks of taps', async t => {
@@ -119,7 +119,7 @@ for (const era of ['modern', 'legacy'] as const)
     const gateway = closeAfter(t, await testGateway({ upstreams: { one, two }, plugins: [kind] }))
     const client = closeAfter(t, await testClient(gateway, { era }))
 
-    const greeting = era === 'legacy' ? client.initialized : await client.request('server/discover')
+    const greeting = era === 'legacy' ? client.initializeReply : await client.request('server/discover')
 
     assert.equal(greeting?.result?.instructions, '# one\nBe kind.')
   })

@@ -19,12 +19,7 @@ function asking(ask: Ask): Plugin<never> {
 }
 
 /** All that a legacy client of a version is asked, and what the server hears when it gives this result. */
-async function asked(
-  t: TestContext,
-  ask: Ask,
-  version: string,
-  result: JsonObject,
-): Promise<[JsonObject, unknown]> {
+async function asked(t: TestContext, ask: Ask, version: string, result: JsonObject): Promise<[JsonObject, unknown]> {
   const upstream = closeAfter(t, await testUpstream({ era: 'legacy', tools: { ask: () => 'never reached' } }))
   const { gateway } = closeAfter(t, await testGateway({ upstreams: { a: upstream }, plugins: [asking(ask)] }))
   const transport = gateway.transport()

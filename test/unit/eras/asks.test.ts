@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { adaptRequest, adaptReply, toModernAsk } from '../../../src/protocol/era/client-requests.ts'
-import { findMissingCapabilities, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
-import type { Reader } from '../../../src/protocol/methods.ts'
+import { findMissingCapabilities, normalizeCapabilities } from '../../../src/protocol/era/capabilities.ts'
+import type { ClientVersion } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
-const reader = (version: string, capabilities: JsonObject = {}): Reader => ({
+const reader = (version: string, capabilities: JsonObject = {}): ClientVersion => ({
   era: version === '2026-07-28' ? 'modern' : 'legacy',
   version,
   capabilities,
@@ -36,10 +36,7 @@ describe('a form for a client of 2025-06-18', () => {
   }
 
   test('names the titles of a choice in enumNames, and has no mode', () => {
-    const { ask } = adaptRequest(
-      elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })),
-      OLD,
-    )
+    const { ask } = adaptRequest(elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })), OLD)
     assert.deepEqual(ask.params, {
       message: 'm',
       requestedSchema: {
@@ -54,7 +51,7 @@ describe('a form for a client of 2025-06-18', () => {
   })
 
   test('has a switch for each of many choices, and what was switched on is the list', () => {
-    const { ask, read } = adaptRequest(
+    const { ask, convertResult } = adaptRequest(
       elicitation(form({ colours: many, n: { type: 'integer' } }, ['colours'])),
       OLD,
     )
@@ -66,12 +63,12 @@ describe('a form for a client of 2025-06-18', () => {
     })
     assert.deepEqual(schema.required, [])
     const filled = { action: 'accept', content: { 'colours.1': true, 'colours.2': true, n: 1 } }
-    assert.deepEqual(read(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
-    assert.deepEqual(read({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
+    assert.deepEqual(convertResult(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
+    assert.deepEqual(convertResult({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
       n: 1,
       colours: [],
     })
-    assert.deepEqual(read({ action: 'decline' }), { action: 'decline' })
+    assert.deepEqual(convertResult({ action: 'decline' }), { action: 'decline' })
   })
 })
 
@@ -89,8 +86,7 @@ describe('an ask for the model of a client', () => {
     ]
     const at = (version: string): JsonObject[] =>
       adaptRequest(sampling({ messages }), reader(version)).ask.params?.messages as JsonObject[]
-    const types = (version: string): unknown[] =>
-      at(version).map(({ content }) => (content as JsonObject).type)
+    const types = (version: string): unknown[] => at(version).map(({ content }) => (content as JsonObject).type)
 
     assert.deepEqual(types('2025-06-18'), ['text', 'text', 'audio'])
     assert.deepEqual(types('2024-11-05'), ['text', 'text', 'text'])
@@ -99,7 +95,7 @@ describe('an ask for the model of a client', () => {
   })
 
   test('has tools only for who has them; what needs them is refused before', () => {
-    const declared = neutralCapabilities({ ...OLD, capabilities: { sampling: { tools: {} } } })
+    const declared = normalizeCapabilities({ ...OLD, capabilities: { sampling: { tools: {} } } })
     const needing = { messages: [], tools: [{ name: 't' }] }
     const sparing = [
       { messages: [], tools: [] },
@@ -115,12 +111,9 @@ describe('an ask for the model of a client', () => {
     }
     const newer = reader('2026-07-28', { sampling: { tools: {} } })
     assert.deepEqual(adaptRequest(sampling(needing), newer).ask.params, needing)
-    assert.deepEqual(
-      adaptRequest(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params,
-      {
-        messages: [],
-      },
-    )
+    assert.deepEqual(adaptRequest(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params, {
+      messages: [],
+    })
   })
 
   test('is answered to an older server with one block', () => {
@@ -130,7 +123,7 @@ describe('an ask for the model of a client', () => {
     const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
 
     assert.deepEqual(reply([text('a')], '2025-06-18'), text('a'))
-    assert.deepEqual(reply([text('a'), image, text('b')], '2025-06-18'), text('a\n[image left out]\nb'))
+    assert.deepEqual(reply([text('a'), image, text('b')], '2025-06-18'), text('a\n[image omitted]\nb'))
     assert.match(String((reply(use, '2025-06-18') as JsonObject).text), /tool_use/)
     assert.equal((reply({ type: 'audio', data: '' }, '2024-11-05') as JsonObject).type, 'text')
     assert.deepEqual(reply([text('a'), image], '2025-11-25'), [text('a'), image])

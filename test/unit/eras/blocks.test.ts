@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { adaptBlock, adaptMessage } from '../../../src/protocol/era/blocks.ts'
+import { adaptBlock, adaptMessage } from '../../../src/protocol/era/content-blocks.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -26,7 +26,7 @@ const HAS: Readonly<Record<string, readonly string[]>> = {
 
 function sent(value: JsonObject, method: string, version: string, era: Era = 'legacy'): JsonObject {
   const bytes = Buffer.from(JSON.stringify(value))
-  return JSON.parse(toLegacyResult(Payload.raw(bytes, era), method, version).toString()) as JsonObject
+  return JSON.parse(toLegacyResult(Payload.fromBytes(bytes, era), method, version).toString()) as JsonObject
 }
 
 describe('a content block goes to a legacy client', () => {
@@ -47,28 +47,22 @@ describe('a content block goes to a legacy client', () => {
 
   test('a link as text that says all it said', () => {
     const link = { ...BLOCKS.resource_link, title: 'The A', mimeType: 'text/plain', description: 'What a is' }
-    assert.equal(
-      adaptBlock(link, '2025-03-26').text,
-      '[resource link "The A": file:///a (text/plain)]\nWhat a is',
-    )
+    assert.equal(adaptBlock(link, '2025-03-26').text, '[resource link "The A": file:///a (text/plain)]\nWhat a is')
     assert.equal(adaptBlock({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
   })
 
   test('sound as a note of its kind and size', () => {
     assert.equal(
       adaptBlock(BLOCKS.audio as JsonObject, '2024-11-05').text,
-      '[audio of type audio/wav, 3 bytes, which MCP 2024-11-05 does not have]',
+      '[audio of type audio/wav, 3 bytes, not supported by MCP 2024-11-05]',
     )
-    assert.equal(
-      adaptBlock({ type: 'audio' }, '2024-11-05').text,
-      '[audio, which MCP 2024-11-05 does not have]',
-    )
+    assert.equal(adaptBlock({ type: 'audio' }, '2024-11-05').text, '[audio, not supported by MCP 2024-11-05]')
   })
 
   test('what nobody knows with its whole JSON', () => {
     assert.equal(
       adaptBlock(BLOCKS.hologram as JsonObject, '2025-06-18').text,
-      '[content of type "hologram", which MCP 2025-06-18 does not have]\n{"type":"hologram","beams":[1]}',
+      '[content of type "hologram", not supported by MCP 2025-06-18]\n{"type":"hologram","beams":[1]}',
     )
   })
 
@@ -82,16 +76,14 @@ describe('a content block goes to a legacy client', () => {
 
 describe('a result with content', () => {
   test('stays the same bytes where the client has all of its types', () => {
-    const bytes = Buffer.from(
-      '{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }',
-    )
+    const bytes = Buffer.from('{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }')
     for (const version of LEGACY_VERSIONS)
-      assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy'), 'tools/call', version), bytes)
+      assert.equal(toLegacyResult(Payload.fromBytes(bytes, 'legacy'), 'tools/call', version), bytes)
   })
 
   test('changes in that block alone; the others keep their bytes, and all other members theirs', () => {
     const result = toLegacyResult(
-      Payload.raw(
+      Payload.fromBytes(
         Buffer.from(
           '{"n":12345678901234567890,"content":[{"type":"text","text":"a","n":1.0},{"type":"x"}],"_meta":{"k":1}}',
         ),

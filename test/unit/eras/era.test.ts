@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
 import { toLegacyResult, toModernResult } from './whole.ts'
-import { envelopeProblem, toModernError, toModernParams } from '../../../src/protocol/era/modern.ts'
-import { META, looksModern, negotiateLegacy, newestReader } from '../../../src/protocol/methods.ts'
+import { findEnvelopeError, toModernError, toModernParams } from '../../../src/protocol/era/modern.ts'
+import { META, looksModern, negotiateLegacy, getNewestVersion } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 
@@ -17,7 +17,7 @@ describe('a result crosses eras', () => {
       ['modern', 'legacy', `{"resultType":"complete",${text.slice(1)}`],
     ] as const) {
       const bytes = Buffer.from(from)
-      const message = encodeAnswer(1, 'tools/call', { result: Payload.raw(bytes, era) }, newestReader(reader))
+      const message = encodeAnswer(1, 'tools/call', { result: Payload.fromBytes(bytes, era) }, getNewestVersion(reader))
       assert.ok(Array.isArray(message))
       const pieces = message as readonly Buffer[]
       const copied = pieces.filter(({ buffer }) => buffer !== bytes.buffer)
@@ -30,17 +30,17 @@ describe('a result crosses eras', () => {
 
   test('legacy to legacy and modern to modern as the same bytes', () => {
     const bytes = Buffer.from('{"content":[],"x-vendor":1}')
-    assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy')), bytes)
-    assert.equal(toModernResult(Payload.raw(bytes, 'modern'), 'tools/call'), bytes)
+    assert.equal(toLegacyResult(Payload.fromBytes(bytes, 'legacy')), bytes)
+    assert.equal(toModernResult(Payload.fromBytes(bytes, 'modern'), 'tools/call'), bytes)
   })
 
   test('legacy to modern with resultType put in, and nothing else touched', () => {
-    const result = toModernResult(Payload.raw(Buffer.from('{ "content" : [ ] }'), 'legacy'), 'tools/call')
+    const result = toModernResult(Payload.fromBytes(Buffer.from('{ "content" : [ ] }'), 'legacy'), 'tools/call')
     assert.equal(result.toString(), '{"resultType":"complete","content" : [ ]}')
   })
 
   test('legacy to modern with freshness where the method has it', () => {
-    const result = toModernResult(Payload.raw(Buffer.from('{"contents":[]}'), 'legacy'), 'resources/read')
+    const result = toModernResult(Payload.fromBytes(Buffer.from('{"contents":[]}'), 'legacy'), 'resources/read')
     assert.deepEqual(JSON.parse(result.toString()), {
       resultType: 'complete',
       ttlMs: 0,
@@ -51,10 +51,7 @@ describe('a result crosses eras', () => {
 
   test('modern to legacy without what legacy does not know', () => {
     const result = toLegacyResult(
-      Payload.raw(
-        Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'),
-        'modern',
-      ),
+      Payload.fromBytes(Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'), 'modern'),
     )
     assert.equal(result.toString(), '{"tools":[]}')
   })
@@ -98,8 +95,7 @@ describe('errors cross eras', () => {
     })
   })
   test('modern codes do not reach legacy clients', () => {
-    for (const code of [-32020, -32021, -32022])
-      assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
+    for (const code of [-32020, -32021, -32022]) assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
   })
 })
 
@@ -110,7 +106,7 @@ describe('the modern envelope', () => {
     ...change,
   })
   test('needs a version and capabilities', () => {
-    assert.equal(envelopeProblem({ _meta: meta({}) }), undefined)
+    assert.equal(findEnvelopeError({ _meta: meta({}) }), undefined)
     for (const _meta of [
       undefined,
       {},
@@ -119,7 +115,7 @@ describe('the modern envelope', () => {
       meta({ [META.clientInfo]: 'x' }),
       meta({ [META.logLevel]: 'loud' }),
     ]) {
-      assert.equal(envelopeProblem({ _meta })?.code, -32602)
+      assert.equal(findEnvelopeError({ _meta })?.code, -32602)
     }
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { passedExtensions } from '../../../src/protocol/era/capabilities.ts'
+import { filterExtensions } from '../../../src/protocol/era/capabilities.ts'
 import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
 import { toModernError } from '../../../src/protocol/era/modern.ts'
-import { newestReader, LEGACY_VERSIONS, type Reader } from '../../../src/protocol/methods.ts'
+import { getNewestVersion, LEGACY_VERSIONS, type ClientVersion } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 const URLS = {
@@ -20,7 +20,7 @@ const URLS = {
 }
 const WORDS = 'Authorize first – open first: https://example.com/a https://example.com/b'
 
-function reader(version: string, capabilities: JsonObject = {}): Reader {
+function reader(version: string, capabilities: JsonObject = {}): ClientVersion {
   return { era: 'legacy', version, capabilities }
 }
 
@@ -47,16 +47,16 @@ describe('a resource that is not there', () => {
   const missing = { code: -32602, message: 'Resource not found', data: { uri: 'a:b' } }
 
   test('has its own code for legacy clients', () => {
-    assert.deepEqual(toLegacyError(missing, newestReader('legacy'), 'resources/read'), {
+    assert.deepEqual(toLegacyError(missing, getNewestVersion('legacy'), 'resources/read'), {
       ...missing,
       code: -32002,
     })
   })
 
   test('is not what every bad parameter is', () => {
-    assert.equal(toLegacyError(missing, newestReader('legacy'), 'tools/call'), missing)
+    assert.equal(toLegacyError(missing, getNewestVersion('legacy'), 'tools/call'), missing)
     const other = { code: -32602, message: 'bad' }
-    assert.equal(toLegacyError(other, newestReader('legacy'), 'resources/read'), other)
+    assert.equal(toLegacyError(other, getNewestVersion('legacy'), 'resources/read'), other)
   })
 })
 
@@ -73,7 +73,7 @@ describe('other errors toward a legacy client', () => {
   test('pass as they came', () => {
     for (const code of [-32000, -32001, -32002, -32019, -32601, -32603, -32700, 5]) {
       const error = { code, message: 'm', data: { x: 1 } }
-      assert.equal(toLegacyError(error, newestReader('legacy'), 'tools/call'), error)
+      assert.equal(toLegacyError(error, getNewestVersion('legacy'), 'tools/call'), error)
     }
   })
 })
@@ -87,13 +87,13 @@ describe('extensions of a server', () => {
   }
 
   test('are told with their settings where it is the only upstream, but for tasks', () => {
-    assert.deepEqual(passedExtensions({ extensions }, true), {
+    assert.deepEqual(filterExtensions({ extensions }, true), {
       'io.modelcontextprotocol/ui': ui,
       'example.com/x': { a: 1 },
     })
   })
 
   test('are those without methods of their own where it is not', () => {
-    assert.deepEqual(passedExtensions({ extensions }, false), { 'io.modelcontextprotocol/ui': ui })
+    assert.deepEqual(filterExtensions({ extensions }, false), { 'io.modelcontextprotocol/ui': ui })
   })
 })

@@ -18,10 +18,10 @@ for (const era of ['legacy', 'modern'] as const)
     const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
     const watcher = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
     await watcher.listen()
-    await upstream.listened()
+    await upstream.waitForListener()
 
     const subscribed = await watcher.request('resources/subscribe', { uri: 'a:b' })
-    const told = watcher.notified(UPDATED)
+    const told = watcher.nextNotification(UPDATED)
     upstream.notify(UPDATED, { uri: 'a:b' })
 
     assert.deepEqual(subscribed.result, {})
@@ -41,13 +41,13 @@ test('of a server that says hundreds of times that a resource changed, a client 
   const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
   const watcher = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
   await watcher.listen()
-  await upstream.listened()
+  await upstream.waitForListener()
   await watcher.request('resources/subscribe', { uri: 'a:b' })
   const begun = performance.now()
 
   for (let n = 1; n <= 500; n++) upstream.notify(UPDATED, { uri: 'a:b', n })
-  const heard = [(await watcher.notified(UPDATED)).params?.['n']]
-  while (heard.at(-1) !== 500) heard.push((await watcher.notified(UPDATED)).params?.['n'])
+  const heard = [(await watcher.nextNotification(UPDATED)).params?.['n']]
+  while (heard.at(-1) !== 500) heard.push((await watcher.nextNotification(UPDATED)).params?.['n'])
 
   const most = 2 + (performance.now() - begun) / 100
   assert.equal(heard[0], 1)
@@ -66,9 +66,7 @@ test('that the roots of a legacy client over HTTP changed is taken, and not told
   await client.request('tools/call', { name: 'a__a' })
 
   assert.equal(status, 202)
-  assert.equal(upstream.received('notifications/roots/list_changed').length, 0)
-  const told = upstream
-    .received('initialize')
-    .map(({ params }) => params?.capabilities as { roots?: unknown })
+  assert.equal(upstream.listCalls('notifications/roots/list_changed').length, 0)
+  const told = upstream.listCalls('initialize').map(({ params }) => params?.capabilities as { roots?: unknown })
   assert.deepEqual(told.at(-1)?.roots, { listChanged: true })
 })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
-import { LEGACY_VERSIONS, MODERN_VERSION, type Reader } from '../../../src/protocol/methods.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION, type ClientVersion } from '../../../src/protocol/methods.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 
 const VERSIONS = [MODERN_VERSION, ...LEGACY_VERSIONS]
 
-function reader(version: string): Reader {
+function reader(version: string): ClientVersion {
   return { era: version === MODERN_VERSION ? 'modern' : 'legacy', version, capabilities: {} }
 }
 
@@ -61,7 +61,7 @@ describe('a call that lacks a capability (-32021)', () => {
   test('is a tool result that failed, with what is missing in its text, for every legacy client', () => {
     for (const version of LEGACY_VERSIONS)
       assert.deepEqual(sent('tools/call', version).result, {
-        content: [{ type: 'text', text: `${error.message} – the client would need {"sampling":{}}` }],
+        content: [{ type: 'text', text: `${error.message} – required client capabilities: {"sampling":{}}` }],
         isError: true,
       })
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { adaptEntry, listForm, classifyRoot, legacyOutputSchema } from '../../../src/protocol/era/entries.ts'
+import { adaptEntry, getListForm, classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -13,7 +13,7 @@ const ARRAY = { type: 'array', items: { type: 'number' } }
 
 function sent(result: JsonObject | string, version: string, era: Era = 'modern'): JsonObject {
   const bytes = Buffer.from(typeof result === 'string' ? result : JSON.stringify(result))
-  return JSON.parse(toLegacyResult(Payload.raw(bytes, era), 'tools/call', version).toString()) as JsonObject
+  return JSON.parse(toLegacyResult(Payload.fromBytes(bytes, era), 'tools/call', version).toString()) as JsonObject
 }
 
 describe('structured content of a modern server goes to a legacy client', () => {
@@ -61,7 +61,7 @@ describe('structured content of a modern server goes to a legacy client', () => 
 
   test('with every digit of its numbers', () => {
     const text = toLegacyResult(
-      Payload.raw(Buffer.from('{"content":[],"structuredContent":[12345678901234567890, 1.0]}'), 'modern'),
+      Payload.fromBytes(Buffer.from('{"content":[],"structuredContent":[12345678901234567890, 1.0]}'), 'modern'),
       'tools/call',
     ).toString()
     assert.match(text, /"structuredContent":\{"result":\[12345678901234567890, 1\.0\]\}/)
@@ -120,16 +120,16 @@ describe('an output schema goes to a legacy client', () => {
 
   test('unchanged where its root is an object', () => {
     const schema = { type: 'object', properties: {} }
-    assert.equal(legacyOutputSchema(schema), schema)
+    assert.equal(toLegacyOutputSchema(schema), schema)
   })
 
   test('with its type said where that is sure', () => {
     const anyOf = [{ type: 'object' }, { type: 'object', required: ['a'] }]
-    assert.deepEqual(legacyOutputSchema({ anyOf }), { anyOf, type: 'object' })
+    assert.deepEqual(toLegacyOutputSchema({ anyOf }), { anyOf, type: 'object' })
   })
 
   test('in a result of its own where its values are no objects', () => {
-    assert.deepEqual(legacyOutputSchema({ $schema: 'x:y', ...ARRAY }), {
+    assert.deepEqual(toLegacyOutputSchema({ $schema: 'x:y', ...ARRAY }), {
       $schema: 'x:y',
       type: 'object',
       properties: { result: { $schema: 'x:y', ...ARRAY } },
@@ -138,14 +138,14 @@ describe('an output schema goes to a legacy client', () => {
   })
 
   test('with references that still lead to where they led', () => {
-    assert.deepEqual((legacyOutputSchema(RECURSIVE)?.properties as JsonObject).result, {
+    assert.deepEqual((toLegacyOutputSchema(RECURSIVE)?.properties as JsonObject).result, {
       type: 'array',
       items: { anyOf: [{ type: 'number' }, { $ref: '#/properties/result' }] },
     })
   })
 
   test('not at all where it is none', () => {
-    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(legacyOutputSchema(schema), undefined)
+    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(toLegacyOutputSchema(schema), undefined)
   })
 
   const VALUES: readonly (readonly [string, JsonObject, readonly unknown[], readonly unknown[]])[] = [
@@ -157,12 +157,12 @@ describe('an output schema goes to a legacy client', () => {
   ]
   for (const [name, schema, good, bad] of VALUES) {
     test(`and agrees with what goes out as the value: ${name}`, () => {
-      const validate = new Ajv2020({ strict: false }).compile(legacyOutputSchema(schema) as JsonObject)
+      const validate = new Ajv2020({ strict: false }).compile(toLegacyOutputSchema(schema) as JsonObject)
       const out = (value: unknown): unknown =>
         sent({ content: [], structuredContent: value }, LATEST_LEGACY_VERSION).structuredContent
       for (const value of good) assert.ok(validate(out(value)), JSON.stringify(value))
       for (const value of bad) assert.ok(!validate(out(value)), JSON.stringify(value))
-      assert.equal(legacyOutputSchema(schema)?.type, 'object')
+      assert.equal(toLegacyOutputSchema(schema)?.type, 'object')
     })
   }
 })
@@ -177,9 +177,9 @@ describe('an entry of a list', () => {
   }
 
   test('comes in three forms', () => {
-    assert.equal(listForm({ era: 'modern', version: MODERN_VERSION }), 'modern')
-    for (const version of STRUCTURED) assert.equal(listForm({ era: 'legacy', version }), 'legacy')
-    for (const version of PLAIN) assert.equal(listForm({ era: 'legacy', version }), 'plain')
+    assert.equal(getListForm({ era: 'modern', version: MODERN_VERSION }), 'modern')
+    for (const version of STRUCTURED) assert.equal(getListForm({ era: 'legacy', version }), 'legacy')
+    for (const version of PLAIN) assert.equal(getListForm({ era: 'legacy', version }), 'plain')
   })
 
   test('is the same object where nothing changes', () => {

@@ -7,7 +7,7 @@ import type { Upstream } from '../../../src/api/index.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/config/index.ts'
 import type { Explanation } from '../../../src/gateway/explain.ts'
 import { makeGateway, type Gateway } from '../../../src/gateway/gateway.ts'
-import { compareConfigs, planConfig, createPlaceholder, type Planned } from '../../../src/gateway/plan.ts'
+import { compareConfigs, snapshotConfig, createPlaceholder, type ConfigSnapshot } from '../../../src/gateway/plan.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { ROOT } from '../../guard/sources.ts'
@@ -33,7 +33,7 @@ async function built(t: TestContext, source: LoadedConfig): Promise<Gateway> {
   const upstream = (
     ...[spec, context]: [Parameters<typeof createPlaceholder>[0], Parameters<typeof createPlaceholder>[1]]
   ): Upstream => createPlaceholder(spec, context, TOOLS)
-  const gateway = await makeGateway(loaded, { log, environment: process.env, beside: true }, upstream)
+  const gateway = await makeGateway(loaded, { log, environment: process.env, ephemeral: true }, upstream)
   cleanup(t, () => gateway.close())
   return gateway
 }
@@ -52,7 +52,7 @@ for (const file of globSync('examples/**/gateway.yaml', {
   test(`every tool of ${file} is explained to the end, for every caller that it knows`, { skip }, async t => {
     const source = await load(join(ROOT, file))
     const gateway = await built(t, source)
-    const { tools, servers } = await planConfig(gateway.generation, SALT, source.config)
+    const { tools, servers } = await snapshotConfig(gateway.generation, SALT, source.config)
     const callers = [undefined, ...(source.config.auth?.keys ?? []).map(({ name }) => `key:${name}`)]
 
     const prefixed = servers.flatMap(({ name }) => TOOLS.map(tool => `${name}__${tool.name}`))
@@ -68,8 +68,8 @@ for (const file of globSync('examples/**/gateway.yaml', {
 
   test(`a plan of ${file} with itself changes nothing, and finds a server that goes`, { skip }, async t => {
     const source = await load(join(ROOT, file))
-    const plannedFor = async (loaded: LoadedConfig): Promise<Planned> =>
-      planConfig((await built(t, loaded)).generation, SALT, loaded.config)
+    const plannedFor = async (loaded: LoadedConfig): Promise<ConfigSnapshot> =>
+      snapshotConfig((await built(t, loaded)).generation, SALT, loaded.config)
     const now = await plannedFor(source)
     const same = compareConfigs(now, await plannedFor(source))
 

@@ -30,7 +30,7 @@ describe('explain', () => {
     assert.deepEqual(explanation.outcome, { what: 'server', by: 'files', text: '"files" answers' })
     assert.equal(explanation.upstream, 'files')
     assert.equal(explanation.original, 'read')
-    assert.equal(files.received('tools/call').length, 0)
+    assert.equal(files.listCalls('tools/call').length, 0)
   })
 
   test('of a name that nobody has says what may be meant', async t => {
@@ -59,8 +59,7 @@ describe('explain', () => {
   test('sees what a plugin from elsewhere hides, though that says nothing itself', async t => {
     const hides: Plugin = {
       name: 'hides',
-      setup: ({ hooks }) =>
-        hooks.catalog.tap(entries => entries.filter(({ exposed }) => exposed !== 'web__search')),
+      setup: ({ hooks }) => hooks.catalog.tap(entries => entries.filter(({ exposed }) => exposed !== 'web__search')),
     }
     const { explain } = await bench(t, {}, [hides])
 
@@ -79,12 +78,12 @@ describe('explain', () => {
     const admin = await explain('files__write', { as: 'key:admin' })
     const more = await explain('files__write', { as: 'key:ci', scopes: ['write'] })
 
-    assert.deepEqual(ci.outcome, { what: 'refused', by: 'auth', text: 'the caller lacks the scope write' })
+    assert.deepEqual(ci.outcome, { what: 'refused', by: 'auth', text: 'missing scope write' })
     assert.equal(admin.outcome.what, 'server')
     assert.equal(more.outcome.what, 'server')
     await assert.rejects(explain('files__write', { as: 'key:nobody' }), {
       code: 'GW_CALLER_UNKNOWN',
-      message: 'nobody is called "key:nobody" – known: ci, admin',
+      message: 'no caller named "key:nobody" – known: ci, admin',
     })
     await assert.rejects(explain('files__write', { as: 'key:admim' }), /did you mean "admin"\?/)
     await assert.rejects(explain('files__write', { as: 'nobody' }), { code: 'GW_CALLER_UNKNOWN' })
@@ -94,7 +93,7 @@ describe('explain', () => {
     const { explain } = await bench(t)
 
     await assert.rejects(explain('files__read', { as: 'key:ci' }), {
-      message: 'nobody is called "key:ci" – without "auth" every caller is anonymous',
+      message: 'no caller named "key:ci" – without "auth" every caller is anonymous',
     })
   })
 
@@ -111,7 +110,7 @@ describe('explain', () => {
     assert.deepEqual(denied.outcome, { what: 'refused', by: 'routing', text: 'not from there' })
     assert.equal(denied.steps.find(({ by }) => by === 'routing')?.rule, '/routes/0')
     assert.equal(allowed.outcome.what, 'server')
-    assert.match(said(await explain('files__read'), 'routing'), /sends it to "web"/)
+    assert.match(said(await explain('files__read'), 'routing'), /routed to "web"/)
   })
 
   test('says what the cache has, and uses nothing up', async t => {
@@ -130,7 +129,7 @@ describe('explain', () => {
     assert.equal(before.outcome.what, 'server')
     assert.deepEqual([after.outcome.what, after.outcome.by], ['answered', 'cache'])
     assert.equal(other.outcome.what, 'server')
-    assert.match(said(unknown, 'cache'), /depends: answers are kept for/)
+    assert.match(said(unknown, 'cache'), /depends: cached for/)
   })
 
   test('says which limit a call counts on, and counts nothing', async t => {
@@ -141,7 +140,7 @@ describe('explain', () => {
     const owner = await running.gateway.connect()
     await owner.request('tools/call', { name: 'web__search' }).catch(() => undefined)
 
-    assert.match(said(await explain('web__search'), 'rate-limit'), /"all" is full: 1 a minute/)
+    assert.match(said(await explain('web__search'), 'rate-limit'), /"all" is exceeded: 1 per minute/)
   })
 
   test('says what profile the caller looks through', async t => {

@@ -16,7 +16,7 @@ test('a tap on notifications that throws is logged, and the gateway goes on', as
   }
   const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream }, plugins: [throwing] }))
 
-  gateway.gateway.generation.graph.notifier.upstreamSays('a', {
+  gateway.gateway.generation.graph.notifier.notifyUpstream('a', {
     method: 'notifications/tools/list_changed',
     params: {},
   })

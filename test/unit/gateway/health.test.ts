@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { defineFindings, summarizeFindings, type HealthFinding } from '../../../src/errors/health.ts'
-import { allFindings } from '../../../src/gateway/builtins.ts'
+import { mergeFindingTables } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -39,7 +39,7 @@ test('a server that does not run is an error with its name, why, and what to do;
   assert.equal(health.level, 'error')
   assert.equal(finding?.code, 'upstream-failed')
   assert.equal(finding.upstream, 'gone')
-  assert.match(finding.summary, /^gone does not run: .*3/)
+  assert.match(finding.summary, /^gone is not running: .*3/)
   assert.match(finding.fix, /gateway restart gone$/)
   assert.deepEqual((await gateway.gateway.control('ps')).health, health)
 })
@@ -55,8 +55,8 @@ test('the output of a server is no advice where there is none here', async t => 
   const fixes = new Map(gateway.gateway.health.findings.map(({ upstream, fix }) => [upstream, fix]))
   assert.match(fixes.get('loud') ?? '', /^gateway logs loud /)
   for (const name of ['gone', 'absent', 'homeless'])
-    assert.match(fixes.get(name) ?? '', new RegExp(`^It wrote nothing.*; then: gateway restart ${name}$`))
-  assert.equal(fixes.get('away'), 'See that it runs and can be reached; then: gateway restart away')
+    assert.match(fixes.get(name) ?? '', new RegExp(`^It has no output.*; then: gateway restart ${name}$`))
+  assert.equal(fixes.get('away'), 'Check that it runs and is reachable; then: gateway restart away')
 })
 
 test('a server that refuses without a login is not said to be out of reach', async t => {
@@ -68,8 +68,8 @@ test('a server that refuses without a login is not said to be out of reach', asy
   const gateway = closeAfter(t, await testGateway({ config: { upstreams: { locked } } }))
 
   const [finding] = gateway.gateway.health.findings
-  assert.match(finding?.summary ?? '', /^locked does not run: HTTP 401/)
-  assert.match(finding?.fix ?? '', /^It wants a login, or another token: see docs\/login\.md/)
+  assert.match(finding?.summary ?? '', /^locked is not running: HTTP 401/)
+  assert.match(finding?.fix ?? '', /^It requires a login or another token: see docs\/login\.md/)
 })
 
 test('who stopped a server is reminded of it', async t => {
@@ -144,8 +144,8 @@ test('plugins add findings, change them, and one that fails is a finding itself 
   assert.deepEqual(
     findings.map(({ code, summary }) => [code, summary]),
     [
-      ['plugin-health', 'plugin throws cannot say how it does: out of order'],
-      ['plugin-health', 'plugin nonsense cannot say how it does: it gives something else than findings'],
+      ['plugin-health', 'plugin throws failed to report its health: out of order'],
+      ['plugin-health', 'plugin nonsense failed to report its health: the health hook returned invalid findings'],
       ['late', 'the tide is late'],
     ],
   )
@@ -188,10 +188,7 @@ test('secrets of the configuration are in no finding', async t => {
 })
 
 test('/metrics counts findings by code', async t => {
-  const gateway = closeAfter(
-    t,
-    await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }),
-  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }))
   const page = await (await fetch(new URL('/metrics', gateway.url))).text()
   assert.match(page, /^tapgate_health_level 3$/m)
   assert.match(page, /^tapgate_health_findings\{code="upstream-failed",level="error",upstream="gone"\} 1$/m)
@@ -211,7 +208,7 @@ test('of the same finding twice the heavier one stays, and the worst comes first
 })
 
 test('every code is in lower case with hyphens, and says what to do', () => {
-  for (const [code, { fix, text }] of Object.entries(allFindings())) {
+  for (const [code, { fix, text }] of Object.entries(mergeFindingTables())) {
     assert.match(code, /^[a-z]+(-[a-z]+)*$/)
     assert.ok(fix.length > 0 && text.length > 0, code)
   }

@@ -4,13 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Plugin } from '../../../src/index.ts'
-import {
-  answer,
-  type PluginApi,
-  type Program,
-  type Upstream,
-  type UpstreamConfig,
-} from '../../../src/plugin.ts'
+import { answer, type PluginApi, type Program, type Upstream, type UpstreamConfig } from '../../../src/plugin.ts'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -43,7 +37,7 @@ test('a program of a plugin reads and writes lines, and is gone when it is stopp
   const ends: string[] = []
   let heard = (): void => undefined
   const answered = new Promise<void>(resolve => (heard = resolve))
-  const env = api.programs.environment(['PATH'], { SECRET_KEY: 'very-secret-value' })
+  const env = api.programs.createEnvironment(['PATH'], { SECRET_KEY: 'very-secret-value' })
   const program: Program = await api.programs.launch({
     name: 'echo',
     command: process.execPath,

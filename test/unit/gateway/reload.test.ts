@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testUpstream,
-  type TestClient,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testUpstream, type TestClient, type TestUpstream } from '../../../src/testing/index.ts'
 import { freePort } from '../../fixtures/free-port.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -50,9 +44,7 @@ async function clientOf(t: TestContext, gateway: Gateway, era: 'legacy' | 'moder
 async function heardBy(client: TestClient): Promise<string[]> {
   await new Promise(resolve => setTimeout(resolve, 50))
   await client.request('tools/list')
-  return client.notifications
-    .map(({ method }) => method ?? '')
-    .filter(method => method.endsWith('list_changed'))
+  return client.notifications.map(({ method }) => method ?? '').filter(method => method.endsWith('list_changed'))
 }
 
 for (const era of ['legacy', 'modern'] as const) {
@@ -69,15 +61,12 @@ for (const era of ['legacy', 'modern'] as const) {
   })
 
   test(`a ${era} client is told of the list that is another one, and of no other`, async t => {
-    const web = closeAfter(
-      t,
-      await testUpstream({ tools: { a: () => 'a', b: () => 'b' }, prompts: { p: () => 'p' } }),
-    )
+    const web = closeAfter(t, await testUpstream({ tools: { a: () => 'a', b: () => 'b' }, prompts: { p: () => 'p' } }))
     const gateway = await served(t, configOf(web))
     const client = await clientOf(t, gateway, era)
 
     await gateway.reload(configOf(web, { filters: { tools: { deny: ['*__b'] } } }))
-    await client.notified(CHANGED)
+    await client.nextNotification(CHANGED)
 
     assert.deepEqual(await heardBy(client), [])
     assert.equal(((await client.request('tools/list')).result?.tools as unknown[]).length, 1)
@@ -140,7 +129,7 @@ test('a listener that moves listens before the old one ends, and what is under w
   const port = await freePort()
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   const running = client.request('tools/call', { name: 'web__slow' })
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   await gateway.reload(configOf(web, { shutdown: { grace: '5s' } }, { port }))
   const other = closeAfter(t, await testClient(urlOf(gateway)))
@@ -210,7 +199,7 @@ test('a reload waits for the generation before the last: there are never more th
   const gateway = await served(t, configOf(web))
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   const running = client.request('tools/call', { name: 'web__slow' })
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   await gateway.reload(configOf(web, { lists: { pageSize: 2 } }))
   let isDone = false
@@ -226,14 +215,11 @@ test('a reload waits for the generation before the last: there are never more th
 })
 
 test('a reload that waits for an old generation does not hold up the end', async t => {
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { hang: () => new Promise<string>(() => undefined) } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { hang: () => new Promise<string>(() => undefined) } }))
   const gateway = await served(t, configOf(web))
   const client = closeAfter(t, await testClient(urlOf(gateway)))
   client.request('tools/call', { name: 'web__hang' }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
   await gateway.reload(configOf(web, { lists: { pageSize: 2 } }))
   const refused: unknown[] = []
   gateway.on('refused', event => refused.push(event))

@@ -33,8 +33,7 @@ test('redirects stay within the origin, end after three, and carry no credential
     ['/one', 'Bearer word'],
     ['/end', undefined],
   ])
-  for (const path of ['/away', '/scheme', '/loop'])
-    assert.equal(await codeOf(ask(path)), 'GW_FETCH_REFUSED', path)
+  for (const path of ['/away', '/scheme', '/loop']) assert.equal(await codeOf(ask(path)), 'GW_FETCH_REFUSED', path)
   assert.equal(seen.filter(([path]) => path === '/loop').length, 4)
   assert.equal((await ask('/away', { method: 'POST', body: 'x' })).status, 302)
   assert.equal(canaries.connections, 0)
@@ -50,8 +49,7 @@ test('a reply is bounded in size, in time, and in how it is packed', async t => 
     else if (request.url === '/slow') response.write('x')
   })
   const fetch = opened()
-  const ask = (path: string) =>
-    fetch(origin + path, { namedBy: origin, withinMs: path === '/slow' ? 200 : 10_000 })
+  const ask = (path: string) => fetch(origin + path, { namedBy: origin, timeoutMs: path === '/slow' ? 200 : 10_000 })
 
   assert.equal((await (await ask('/full')).text()).length, 64 * 1024)
   assert.equal((await ask('/empty')).status, 204)
@@ -64,10 +62,10 @@ test('what is asked at once is bounded', async t => {
   const fetch = opened()
   const stop = new AbortController()
   const many = Array.from({ length: 100 }, () =>
-    codeOf(fetch(origin, { namedBy: origin, signal: stop.signal, withinMs: 60_000 })),
+    codeOf(fetch(origin, { namedBy: origin, signal: stop.signal, timeoutMs: 60_000 })),
   )
 
-  await assert.rejects(fetch(origin, { namedBy: origin }), /too many are asked at once/)
+  await assert.rejects(fetch(origin, { namedBy: origin }), /too many concurrent requests/)
   stop.abort()
   assert.deepEqual([...new Set(await Promise.all(many))], ['GW_FETCH_FAILED'])
 })
@@ -78,7 +76,7 @@ test('a server that answers nothing of what it names keeps no other from being a
   const fetch = opened()
   const stop = new AbortController()
   const many = Array.from({ length: 120 }, () =>
-    codeOf(fetch(silent, { namedBy: silent, signal: stop.signal, withinMs: 60_000 })),
+    codeOf(fetch(silent, { namedBy: silent, signal: stop.signal, timeoutMs: 60_000 })),
   )
 
   assert.equal(await (await fetch(other, { namedBy: other })).text(), 'here')
@@ -92,10 +90,7 @@ test('neither the error nor the log tells what is secret in a URL, and the error
   const fetch = opened({ log })
   const error = await fetch('https://private.example.com/a?code=hush', { namedBy: STRANGER }).catch(String)
 
-  assert.match(
-    String(error),
-    /https:\/\/private\.example\.com\/a is not asked: its address is not a public one/,
-  )
+  assert.match(String(error), /https:\/\/private\.example\.com\/a refused: address is not public/)
   assert.doesNotMatch(String(error), /10\.0\.0\.1/)
   assert.match(JSON.stringify(lines), /10\.0\.0\.1/)
   assert.doesNotMatch(JSON.stringify(lines) + String(error), /hush/)
@@ -113,16 +108,9 @@ test('behind a proxy what leads to no public address here is not asked there', a
   cleanup(t, () => proxy.close())
   const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
   const fetch = opened({ environment: { HTTPS_PROXY: at, HTTP_PROXY: at } })
-  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, withinMs: 5000 }))
+  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
 
-  const refused = [
-    'private.example.com',
-    '10.0.0.1',
-    '[fd00::1]',
-    '169.254.169.254',
-    'intranet',
-    'db.internal',
-  ]
+  const refused = ['private.example.com', '10.0.0.1', '[fd00::1]', '169.254.169.254', 'intranet', 'db.internal']
   for (const host of refused) assert.equal(await ask(`https://${host}/`), 'GW_FETCH_REFUSED', host)
   assert.equal(await ask('http://unknown.example.com/'), 'GW_FETCH_REFUSED')
   assert.equal(asked, 0)

@@ -35,10 +35,7 @@ describe('a connection', () => {
     assert.equal(await send(http, { method: 'GET', body: undefined }).over, '200 ok')
     assert.equal(connections(), 1)
     const common = `host: ${url.host}\r\nconnection: keep-alive\r\n`
-    assert.equal(
-      got[0]?.text,
-      `POST /mcp HTTP/1.1\r\n${common}x-a: b\xe9\r\ncontent-length: 4\r\n\r\n"\xc3\xa9"`,
-    )
+    assert.equal(got[0]?.text, `POST /mcp HTTP/1.1\r\n${common}x-a: b\xe9\r\ncontent-length: 4\r\n\r\n"\xc3\xa9"`)
     assert.equal(got[1]?.text, `GET /mcp HTTP/1.1\r\n${common}\r\n`)
   })
 

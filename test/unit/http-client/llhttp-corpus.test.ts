@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ReplyReader } from '../../../src/http-client/reply-parser.ts'
+import { ReplyParser } from '../../../src/http-client/http1-reply-parser.ts'
 
 /** A response, and what llhttp makes of it: the first final reply in it, or an error. */
 interface Case {
@@ -46,7 +46,7 @@ interface Read {
 /** Reads a response in pieces of so many bytes. */
 function read(input: string, step: number): Read {
   const found: Read = { status: undefined, body: '', isComplete: false, isRefused: false }
-  const reader = new ReplyReader({
+  const reader = new ReplyParser({
     head: ({ status }) => (found.status = status),
     body: bytes => (found.body += bytes.toString('latin1')),
     end: isClean => {

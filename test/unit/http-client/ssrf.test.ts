@@ -10,71 +10,19 @@ import { Canaries, codeOf, opened, STRANGER } from './canaries.ts'
 const HOSTS = [
   ...['127.0.0.1', '127.0.0.2', '127.1', '127.0.1', '127.255.255.254', '2130706433', '2130706434'],
   ...['017700000001', '0177.0.0.1', '0177.0.0.01', '0x7f000001', '0x7f.0.0.1', '0x7f.1', '0X7F.0x0.0x0.0x1'],
-  ...[
-    '127.0.0.1.',
-    '127.1.',
-    '2130706433.',
-    '%31%32%37.0.0.1',
-    '127。0。0。1',
-    '１２７.０.０.１',
-    '①②⑦.⓪.⓪.①',
-  ],
-  ...[
-    '0',
-    '0.0.0.0',
-    '0x0',
-    '00',
-    '0.0',
-    '[::]',
-    '[::1]',
-    '[0:0:0:0:0:0:0:1]',
-    '[0000::0001]',
-    '[::0.0.0.1]',
-  ],
-  ...[
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[0:0:0:0:0:ffff:7f00:1]',
-    '[::ffff:0.0.0.0]',
-    '[::127.0.0.1]',
-  ],
+  ...['127.0.0.1.', '127.1.', '2130706433.', '%31%32%37.0.0.1', '127。0。0。1', '１２７.０.０.１', '①②⑦.⓪.⓪.①'],
+  ...['0', '0.0.0.0', '0x0', '00', '0.0', '[::]', '[::1]', '[0:0:0:0:0:0:0:1]', '[0000::0001]', '[::0.0.0.1]'],
+  ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:ffff:7f00:1]', '[::ffff:0.0.0.0]', '[::127.0.0.1]'],
   ...['[64:ff9b::7f00:1]', '[64:ff9b::169.254.169.254]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]'],
-  ...[
-    '[2002:a9fe:a9fe::1]',
-    '[2001:0:7f00:1::80ff:fffe]',
-    '[fe80::1]',
-    '[fec0::1]',
-    '[fc00::1]',
-    '[fd00:ec2::254]',
-  ],
+  ...['[2002:a9fe:a9fe::1]', '[2001:0:7f00:1::80ff:fffe]', '[fe80::1]', '[fec0::1]', '[fc00::1]', '[fd00:ec2::254]'],
   ...['[ff02::1]', '[::ffff:0:7f00:1]', '[100::1]', '[2001:db8::1]', '[::1%25lo]'],
-  ...[
-    '169.254.169.254',
-    '2852039166',
-    '0xa9fea9fe',
-    '0251.0376.0251.0376',
-    '169.254.43518',
-    '100.100.100.200',
-  ],
-  ...[
-    '168.63.129.16',
-    '10.0.0.1',
-    '172.16.0.1',
-    '172.31.255.255',
-    '192.168.0.1',
-    '192.168.257',
-    '100.64.0.1',
-  ],
+  ...['169.254.169.254', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518', '100.100.100.200'],
+  ...['168.63.129.16', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', '192.168.257', '100.64.0.1'],
   ...['192.0.0.192', '198.18.0.1', '224.0.0.1', '255.255.255.255', '240.0.0.1'],
   ...['localhost', 'LOCALHOST', 'localhost.', 'app.localhost', 'ip6-localhost', 'metadata.google.internal'],
   ...['here.example.com', 'here6.example.com', 'mapped.example.com', 'mixed.example.com', 'any.example.com'],
   ...['any6.example.com', 'cloud.example.com', 'private.example.com', 'xn--lokal-kua.example.com'],
-  ...[
-    'mcp.example.com@127.0.0.1',
-    'user:word@[::1]',
-    'here.example.com\\@127.0.0.1',
-    '127.0.0.1#@mcp.example.com',
-  ],
+  ...['mcp.example.com@127.0.0.1', 'user:word@[::1]', 'here.example.com\\@127.0.0.1', '127.0.0.1#@mcp.example.com'],
 ]
 
 const ODD = [
@@ -100,7 +48,7 @@ test('no spelling of a private address that a stranger names leads to a connecti
 
   const passed: string[] = []
   for (const url of [...urls, ...ODD]) {
-    const code = await codeOf(fetch(url, { namedBy: STRANGER, withinMs: 5000 }))
+    const code = await codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
     if (code !== 'GW_FETCH_REFUSED') passed.push(`${url} ${code}`)
   }
 
@@ -116,15 +64,7 @@ test('the canaries would have been reached', async t => {
     socket.destroy()
   }
   const fetch = opened()
-  const own = [
-    '127.1',
-    '2130706433',
-    '0x7f.1',
-    'localhost',
-    'here.example.com',
-    '[::1]',
-    '[::ffff:127.0.0.1]',
-  ]
+  const own = ['127.1', '2130706433', '0x7f.1', 'localhost', 'here.example.com', '[::1]', '[::ffff:127.0.0.1]']
   for (const host of own) {
     const reply = await fetch(`http://${host}:${canaries.port}/`, { namedBy: `http://127.0.0.1:1/mcp` })
     assert.deepEqual(await reply.json(), { secret: 'canary' }, host)
@@ -148,10 +88,7 @@ test('a name is looked up once, so that it leads nowhere else a moment later', a
 
   assert.equal(code, 'GW_FETCH_FAILED')
   assert.equal(asked, 1)
-  assert.equal(
-    await codeOf(fetch(`http://rebind.example.com:${canaries.port}/`, options)),
-    'GW_FETCH_REFUSED',
-  )
+  assert.equal(await codeOf(fetch(`http://rebind.example.com:${canaries.port}/`, options)), 'GW_FETCH_REFUSED')
   assert.equal(canaries.connections, 0)
 })
 
@@ -172,7 +109,7 @@ test('what is private itself may name what is private, and never what is nearer 
     ['https://here.example.com:9/mcp', 'https://here.example.com:9/x', true],
   ]
   for (const [namedBy, url, isAllowed] of cases) {
-    const code = await codeOf(fetch(url, { namedBy, withinMs: 2000 }))
+    const code = await codeOf(fetch(url, { namedBy, timeoutMs: 2000 }))
     assert.equal(code, isAllowed ? 'GW_FETCH_FAILED' : 'GW_FETCH_REFUSED', `${namedBy} names ${url}`)
   }
 })
@@ -181,7 +118,7 @@ test('hosts and networks that the owner lists may be named by anybody', async ()
   const fetch = opened({
     allowed: ['here.example.com', '*.localhost', '127.0.0.2', '10.0.0.0/8', '*.internal'],
   })
-  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, withinMs: 300 }))
+  const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 300 }))
 
   for (const url of ['https://here.example.com:9/', 'https://app.localhost:9/', 'https://127.0.0.2:9/'])
     assert.equal(await ask(url), 'GW_FETCH_FAILED', url)

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { HttpClient } from '../../../src/http-client/http-client.ts'
-import type { Carrier, HttpTransport } from '../../../src/http-client/port.ts'
+import type { RequestControl, HttpTransport } from '../../../src/http-client/http-client-types.ts'
 import { UndiciClient } from '../../../src/http-client/undici-client.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { OK, post, RequestLog, serve } from '../fixtures/http-client-kit.ts'
@@ -43,13 +43,7 @@ for (const [name, make] of ADAPTERS) {
 
   describe(`a reply over the ${name}`, () => {
     it('has its status and its headers, the values of one name in a list', async t => {
-      const lines = [
-        'HTTP/1.1 503 Busy',
-        'Retry-After: 7',
-        'WWW-Authenticate: A',
-        'www-authenticate: B',
-        'x-a: b',
-      ]
+      const lines = ['HTTP/1.1 503 Busy', 'Retry-After: 7', 'WWW-Authenticate: A', 'www-authenticate: B', 'x-a: b']
       const { url } = await serve(t, () => reply(...lines, 'content-length: 0', '', ''))
       const log = post(open(t, url))
       assert.equal(await log.over.promise, '')
@@ -111,9 +105,7 @@ for (const [name, make] of ADAPTERS) {
       await log.head.promise
       const socket = got[0]?.socket as Socket
       for (const event of ['data: 1\n\n', 'data: 2\n\n']) {
-        const heard = new Promise<void>(
-          resolve => (log.onPiece = () => log.body.endsWith(event) && resolve()),
-        )
+        const heard = new Promise<void>(resolve => (log.onPiece = () => log.body.endsWith(event) && resolve()))
         for (const byte of `${event.length.toString(16)}\r\n${event}\r\n`) socket.write(byte)
         await heard
       }
@@ -132,10 +124,7 @@ for (const [name, make] of ADAPTERS) {
     })
 
     for (const [what, text] of [
-      [
-        'a head beyond all bounds',
-        reply('HTTP/1.1 200 OK', `a: ${'b'.repeat(20_000)}`, 'content-length: 0', '', ''),
-      ],
+      ['a head beyond all bounds', reply('HTTP/1.1 200 OK', `a: ${'b'.repeat(20_000)}`, 'content-length: 0', '', '')],
       ['two lengths', reply('HTTP/1.1 200 OK', 'content-length: 2', CHUNKED, '', '0', '', '')],
       ['lengths that differ', reply('HTTP/1.1 200 OK', 'content-length: 2', 'content-length: 3', '', 'abc')],
       ['a space before a colon', reply('HTTP/1.1 200 OK', 'content-length : 2', '', 'ok')],
@@ -220,7 +209,7 @@ for (const [name, make] of ADAPTERS) {
       const { url, got, connections } = await serve(t, () => OK)
       const http = open(t, url)
       class GivenUp extends RequestLog {
-        override onSend(carrier: Carrier): void {
+        override onSend(carrier: RequestControl): void {
           super.onSend(carrier)
           carrier.abort(this, new Error('never mind'))
         }

@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import type { ReplyHandler } from '../../../src/http-client/port.ts'
+import type { ReplyHandler } from '../../../src/http-client/http-client-types.ts'
 import { UndiciClient, type UndiciClientOptions } from '../../../src/http-client/undici-client.ts'
 import { authority } from '../fixtures/certificates.ts'
 import { send } from '../fixtures/http-client-kit.ts'
@@ -58,10 +58,7 @@ describe('TLS', () => {
     const { url, seen } = await secureServer(t)
     assert.equal(await send(client(t, url, { tls: { ca } })).over, '200 ok')
     assert.match(await send(client(t, url)).over, /UNABLE_TO|SELF_SIGNED/)
-    assert.match(
-      await send(client(t, url, { tls: { ca: authority('else').cert } })).over,
-      /UNABLE_TO|SELF_SIGNED/,
-    )
+    assert.match(await send(client(t, url, { tls: { ca: authority('else').cert } })).over, /UNABLE_TO|SELF_SIGNED/)
     assert.deepEqual(seen, ['1.1 nobody'])
   })
 
@@ -136,12 +133,7 @@ describe('HTTP/2', () => {
       }
     })()
     http.dispatch({ method: 'POST', path: '/mcp', headers: { 'x-a': 'b' }, body: '{}' }, heard)
-    assert.deepEqual(await heard.over.promise, [
-      'send',
-      '202 one text/event-stream',
-      'data: b /mcp\n\n',
-      'data: 2\n\n',
-    ])
+    assert.deepEqual(await heard.over.promise, ['send', '202 one text/event-stream', 'data: b /mcp\n\n', 'data: 2\n\n'])
   })
 })
 

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import type { Answer, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
 import { Admission } from '../../../src/listeners/client/admission.ts'
-import { HeldBytes } from '../../../src/transport/backlog.ts'
+import { MemoryBudget } from '../../../src/transport/backlog.ts'
 
 const named = (subject: string): Principal => ({ ...ANONYMOUS, issuer: 'test', subject })
 
 test('above its limit requests wait, callers take turns, and of one caller only so many wait', async () => {
-  const admission = new Admission(1, new HeldBytes(1000))
+  const admission = new Admission(1, new MemoryBudget(1000))
   const began: string[] = []
   const ends: (() => void)[] = []
   const ask = (who: string): Promise<Answer> =>

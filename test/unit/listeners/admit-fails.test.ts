@@ -34,10 +34,7 @@ test('a plugin that fails to admit a request refuses that request on every trans
 
   assert.equal((await fetch(at('/livez'))).status, 200)
   assert.ok(
-    gateway.log.some(
-      ({ message, reason }) =>
-        message === 'a request could not be admitted' && /failing/.test(String(reason)),
-    ),
+    gateway.log.some(({ message, reason }) => message === 'admission check failed' && /failing/.test(String(reason))),
   )
 })
 

@@ -23,8 +23,7 @@ const ROADS: Readonly<Record<string, (served: Served) => Promise<Batch>>> = {
   'Streamable HTTP': async ({ at }) => {
     const url = at('/mcp')
     const { headers } = legacy(await initialize(url), {})
-    return async () =>
-      (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
+    return async () => (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
   },
   'a WebSocket': async ({ at }) => {
     const client = await talk(at('/ws'))
@@ -70,6 +69,6 @@ for (const [road, open] of Object.entries(ROADS))
       assert.equal(answers.length, BATCH.length, round)
       assert.equal(whole.length, KEPT, round)
       assert.equal(leftOut.length, LARGE - KEPT, round)
-      assert.match(leftOut[0]?.error?.message ?? '', /left out.*send it by itself/)
+      assert.match(leftOut[0]?.error?.message ?? '', /omitted.*send it separately/)
     }
   })

@@ -90,15 +90,12 @@ test('a client that reads slowly, and does read, gets the whole answer', async t
 test('where more is held than may be, requests are refused until readers have gone', async t => {
   const { gate, listener, url } = await serve(t, { limits: { held: '16MiB' } })
   Object.assign(gate, large)
-  const sockets = [
-    await deaf(t, url, post(modern('tools/list'))),
-    await deaf(t, url, post(modern('tools/list'))),
-  ]
-  await until(() => (listener.held ?? 0) > 16 * MIB, 'too much is held')
+  const sockets = [await deaf(t, url, post(modern('tools/list'))), await deaf(t, url, post(modern('tools/list')))]
+  await until(() => (listener.bufferedBytes ?? 0) > 16 * MIB, 'too much is held')
 
   const refused = await send(url, modern('tools/list'))
   for (const socket of sockets) socket.destroy()
-  await until(() => listener.held === 0, 'the readers have gone')
+  await until(() => listener.bufferedBytes === 0, 'the readers have gone')
 
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '2'])
   assert.equal(gate.seen.length, 2)
@@ -156,8 +153,7 @@ test('a burst of more than 1 MiB does not cut a client that reads', async t => {
   const opened = openStream(url, legacy(session, { id: 1, method: 'slow/burst' }))
   const seen = await next
 
-  for (let i = 0; i < 300; i++)
-    seen.emit('notifications/progress', { progress: i, message: 'x'.repeat(64 * 1024) })
+  for (let i = 0; i < 300; i++) seen.emit('notifications/progress', { progress: i, message: 'x'.repeat(64 * 1024) })
   seen.resolve(result({ done: true }))
 
   const stream = await opened
@@ -168,8 +164,7 @@ test('a burst of more than 1 MiB does not cut a client that reads', async t => {
 
 test('a burst of answers on a WebSocket does not cut a client that reads', async t => {
   const { gate, at } = await serveAll(t)
-  gate.answering = ({ inbound }) =>
-    inbound.method === 'many' ? result({ text: 'x'.repeat(2 * MIB) }) : result({})
+  gate.answering = ({ inbound }) => (inbound.method === 'many' ? result({ text: 'x'.repeat(2 * MIB) }) : result({}))
   const client = await talk(at('/ws'))
 
   for (let id = 0; id < 8; id++) client.send({ id, method: 'many' })

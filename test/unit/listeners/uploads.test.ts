@@ -89,8 +89,7 @@ async function served(t: TestContext): Promise<Server> {
 function statuses(socket: Socket): () => number[] {
   let text = ''
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-  return () =>
-    Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
+  return () => Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
 }
 
 /** So many connections to a listener, with the statuses that each was answered. */
@@ -113,16 +112,13 @@ for (const [at, path] of ['/mcp', '/api/tools'].entries())
         if (n % 5 === 0) socket.write(sized(1000)(path, `caller ${n % 2}`))
       }
       const expected = sockets.map((_, n) => (n % 5 === 0 ? [answered[at], 200] : [answered[at]]))
-      await until(
-        () => answers.every((seen, n) => seen().length >= (expected[n] ?? []).length),
-        'all are answered',
-      )
+      await until(() => answers.every((seen, n) => seen().length >= (expected[n] ?? []).length), 'all are answered')
 
       assert.deepEqual(
         answers.map(seen => seen()),
         expected,
       )
-      await until(() => listener.held === 0, 'the memory is given back')
+      await until(() => listener.bufferedBytes === 0, 'the memory is given back')
     })
 
 test('of uploads that break off in the middle nothing is kept, and others go on', async t => {
@@ -137,20 +133,20 @@ test('of uploads that break off in the middle nothing is kept, and others go on'
   await until(() => answers.every((seen, n) => n % 3 === 0 || seen().length > 0), 'the others are answered')
 
   for (const [n, seen] of answers.entries()) if (n % 3 !== 0) assert.deepEqual(seen(), [200])
-  await until(() => listener.held === 0, 'the memory is given back')
+  await until(() => listener.bufferedBytes === 0, 'the memory is given back')
 })
 
 test('a listener that stops answers the uploads that have begun', async t => {
   const { listener, sockets, answers } = await opened(t, 10)
   const texts = sockets.map((_, n) => eitherWay(n)('/mcp', `caller ${n % 3}`))
   for (const [n, socket] of sockets.entries()) socket.write((texts[n] as string).slice(0, 200_000))
-  await until(() => (listener.held ?? 0) >= 5 * LARGE + 5 * 190_000, 'all have begun')
+  await until(() => (listener.bufferedBytes ?? 0) >= 5 * LARGE + 5 * 190_000, 'all have begun')
 
   const stopped = listener.stop(30_000)
   for (const [n, socket] of sockets.entries()) socket.write((texts[n] as string).slice(200_000))
   await stopped
 
-  assert.equal(listener.held, 0)
+  assert.equal(listener.bufferedBytes, 0)
   await until(() => sockets.every(socket => socket.destroyed || socket.readableEnded), 'all are closed')
   for (const seen of answers) assert.match(String(seen()), /^(?:200|503)$/)
 })

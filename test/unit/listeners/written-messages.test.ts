@@ -90,8 +90,8 @@ test('parameters and arguments of null are absent, and a server gets arguments t
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
   const call = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"web__look","arguments":null}}'
 
-  const ping = await client.raw('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}')
-  const answer = await client.raw(call)
+  const ping = await client.sendRaw('{"jsonrpc":"2.0","id":1,"method":"ping","params":null}')
+  const answer = await client.sendRaw(call)
 
   assert.deepEqual(ping.result, {})
   assert.match(JSON.stringify(answer.result), /seen/)
@@ -107,8 +107,7 @@ test('of a flood of log messages in a call a client gets a hundred, and how many
       capabilities: { logging: {} },
       tools: {
         flood: (_, { notify }) => {
-          for (let n = 0; n < MESSAGES; n++)
-            notify('notifications/message', { level: 'info', data: `line ${n}` })
+          for (let n = 0; n < MESSAGES; n++) notify('notifications/message', { level: 'info', data: `line ${n}` })
           return 'done'
         },
       },

@@ -104,7 +104,7 @@ for (const [what, text] of Object.entries(THROWS)) {
     const { error, lines } = await failure(t, undefined, { 'redact.ts': text })
 
     assert.equal(error.code, 'GW_PLUGIN_SETUP')
-    assert.match(lines.join('\n'), /^redact\.ts:3:\d+ \/plugins\/redact setup threw: no words$/)
+    assert.match(lines.join('\n'), /^redact\.ts:3:\d+ \/plugins\/redact setup failed: no words$/)
   })
 }
 
@@ -119,13 +119,10 @@ test('a file that is no plugin, or not there, is reported where the configuratio
   const none = await failure(t, undefined, { 'redact.ts': 'export default { name: "redact" }\n' })
   const gone = await failure(t, undefined, {}, './redact.ts')
 
-  assert.match(
-    none.lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use its default export is no plugin/,
-  )
+  assert.match(none.lines.join('\n'), /^gateway\.yaml:4:18 \/plugins\/redact\/use the default export must be a plugin/)
   assert.match(
     gone.lines.join('\n'),
-    /^gateway\.yaml:4:18 \/plugins\/redact\/use there is no file \/.+\/redact\.ts – correct the path, /,
+    /^gateway\.yaml:4:18 \/plugins\/redact\/use file not found: \/.+\/redact\.ts – correct the path, /,
   )
   assert.match(gone.error.hint, /plugins\.redact\.use/)
 })
@@ -145,13 +142,9 @@ async function failure(
 ): Promise<{ error: GatewayError; lines: string[] }> {
   const errors = new URL('../../../src/errors/errors.ts', import.meta.url).href
   const plugin =
-    options === undefined
-      ? `  redact: { use: ${use} }\n`
-      : `  redact:\n    options:${options}    use: ${use}\n`
+    options === undefined ? `  redact: { use: ${use} }\n` : `  redact:\n    options:${options}    use: ${use}\n`
   const cwd = directoryWith(t, {
-    ...Object.fromEntries(
-      Object.entries(files).map(([name, text]) => [name, text.replace('GATEWAY', errors)]),
-    ),
+    ...Object.fromEntries(Object.entries(files).map(([name, text]) => [name, text.replace('GATEWAY', errors)])),
     'package.json': '{ "type": "module" }',
     'gateway.yaml': `version: 1\nlisteners: { main: { type: http, port: 0 } }\nplugins:\n${plugin}`,
   })

@@ -33,7 +33,7 @@ for (const era of ['modern', 'legacy'] as const)
     for (const [who, name] of asked) assert.match(await said(who, name), new RegExp(`"${name}"`))
     assert.match(await said('ann'), /"nobody"/)
 
-    const calls = web.received('tools/call')
+    const calls = web.listCalls('tools/call')
     assert.equal(calls.length, 4, 'the last of the same caller and tenant was kept')
     const sent = JSON.stringify(web.calls.map(({ headers }) => headers))
     assert.doesNotMatch(sent, /stays|Bearer/)

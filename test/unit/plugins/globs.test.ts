@@ -33,10 +33,8 @@ test('a glob matches names and URIs as a whole, and nothing that only looks like
   for (const [pattern, yes, no] of ROWS) {
     const matches = compileGlobs(pattern)
 
-    for (const text of yes)
-      assert.ok(matches(text), `${String(pattern)} should match ${JSON.stringify(text)}`)
-    for (const text of no)
-      assert.ok(!matches(text), `${String(pattern)} should not match ${JSON.stringify(text)}`)
+    for (const text of yes) assert.ok(matches(text), `${String(pattern)} should match ${JSON.stringify(text)}`)
+    for (const text of no) assert.ok(!matches(text), `${String(pattern)} should not match ${JSON.stringify(text)}`)
   }
 })
 

@@ -1,14 +1,5 @@
 import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
-import type {
-  Answer,
-  Clock,
-  Config,
-  Dispatch,
-  Log,
-  Programs,
-  Session,
-  Upstream,
-} from '../../../src/api/index.ts'
+import type { Answer, Clock, Config, Dispatch, Log, Programs, Session, Upstream } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
 import { createHandles, Seal } from '../../../src/core/seal.ts'
@@ -29,10 +20,10 @@ export const SILENT: Log = {
 }
 
 const NO_PROGRAMS: Programs = {
-  environment: () => ({}),
+  createEnvironment: () => ({}),
   launch: () => Promise.reject(new Error('no program runs in this test')),
-  output: () => Promise.reject(new Error('no program runs in this test')),
-  endOrphans: () => Promise.resolve(),
+  captureOutput: () => Promise.reject(new Error('no program runs in this test')),
+  killOrphans: () => Promise.resolve(),
 }
 
 /** A configuration of which the plugin under test reads only what is given. */
@@ -52,7 +43,7 @@ export async function install<O>(
   })
   const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
   const hide = (text: string): string => text
-  const facade = hooks.facade(plugin.name)
+  const facade = hooks.createFacade(plugin.name)
   await plugin.setup({
     options,
     config,
@@ -66,25 +57,23 @@ export async function install<O>(
     handles: createHandles(new Seal(), plugin.name),
     state: undefined,
     files: [],
-    privatePlaces: [],
-    upstreamSays: () => undefined,
+    privatePaths: [],
+    emitNotification: () => undefined,
     parseYaml: () => Promise.reject(new Error('no YAML is read in this test')),
     hide,
-    keepSecret: () => undefined,
-    approve: async () => undefined,
+    addSecret: () => undefined,
+    requestApproval: async () => undefined,
     rank: async () => undefined,
-    clientFacts: () => ({}),
+    getClientLimits: () => ({}),
     control: () => Promise.reject(new Error('there is no gateway here')),
-    record: event => hooks.runner('recorded')?.(event),
-    place: () => undefined,
+    record: event => hooks.getRunner('auditEvent')?.(event),
+    getReplicaId: () => undefined,
   })
   hooks.seal(new Set([plugin.name]))
   return hooks
 }
 
-function byOwner<K extends object, T>(
-  init: (owner: K) => T,
-): { get(owner: K): T; set(owner: K, value: T): void } {
+function byOwner<K extends object, T>(init: (owner: K) => T): { get(owner: K): T; set(owner: K, value: T): void } {
   const values = new Map<K, T>()
   return {
     get: owner => {
@@ -111,11 +100,7 @@ export function sessionOf(client = 'tester', subject?: string, era: 'modern' | '
   })
 }
 
-export function exchangeOf(
-  method: string,
-  params?: JsonObject,
-  session: Session = sessionOf(),
-): PipelineExchange {
+export function exchangeOf(method: string, params?: JsonObject, session: Session = sessionOf()): PipelineExchange {
   const emit = (): void => undefined
   const carrier = { emit, ask: () => Promise.resolve({ result: {} }) }
   return new PipelineExchange(1, session, { method, params, emit }, carrier, 0)
@@ -150,7 +135,7 @@ export const UNBOUNDED = {
 /** An upstream that answers by function, wrapped by the plugin's dispatch taps. */
 export function wrapped(hooks: Hooks, name: string, own: Dispatch, spec: JsonObject = {}): Dispatch {
   const upstream = { name, spec: { timeout: '60s', ...UNBOUNDED, ...spec } } as unknown as Upstream
-  return hooks.runner('dispatch')?.(own, upstream) ?? own
+  return hooks.getRunner('dispatch')?.(own, upstream) ?? own
 }
 
 export function resultOf(value: JsonObject, era: 'modern' | 'legacy' = 'legacy'): Answer {

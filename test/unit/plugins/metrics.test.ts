@@ -115,12 +115,7 @@ describe('metrics', () => {
       (await fetch(String(url), { method })).status
 
     assert.deepEqual(
-      [
-        await status(main, 'GET'),
-        await status(inner, 'GET'),
-        await status(inner, 'HEAD'),
-        await status(inner, 'POST'),
-      ],
+      [await status(main, 'GET'), await status(inner, 'GET'), await status(inner, 'HEAD'), await status(inner, 'POST')],
       [404, 200, 200, 405],
     )
   })
@@ -150,15 +145,10 @@ describe('metrics', () => {
       name: 'door',
       setup: ({ hooks }) =>
         hooks.authenticate.tap(({ header }) =>
-          header('x-key').length === 0
-            ? { status: 401, error: { code: -32001, message: 'no key' } }
-            : undefined,
+          header('x-key').length === 0 ? { status: 401, error: { code: -32001, message: 'no key' } } : undefined,
         ),
     })
-    const gateway = closeAfter(
-      t,
-      await testGateway({ plugins: [door as Plugin<never>], config: { metrics: {} } }),
-    )
+    const gateway = closeAfter(t, await testGateway({ plugins: [door as Plugin<never>], config: { metrics: {} } }))
     const url = new URL('/metrics', gateway.url)
     assert.equal((await fetch(url)).status, 401)
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadText } from '../../../src/cli/output/findings.ts'
+import { formatLoad } from '../../../src/cli/output/findings.ts'
 import type { Load } from '../../../src/api/gateway.ts'
 import { testGateway } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
-const OUT = { paint: (_style: string, text: string) => text } as unknown as Parameters<typeof loadText>[1]
+const OUT = { paint: (_style: string, text: string) => text } as unknown as Parameters<typeof formatLoad>[1]
 
 for (const verb of ['ps', 'inspect'])
   test(`${verb} shows how much the process has to do, and whether it sheds load`, async t => {
@@ -32,7 +32,7 @@ test('the load is one line for people, which says so when requests are refused',
   }
 
   assert.match(
-    loadText(load, OUT),
-    /^heap 96 % · memory 50 % · loop 12 ms late · .* held · 3 refused · new requests are refused$/,
+    formatLoad(load, OUT),
+    /^heap 96 % · memory 50 % · event loop delay 12 ms · .* held · 3 refused · overloaded, refusing new requests$/,
   )
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Watch, type Level } from '../../../plugins/overload/index.ts'
+import { OverloadMonitor, type OverloadLevel } from '../../../plugins/overload/index.ts'
 import { log } from '../listeners/http/fake-gate.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'
 
@@ -8,7 +8,7 @@ const LIMITS = { keepAlive: 0.92, refuse: 0.95, lagMs: 1000 }
 
 function watched(): {
   clock: HandClock
-  watch: Watch
+  watch: OverloadMonitor
   full: { heap: number; memory: number; garbage: number }
 } {
   const clock = new HandClock()
@@ -21,7 +21,7 @@ function watched(): {
       return true
     },
   }
-  const watch = new Watch({ clock, log, measure })
+  const watch = new OverloadMonitor({ clock, log, measure })
   watch.start(LIMITS)
   return { clock, watch, full }
 }
@@ -29,7 +29,7 @@ function watched(): {
 for (const what of ['heap', 'memory'] as const)
   test(`at 92 % of the ${what} connections end with their answer, at 95 % nothing new is taken, and it recovers`, () => {
     const { clock, watch, full } = watched()
-    const levels: Level[] = []
+    const levels: OverloadLevel[] = []
 
     for (const part of [0.91, 0.92, 0.95, 0.93, 0.5]) {
       full[what] = part
@@ -49,7 +49,7 @@ test('what is full of garbage is not taken for full', () => {
 
 test('one late look is a moment, three are an overload', () => {
   const { clock, watch } = watched()
-  const late = (): Level => {
+  const late = (): OverloadLevel => {
     clock.skip(1500)
     clock.pass(0)
     return watch.level

@@ -148,10 +148,7 @@ describe('POST /tools/call', () => {
     assert.equal(await status(bodied('[]')), 400)
     assert.equal(await status(bodied('{"name":1}')), 400)
     assert.equal(await status(bodied('{"name":"web__echo","arguments":[]}')), 400)
-    assert.equal(
-      await status(bodied(`{"name":"x","arguments":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`)),
-      400,
-    )
+    assert.equal(await status(bodied(`{"name":"x","arguments":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`)), 400)
     assert.equal(await status(bodied('{}', 'text/plain')), 415)
     assert.equal(await status(bodied(`{"name":"${'x'.repeat(2000)}"}`)), 413)
     assert.equal(await status(rest('web__echo', {}, 'image/png')), 406)
@@ -171,11 +168,8 @@ describe('POST /tools/call', () => {
   test('is cancelled when its client goes away', async t => {
     const { ask, upstream } = await bench(t)
     const controller = new AbortController()
-    const gone = assert.rejects(
-      ask('/tools/call', { ...rest('web__wait'), signal: controller.signal }),
-      /abort/i,
-    )
-    const call = await upstream.next('tools/call')
+    const gone = assert.rejects(ask('/tools/call', { ...rest('web__wait'), signal: controller.signal }), /abort/i)
+    const call = await upstream.waitForCall('tools/call')
     controller.abort()
     await gone
     while (!call.isCancelled) await new Promise(resolve => setImmediate(resolve))

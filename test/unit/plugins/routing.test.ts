@@ -16,9 +16,9 @@ async function router(routes: Routes, more: JsonObject = {}) {
   return {
     hooks,
     route: (method: string, params?: JsonObject, session = sessionOf()): Route | undefined | void =>
-      hooks.runner('route', method)?.(exchangeOf(method, params, session)),
+      hooks.getRunner('route', method)?.(exchangeOf(method, params, session)),
     request: async (method: string, params?: JsonObject, session = sessionOf()) =>
-      hooks.runner('request', method)?.(exchangeOf(method, params, session)),
+      hooks.getRunner('request', method)?.(exchangeOf(method, params, session)),
   }
 }
 
@@ -45,11 +45,7 @@ test('renames are undone on the way, first those of filters, then those of the u
   })
 
   for (const name of ['question', 'd.ask', 'ask', 'query', 'd.query']) {
-    assert.deepEqual(
-      route('tools/call', { name }),
-      { to: 'one', upstream: 'db', params: { name: 'query' } },
-      name,
-    )
+    assert.deepEqual(route('tools/call', { name }), { to: 'one', upstream: 'db', params: { name: 'query' } }, name)
   }
 })
 
@@ -70,11 +66,8 @@ test('the first rule that matches wins', async () => {
 })
 
 test('all conditions of a rule must hold', async () => {
-  const { route } = await router([
-    { match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' },
-  ])
-  const call = (client: string, subject?: string) =>
-    route('tools/call', { name: 'x' }, sessionOf(client, subject))
+  const { route } = await router([{ match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' }])
+  const call = (client: string, subject?: string) => route('tools/call', { name: 'x' }, sessionOf(client, subject))
 
   assert.notEqual(call('claude-code', 'ann'), undefined)
   assert.equal(call('claude-code'), undefined)
@@ -90,7 +83,7 @@ test('an unknown method goes where a rule says, with its parameters as they are'
     params: { name: 'web__x', a: 1 },
   })
   assert.equal(route('other/thing', {}), undefined)
-  assert.equal(hooks.runner('request'), undefined)
+  assert.equal(hooks.getRunner('request'), undefined)
 })
 
 test('a list that is routed is that upstream alone', async () => {
@@ -146,9 +139,9 @@ test('rules about one kind cost nothing on other methods', async () => {
     { match: { method: 'vendor/x', client: 'c' }, to: 'web' },
   ])
 
-  assert.equal(hooks.runner('request', 'tools/list'), undefined)
-  assert.notEqual(hooks.runner('route', 'vendor/x'), undefined)
-  assert.notEqual(hooks.runner('route', 'tools/call'), undefined)
+  assert.equal(hooks.getRunner('request', 'tools/list'), undefined)
+  assert.notEqual(hooks.getRunner('route', 'vendor/x'), undefined)
+  assert.notEqual(hooks.getRunner('route', 'tools/call'), undefined)
 })
 
 test('a parameter of the wrong type matches nothing', async () => {

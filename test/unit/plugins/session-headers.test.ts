@@ -8,7 +8,7 @@ test('one session has one name, two sessions have two, and only listed upstreams
   const [ann, bob] = [sessionOf(), sessionOf()]
   const headersOf = (upstream: string, session = ann) => {
     const call = callOf(upstream, 'tools/call', {}, exchangeOf('tools/call', {}, session))
-    hooks.runner('call', 'tools/call')?.(call)
+    hooks.getRunner('call', 'tools/call')?.(call)
     return call.headers
   }
 
@@ -24,7 +24,7 @@ test('modern lists of one caller have one name, whichever request asks, and anot
   const hooks = await install(sessionHeaders, { header: 'X-Session-ID', upstreams: ['web'] })
   const nameFor = (session = sessionOf(), method = 'tools/list') => {
     const call = callOf('web', method, {}, exchangeOf(method, {}, session))
-    hooks.runner('call', method)?.(call)
+    hooks.getRunner('call', method)?.(call)
     return call.headers['x-session-id']
   }
 

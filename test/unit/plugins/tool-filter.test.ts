@@ -11,7 +11,7 @@ async function filterWith(config: JsonObject) {
   const full = configOf(config)
   const hooks = await install(toolFilter, full.filters, full)
   const see = (kind: Kind, entries: readonly CatalogEntry[]) =>
-    hooks.runner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
+    hooks.getRunner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
   return {
     hooks,
     see,
@@ -73,13 +73,10 @@ test('resources and templates are filtered by URI', async () => {
   const { names } = await filterWith({ upstreams: { web: { resources: { deny: ['file:///secret/*'] } } } })
   const uris = (kind: Kind, ...list: string[]) => list.map(uri => entryOf(kind, 'web', uri, ''))
 
-  assert.deepEqual(names('resources', uris('resources', 'file:///secret/a/b', 'file:///open')), [
-    'file:///open',
+  assert.deepEqual(names('resources', uris('resources', 'file:///secret/a/b', 'file:///open')), ['file:///open'])
+  assert.deepEqual(names('resourceTemplates', uris('resourceTemplates', 'file:///secret/{x}', 'file:///{x}')), [
+    'file:///{x}',
   ])
-  assert.deepEqual(
-    names('resourceTemplates', uris('resourceTemplates', 'file:///secret/{x}', 'file:///{x}')),
-    ['file:///{x}'],
-  )
 })
 
 test('a denied name is unknown even where a route would send it past the catalog', async () => {
@@ -87,7 +84,7 @@ test('a denied name is unknown even where a route would send it past the catalog
     filters: { tools: { deny: ['db_*'], rename: { x: 'db_fine' } }, resources: { deny: ['file:*'] } },
   })
   const ask = async (method: string, params: JsonObject, era: 'modern' | 'legacy' = 'modern') =>
-    hooks.runner('request', method)?.(exchangeOf(method, params, sessionOf('c', undefined, era)))
+    hooks.getRunner('request', method)?.(exchangeOf(method, params, sessionOf('c', undefined, era)))
 
   assert.deepEqual(await ask('tools/call', { name: 'db_drop' }), {
     error: { code: -32602, message: 'Unknown tool: db_drop' },

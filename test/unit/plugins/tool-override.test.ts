@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject, Plugin } from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 const SCHEMA = {
   type: 'object',
@@ -47,20 +41,12 @@ function watcher(seen: Seen): Plugin<never> {
         if (call.method === 'tools/call') seen.rules.push(call.params?.arguments)
         return next(call)
       })
-      hooks.settled.tap(
-        { methods: ['tools/call'] },
-        ({ params }) => void seen.settled.push(params?.arguments),
-      )
+      hooks.settled.tap({ methods: ['tools/call'] }, ({ params }) => void seen.settled.push(params?.arguments))
     },
   }
 }
 
-async function serve(
-  t: TestContext,
-  tools: JsonObject,
-  config: JsonObject = {},
-  inputSchema: JsonObject = SCHEMA,
-) {
+async function serve(t: TestContext, tools: JsonObject, config: JsonObject = {}, inputSchema: JsonObject = SCHEMA) {
   const seen: Seen = { rules: [], settled: [] }
   const web = closeAfter(
     t,
@@ -76,10 +62,7 @@ async function serve(
     }),
   )
   const upstreams = { web: { type: 'http', url: web.url, tools } }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ config: { upstreams, ...config }, plugins: [watcher(seen)] }),
-  )
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams, ...config }, plugins: [watcher(seen)] }))
   const connect = async (era: 'legacy' | 'modern' = 'modern', name = 'mcp-inspector') =>
     closeAfter(t, await testClient(gateway, { era, info: { name, version: '1' } }))
   return { web, gateway, connect, seen }
@@ -115,10 +98,10 @@ for (const era of ['legacy', 'modern'] as const)
     const { error } = await call(client, { text: 'hello' })
     assert.equal(error, undefined)
     const real = { body: 'hello', owner: 'acme', repo: 'tapgate' }
-    assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, real)
+    assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, real)
     assert.deepEqual(seen, { rules: [real], settled: [real] })
     await call(client, { text: 'hello', repo: 'mine' })
-    assert.deepEqual(web.received('tools/call')[1]?.params?.arguments, { ...real, repo: 'mine' })
+    assert.deepEqual(web.listCalls('tools/call')[1]?.params?.arguments, { ...real, repo: 'mine' })
   })
 
 test('what is fixed, hidden or renamed cannot be given, whether the list was read or not', async t => {
@@ -129,11 +112,11 @@ test('what is fixed, hidden or renamed cannot be given, whether the list was rea
     assert.equal(error?.code, -32602)
     assert.match(error.message, /Unknown argument "(owner|debug|body)" of tool web__create_issue/)
   }
-  assert.deepEqual(web.received('tools/call'), [])
+  assert.deepEqual(web.listCalls('tools/call'), [])
   // Names of the language itself are names like others.
   await call(client, JSON.parse('{"__proto__":{"a":1},"constructor":"x","text":"y"}') as JsonObject)
   assert.match(
-    JSON.stringify(web.received('tools/call')[0]?.params?.arguments),
+    JSON.stringify(web.listCalls('tools/call')[0]?.params?.arguments),
     /"__proto__":\{"a":1\},"constructor":"x"/,
   )
 })
@@ -158,7 +141,7 @@ test('of several globs all count, later ones and those over all servers more', a
   const tool = await toolOf(client, 'web__new')
   assert.equal(tool.title, 'this')
   await client.request('tools/call', { name: 'web__new', arguments: { repo: 'r' } })
-  assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, { repo: 'r', owner: 'b', body: '' })
+  assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, { repo: 'r', owner: 'b', body: '' })
 })
 
 test('schemas of the one way or the other name the arguments that clients know', async t => {
@@ -203,15 +186,13 @@ test('arguments that travel in headers do so under their new names, and when nob
     { headers: { 'mcp-param-region': 'eu' } },
   )
   assert.equal(error, undefined)
-  const { headers, params } = web.received('tools/call')[0] ?? {}
+  const { headers, params } = web.listCalls('tools/call')[0] ?? {}
   assert.deepEqual(params?.arguments, { region: 'eu', tenant: 'acme' })
   assert.deepEqual([headers?.['mcp-param-region'], headers?.['mcp-param-tenant']], ['eu', 'acme'])
 })
 
 const SERVER = join(import.meta.dirname, '../fixtures/servers/raw-asking-server.mjs')
-const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString(
-  'base64',
-)
+const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString('base64')
 
 test('a call that is taken up again with what its server asked keeps its arguments', async t => {
   const tools = { override: { ask: { arguments: { ask: { rename: 'question' } } } } }
@@ -250,15 +231,11 @@ test('a number that would become another one is not passed on under another name
   assert.match(JSON.stringify(error), /exactly/)
   const { result } = await ask('{"id":"x","n":9007199254740993}')
   assert.match(JSON.stringify(result), /9007199254740993|9007199254740992/)
-  assert.equal(web.received('tools/call').length, 1)
+  assert.equal(web.listCalls('tools/call').length, 1)
 })
 
 test('a surface finds and calls it by what clients see, and a fitted client does too', async t => {
-  const { web, connect } = await serve(
-    t,
-    { override: { create_issue: OVERRIDE } },
-    { surface: { mode: 'search' } },
-  )
+  const { web, connect } = await serve(t, { override: { create_issue: OVERRIDE } }, { surface: { mode: 'search' } })
   const client = await connect('modern', 'cursor')
   const described = await client.request('tools/call', {
     name: 'describe_tools',
@@ -270,7 +247,7 @@ test('a surface finds and calls it by what clients see, and a fitted client does
   const inner = { name: 'web__create_issue', arguments: { text: 'hi' } }
   const { result } = await client.request('tools/call', { name: 'call_read_tool', arguments: inner })
   assert.equal(result?.isError, undefined)
-  assert.deepEqual(web.received('tools/call')[0]?.params?.arguments, {
+  assert.deepEqual(web.listCalls('tools/call')[0]?.params?.arguments, {
     body: 'hi',
     owner: 'acme',
     repo: 'tapgate',
@@ -293,10 +270,10 @@ test('what is said of tools and arguments that no server lists is a warning once
     unmatched.map(({ pointer, message, severity }) => `${severity} ${pointer} ${message}`),
     [
       'warning /upstreams/web/tools/override/create_isue "create_isue" matches no tool of "web"',
-      'warning /upstreams/web/tools/override/create_issue/texts/~1properties~1none no schema has anything at "/properties/none"',
-      'warning /upstreams/web/tools/override/create_issue/arguments/ownr no tool that it is about has an argument "ownr"',
-      'warning /upstreams/web/tools/override/create_issue/arguments/owner/hide "owner" is required, and without a value every call fails',
-      'warning /upstreams/web/tools/override/create_issue/arguments/repo/rename the tool has an argument "debug" already',
+      'warning /upstreams/web/tools/override/create_issue/texts/~1properties~1none no schema contains "/properties/none"',
+      'warning /upstreams/web/tools/override/create_issue/arguments/ownr no matching tool has an argument "ownr"',
+      'warning /upstreams/web/tools/override/create_issue/arguments/owner/hide "owner" is required; every call would fail',
+      'warning /upstreams/web/tools/override/create_issue/arguments/repo/rename the tool already has an argument "debug"',
     ],
   )
 })
@@ -304,10 +281,7 @@ test('what is said of tools and arguments that no server lists is a warning once
 test('a failure that is not about arguments is not taken for one because they were renamed', async t => {
   const full = { content: [{ type: 'text', text: 'the disk is full' }], isError: true }
   const schema = { type: 'object', properties: { body: { type: 'string' } }, required: ['body'] }
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { write: { inputSchema: schema, run: () => full } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { write: { inputSchema: schema, run: () => full } } }))
   const tools = { override: { write: { arguments: { body: { rename: 'text' } } } } }
   const config = { surface: { mode: 'search' }, upstreams: { web: { type: 'http', url: web.url, tools } } }
   const gateway = closeAfter(t, await testGateway({ config }))

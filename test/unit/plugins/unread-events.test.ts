@@ -27,8 +27,7 @@ async function unread(t: TestContext, road: 'REST' | 'page'): Promise<string> {
   const ended = Promise.withResolvers<undefined>()
   const witness: Plugin<never> = {
     name: 'witness',
-    setup: ({ hooks }) =>
-      hooks.settled.tap(({ method }) => void (method === 'tools/call' && ended.resolve(undefined))),
+    setup: ({ hooks }) => hooks.settled.tap(({ method }) => void (method === 'tools/call' && ended.resolve(undefined))),
   }
   const gateway = closeAfter(
     t,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getErrorMessage } from '../../../src/errors/errors.ts'
-import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
+import { wrapWithLimits, describeUnsupportedLimits } from '../../../src/processes/resource-limits.ts'
 import { getPlatform } from '../../../src/util/platform.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
@@ -13,30 +13,30 @@ describe('the ceilings of a server', posix, () => {
   it('are set by a shell that becomes the program, and arguments stay arguments', () => {
     const argv = ['/usr/bin/env', '$(touch /tmp/x)', '; true']
 
-    const args = belowCeilings({ files: 64, cpuTime: '90s', fileSize: '1MiB' }, argv, false)
+    const args = wrapWithLimits({ files: 64, cpuTime: '90s', fileSize: '1MiB' }, argv, false)
 
     assert.deepEqual(args.slice(3), ['tapgate-ceilings', '-n', '64', '-f', '2048', '-t', '90', '--', ...argv])
     assert.doesNotMatch(args[2] ?? '', /touch/)
   })
 
   it('are no shell at all where there are none', () => {
-    assert.deepEqual(belowCeilings(undefined, ['a', 'b'], false), ['a', 'b'])
-    assert.deepEqual(belowCeilings({}, ['a'], true), ['a'])
+    assert.deepEqual(wrapWithLimits(undefined, ['a', 'b'], false), ['a', 'b'])
+    assert.deepEqual(wrapWithLimits({}, ['a'], true), ['a'])
   })
 
   it('count the processes of a sandbox by themselves; where the kernel counts all of a user, its limit stands far out', () => {
-    const inside = belowCeilings({ pids: 10 }, ['a'], true)
-    const outside = belowCeilings({ pids: 10 }, ['a'], false)
+    const inside = wrapWithLimits({ pids: 10 }, ['a'], true)
+    const outside = wrapWithLimits({ pids: 10 }, ['a'], false)
 
     assert.equal(inside[5], '10')
     assert.ok(Number(outside[5]) > 10 + 1024)
   })
 
   it('that this machine does not keep are named', () => {
-    assert.match(notKept({ memory: 1 }, getPlatform('darwin')) ?? '', /Linux only/)
-    assert.match(notKept({ files: 64 }, getPlatform('win32')) ?? '', /Windows/)
-    assert.equal(notKept({ pids: 1, memory: 1 }, getPlatform('linux')), undefined)
-    assert.equal(notKept(undefined, getPlatform('win32')), undefined)
+    assert.match(describeUnsupportedLimits({ memory: 1 }, getPlatform('darwin')) ?? '', /only monitored on Linux/)
+    assert.match(describeUnsupportedLimits({ files: 64 }, getPlatform('win32')) ?? '', /Windows/)
+    assert.equal(describeUnsupportedLimits({ pids: 1, memory: 1 }, getPlatform('linux')), undefined)
+    assert.equal(describeUnsupportedLimits(undefined, getPlatform('win32')), undefined)
   })
 
   it('hold in the server, whose process id is still its own', linux, async t => {
@@ -53,7 +53,7 @@ describe('the ceilings of a server', posix, () => {
   it('end a server that uses too much memory, and its calls hear why', linux, async t => {
     const spec = stdioSpec([script('probing-server.mjs')], { ceilings: { memory: '128MiB' } })
     const { upstream } = await bench(t, spec)
-    const why = /it used \d+ MiB of memory, and may use 128 MiB/
+    const why = /memory limit exceeded: \d+ MiB, limit 128 MiB/
     // On a busy machine it is ended before it has answered.
     await upstream
       .dispatch(toolCall('hoard', { bytes: 200 * 1024 * 1024 }))
@@ -73,7 +73,7 @@ describe('the ceilings of a server', posix, () => {
 
     await until(() => upstream.state === 'failed', 'it is ended')
 
-    assert.match(upstream.problem ?? '', /it had \d+ processes and threads, and may have 3/)
+    assert.match(upstream.problem ?? '', /process limit exceeded: \d+ processes and threads, limit 3/)
   })
 
   it('leave the words for a command that does not exist as they are', async t => {
@@ -81,6 +81,6 @@ describe('the ceilings of a server', posix, () => {
 
     await upstream.start()
 
-    assert.match(upstream.problem ?? '', /no-such could not be run: command not found/)
+    assert.match(upstream.problem ?? '', /no-such failed: command not found/)
   })
 })

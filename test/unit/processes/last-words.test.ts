@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getOwnerProblem, getErrorMessage } from '../../../src/errors/errors.ts'
-import { extractLastLine } from '../../../src/processes/stderr.ts'
+import { summarizeStderr } from '../../../src/processes/stderr.ts'
 import { TestClock } from '../../../src/testing/index.ts'
 import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
@@ -44,7 +44,7 @@ describe('what a server said last', () => {
     ],
     ['is the last three lines where none is an error', 'one\ntwo\n\nthree\nfour\n', 'two | three | four'],
   ]
-  for (const [what, text, expected] of cases) it(what, () => assert.equal(extractLastLine(text), expected))
+  for (const [what, text, expected] of cases) it(what, () => assert.equal(summarizeStderr(text), expected))
 })
 
 describe('a server that cannot be talked to', { concurrency: 2 }, () => {
@@ -68,13 +68,13 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
     const failing = upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
     await until(() => logs.length > 0, 'its line was read')
-    clock.pass(60_000)
+    clock.advance(60_000)
     const failure: unknown = await failing
 
     assert.match(
       getOwnerProblem(upstream) ?? '',
-      /no handshake within 60000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
+      /no handshake within 60000 ms: stdout has a line that is not JSON; it said last: Listening on port 3000/,
     )
-    assert.match(getErrorMessage(failure), /is no JSON$/)
+    assert.match(getErrorMessage(failure), /is not JSON$/)
   })
 })

@@ -27,7 +27,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     assert.deepEqual(processesWith(cookie), [])
     assert.deepEqual(pids.filter(isAlive), [])
-    assert.ok(logs.some(line => line.message.startsWith('ended processes that left their group')))
+    assert.ok(logs.some(line => line.message.startsWith('killed processes that left their group')))
   })
 
   it('ends with it when the server is killed, as far as it is in its group', async t => {
@@ -77,7 +77,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     await until(() => processesWith(cookie).length === 0, 'it was ended')
     await until(
-      () => logs.some(line => line.message.startsWith('ended what a gateway that died')),
+      () => logs.some(line => line.message.startsWith('killed processes left by a dead gateway')),
       'it is said',
     )
   })
@@ -104,11 +104,8 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
 
-    await until(
-      () => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
-      'there is another one',
-    )
-    assert.ok(logs.some(line => line.message.startsWith('the watchdog of the server processes is gone')))
+    await until(() => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid), 'there is another one')
+    assert.ok(logs.some(line => line.message.startsWith('process watchdog exited')))
   })
 
   it('of a gateway that lives is left alone by the start of another', async t => {
@@ -124,7 +121,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     await upstream.stop()
 
     assert.equal(processesWith(cookie).length, 3)
-    assert.ok(!logs.some(line => line.message.startsWith('ended what a gateway')))
+    assert.ok(!logs.some(line => line.message.startsWith('killed processes left')))
   })
 })
 

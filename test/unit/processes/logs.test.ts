@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
 import { GarbageBudget } from '../../../src/transport/unexpected-messages.ts'
-import { hidingVariables } from '../../../src/util/secrets.ts'
+import { createVariableRedactor } from '../../../src/util/secrets.ts'
 import { RecentLines } from '../../../src/processes/stderr.ts'
 import { badServer, bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
@@ -100,9 +100,9 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
     assert.equal(upstream.degraded, undefined)
     assert.equal(textOf(await upstream.dispatch(toolCall('mutter', { text, times: 500 }))), 'muttered')
 
-    assert.match(upstream.degraded ?? '', /no message: \d+ lines/)
+    assert.match(upstream.degraded ?? '', /^invalid output: \d+ lines/)
     assert.equal(upstream.state, 'ready')
-    const said = logs.filter(line => line.message === 'most of what it sends is no message')
+    const said = logs.filter(line => line.message === 'most of its output is invalid')
     assert.equal(said.length, 1)
     assert.ok(String(said[0]?.fields.sample).startsWith('{') && String(said[0]?.fields.sample).length <= 210)
   })
@@ -111,19 +111,19 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
     const time = { now: 0 }
     const budget = new GarbageBudget({ now: () => time.now, after: () => () => undefined })
 
-    assert.equal(budget.spend(1024 * 1024), false)
-    assert.equal(budget.spend(1), true)
-    assert.equal(budget.spend(1), false)
+    assert.equal(budget.recordGarbage(1024 * 1024), false)
+    assert.equal(budget.recordGarbage(1), true)
+    assert.equal(budget.recordGarbage(1), false)
     assert.match(budget.degraded ?? '', /3 lines/)
     time.now = 10_000
     assert.equal(budget.degraded, undefined)
-    assert.equal(budget.spend(1), false)
+    assert.equal(budget.recordGarbage(1), false)
   })
 })
 
 describe('hiding secrets', () => {
   it('leaves short values alone unless their names say that they are secret', () => {
-    const conceal = hidingVariables({
+    const conceal = createVariableRedactor({
       NODE_ENV: 'test',
       PORT: '8080',
       PIN_KEY: '4711',

@@ -50,7 +50,7 @@ describe('the ceiling of processes', { concurrency: 1, skip: process.platform !=
       const [most] = await Promise.all([peak(), upstream.dispatch(toolCall('fork')).catch(() => undefined)])
 
       t.diagnostic(`at most ${most} of 400 were alive under a ceiling of ${MOST}; ${upstream.problem ?? ''}`)
-      assert.match(upstream.problem ?? '', /it had \d+ processes and threads, and may have 64/)
+      assert.match(upstream.problem ?? '', /process limit exceeded: \d+ processes and threads, limit 64/)
       await until(() => sleepers(seconds) === 0, 'all of them are gone')
     })
 

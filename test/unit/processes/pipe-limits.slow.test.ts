@@ -3,15 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processesWith, zombiesOf } from '../../fixtures/processes.ts'
-import {
-  bench,
-  fasterClock,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-  type Bench,
-} from '../fixtures/upstream-bench.ts'
+import { bench, fasterClock, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
 const MEBIBYTE = 1024 * 1024

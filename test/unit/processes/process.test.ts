@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import {
-  childEnvironment,
-  inheritedByProgram,
-  inheritedByServer,
+  createChildEnvironment,
+  listProgramVariables,
+  listServerVariables,
 } from '../../../src/processes/environment.ts'
 import {
   badServer,
@@ -66,10 +66,10 @@ describe('a server process', { concurrency: 4 }, () => {
     }
     const environment = { ...network, PATH: '/bin', HOME: '/home/ada', MINE: '1', AWS_SECRET_ACCESS_KEY: 's' }
 
-    const named = childEnvironment(environment, inheritedByServer(['MINE']), { HOME: '/elsewhere' })
+    const named = createChildEnvironment(environment, listServerVariables(['MINE']), { HOME: '/elsewhere' })
 
     assert.deepEqual({ ...named.env }, { ...network, PATH: '/bin', HOME: '/elsewhere', MINE: '1' })
-    const program = childEnvironment(environment, inheritedByProgram(['PATH']), {})
+    const program = createChildEnvironment(environment, listProgramVariables(['PATH']), {})
     assert.deepEqual({ ...program.env }, { ...network, PATH: '/bin' })
   })
 
@@ -88,14 +88,11 @@ describe('a server process', { concurrency: 4 }, () => {
   })
 
   it('is not started in a directory that does not exist, and says so', async t => {
-    const { upstream } = await bench(
-      t,
-      stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: 'no/such/place' }),
-    )
+    const { upstream } = await bench(t, stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: 'no/such/place' }))
 
     await upstream.start()
 
-    assert.match(upstream.problem ?? '', /its directory .*no\/such\/place does not exist/)
+    assert.match(upstream.problem ?? '', /working directory .*no\/such\/place does not exist/)
   })
 
   it('gets its arguments as they are, without a shell', async t => {
@@ -114,7 +111,7 @@ describe('a server process', { concurrency: 4 }, () => {
     assert.equal(lines[0]?.fields.upstream, 'it')
     await upstream.stop()
     assert.ok(lines.length <= 201, String(lines.length))
-    assert.ok(logs.some(line => line.message.includes('left out') && Number(line.fields.count) > 0))
+    assert.ok(logs.some(line => line.message.includes('lines dropped') && Number(line.fields.count) > 0))
   })
 })
 
@@ -174,7 +171,7 @@ describe('stopping a server process', { concurrency: 4 }, () => {
 
     await started
     assert.equal(upstream.state, 'stopped')
-    await assert.rejects(upstream.dispatch(toolCall('echo')), /it was stopped/)
+    await assert.rejects(upstream.dispatch(toolCall('echo')), /stopped/)
   })
 
   it('leaves nothing when the gateway exits without stopping anything', async () => {
@@ -199,11 +196,9 @@ describe('the environment of a child', { concurrency: 4 }, () => {
   it('never inherits what would load code into it, unless its own configuration sets it', () => {
     const environment = { LD_PRELOAD: '/a.so', NODE_OPTIONS: '--import x', PATH: '/bin' }
 
-    const { env, refused } = childEnvironment(
-      environment,
-      ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'],
-      { NODE_OPTIONS: '--own' },
-    )
+    const { env, refused } = createChildEnvironment(environment, ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'], {
+      NODE_OPTIONS: '--own',
+    })
 
     assert.deepEqual({ ...env }, { PATH: '/bin', NODE_OPTIONS: '--own' })
     assert.deepEqual(refused, ['LD_PRELOAD'])

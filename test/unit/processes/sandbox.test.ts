@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { listPrivatePlaces } from '../../../src/config/index.ts'
 import { parseConfig } from '../../../src/gateway/load-config.ts'
 import { createLaunch } from '../../../src/processes/launch.ts'
-import { sandboxArguments } from '../../../src/processes/sandbox.ts'
+import { createSandboxArguments } from '../../../src/processes/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { canSandbox, directoryWith, skip } from '../../fixtures/sandbox.ts'
@@ -24,7 +24,7 @@ const SITE = {
   program: '/usr/bin/env',
   args: [],
   env: {},
-  outside: {},
+  gatewayEnv: {},
   places: [],
 }
 
@@ -33,7 +33,7 @@ const live = { concurrency: 4, skip }
 describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, () => {
   it('show the system, the program and the project read-only, and no network or process', t => {
     const directory = temporary(t)
-    const args = sandboxArguments('bwrap', { ...SITE, directory, cwd: directory }).join(' ')
+    const args = createSandboxArguments('bwrap', { ...SITE, directory, cwd: directory }).join(' ')
 
     assert.ok(
       args.startsWith(
@@ -59,7 +59,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     } as const
 
     const data = path.join(directory, 'data')
-    const args = sandboxArguments(config, { ...SITE, directory, cwd: data, home })
+    const args = createSandboxArguments(config, { ...SITE, directory, cwd: data, home })
 
     const shown = args.slice(0, args.indexOf('--setenv')).join(' ')
     // A directory that holds something hidden is built anew from the rest, as a mask goes when the file is replaced.
@@ -73,19 +73,19 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
   it('cannot be made for a place to write that does not exist', () => {
     const config = { type: 'bwrap', read: [], write: ['./no/such'], network: false, hide: [] } as const
 
-    assert.throws(() => sandboxArguments(config, SITE), /sandbox\.write names \/srv\/gate\/no\/such, which/)
+    assert.throws(() => createSandboxArguments(config, SITE), /sandbox\.write: \/srv\/gate\/no\/such does not exist/)
   })
 
   it('cannot be made around a directory in which all have theirs, unless it is named', () => {
     for (const cwd of ['/', '/home', homedir(), path.dirname(homedir())])
       assert.throws(
-        () => sandboxArguments('bwrap', { ...SITE, home: homedir(), cwd }),
-        /holds more than a project.*sandbox\.read/,
+        () => createSandboxArguments('bwrap', { ...SITE, home: homedir(), cwd }),
+        /too broad for a sandbox.*sandbox\.read/,
         cwd,
       )
 
     const config = { type: 'bwrap', read: ['/home'], write: [], network: false, hide: [] } as const
-    assert.ok(sandboxArguments(config, { ...SITE, cwd: '/home' }).includes('/home'))
+    assert.ok(createSandboxArguments(config, { ...SITE, cwd: '/home' }).includes('/home'))
   })
 
   it('are refused what is private to the gateway, by whatever name', t => {
@@ -101,8 +101,8 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     for (const name of ['state', 'state/seal.key', 'project/link', 'project/../state'])
       for (const key of ['read', 'write'] as const)
         assert.throws(
-          () => sandboxArguments({ ...NOTHING, [key]: [name] }, site),
-          /it is hidden, or the gateway's own/,
+          () => createSandboxArguments({ ...NOTHING, [key]: [name] }, site),
+          /hidden or private to the gateway/,
           name,
         )
   })
@@ -121,7 +121,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     const env = { PATH: `${home}/.local/bin:${home}/.nvm/v24/bin:/usr/bin` }
     const site = { ...SITE, home, env, cwd: `${directory}/project`, program: `${home}/.local/bin/tool` }
 
-    const shown = sandboxArguments('bwrap', site).filter(each => each.startsWith(home))
+    const shown = createSandboxArguments('bwrap', site).filter(each => each.startsWith(home))
 
     assert.deepEqual([...new Set(shown)], [`${home}/.local/bin`, `${home}/.nvm/v24`])
   })
@@ -142,7 +142,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     writeFileSync(`${directory}/forged/fake/commondir`, `${directory}/victim\n`)
 
     const shownIn = (name: string): string[] =>
-      sandboxArguments('bwrap', { ...SITE, cwd: `${directory}/${name}` })
+      createSandboxArguments('bwrap', { ...SITE, cwd: `${directory}/${name}` })
     assert.ok(shownIn('tree').includes(`${directory}/repo/.git`))
     assert.ok(!shownIn('forged').some(each => each.includes('victim')))
   })
@@ -151,7 +151,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     const spec = { command: 'true', args: ['a'], sandbox: 'bwrap' } as const
     const env = { PATH: '/usr/bin:/bin', TOKEN: 'hunter2-hunter2' }
     const directory = temporary(t)
-    const around = { directory, cwd: directory, env, outside: { PATH: process.env.PATH, HOME: '/root' } }
+    const around = { directory, cwd: directory, env, gatewayEnv: { PATH: process.env.PATH, HOME: '/root' } }
     if (!canSandbox) return assert.throws(() => createLaunch(spec, around), /bwrap/)
 
     const { command, args } = createLaunch(spec, around)
@@ -171,7 +171,7 @@ describe('a sandbox that cannot be had', { skip: process.platform !== 'linux' },
     await upstream.start()
 
     assert.equal(upstream.state, 'failed')
-    assert.match(upstream.problem ?? '', /bwrap is not installed \(Debian and Ubuntu: apt install bubblewrap/)
+    assert.match(upstream.problem ?? '', /requires bubblewrap \(Debian and Ubuntu: apt install bubblewrap/)
   })
 })
 
@@ -179,8 +179,7 @@ describe('a server in a sandbox', live, () => {
   it('reads what is not hidden, and writes only where it may', async t => {
     const directory = temporary(t)
     for (const folder of ['open', 'data', 'secret']) mkdirSync(path.join(directory, folder))
-    for (const file of ['open/a', 'secret/canary', 'key'])
-      writeFileSync(path.join(directory, file), `in ${file}`)
+    for (const file of ['open/a', 'secret/canary', 'key']) writeFileSync(path.join(directory, file), `in ${file}`)
     const attempt = await sandboxed(
       t,
       { write: [`${directory}/data`], hide: [`${directory}/secret`, `${directory}/key`] },
@@ -264,7 +263,7 @@ it('a sandboxed server neither sees nor makes what it was accepted with, though 
   const places = listPrivatePlaces({ ...config, directory })
   const site = { ...SITE, directory, cwd: directory, places }
 
-  const view = sandboxArguments({ ...NOTHING, write: ['.'] }, site)
+  const view = createSandboxArguments({ ...NOTHING, write: ['.'] }, site)
 
   assert.ok(view.includes(`${directory}/a`))
   assert.ok(!view.includes(`${directory}/gateway.lock`))

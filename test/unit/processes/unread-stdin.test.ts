@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Log } from '../../../src/api/index.ts'
-import { ProcessTable } from '../../../src/processes/own-processes.ts'
+import { ProcessTable } from '../../../src/processes/process-table.ts'
 import { ServerProcess } from '../../../src/processes/server-process.ts'
-import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
+import { RecentLines, StderrReader } from '../../../src/processes/stderr.ts'
 import { clock } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -32,7 +32,7 @@ function started(t: TestContext, log: Log, source: string): ServerProcess {
     cwd: process.cwd(),
     env: {},
     maxLine: MIB,
-    stderr: new Stderr({ log, clock, hide: text => text, recent: new RecentLines() }),
+    stderr: new StderrReader({ log, clock, hide: text => text, recent: new RecentLines() }),
     log,
     clock,
     table,
@@ -54,7 +54,7 @@ test('the first reply that is dropped, as a process does not read its stdin, is 
 
   assert.deepEqual(
     warnings.map(({ message }) => message),
-    ['messages to a process are dropped until it reads again'],
+    ['dropping messages until the process reads its stdin'],
   )
-  assert.match(String(warnings[0]?.fields.why), /does not read its stdin/)
+  assert.match(String(warnings[0]?.fields.why), /stdin is not read/)
 })

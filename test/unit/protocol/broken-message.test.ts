@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findReplyId, withoutDeepEntries } from '../../../src/protocol/broken-message.ts'
+import { findAnsweredId, removeDeepEntries } from '../../../src/protocol/broken-message.ts'
 
 const CASES: readonly (readonly [string, string | number | null])[] = [
   ['{"id":7,"result":tru', 7],
@@ -13,13 +13,13 @@ const CASES: readonly (readonly [string, string | number | null])[] = [
 
 for (const [text, id] of CASES)
   test(`the call that is answered by ${text} is ${String(id)}`, () => {
-    assert.equal(findReplyId(Buffer.from(text)), id)
+    assert.equal(findAnsweredId(Buffer.from(text)), id)
   })
 
 test('behind the id and the beginning of a result a broken message is not read', () => {
   const read = watch(Buffer.from(`{"id":7,"result":${'['.repeat(1000)}`))
 
-  assert.equal(findReplyId(read.bytes), 7)
+  assert.equal(findAnsweredId(read.bytes), 7)
   assert.ok(read.last() < 100)
 })
 
@@ -31,7 +31,7 @@ for (const [name, text] of [
   test(`a broken message that ${name} is given up`, () => {
     const read = watch(Buffer.from(text))
 
-    findReplyId(read.bytes)
+    findAnsweredId(read.bytes)
 
     assert.ok(read.last() < 16_000)
   })
@@ -42,12 +42,12 @@ test('a list is shortened by the entries that nest too deep, however deep', () =
     Buffer.from(`{"id":7,"result":{"tools":[${nested(2)},${nested(depth)},${nested(3)}]}}`)
 
   for (const depth of [100, 2000, 50_000]) {
-    const { bytes, withheld } = withoutDeepEntries(list(depth))
+    const { bytes, withheld } = removeDeepEntries(list(depth))
     assert.equal(bytes.toString(), list(depth).toString().replace(nested(depth), 'null'))
     assert.deepEqual(withheld.map(String), [nested(depth)])
   }
   const endless = Buffer.from(`{"id":7,"result":{"tools":[${'['.repeat(20_000)}`)
-  assert.deepEqual(withoutDeepEntries(endless), { bytes: endless, withheld: [] })
+  assert.deepEqual(removeDeepEntries(endless), { bytes: endless, withheld: [] })
 })
 
 /** The same bytes, and the last place of them that was read so far. */

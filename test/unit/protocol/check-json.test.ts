@@ -19,20 +19,7 @@ function problemOf(text: string | Buffer): ScanError | undefined {
 describe('what is JSON', () => {
   test('is decided as JSON.parse decides it, whatever was done to the text', () => {
     const scrap = fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', ':', '0', '1', '-', '+', '.', 'e', 'E')
-    const more = fc.constantFrom(
-      't',
-      'tru',
-      'null',
-      'NaN',
-      '\\u12',
-      '\\ud800',
-      '\t',
-      '\u0001',
-      ' ',
-      '/',
-      'é',
-      '',
-    )
+    const more = fc.constantFrom('t', 'tru', 'null', 'NaN', '\\u12', '\\ud800', '\t', '\u0001', ' ', '/', 'é', '')
     const edit = fc.tuple(fc.nat(), fc.nat({ max: 3 }), fc.oneof(scrap, more))
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), fc.array(edit, { maxLength: 3 }), (value, edits) => {
@@ -65,19 +52,7 @@ describe('what is JSON', () => {
       "'a'",
     ]
     const strings = ['"\\x41"', '"\\u00g0"', '"\\u12"', '"a\tb"', '"a\nb"', '"\u0000"', '"\\', '"\\"', '"']
-    const nested = [
-      '[1,]',
-      '[,1]',
-      '[1 2]',
-      '{"a":1,}',
-      '{"a"}',
-      '{a:1}',
-      '{"a":1 "b":2}',
-      '[1}',
-      '{"a":]',
-      '[',
-      '//',
-    ]
+    const nested = ['[1,]', '[,1]', '[1 2]', '{"a":1,}', '{"a"}', '{a:1}', '{"a":1 "b":2}', '[1}', '{"a":]', '[', '//']
     for (const text of [...wrong, ...strings, ...nested, '', ' '])
       assert.equal(problemOf(text)?.isSyntax, true, JSON.stringify(text))
   })
@@ -117,9 +92,7 @@ describe('what costs too much to parse', () => {
       assert.equal(message.kind === 'malformed' && message.error.code, -32600)
     }
     assert.ok(parse.mock.calls.every(({ arguments: [text] }) => text.length < 10))
-    const took = Math.min(
-      ...Array.from({ length: 20 }, () => millisecondsOf(() => parseServerMessage(inside))),
-    )
+    const took = Math.min(...Array.from({ length: 20 }, () => millisecondsOf(() => parseServerMessage(inside))))
     assert.ok(took <= 1, `${took} ms`)
   })
 })

@@ -26,17 +26,16 @@ test('every member of the envelope is found however its name is written', () => 
 })
 
 test('a tool that failed has failed however isError is written', () => {
-  const failed = (name: string): boolean =>
-    Payload.raw(Buffer.from(`{"content":[],"${name}":true}`)).isToolError
+  const failed = (name: string): boolean => Payload.fromBytes(Buffer.from(`{"content":[],"${name}":true}`)).isToolError
   assert.equal(failed('isError'), true)
   assert.equal(failed('is\\u0045rror'), true)
-  assert.equal(Payload.raw(Buffer.from('{"content":"\\u001b","isError":false}')).isToolError, false)
-  assert.equal(Payload.raw(Buffer.from('{"content":[{"isError":true}]}')).isToolError, false)
+  assert.equal(Payload.fromBytes(Buffer.from('{"content":"\\u001b","isError":false}')).isToolError, false)
+  assert.equal(Payload.fromBytes(Buffer.from('{"content":[{"isError":true}]}')).isToolError, false)
 })
 
 test('what a legacy server says of the type of its result does not reach a modern client', () => {
   for (const name of ['resultType', 'result\\u0054ype']) {
-    const payload = Payload.raw(Buffer.from(`{"${name}":"input_required","requestState":"x"}`), 'legacy')
+    const payload = Payload.fromBytes(Buffer.from(`{"${name}":"input_required","requestState":"x"}`), 'legacy')
     const { resultType } = JSON.parse(toModernResult(payload, 'tools/call').toString()) as {
       resultType: unknown
     }
@@ -45,7 +44,7 @@ test('what a legacy server says of the type of its result does not reach a moder
 })
 
 test('members of the modern era are taken out for a legacy client however they are written', () => {
-  const payload = Payload.raw(
+  const payload = Payload.fromBytes(
     Buffer.from('{"result\\u0054ype":"complete","ttl\\u004ds":5,"content":[]}'),
     'modern',
   )

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import {
   decodeHeaderValue,
   encodeHeaderValue,
-  headerMismatch,
+  findHeaderMismatch,
   parseParamHeaders,
   getParamHeaders,
-  paramMismatch,
-  standardHeaders,
+  findParamMismatch,
+  createStandardHeaders,
 } from '../../../src/protocol/headers.ts'
 import { META } from '../../../src/protocol/methods.ts'
 
@@ -34,19 +34,19 @@ describe('the standard headers', () => {
   const params = { name: 'tool', _meta: { [META.protocolVersion]: '2026-07-28' } }
   test('agree with the body they were made from', () => {
     assert.equal(
-      headerMismatch(standardHeaders('tools/call', params, '2026-07-28'), 'tools/call', params),
+      findHeaderMismatch(createStandardHeaders('tools/call', params, '2026-07-28'), 'tools/call', params),
       undefined,
     )
   })
   test('that are missing or differ are named', () => {
-    const headers = standardHeaders('tools/call', params, '2026-07-28')
+    const headers = createStandardHeaders('tools/call', params, '2026-07-28')
     for (const [name, value] of [
       ['mcp-name', 'other'],
       ['mcp-method', 'tools/list'],
       ['mcp-protocol-version', '2025-11-25'],
       ['mcp-name', undefined],
     ] as const) {
-      const error = headerMismatch({ ...headers, [name]: value }, 'tools/call', params)
+      const error = findHeaderMismatch({ ...headers, [name]: value }, 'tools/call', params)
       assert.equal(error?.code, -32020)
       assert.match(error.message, new RegExp(name, 'i'))
     }
@@ -71,11 +71,11 @@ describe('mirrored parameters', () => {
     assert.deepEqual(getParamHeaders(annotations, { region: null }), {})
   })
   test('must agree with the arguments; whole numbers are compared as numbers', () => {
-    assert.equal(paramMismatch(annotations, { 'mcp-param-n': '5.0' }, { deep: { n: 5 } }), undefined)
-    assert.equal(paramMismatch(annotations, { 'mcp-param-n': '6' }, { deep: { n: 5 } })?.code, -32020)
-    assert.equal(paramMismatch(annotations, {}, { region: 'x' })?.code, -32020)
-    assert.equal(paramMismatch(annotations, { 'mcp-param-region': 'x' }, {})?.code, -32020)
-    assert.equal(paramMismatch(annotations, { 'mcp-param-unknown': 'x' }, {}), undefined)
+    assert.equal(findParamMismatch(annotations, { 'mcp-param-n': '5.0' }, { deep: { n: 5 } }), undefined)
+    assert.equal(findParamMismatch(annotations, { 'mcp-param-n': '6' }, { deep: { n: 5 } })?.code, -32020)
+    assert.equal(findParamMismatch(annotations, {}, { region: 'x' })?.code, -32020)
+    assert.equal(findParamMismatch(annotations, { 'mcp-param-region': 'x' }, {})?.code, -32020)
+    assert.equal(findParamMismatch(annotations, { 'mcp-param-unknown': 'x' }, {}), undefined)
   })
   test('with an invalid annotation make the tool unfit for HTTP', () => {
     for (const property of [

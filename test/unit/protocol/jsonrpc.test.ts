@@ -11,7 +11,7 @@ import {
   parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { inOnePiece, getByteLength } from '../../../src/util/written.ts'
+import { joinPieces, getByteLength } from '../../../src/util/encoded-message.ts'
 import { editObject } from '../../../src/protocol/json/members.ts'
 import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
 
@@ -65,7 +65,7 @@ describe('the strict envelope', () => {
       assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
   })
 
-  test('refuses a reply in which an envelope key stands twice, escaped or not', () => {
+  test('refuses a reply in which an envelope key is duplicated, escaped or not', () => {
     for (const text of [
       '{"jsonrpc":"2.0","id":1,"result":{},"result":{"a":1}}',
       '{"jsonrpc":"2.0","id":1,"result":{},"\\u0072esult":{"a":1}}',
@@ -132,10 +132,7 @@ describe('the strict envelope', () => {
   })
 
   test('accepts what real servers send: extra members, id null on an error, a fractional id', () => {
-    assert.equal(
-      parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind,
-      'response',
-    )
+    assert.equal(parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind, 'response')
     assert.equal(parse('{"jsonrpc":"2.0","id":1.5,"result":{}}').kind, 'response')
   })
 
@@ -219,7 +216,7 @@ test('a small result is written as text with a character for each byte, and is t
     const result = Buffer.from(JSON.stringify({ text: 'ä€😀\u2028' }))
     const written = writeResult(id, result)
     assert.equal(getByteLength(written), encodeResult(id, result).length)
-    assert.deepEqual(inOnePiece(written), encodeResult(id, result))
+    assert.deepEqual(joinPieces(written), encodeResult(id, result))
   }
 })
 
@@ -227,7 +224,7 @@ test('a large result is written in pieces, itself among them, and is the same me
   for (const length of [10, 100_000]) {
     const result = Buffer.from(JSON.stringify({ text: 'ä'.repeat(length) }))
     const written = writeResult('ö', result)
-    assert.deepEqual(inOnePiece(written), encodeResult('ö', result))
+    assert.deepEqual(joinPieces(written), encodeResult('ö', result))
     assert.equal(Array.isArray(written) && written.includes(result), length > 10)
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { lookAlike } from '../../../src/protocol/json/json.ts'
+import { findMistakableName } from '../../../src/protocol/json/json.ts'
 
 test('a name that readers which fold case take for a parameter is found', () => {
   for (const [name, known] of [
@@ -13,9 +13,9 @@ test('a name that readers which fold case take for a parameter is found', () => 
     ['REQUESTSTATE', 'requestState'],
     ['_META', '_meta'],
   ] as const)
-    assert.equal(lookAlike(name), known)
+    assert.equal(findMistakableName(name), known)
   for (const name of ['name', 'taskId', 'names', 'n\u00e4me', 'x', '', '__proto__'])
-    assert.equal(lookAlike(name), undefined)
+    assert.equal(findMistakableName(name), undefined)
 })
 
 test('a message with such a parameter is refused, and named; deep in its arguments it is the tool’s', () => {
@@ -54,11 +54,7 @@ test('every spelling of a parameter in other cases is found where it stands, and
       const changed = name.slice(0, at) + other + name.slice(at + 1)
       assert.equal(kindOf(changed), 'malformed', changed)
       const escaped = `\\u${other.charCodeAt(0).toString(16).padStart(4, '0')}`
-      assert.equal(
-        kindOf(name.slice(0, at) + escaped + name.slice(at + 1)),
-        'malformed',
-        `${name} with an escape`,
-      )
+      assert.equal(kindOf(name.slice(0, at) + escaped + name.slice(at + 1)), 'malformed', `${name} with an escape`)
     }
   }
   for (const name of [

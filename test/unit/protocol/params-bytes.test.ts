@@ -46,16 +46,8 @@ describe('arguments that JavaScript would write otherwise', () => {
   test('keep their text in a list of which a plugin changes something', () => {
     const list = '[9007199254740993, {"id":1234567890123456789,"x":1},1e400 ,[1.50,2], 9007199254740993]'
     const changed = (change: (list: unknown[]) => unknown): string =>
-      sent(`{"list":${list}}`, params => ({ list: change(structuredClone(params.list as unknown[])) })).slice(
-        8,
-        -1,
-      )
-    const [big, object, huge, inner] = [
-      '9007199254740993',
-      '{"id":1234567890123456789,"x":1}',
-      '1e400',
-      '[1.50,2]',
-    ]
+      sent(`{"list":${list}}`, params => ({ list: change(structuredClone(params.list as unknown[])) })).slice(8, -1)
+    const [big, object, huge, inner] = ['9007199254740993', '{"id":1234567890123456789,"x":1}', '1e400', '[1.50,2]']
 
     assert.equal(
       changed(all => all.with(0, 7)),
@@ -139,16 +131,9 @@ interface Ways {
   rest(body: string): Promise<string>
 }
 
-async function gateway(
-  t: TestContext,
-  plugins: Plugin<never>[] = [],
-  config: JsonObject = {},
-): Promise<Ways> {
+async function gateway(t: TestContext, plugins: Plugin<never>[] = [], config: JsonObject = {}): Promise<Ways> {
   const up = { type: 'stdio', command: process.execPath, args: [script('raw-echo-server.mjs')] }
-  const { url } = closeAfter(
-    t,
-    await testGateway({ plugins, config: { rest: {}, upstreams: { up }, ...config } }),
-  )
+  const { url } = closeAfter(t, await testGateway({ plugins, config: { rest: {}, upstreams: { up }, ...config } }))
   const meta =
     '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeOfWork } from '../../../src/protocol/placed-ids.ts'
+import { findRequestReplica } from '../../../src/protocol/replica-ids.ts'
 
 const PLACE = 'r0123456789abcdef'
 const SEALED = `${PLACE}.${'a'.repeat(60)}`
@@ -16,7 +16,7 @@ test('a request names the process that keeps what it is about', () => {
     { arguments: { name: 'read_result', arguments: { handle: SEALED } } },
     { notifications: { taskIds: [SEALED] } },
   ])
-    assert.equal(placeOfWork(params), PLACE, JSON.stringify(params))
+    assert.equal(findRequestReplica(params), PLACE, JSON.stringify(params))
 })
 
 test('what only looks like it names nobody', () => {
@@ -31,5 +31,5 @@ test('what only looks like it names nobody', () => {
     { arguments: { path: SEALED, arguments: 'x' } },
     { arguments: null },
   ])
-    assert.equal(placeOfWork(params), undefined, JSON.stringify(params))
+    assert.equal(findRequestReplica(params), undefined, JSON.stringify(params))
 })

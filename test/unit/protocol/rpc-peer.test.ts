@@ -13,8 +13,8 @@ describe('requests of ours', () => {
     const it = peer()
     const ids = Array.from({ length: 5 }, () => {
       const id = it.nextId()
-      it.send(id, { name: `${id}` })
-      it.answered(id)
+      it.addSent(id, { name: `${id}` })
+      it.takeSent(id)
       return id
     })
     assert.equal(new Set(ids).size, 5)
@@ -23,38 +23,38 @@ describe('requests of ours', () => {
   it('are answered once', () => {
     const it = peer()
     const request = { name: 'one' }
-    it.send(1, request)
-    assert.equal(it.answered(1), request)
-    assert.equal(it.answered(1), undefined)
+    it.addSent(1, request)
+    assert.equal(it.takeSent(1), request)
+    assert.equal(it.takeSent(1), undefined)
   })
 
   it('are answered by a number that was echoed as a text, and by a text that was echoed as a number', () => {
     const it = peer()
     const [number, text, both] = [{ name: 'number' }, { name: 'text' }, { name: 'both' }]
-    it.send(1, number)
-    it.send('2', text)
-    it.send('1', both)
-    assert.equal(it.answered('1'), both)
-    assert.equal(it.answered('1'), number)
-    assert.equal(it.answered(2), text)
+    it.addSent(1, number)
+    it.addSent('2', text)
+    it.addSent('1', both)
+    assert.equal(it.takeSent('1'), both)
+    assert.equal(it.takeSent('1'), number)
+    assert.equal(it.takeSent(2), text)
     assert.equal(it.sent.size, 0)
   })
 
   it('are not answered by an id of another value, or by none', () => {
     const it = peer()
-    it.send(1, { name: 'one' })
+    it.addSent(1, { name: 'one' })
     for (const id of ['01', ' 1', '1.0', '', 1n, null, undefined, { id: 1 }, [1]])
-      assert.equal(it.answered(id), undefined)
+      assert.equal(it.takeSent(id), undefined)
     assert.equal(it.sent.size, 1)
   })
 
   it('beyond the bound are not noted until another is answered', () => {
     const it = peer(2)
-    for (const id of [1, 2]) assert.equal(it.send(id, { name: `${id}` }), true)
-    assert.equal(it.send(3, { name: '3' }), false)
-    assert.equal(it.answered(3), undefined)
-    it.answered(1)
-    assert.equal(it.send(3, { name: '3' }), true)
+    for (const id of [1, 2]) assert.equal(it.addSent(id, { name: `${id}` }), true)
+    assert.equal(it.addSent(3, { name: '3' }), false)
+    assert.equal(it.takeSent(3), undefined)
+    it.takeSent(1)
+    assert.equal(it.addSent(3, { name: '3' }), true)
   })
 })
 
@@ -62,41 +62,41 @@ describe('requests of the other side', () => {
   it('are answered once', () => {
     const it = peer()
     const request = { name: 'one' }
-    assert.equal(it.receive('a', request), 'taken')
-    assert.equal(it.answers('a', request), true)
-    assert.equal(it.answers('a', request), false)
+    assert.equal(it.addReceived('a', request), 'taken')
+    assert.equal(it.settleReceived('a', request), true)
+    assert.equal(it.settleReceived('a', request), false)
   })
 
   it('that come twice, or are one too many, are not taken', () => {
     const it = peer(1, 2)
-    it.receive('a', { name: 'a' })
-    assert.equal(it.receive('a', { name: 'again' }), 'repeated')
-    it.receive('b', { name: 'b' })
-    assert.equal(it.receive('a', { name: 'again' }), 'repeated', 'also when there is no room')
-    assert.equal(it.receive('c', { name: 'c' }), 'full')
+    it.addReceived('a', { name: 'a' })
+    assert.equal(it.addReceived('a', { name: 'again' }), 'repeated')
+    it.addReceived('b', { name: 'b' })
+    assert.equal(it.addReceived('a', { name: 'again' }), 'repeated', 'also when there is no room')
+    assert.equal(it.addReceived('c', { name: 'c' }), 'full')
     assert.deepEqual(it.received.values(), [{ name: 'a' }, { name: 'b' }])
   })
 
   it('get no answer once they are cancelled', () => {
     const it = peer()
     const request = { name: 'one' }
-    it.receive(7, request)
-    assert.equal(it.cancelled(7), request)
-    assert.equal(it.answers(7, request), false)
-    assert.equal(it.cancelled(7), undefined)
-    assert.equal(it.cancelled({ id: 7 }), undefined)
-    it.receive(8, request)
-    assert.equal(it.cancelled('8'), request)
+    it.addReceived(7, request)
+    assert.equal(it.takeReceived(7), request)
+    assert.equal(it.settleReceived(7, request), false)
+    assert.equal(it.takeReceived(7), undefined)
+    assert.equal(it.takeReceived({ id: 7 }), undefined)
+    it.addReceived(8, request)
+    assert.equal(it.takeReceived('8'), request)
   })
 
   it('get no late answer of one that had the same id', () => {
     const it = peer()
     const [first, second] = [{ name: 'first' }, { name: 'second' }]
-    it.receive(7, first)
-    it.cancelled(7)
-    it.receive(7, second)
-    assert.equal(it.answers(7, first), false)
-    assert.equal(it.answers(7, second), true)
+    it.addReceived(7, first)
+    it.takeReceived(7)
+    it.addReceived(7, second)
+    assert.equal(it.settleReceived(7, first), false)
+    assert.equal(it.settleReceived(7, second), true)
   })
 })
 
@@ -104,11 +104,11 @@ describe('a conversation that is over', () => {
   it('gives back what waited on either side, and has nothing left', () => {
     const it = peer()
     const [ours, theirs] = [{ name: 'ours' }, { name: 'theirs' }]
-    it.send(1, ours)
-    it.receive(1, theirs)
-    assert.deepEqual(it.end(), { sent: [ours], received: [theirs] })
-    assert.equal(it.answered(1), undefined)
-    assert.equal(it.answers(1, theirs), false)
-    assert.deepEqual(it.end(), { sent: [], received: [] })
+    it.addSent(1, ours)
+    it.addReceived(1, theirs)
+    assert.deepEqual(it.clear(), { sent: [ours], received: [theirs] })
+    assert.equal(it.takeSent(1), undefined)
+    assert.equal(it.settleReceived(1, theirs), false)
+    assert.deepEqual(it.clear(), { sent: [], received: [] })
   })
 })

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { ScanError } from '../../../src/protocol/json/scan.ts'
-import { proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
+import { proveString, proveValue, proofResult } from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
@@ -98,10 +98,10 @@ describe('long JSON', () => {
       fc.property(document, fc.integer({ min: 1, max: 70 }), (made, first) => {
         const bytes = Buffer.from(` ${textOf(made)},"next"`)
         const whole = proveValue(bytes, 0, bytes.length, 1, 5, 60_000)
-        const { tokens } = proven
+        const { tokens } = proofResult
         assert.equal(whole, bytes.length - ',"next"'.length)
         assert.equal(proveValue(bytes, 0, bytes.length, 1, 5, first), whole)
-        assert.equal(proven.tokens, tokens)
+        assert.equal(proofResult.tokens, tokens)
       }),
       { numRuns: RUNS },
     )
@@ -109,17 +109,12 @@ describe('long JSON', () => {
 
   test('is refused where it is broken, in pieces of any size', () => {
     fc.assert(
-      fc.property(
-        document,
-        fc.array(edit, { maxLength: 3 }),
-        fc.integer({ min: 1, max: 70 }),
-        (made, edits, first) => {
-          const text = edited(textOf(made), edits)
-          const bytes = Buffer.from(text)
-          const end = proveValue(bytes, 0, bytes.length, 1, 0, first)
-          if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
-        },
-      ),
+      fc.property(document, fc.array(edit, { maxLength: 3 }), fc.integer({ min: 1, max: 70 }), (made, edits, first) => {
+        const text = edited(textOf(made), edits)
+        const bytes = Buffer.from(text)
+        const end = proveValue(bytes, 0, bytes.length, 1, 0, first)
+        if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
+      }),
       { numRuns: RUNS },
     )
   })
@@ -137,8 +132,7 @@ describe('long JSON', () => {
   })
 
   test('nests 64 deep and has 10^6 names and values, no more', () => {
-    const deep = (levels: number): string =>
-      `["${'x'.repeat(999)}",${'['.repeat(levels)}${']'.repeat(levels)}]`
+    const deep = (levels: number): string => `["${'x'.repeat(999)}",${'['.repeat(levels)}${']'.repeat(levels)}]`
     assert.ok(isTaken(deep(63)))
     assert.ok(!isTaken(deep(64)))
     const wide = (values: number): string => `[${'1,'.repeat(values - 2)}1]`
@@ -172,7 +166,7 @@ test('a list of numbers is proven exactly where it is JSON, wherever a piece of 
 test('whole numbers in a list are counted as all values are', () => {
   const bytes = Buffer.from(`[${'1,'.repeat(9)}1]}`)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, 0), bytes.length - 1)
-  assert.equal(proven.tokens, 11)
+  assert.equal(proofResult.tokens, 11)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 11), bytes.length - 1)
   assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 10), -1)
 })

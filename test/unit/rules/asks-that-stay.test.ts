@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuse, type Plugin } from '../../../src/plugin.ts'
 import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
-import { closeAfter, testClient, testGateway, testUpstream, type Reply } from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../src/testing/index.ts'
 
 const ASKS: Readonly<Record<string, JsonObject>> = {
   elicitation: {
@@ -49,7 +49,7 @@ for (const [name, ask] of Object.entries(ASKS))
       }
   })
 
-function check(name: string, era: string, reply: Reply, text: string): void {
+function check(name: string, era: string, reply: TestReply, text: string): void {
   assert.doesNotMatch(text, /inputRequests|input_required|password/i)
   // For a legacy client it is as if the server had asked for nothing.
   if (era === 'legacy' && name === 'what nobody can read') return
@@ -70,6 +70,6 @@ test('a clientRequest hook that denies is heard on every road, and the client is
         const client = closeAfter(t, await testClient(gateway, { era, capabilities: RICH }))
         const { result, error } = await client.request('tools/call', { name: 'server__ask', arguments: {} })
         assert.match(JSON.stringify(error ?? result), /never ask anybody/)
-        assert.equal(server.received('tools/call').length, 1)
+        assert.equal(server.listCalls('tools/call').length, 1)
       }
 })

@@ -43,8 +43,7 @@ test('without keys a subject alone is that of the only issuer, and without auth 
 
 test('everybody is everybody, and who was not identified keeps a name of its own', () => {
   const both = auth({ keysFile: 'k', jwt: [{ issuer: ID }] })
-  for (const who of [by(ID, 'x'), by('api-key', 'y'), ANONYMOUS])
-    assert.equal(compileCallers('*', both)(who), true)
+  for (const who of [by(ID, 'x'), by('api-key', 'y'), ANONYMOUS]) assert.equal(compileCallers('*', both)(who), true)
   assert.equal(compileCallers('anonymous', both)(ANONYMOUS), true)
   assert.equal(compileCallers('anonymous', both)(by(ID, 'anonymous')), false)
 })
@@ -93,14 +92,10 @@ for (const place of Object.keys(PLACES) as (keyof typeof PLACES)[])
     const directory = await mkdtemp(join(tmpdir(), 'rules-'))
     cleanup(t, () => rm(directory, { recursive: true, force: true }))
     await writeFile(join(directory, 'keys.json'), JSON.stringify({ keys: [] }))
-    const gateway = closeAfter(
-      t,
-      await testGateway({ upstreams: { one }, config, plugins: [tokens], directory }),
-    )
+    const gateway = closeAfter(t, await testGateway({ upstreams: { one }, config, plugins: [tokens], directory }))
     const client = closeAfter(t, await testClient(gateway))
     const call = async (headers: Record<string, string>): Promise<boolean> =>
-      (await client.request('tools/call', { name: 'one__secret', arguments: {} }, { headers })).error ===
-      undefined
+      (await client.request('tools/call', { name: 'one__secret', arguments: {} }, { headers })).error === undefined
     const key = { authorization: 'Bearer key' }
     const token = { 'x-token': 'ci' }
     if (place === 'a limit')

@@ -38,20 +38,14 @@ test('a completion is about what the type of its reference says, and names nothi
         client.request('completion/complete', { ref, argument: ARGUMENT, ...more })
       for (const ref of BOTH) assert.equal((await complete(ref)).error?.code, -32602, JSON.stringify(ref))
       const denied = [
-        await complete(
-          { type: 'ref/resource', uri: 'file:///secret' },
-          { name: 'server__open', uri: 'file:///open' },
-        ),
-        await complete(
-          { type: 'ref/prompt', name: 'server__secret' },
-          { name: 'server__open', uri: 'file:///open' },
-        ),
+        await complete({ type: 'ref/resource', uri: 'file:///secret' }, { name: 'server__open', uri: 'file:///open' }),
+        await complete({ type: 'ref/prompt', name: 'server__secret' }, { name: 'server__open', uri: 'file:///open' }),
       ]
       assert.deepEqual(
         denied.map(({ error }) => error !== undefined),
         [true, true],
       )
-      assert.deepEqual(server.received('completion/complete'), [])
+      assert.deepEqual(server.listCalls('completion/complete'), [])
     }
     const client = closeAfter(t, await testClient(gateway))
     const ok = await client.request('completion/complete', {
@@ -59,7 +53,7 @@ test('a completion is about what the type of its reference says, and names nothi
       argument: ARGUMENT,
     })
     assert.deepEqual(ok.result?.completion, { values: ['v'] })
-    assert.equal(server.received('completion/complete').length, 1)
+    assert.equal(server.listCalls('completion/complete').length, 1)
     ;(server.calls as unknown[]).length = 0
   }
 })

@@ -43,10 +43,7 @@ for (const [name, rules] of Object.entries(RULES))
         },
       }),
     )
-    const gateway = closeAfter(
-      t,
-      await testGateway({ upstreams: { db }, config: { cache: false, ...rules } }),
-    )
+    const gateway = closeAfter(t, await testGateway({ upstreams: { db }, config: { cache: false, ...rules } }))
     const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
     const refuse = async (uri: string): Promise<void> => {
       const completion = { ref: { type: 'ref/resource', uri }, argument: { name: 'y', value: '' } }

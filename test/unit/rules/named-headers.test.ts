@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
 import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
 
 /** Every place of the schema where a header of a caller's request is named; the others are headers that we send. */
@@ -74,10 +68,7 @@ for (const [place, config] of Object.entries(CACHES))
     const listeners = {
       main: { type: 'http', port: 0, allowedOrigins: ['http://a.example', 'http://b.example'] },
     }
-    const gateway = closeAfter(
-      t,
-      await testGateway({ upstreams: { one }, config: { listeners, rest: {}, ...config } }),
-    )
+    const gateway = closeAfter(t, await testGateway({ upstreams: { one }, config: { listeners, rest: {}, ...config } }))
     for (const [way, ask] of Object.entries(await waysIn(t, gateway.url)))
       for (const [method, params] of REQUESTS) {
         if (way === 'REST' && method !== 'tools/call') continue
@@ -113,13 +104,8 @@ test('a reload that names a header makes the listener pass it', async t => {
   const client = closeAfter(t, await testClient(url))
   const call = async (tenant: string) =>
     JSON.stringify(
-      (
-        await client.request(
-          'tools/call',
-          { name: 'one__count', arguments: {} },
-          { headers: { 'x-tenant': tenant } },
-        )
-      ).result,
+      (await client.request('tools/call', { name: 'one__count', arguments: {} }, { headers: { 'x-tenant': tenant } }))
+        .result,
     )
   assert.notEqual(await call('a'), await call('b'))
 })
@@ -145,13 +131,8 @@ test('a forwarded header, a label, the header of a session and that of a key are
         headers: { 'x-talk': talk, 'X-TENANT': `tenant-${talk}` },
       })
   const calls = one
-    .received('tools/call')
-    .map(({ headers }) => [
-      headers['x-tenant'],
-      headers['x-their-session'],
-      headers['x-own-key'],
-      headers['x-talk'],
-    ])
+    .listCalls('tools/call')
+    .map(({ headers }) => [headers['x-tenant'], headers['x-their-session'], headers['x-own-key'], headers['x-talk']])
   assert.deepEqual(
     calls.map(([tenant]) => tenant),
     ['tenant-a', 'tenant-b', 'tenant-a', 'tenant-a', 'tenant-b', 'tenant-a'],
@@ -180,9 +161,7 @@ test('no place of the schema names a header that is not tested here', () => {
     for (const [key, inner] of Object.entries(value)) walk(inner, `${path}.${key}`)
   }
   walk(schema.$defs, '')
-  const tails = [...found].map(
-    path => path.match(/\.(\w*[Hh]eaders?\w*|sessionLabel|\w*Vary\w*)\b/i)?.[1] ?? path,
-  )
+  const tails = [...found].map(path => path.match(/\.(\w*[Hh]eaders?\w*|sessionLabel|\w*Vary\w*)\b/i)?.[1] ?? path)
   const known = [...PLACES, ...SENT, 'SessionHeadersConfig', 'keyHeader', 'cacheVary']
   assert.deepEqual(
     [...new Set(tails)].filter(tail => !known.some(one => one.toLowerCase().endsWith(tail.toLowerCase()))),

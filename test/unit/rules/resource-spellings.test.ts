@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
 import { leniently, lenientFiles, SPELLINGS } from './spellings.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -54,9 +48,7 @@ async function world(
 
 async function inProcess({
   gateway,
-}: Awaited<ReturnType<typeof testGateway>>): Promise<
-  (method: string, params: JsonObject) => Promise<unknown>
-> {
+}: Awaited<ReturnType<typeof testGateway>>): Promise<(method: string, params: JsonObject) => Promise<unknown>> {
   const connection = await gateway.connect()
   return (method, params) => connection.request(method, params).catch((error: unknown) => String(error))
 }
@@ -124,8 +116,8 @@ test('no spelling can be subscribed to, completed, or read in a legacy session',
     )
   }
   await Promise.all(SPELLINGS.map(refuse))
-  assert.deepEqual(files.received('resources/subscribe'), [])
-  assert.deepEqual(files.received('completion/complete'), [])
+  assert.deepEqual(files.listCalls('resources/subscribe'), [])
+  assert.deepEqual(files.listCalls('completion/complete'), [])
 })
 
 test('what a server lists is read by the spelling that it lists, and by any other', async t => {
@@ -147,10 +139,7 @@ test('what a server lists is read by the spelling that it lists, and by any othe
     { filters: { resources: { deny: ['secret:*'] } } },
     { routes: [{ match: { resource: '**' }, to: 'server' }] },
   ]) {
-    const gateway = closeAfter(
-      t,
-      await testGateway({ upstreams: { server }, config: { cache: false, ...config } }),
-    )
+    const gateway = closeAfter(t, await testGateway({ upstreams: { server }, config: { cache: false, ...config } }))
     const client = closeAfter(t, await testClient(gateway))
     const { result } = await client.request('resources/list')
     assert.deepEqual(
@@ -171,7 +160,7 @@ test('without rules about resources, a URI without a canonical form goes on as i
   const client = closeAfter(t, await testClient(url, {}))
   await client.request('resources/read', { uri: 'file:///a%2fb' })
   assert.deepEqual(
-    files.received('resources/read').map(({ params }) => params?.uri),
+    files.listCalls('resources/read').map(({ params }) => params?.uri),
     ['file:///a%2fb'],
   )
 })
@@ -183,7 +172,7 @@ test('a server is asked by the canonical form, and all spellings are one in the 
   for (const uri of ['file:/x/%61', 'FILE:///x/./a', 'file://localhost/x//a'])
     await client.request('resources/read', { uri })
   assert.deepEqual(
-    files.received('resources/read').map(({ params }) => params?.uri),
+    files.listCalls('resources/read').map(({ params }) => params?.uri),
     ['file:///x/a'],
   )
 })

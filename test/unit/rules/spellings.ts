@@ -110,9 +110,7 @@ export function lenientFiles(): JsonObject {
     capabilities: { resources: { subscribe: true }, completions: {} },
     methods: {
       'resources/read': ({ uri }: JsonObject) => ({
-        contents: [
-          { uri, text: leniently(String(uri)) === '/secret/plan' ? 'TOP SECRET' : 'nothing of note' },
-        ],
+        contents: [{ uri, text: leniently(String(uri)) === '/secret/plan' ? 'TOP SECRET' : 'nothing of note' }],
       }),
       'resources/subscribe': () => ({}),
       'resources/unsubscribe': () => ({}),

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
 
 const UPDATED = 'notifications/resources/updated'
@@ -42,7 +36,7 @@ for (const [what, rule] of Object.entries(RULES))
       }
       const gateway = closeAfter(t, await testGateway({ upstreams: { files }, config }))
       const client = closeAfter(t, await testClient(gateway, { era, headers: { team: 'red' } }))
-      const watched = (): unknown[] => files.received('resources/subscribe').map(({ params }) => params?.uri)
+      const watched = (): unknown[] => files.listCalls('resources/subscribe').map(({ params }) => params?.uri)
 
       if (era === 'legacy')
         for (const uri of ['team://plan', OPEN]) await client.request('resources/subscribe', { uri })
@@ -79,8 +73,8 @@ test('one URI of two servers is told to each caller by the server that it is sho
   assert.deepEqual(heard(ofBlue), [{ by: 'blue' }])
 
   await ofBlue.request('resources/unsubscribe', { uri: PLAN })
-  await until(() => blue.received('resources/unsubscribe').length === 1, 'the server that was watched hears')
-  assert.equal(red.received('resources/unsubscribe').length, 0)
+  await until(() => blue.listCalls('resources/unsubscribe').length === 1, 'the server that was watched hears')
+  assert.equal(red.listCalls('resources/unsubscribe').length, 0)
 })
 
 test('what a reload hides from a session is not told to it any more, and its server hears that', async t => {
@@ -95,13 +89,13 @@ test('what a reload hides from a session is not told to it any more, and its ser
   for (const uri of [PLAN, OPEN]) await client.request('resources/subscribe', { uri })
 
   await gateway.gateway.reload({ ...config, filters: { resources: { deny: [PLAN] } } })
-  await until(() => files.received('resources/unsubscribe').length === 1, 'the server hears')
+  await until(() => files.listCalls('resources/unsubscribe').length === 1, 'the server hears')
   for (const uri of [PLAN, OPEN]) files.notify(UPDATED, { uri })
-  const { params } = await client.notified(UPDATED)
+  const { params } = await client.nextNotification(UPDATED)
 
   assert.deepEqual(params, { uri: OPEN })
   assert.deepEqual(
-    files.received('resources/unsubscribe').map(call => call.params),
+    files.listCalls('resources/unsubscribe').map(call => call.params),
     [{ uri: PLAN }],
   )
 })

@@ -25,18 +25,13 @@ for (const [name, config] of Object.entries(HIDING))
     const quiet = closeAfter(t, await testUpstream({ tools }))
     const gateway = closeAfter(t, await testGateway({ upstreams: { hidden, open, quiet }, config }))
     const told = async (who: string, era: 'modern' | 'legacy') => {
-      const client = closeAfter(
-        t,
-        await testClient(gateway, { era, headers: { authorization: `Bearer ${who}` } }),
-      )
-      const { result } =
-        era === 'legacy' ? (client.initialized ?? {}) : await client.request('server/discover')
+      const client = closeAfter(t, await testClient(gateway, { era, headers: { authorization: `Bearer ${who}` } }))
+      const { result } = era === 'legacy' ? (client.initializeReply ?? {}) : await client.request('server/discover')
       return result?.instructions
     }
     for (const era of ['modern', 'legacy'] as const) {
       assert.equal(await told('ci', era), '# open\nbe kind')
-      if (name !== 'a filter')
-        assert.equal(await told('boss', era), '# hidden\nthe launch codes\n\n# open\nbe kind')
+      if (name !== 'a filter') assert.equal(await told('boss', era), '# hidden\nthe launch codes\n\n# open\nbe kind')
     }
   })
 

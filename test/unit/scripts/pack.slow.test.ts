@@ -24,13 +24,10 @@ async function small(t: TestContext, others: Readonly<Record<string, string>> = 
   const scripts = { prepack, postpack, build: 'true', ...others }
   const manifest = { name: 'small', version: '1.0.0', private: own.private, type: 'module', scripts }
   // Of the npm that runs the tests nothing is passed on.
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/i.test(name)),
-  )
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/i.test(name)))
   await writeFile(join(cwd, 'package.json'), JSON.stringify(manifest, undefined, 2))
   await mkdir(join(cwd, 'scripts'))
-  for (const file of ['scripts/pack.ts', 'scripts/tarball.ts'])
-    await copyFile(join(PACKAGE, file), join(cwd, file))
+  for (const file of ['scripts/pack.ts', 'scripts/tarball.ts']) await copyFile(join(PACKAGE, file), join(cwd, file))
   return {
     cwd,
     manifest: () => readFile(join(cwd, 'package.json'), 'utf8'),
@@ -52,7 +49,7 @@ test('npm pack into a directory that is not there says so, and leaves package.js
   for (const missing of ['nowhere', 'file']) {
     const { status, stderr } = pack('.', '--pack-destination', missing)
     assert.notEqual(status, 0)
-    assert.match(String(stderr), new RegExp(`--pack-destination .*${missing} is no directory`))
+    assert.match(String(stderr), new RegExp(`--pack-destination .*${missing} is not a directory`))
     assert.equal(await manifest(), before)
     assert.deepEqual(await readdir(join(cwd, 'dist')), [])
   }

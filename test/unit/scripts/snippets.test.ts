@@ -10,8 +10,7 @@ let directory = ''
 
 before(async () => {
   directory = await mkdtemp(join(tmpdir(), 'snippets-'))
-  const text =
-    'const a = 1\nif (a) {\n  // #region inner\n  run(`$&`)\n    .twice()\n  // #endregion inner\n}\n'
+  const text = 'const a = 1\nif (a) {\n  // #region inner\n  run(`$&`)\n    .twice()\n  // #endregion inner\n}\n'
   await writeFile(join(directory, 'a.ts'), text)
 })
 
@@ -24,10 +23,7 @@ function fresh(markdown: string): string {
 test('a region replaces what stood in the fence, without its indentation', () => {
   const markdown = 'before\n\n<!-- snippet: a.ts#inner -->\n```ts\nold\n```\n\nafter\n'
 
-  assert.equal(
-    fresh(markdown),
-    'before\n\n<!-- snippet: a.ts#inner -->\n```ts\nrun(`$&`)\n  .twice()\n```\n\nafter\n',
-  )
+  assert.equal(fresh(markdown), 'before\n\n<!-- snippet: a.ts#inner -->\n```ts\nrun(`$&`)\n  .twice()\n```\n\nafter\n')
 })
 
 test('a whole file leaves out the marks of its regions', () => {
@@ -40,9 +36,7 @@ test('a whole file leaves out the marks of its regions', () => {
 })
 
 test('what is fresh stays as it is', () => {
-  const once = fresh(
-    '<!-- snippet: a.ts#inner -->\n```ts\nold\n```\n<!-- snippet: a.ts -->\n```ts\nold\n```\n',
-  )
+  const once = fresh('<!-- snippet: a.ts#inner -->\n```ts\nold\n```\n<!-- snippet: a.ts -->\n```ts\nold\n```\n')
 
   assert.equal(fresh(once), once)
 })

@@ -37,8 +37,7 @@ function hideSlowly({ hide }: Secrets, text: string): string {
 }
 
 function secretAt(hide: (text: string) => string, text: string, at: number): number {
-  for (let end = text.length; end > at; end--)
-    if (hide(`|${text.slice(at, end)}|`) === '|***|') return end - at
+  for (let end = text.length; end > at; end--) if (hide(`|${text.slice(at, end)}|`) === '|***|') return end - at
   const cut = text.indexOf('\u2026', at)
   return cut >= 0 && hide(`|${text.slice(at, cut + 1)}|`) === '|***\u2026|' ? cut - at : 0
 }

@@ -39,8 +39,6 @@ export const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   form: text => new URLSearchParams({ v: text }).toString().slice(2),
   JSON: inJson,
   'JSON in JSON': text => inJson(inJson(text)),
-  'unicode escapes': text =>
-    text.replace(/[^]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  HTML: text =>
-    text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;'),
+  'unicode escapes': text => text.replace(/[^]/g, one => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  HTML: text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;'),
 }

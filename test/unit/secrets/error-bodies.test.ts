@@ -118,7 +118,7 @@ describe('a 403 of an upstream', () => {
     )
     const { client, owner } = await everything(t, await over(t, server.url))
 
-    assert.match(client, /does not allow this: HTTP 403/)
+    assert.match(client, /denied access: HTTP 403/)
     assert.doesNotMatch(client + owner, /credentials/)
     assert.match(owner, /plan does not include this tool/)
   })
@@ -131,7 +131,7 @@ describe('a 403 of an upstream', () => {
     )
     const { client, owner } = await everything(t, await over(t, server.url))
 
-    assert.match(client, /refused our credentials: HTTP 403/)
+    assert.match(client, /refused the credentials: HTTP 403/)
     assert.match(owner, /insufficient_scope/)
   })
 
@@ -144,10 +144,7 @@ describe('a 403 of an upstream', () => {
     await everything(t, gateway)
 
     const { upstreams } = (await gateway.gateway.control('ps')) as { upstreams: JsonObject[] }
-    assert.match(
-      JSON.stringify(upstreams[0]?.runtime),
-      /"lastError":"HTTP 403; it said last: .*not on this plan/,
-    )
+    assert.match(JSON.stringify(upstreams[0]?.runtime), /"lastError":"HTTP 403; it said last: .*not on this plan/)
   })
 })
 
@@ -166,7 +163,7 @@ it('what a server refuses a thousand times a second is logged ten times, and cou
     Array.from({ length: 50 }, () => client.request('tools/call', { name: 'web__echo', arguments: {} })),
   )
 
-  await until(() => gateway.log.some(({ message }) => message === 'a call was refused'), 'it is logged')
-  const lines = gateway.log.filter(({ message }) => message === 'a call was refused')
+  await until(() => gateway.log.some(({ message }) => message === 'call rejected by the server'), 'it is logged')
+  const lines = gateway.log.filter(({ message }) => message === 'call rejected by the server')
   assert.ok(lines.length <= 20, `${lines.length} lines`)
 })

@@ -26,8 +26,8 @@ describe('secrets in a text', () => {
   it('are hidden while they are good, of thousands the latest', () => {
     const passing = new Secrets(['a-lasting-secret'])
     const token = (n: number): string => `eyJhbGciOi.token.${n}`
-    for (let n = 0; n <= 2000; n++) passing.addPassing(token(n))
-    passing.addPassing('a-lasting-secret')
+    for (let n = 0; n <= 2000; n++) passing.addTemporary(token(n))
+    passing.addTemporary('a-lasting-secret')
 
     assert.equal(passing.hide(`Bearer ${token(2000)}, ${token(1)}`), 'Bearer ***, ***')
     assert.equal(passing.hide(`=${token(0)}=`), `=${token(0)}=`)
@@ -36,7 +36,7 @@ describe('secrets in a text', () => {
 
   it('are hidden where such a one is no text that could be sent', () => {
     const passing = new Secrets()
-    passing.addPassing('half-a-character-\ud83d')
+    passing.addTemporary('half-a-character-\ud83d')
     assert.equal(passing.hide('=half-a-character-\ud83d='), '=***=')
   })
 
@@ -59,7 +59,7 @@ describe('secrets in a text', () => {
   })
 
   it('leave all other text alone', () => {
-    const text = 'upstream "files" is not available: it exited with code 1 … and so on'
+    const text = 'upstream "files" is not available: exited with code 1 … and so on'
     assert.equal(hide(text), text)
     const data = { code: -32603, message: 'no', data: [1, { a: null }] }
     assert.equal(redactValue(data, hide), data)

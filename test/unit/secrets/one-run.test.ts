@@ -35,8 +35,7 @@ test('200 secrets in 13 encodings are nowhere to be read after one run: success,
   const said: string[] = []
   for (let n = 0; n < SECRETS.length; n++) {
     said.push(await call('fine', n), await call('fail', n))
-    if (n === 100)
-      await gateway.gateway.reload({ ...config, upstreams: { up: { ...up, env: { ...env, MORE: 'x' } } } })
+    if (n === 100) await gateway.gateway.reload({ ...config, upstreams: { up: { ...up, env: { ...env, MORE: 'x' } } } })
   }
   for (const n of CRASHES) said.push(await call('crash', n))
   const { upstreams } = gateway.gateway
@@ -51,9 +50,7 @@ test('200 secrets in 13 encodings are nowhere to be read after one run: success,
   said.push(JSON.stringify(gateway.log))
 
   const all = said.join('\n')
-  const found = forms
-    .flat()
-    .filter(form => all.includes(form) || all.includes(JSON.stringify(form).slice(1, -1)))
+  const found = forms.flat().filter(form => all.includes(form) || all.includes(JSON.stringify(form).slice(1, -1)))
   assert.deepEqual(found, [])
   assert.ok(all.includes('***'))
   assert.ok(said.filter(text => text.includes('fine')).length >= SECRETS.length)

@@ -18,8 +18,7 @@ for (const server of ['modern', 'legacy'] as const)
 
       const taskId = await begin(client, 'protocol_error_job')
       const state = await until(client, taskId, 'failed')
-      const more =
-        era === 'modern' ? [] : [client.request('tasks/result', { taskId }), client.request('tasks/list')]
+      const more = era === 'modern' ? [] : [client.request('tasks/result', { taskId }), client.request('tasks/list')]
       const text = JSON.stringify([state, ...(await Promise.all(more))])
 
       assert.equal(state.status, 'failed')

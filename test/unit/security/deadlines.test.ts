@@ -14,12 +14,7 @@ const SAYING_MS = 120
 const CALLS = 10
 const TOOL = { name: 'x', inputSchema: { type: 'object' } }
 
-async function before(
-  t: TestContext,
-  handle: Handle,
-  era: 'modern' | 'legacy',
-  timeout: unknown = EARLY_MS + LAST_MS,
-) {
+async function before(t: TestContext, handle: Handle, era: 'modern' | 'legacy', timeout: unknown = EARLY_MS + LAST_MS) {
   const server = await peer(t, (era === 'modern' ? modern : legacy)(handle))
   const web = { type: 'http', url: server.url, era, timeout, breaker: false }
   // A clock that is moved on looks like a loop that is late.
@@ -52,11 +47,11 @@ describe('the deadline of a call', () => {
           const sent = server.of('tools/call').length
           const calls = Array.from({ length: count }, begin)
           await until(() => server.of('tools/call').length === sent + count, 'all calls are there')
-          clock.pass(EARLY_MS)
+          clock.advance(EARLY_MS)
           // What the server says meanwhile gives a call no more time.
           await pause(SAYING_MS)
           assert.deepEqual(codes, [])
-          clock.pass(LAST_MS)
+          clock.advance(LAST_MS)
           await Promise.all(calls)
           assert.deepEqual(codes, Array(count).fill('GW_TIMEOUT'))
         }
@@ -82,11 +77,11 @@ describe('the deadline of a call', () => {
       await until(() => server.of('tools/call').length === 1, 'the call is there')
       for (let passed = 0; passed < timeout.total - LAST_MS; passed += LAST_MS / 2) {
         await pause(SAYING_MS)
-        clock.pass(LAST_MS / 2)
+        clock.advance(LAST_MS / 2)
         assert.equal(code, undefined)
       }
 
-      clock.pass(LAST_MS)
+      clock.advance(LAST_MS)
       await call
       assert.equal(code, 'GW_TIMEOUT')
     })
@@ -106,9 +101,7 @@ describe('a client that gives a call up', () => {
       const web = { type: 'http', url: server.url, era, breaker: false }
       const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web } } }))
       const client = closeAfter(t, await testClient(gateway))
-      const calls = Array.from({ length: CALLS }, () =>
-        client.start('tools/call', { name: 'web__x', arguments: {} }),
-      )
+      const calls = Array.from({ length: CALLS }, () => client.start('tools/call', { name: 'web__x', arguments: {} }))
       await until(() => server.of('tools/call').length === CALLS, 'all calls are there')
 
       const startedAt = performance.now()

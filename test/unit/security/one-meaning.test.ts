@@ -11,8 +11,7 @@ test('what rules judge is what a server gets, however it is written, over five w
   const said = new Map<Case, Said>()
   await Promise.all(
     (Object.keys(send) as Way[]).map(async way => {
-      for (const one of cases.filter(each => each.way === way))
-        said.set(one, await send[way](one.body, one.headers))
+      for (const one of cases.filter(each => each.way === way)) said.set(one, await send[way](one.body, one.headers))
     }),
   )
   const arrived = await received()
@@ -49,10 +48,7 @@ function wrongCall(one: Case, got: Received, judged: readonly Judged[]): string[
   const seen = judged.filter(({ params }) => JSON.stringify(params).includes(mark))
   if (seen.length !== 1) return [`the rules saw it ${seen.length} times`]
   const message = JSON.parse(got.body) as JsonObject
-  const pairs = [
-    ...pairsOf(message, got, seen[0] as Judged),
-    ...(one.passes === 1 ? [sentPair(one, got)] : []),
-  ]
+  const pairs = [...pairsOf(message, got, seen[0] as Judged), ...(one.passes === 1 ? [sentPair(one, got)] : [])]
   return pairs
     .filter(([, server, other]) => JSON.stringify(server) !== JSON.stringify(other))
     .map(([what, server, other]) => `${what}: ${JSON.stringify(server)}, and not ${JSON.stringify(other)}`)

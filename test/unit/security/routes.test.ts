@@ -199,7 +199,7 @@ it('headers by which processes of ours, proxies or browsers vouch for somebody r
   const client = closeAfter(t, await testClient(gateway, { headers: own }))
   await client.request('tools/call', { name: 'hidden-server__hidden-tool', arguments: {} })
 
-  const [call] = web.received('tools/call')
+  const [call] = web.listCalls('tools/call')
   assert.ok(call !== undefined)
   for (const name of Object.keys(own)) assert.equal(call.headers[name], undefined, name)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Call, Exchange, Notification, Session } from '../../../src/api/index.ts'
 import { definePlugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
-import { UrlVisits } from '../../../src/upstreams/connection/incoming-requests.ts'
+import { UrlElicitations } from '../../../src/upstreams/connection/incoming-requests.ts'
 import { byToken, from, modern } from '../fixtures/by-token.ts'
 import { callOf } from '../fixtures/upstream-bench.ts'
 
@@ -15,7 +15,7 @@ function as(subject: string, call: Call): Call {
 }
 
 test('a caller that is sent to many URLs does not keep others from hearing that they are done', () => {
-  const visits = new UrlVisits()
+  const visits = new UrlElicitations()
   const received: Notification[] = []
   const exchange = (subject: string): Exchange => {
     const call = as(subject, callOf('tools/call', { name: 'visit' }))
@@ -23,14 +23,14 @@ test('a caller that is sent to many URLs does not keep others from hearing that 
     const session: Session = { ...call.exchange.session, notify }
     return { ...call.exchange, session }
   }
-  visits.note({ elicitationId: 'mine' }, exchange('quiet'))
+  visits.addVisit({ elicitationId: 'mine' }, exchange('quiet'))
 
   const loud = exchange('loud')
-  for (let i = 0; i < 5000; i++) visits.note({ elicitationId: `other ${i}` }, loud)
+  for (let i = 0; i < 5000; i++) visits.addVisit({ elicitationId: `other ${i}` }, loud)
 
   const done = { method: 'notifications/elicitation/complete', params: { elicitationId: 'mine' } }
   assert.equal(
-    visits.complete(done, () => undefined),
+    visits.completeVisit(done, () => undefined),
     true,
   )
   assert.deepEqual(received, [done])
@@ -60,8 +60,7 @@ test('a caller that lists with other headers each time does not take what anothe
     }),
   )
   const url = gateway.listeners[0]?.url ?? ''
-  const list = async (who: string): Promise<string> =>
-    (await fetch(url, from(who, modern('tools/list')))).text()
+  const list = async (who: string): Promise<string> => (await fetch(url, from(who, modern('tools/list')))).text()
   assert.match(await list('quiet'), /web__one/)
 
   for (let i = 0; i < 110; i++) await Promise.all(Array.from({ length: 10 }, () => list('loud')))

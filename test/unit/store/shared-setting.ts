@@ -13,11 +13,8 @@ export const KEY = Buffer.alloc(32, 7)
 export { pause }
 
 /** A store of one process on a Redis. */
-export async function onRedis(
-  t: TestContext,
-  redis: Redis,
-): Promise<{ shared: RedisShared; store: RedisStore }> {
-  const store = await RedisStore.make({ redis: redis.url, directory: '.', clock, log })
+export async function onRedis(t: TestContext, redis: Redis): Promise<{ shared: RedisShared; store: RedisStore }> {
+  const store = await RedisStore.create({ redis: redis.url, directory: '.', clock, log })
   await store.connect()
   cleanup(t, () => store.close())
   const ring = new KeyRing('g', [{ id: 'a', key: KEY.toString('base64') }])

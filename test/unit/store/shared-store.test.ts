@@ -36,61 +36,53 @@ for (const [name, make] of Object.entries(MAKERS)) {
       const { one, other } = await make(t)
 
       assert.equal(await one.get('k'), undefined)
-      assert.equal(await one.put('k', 'é\u0000"', { ms }), true)
+      assert.equal(await one.put('k', 'é\u0000"', { expiresInMs: ms }), true)
       assert.equal(await other.get('k'), 'é\u0000"')
-      assert.equal(await other.put('k', 'b', { ms, when: 'absent' }), false)
-      assert.equal(await other.put('k', 'b', { ms, when: { is: 'x' } }), false)
-      assert.equal(await other.put('k', 'b', { ms, when: { is: 'é\u0000"' } }), true)
+      assert.equal(await other.put('k', 'b', { expiresInMs: ms, when: 'absent' }), false)
+      assert.equal(await other.put('k', 'b', { expiresInMs: ms, when: { is: 'x' } }), false)
+      assert.equal(await other.put('k', 'b', { expiresInMs: ms, when: { is: 'é\u0000"' } }), true)
       assert.equal(await one.delete('k', 'x'), false)
       assert.equal(await one.get('k'), 'b')
       const taken = await Promise.all([one.take('k'), other.take('k'), one.take('k')])
       assert.deepEqual(taken.sort(), ['b', undefined, undefined])
       assert.equal(await one.delete('k'), false)
-      assert.equal(await one.put('k', '', { ms: 30, when: 'absent' }), true)
+      assert.equal(await one.put('k', '', { expiresInMs: 30, when: 'absent' }), true)
       assert.equal(await other.get('k'), '')
       await until(async () => (await other.get('k')) === undefined)
-      assert.equal(await other.put('k', 'c', { ms, when: { is: '' } }), false)
-      const locks = await Promise.all(['1', '2'].map(me => one.put('lock', me, { ms, when: 'absent' })))
+      assert.equal(await other.put('k', 'c', { expiresInMs: ms, when: { is: '' } }), false)
+      const locks = await Promise.all(['1', '2'].map(me => one.put('lock', me, { expiresInMs: ms, when: 'absent' })))
       assert.deepEqual(locks.sort(), [false, true])
     },
   )
 
-  test(
-    `${name}: permits are never more than the limit, and unused ones can be given back`,
-    options,
-    async t => {
-      const { one, other } = await make(t)
-      const asked = { most: 100, ms }
+  test(`${name}: permits are never more than the limit, and unused ones can be given back`, options, async t => {
+    const { one, other } = await make(t)
+    const asked = { max: 100, windowMs: ms }
 
-      assert.deepEqual(await one.permits('p', { ...asked, wanted: 10, ahead: 8 }), {
-        got: 18,
-        forMs: 1000,
-        waitMs: 0,
-      })
-      assert.equal((await other.permits('p', { ...asked, wanted: 70 })).got, 70)
-      assert.equal(
-        (await one.permits('p', { ...asked, wanted: 4, ahead: 50 })).got,
-        6,
-        'a quarter of the rest',
-      )
-      assert.equal((await one.permits('p', { ...asked, wanted: 0, unused: 2 })).got, 0)
-      const last = await other.permits('p', { ...asked, wanted: 50, ahead: 50 })
-      assert.equal(last.got, 8)
-      assert.ok(last.waitMs > ms - 2000 && last.waitMs <= ms + 3000)
-      assert.equal((await one.permits('p', { ...asked, wanted: 1 })).got, 0)
-      assert.equal((await one.permits('q', { ...asked, wanted: 1, owed: 99 })).got, 1)
-      assert.equal((await one.permits('q', { ...asked, wanted: 1, owed: 99 })).got, 0)
-      const many = await Promise.all(
-        Array.from({ length: 60 }, (_, index) =>
-          (index % 2 === 0 ? one : other).permits('r', { ...asked, wanted: 3 }),
-        ),
-      )
-      assert.equal(
-        many.reduce((sum, permits) => sum + permits.got, 0),
-        100,
-      )
-    },
-  )
+    assert.deepEqual(await one.takePermits('p', { ...asked, count: 10, prefetch: 8 }), {
+      granted: 18,
+      validMs: 1000,
+      waitMs: 0,
+    })
+    assert.equal((await other.takePermits('p', { ...asked, count: 70 })).granted, 70)
+    assert.equal((await one.takePermits('p', { ...asked, count: 4, prefetch: 50 })).granted, 6, 'a quarter of the rest')
+    assert.equal((await one.takePermits('p', { ...asked, count: 0, unused: 2 })).granted, 0)
+    const last = await other.takePermits('p', { ...asked, count: 50, prefetch: 50 })
+    assert.equal(last.granted, 8)
+    assert.ok(last.waitMs > ms - 2000 && last.waitMs <= ms + 3000)
+    assert.equal((await one.takePermits('p', { ...asked, count: 1 })).granted, 0)
+    assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 1)
+    assert.equal((await one.takePermits('q', { ...asked, count: 1, owed: 99 })).granted, 0)
+    const many = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? one : other).takePermits('r', { ...asked, count: 3 }),
+      ),
+    )
+    assert.equal(
+      many.reduce((sum, permits) => sum + permits.granted, 0),
+      100,
+    )
+  })
 
   test(
     `${name}: in no window are there more permits than its limit, and soon after it there are some again`,
@@ -103,9 +95,9 @@ for (const [name, make] of Object.entries(MAKERS)) {
 
       while (clock.now() - began < 1500)
         for (const store of [one, other]) {
-          const { got } = await store.permits('w', { most, ms: window, wanted: 3 })
+          const { granted } = await store.takePermits('w', { max: most, windowMs: window, count: 3 })
           // Taken at the latest now: an answer that was late lets no more into a window.
-          taken.push(...Array.from({ length: got }, () => clock.now()))
+          taken.push(...Array.from({ length: granted }, () => clock.now()))
         }
 
       assert.ok(taken.length > most, 'there were some again')
@@ -116,21 +108,39 @@ for (const [name, make] of Object.entries(MAKERS)) {
   test(`${name}: a count ends, stops at its bound, and knows what it has been`, options, async t => {
     const { one, other } = await make(t)
 
-    assert.deepEqual(await one.count('n', { by: 3, ms }), { got: 3, total: 3 })
-    assert.deepEqual(await other.count('n', { by: 5, ms, most: 7 }), { got: 4, total: 7 })
-    assert.deepEqual(await other.count('n', { by: 1, ms, most: 7, ahead: 9 }), { got: 0, total: 7 })
-    assert.deepEqual(await other.count('n', { by: -4, ms, most: 7 }), { got: -4, total: 3 })
-    assert.deepEqual(await one.count('n', { by: 1, ms, most: 24, ahead: 9 }), { got: 6, total: 9 })
-    assert.deepEqual(await one.count('fresh', { by: 1, ms, most: 9, from: 8 }), { got: 1, total: 9 })
-    assert.deepEqual(await one.count('fresh', { by: 1, ms, most: 9, from: 8 }), { got: 0, total: 9 })
-    await one.count('short', { by: 1, ms: 200 })
-    await until(async () => (await one.count('short', { by: 1, ms: 200 })).total === 1)
+    assert.deepEqual(await one.addToCounter('n', { delta: 3, expiresInMs: ms }), { added: 3, total: 3 })
+    assert.deepEqual(await other.addToCounter('n', { delta: 5, expiresInMs: ms, max: 7 }), {
+      added: 4,
+      total: 7,
+    })
+    assert.deepEqual(await other.addToCounter('n', { delta: 1, expiresInMs: ms, max: 7, prefetch: 9 }), {
+      added: 0,
+      total: 7,
+    })
+    assert.deepEqual(await other.addToCounter('n', { delta: -4, expiresInMs: ms, max: 7 }), {
+      added: -4,
+      total: 3,
+    })
+    assert.deepEqual(await one.addToCounter('n', { delta: 1, expiresInMs: ms, max: 24, prefetch: 9 }), {
+      added: 6,
+      total: 9,
+    })
+    assert.deepEqual(await one.addToCounter('fresh', { delta: 1, expiresInMs: ms, max: 9, initial: 8 }), {
+      added: 1,
+      total: 9,
+    })
+    assert.deepEqual(await one.addToCounter('fresh', { delta: 1, expiresInMs: ms, max: 9, initial: 8 }), {
+      added: 0,
+      total: 9,
+    })
+    await one.addToCounter('short', { delta: 1, expiresInMs: 200 })
+    await until(async () => (await one.addToCounter('short', { delta: 1, expiresInMs: 200 })).total === 1)
     const many = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
-        (index % 2 === 0 ? one : other).count('m', { by: 1, ms, most: 30 }),
+        (index % 2 === 0 ? one : other).addToCounter('m', { delta: 1, expiresInMs: ms, max: 30 }),
       ),
     )
-    assert.equal(many.filter(counted => counted.got === 1).length, 30)
+    assert.equal(many.filter(counted => counted.added === 1).length, 30)
   })
 
   test(`${name}: what is published is heard by all who listen`, options, async t => {
@@ -177,22 +187,18 @@ for (const [name, make] of Object.entries(MAKERS)) {
     assert.equal(sealed.includes('secret'), false)
   })
 
-  test(
-    `${name}: of a plugin's keys no other plugin sees anything, and nonsense is refused`,
-    options,
-    async t => {
-      const { one } = await make(t)
-      const [a, b] = [createPluginStore('a', one), createPluginStore('b', one)]
+  test(`${name}: of a plugin's keys no other plugin sees anything, and nonsense is refused`, options, async t => {
+    const { one } = await make(t)
+    const [a, b] = [createPluginStore('a', one), createPluginStore('b', one)]
 
-      await a?.put('k', 'of a', { ms })
-      assert.equal(await b?.get('k'), undefined)
-      assert.equal(await a?.get('k'), 'of a')
-      for (const wrong of [0, -1, 1.5, Infinity, NaN])
-        await assert.rejects(async () => a?.put('k', 'v', { ms: wrong }), RangeError)
-      await assert.rejects(async () => a?.get(''), RangeError)
-      await assert.rejects(async () => a?.get('k'.repeat(2000)), RangeError)
-      await assert.rejects(async () => a?.put('k', 'v'.repeat(300_000), { ms }), RangeError)
-      await assert.rejects(async () => a?.count('k', { by: 0.5, ms }), RangeError)
-    },
-  )
+    await a?.put('k', 'of a', { expiresInMs: ms })
+    assert.equal(await b?.get('k'), undefined)
+    assert.equal(await a?.get('k'), 'of a')
+    for (const wrong of [0, -1, 1.5, Infinity, NaN])
+      await assert.rejects(async () => a?.put('k', 'v', { expiresInMs: wrong }), RangeError)
+    await assert.rejects(async () => a?.get(''), RangeError)
+    await assert.rejects(async () => a?.get('k'.repeat(2000)), RangeError)
+    await assert.rejects(async () => a?.put('k', 'v'.repeat(300_000), { expiresInMs: ms }), RangeError)
+    await assert.rejects(async () => a?.addToCounter('k', { delta: 0.5, expiresInMs: ms }), RangeError)
+  })
 }

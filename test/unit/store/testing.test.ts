@@ -27,10 +27,9 @@ for (const era of ERAS) {
     const second = await client.request('tools/list', { cursor: first.result?.nextCursor })
     assert.deepEqual(second.result?.tools, [{ name: 'c', inputSchema: { type: 'object' }, title: 'C' }])
 
-    assert.deepEqual(
-      (await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content,
-      [{ type: 'text', text: 'x' }],
-    )
+    assert.deepEqual((await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content, [
+      { type: 'text', text: 'x' },
+    ])
     assert.deepEqual((await client.request('tools/call', { name: 'b' })).error, {
       code: -32602,
       message: 'no',
@@ -40,7 +39,7 @@ for (const era of ERAS) {
       { role: 'user', content: { type: 'text', text: 'hi' } },
     ])
     assert.equal((await client.request('resources/read', { uri: 'test://a' }, { id: 'read' })).id, 'read')
-    assert.equal(upstream.received('tools/call').length, 3)
+    assert.equal(upstream.listCalls('tools/call').length, 3)
   })
 
   test(`a ${era} call carries its notifications, and the stream the others`, async t => {
@@ -57,7 +56,7 @@ for (const era of ERAS) {
     )
     const client = closeAfter(t, await testClient(upstream, { era }))
     await client.listen()
-    await upstream.listened()
+    await upstream.waitForListener()
 
     const reply = await client.request('tools/call', { name: 'slow' })
     const reached = upstream.notify('notifications/tools/list_changed')
@@ -67,7 +66,7 @@ for (const era of ERAS) {
       ['notifications/progress'],
     )
     assert.equal(reached, 1)
-    await client.notified('notifications/tools/list_changed')
+    await client.nextNotification('notifications/tools/list_changed')
   })
 
   test(`a ${era} client that gives a call up is noticed`, async t => {
@@ -75,19 +74,16 @@ for (const era of ERAS) {
     const client = closeAfter(t, await testClient(upstream, { era }))
 
     const running = client.start('tools/call', { name: 'wait' })
-    const call = await upstream.next('tools/call')
+    const call = await upstream.waitForCall('tools/call')
     await running.cancel()
-    await call.cancelled()
+    await call.waitForCancel()
 
     assert.equal((await running.reply).isCancelled, true)
   })
 }
 
 test('a test upstream answers any method it is given', async t => {
-  const upstream = closeAfter(
-    t,
-    await testUpstream({ methods: { 'vendor/x': params => ({ got: params.a }) } }),
-  )
+  const upstream = closeAfter(t, await testUpstream({ methods: { 'vendor/x': params => ({ got: params.a }) } }))
   const client = closeAfter(t, await testClient(upstream))
 
   assert.equal((await client.request('vendor/x', { a: 7 })).result?.got, 7)

@@ -13,10 +13,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 const ADA = { action: 'accept' as const, content: { name: 'Ada', confirm: true } }
 
 async function v1Client({ gateway }: Setting, t: { after(run: () => Promise<void>): void }): Promise<Client> {
-  const client = new Client(
-    { name: 'v1', version: '1' },
-    { capabilities: { elicitation: { form: {} }, tasks: {} } },
-  )
+  const client = new Client({ name: 'v1', version: '1' }, { capabilities: { elicitation: { form: {} }, tasks: {} } })
   client.setRequestHandler(ElicitRequestSchema, () => ADA)
   await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)))
   cleanup(t, () => client.close())
@@ -57,8 +54,7 @@ describe("a client of SDK v1 with the SDK's tasks", { concurrency: true }, () =>
 
   for (const era of ['v1', 'modern'] as const) {
     test(`lists its own tasks and nobody else's, at a ${era} server`, async t => {
-      const setting =
-        era === 'v1' ? await settingFor(t, await v1TaskServer()) : await taskSetting(t, 'modern')
+      const setting = era === 'v1' ? await settingFor(t, await v1TaskServer()) : await taskSetting(t, 'modern')
       const [one, other] = [await v1Client(setting, t), await v1Client(setting, t)]
       const name = era === 'v1' ? 'hang' : 'slow_compute'
       const { task } = (await one.request(
@@ -137,10 +133,7 @@ describe('what a task asks', { concurrency: true }, () => {
       const taskId = await begin(modern, era === 'v1' ? 'greet' : 'confirm_delete')
       const done = await until(modern, taskId, 'input_required')
 
-      assert.equal(
-        done.status === 'working' ? (await until(modern, taskId)).status : done.status,
-        'completed',
-      )
+      assert.equal(done.status === 'working' ? (await until(modern, taskId)).status : done.status, 'completed')
       assert.equal(heard[0], 'elicitation/create')
     })
   }

@@ -38,8 +38,7 @@ for (const clientEra of ERAS) {
 
       const taskId = await begin(client, 'slow_compute', { seconds: 0.05, label: 'secret' })
       const done = await until(client, taskId)
-      const result =
-        clientEra === 'modern' ? done.result : (await client.request('tasks/result', { taskId })).result
+      const result = clientEra === 'modern' ? done.result : (await client.request('tasks/result', { taskId })).result
 
       assert.equal(done.status, 'completed')
       assert.deepEqual((result as JsonObject).content, text('redacted').content)

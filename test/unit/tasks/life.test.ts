@@ -67,10 +67,10 @@ test('a task is its owner’s, by whatever session, and nobody else’s', () => 
 test('a task that we keep is not found by another caller who knows what we call it', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
-  const task = tasks.host(graph, sessionOf('ada'), { ...OF, ttlMs: 1000, cancel: () => undefined })
+  const task = tasks.createTask(graph, sessionOf('ada'), { ...OF, ttlMs: 1000, cancel: () => undefined })
 
-  assert.equal(tasks.hosted(task?.id ?? '', sessionOf('ada')), task)
-  assert.equal(tasks.hosted(task?.id ?? '', sessionOf('bob')), undefined)
+  assert.equal(tasks.findHosted(task?.id ?? '', sessionOf('ada')), task)
+  assert.equal(tasks.findHosted(task?.id ?? '', sessionOf('bob')), undefined)
 })
 
 test('ids and tasks end with their time', () => {
@@ -78,15 +78,19 @@ test('ids and tasks end with their time', () => {
   const { graph, later } = graphWith(tasks)
   const ada = sessionOf('ada')
   const reasons: string[] = []
-  const task = tasks.host(graph, ada, { ...OF, ttlMs: 1000, cancel: reason => void reasons.push(reason) })
+  const task = tasks.createTask(graph, ada, {
+    ...OF,
+    ttlMs: 1000,
+    cancel: reason => void reasons.push(reason),
+  })
   const id = sealTaskId(graph, ada, PLACE, 1000)
-  tasks.note(graph, ada, 'known', PLACE, 1000)
+  tasks.recordTask(graph, ada, 'known', PLACE, 1000)
 
   later(1001)
 
-  assert.equal(tasks.hosted(task?.id ?? '', ada), undefined)
+  assert.equal(tasks.findHosted(task?.id ?? '', ada), undefined)
   assert.deepEqual(reasons, ['the task has expired'])
-  assert.deepEqual(tasks.list(graph, ada), [])
+  assert.deepEqual(tasks.listTasks(graph, ada), [])
   // The server may have prolonged it, so the id itself lives longer.
   assert.deepEqual(openTaskId(graph, ada, id), PLACE)
   later(86_400_000)
@@ -97,10 +101,10 @@ test('one caller has room for a hundred tasks, and takes none from the others', 
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
   const wanted = { ...OF, ttlMs: 1000, cancel: () => undefined }
-  for (let count = 0; count < 100; count++) assert.ok(tasks.host(graph, sessionOf('ada'), wanted))
+  for (let count = 0; count < 100; count++) assert.ok(tasks.createTask(graph, sessionOf('ada'), wanted))
 
-  assert.equal(tasks.host(graph, sessionOf('ada'), wanted), undefined)
-  assert.ok(tasks.host(graph, sessionOf('bob'), wanted))
+  assert.equal(tasks.createTask(graph, sessionOf('ada'), wanted), undefined)
+  assert.ok(tasks.createTask(graph, sessionOf('bob'), wanted))
 })
 
 test('the owner of the gateway sees the tasks of all callers, and ends one, whoever has it', () => {
@@ -108,14 +112,14 @@ test('the owner of the gateway sees the tasks of all callers, and ends one, whoe
   const { graph } = graphWith(tasks)
   const reasons: string[] = []
   const long = { ...OF, tool: 'x'.repeat(1000), ttlMs: 1000, cancel: () => undefined }
-  const first = tasks.host(graph, sessionOf('ada'), long)
-  const second = tasks.host(graph, sessionOf('bob'), {
+  const first = tasks.createTask(graph, sessionOf('ada'), long)
+  const second = tasks.createTask(graph, sessionOf('bob'), {
     ...{ ...OF, ttlMs: 1000 },
     cancel: reason => void reasons.push(reason),
   })
   first?.settle({ result: Payload.of({ content: [] }, 'legacy') })
 
-  const rows = tasks.all()
+  const rows = tasks.listAll()
   assert.deepEqual(
     rows.map(({ id, subject, state }) => [id, subject, state]),
     [
@@ -129,9 +133,9 @@ test('the owner of the gateway sees the tasks of all callers, and ends one, whoe
   )
   assert.equal(rows[1]?.tool.length, 256)
   assert.doesNotMatch(JSON.stringify(rows), new RegExp(`${second?.taskId}`))
-  assert.equal(tasks.cancel(second?.id ?? '', 'enough'), true)
-  assert.equal(tasks.cancel(second?.id ?? '', 'enough'), false)
-  assert.equal(tasks.cancel('nobody has it', 'enough'), undefined)
+  assert.equal(tasks.cancelTask(second?.id ?? '', 'enough'), true)
+  assert.equal(tasks.cancelTask(second?.id ?? '', 'enough'), false)
+  assert.equal(tasks.cancelTask('nobody has it', 'enough'), undefined)
   assert.deepEqual(reasons, ['enough'])
 })
 

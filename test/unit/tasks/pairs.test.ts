@@ -19,8 +19,7 @@ for (const clientEra of ERAS) {
 
         assert.equal(done.status, 'completed')
         assert.equal(done.taskId, taskId)
-        const result =
-          clientEra === 'modern' ? done.result : (await client.request('tasks/result', { taskId })).result
+        const result = clientEra === 'modern' ? done.result : (await client.request('tasks/result', { taskId })).result
         const related = { 'io.modelcontextprotocol/related-task': { taskId } }
         assert.deepEqual(
           result,
@@ -59,11 +58,11 @@ for (const clientEra of ERAS) {
         const client = clientEra === 'modern' ? modern : await legacy()
         const taskId = await begin(client, 'slow_compute', { seconds: 60 })
         // A server may be asked only for what it has said that it does.
-        if (clientEra !== serverEra) await server.next(serverEra === 'modern' ? 'tasks/get' : 'tools/call')
+        if (clientEra !== serverEra) await server.waitForCall(serverEra === 'modern' ? 'tasks/get' : 'tools/call')
 
         const { result } = await client.request('tasks/cancel', { taskId })
 
-        await server.next('tasks/cancel')
+        await server.waitForCall('tasks/cancel')
         if (clientEra === 'modern')
           assert.deepEqual(
             Object.keys(result ?? {}).filter(key => key !== '_meta'),
@@ -79,8 +78,7 @@ for (const clientEra of ERAS) {
 
         const taskId = await begin(client, 'protocol_error_job')
         const done = await until(client, taskId)
-        const error =
-          clientEra === 'modern' ? done.error : (await client.request('tasks/result', { taskId })).error
+        const error = clientEra === 'modern' ? done.error : (await client.request('tasks/result', { taskId })).error
 
         assert.equal(done.status, 'failed')
         assert.deepEqual(error, { code: -32603, message: 'the job broke' })
@@ -101,7 +99,7 @@ for (const clientEra of ERAS) {
               `${method} ${forged}`,
             )
 
-        assert.equal(server.received('tasks/cancel').length, 0)
+        assert.equal(server.listCalls('tasks/cancel').length, 0)
       })
 
       test('are not for a tool that never is one', async t => {
@@ -109,15 +107,9 @@ for (const clientEra of ERAS) {
         const params = { name: 'greet', arguments: { name: 'you' } }
 
         if (clientEra === 'modern')
-          assert.deepEqual(
-            (await modern.request('tools/call', params)).result?.content,
-            said('Hello, you!').content,
-          )
+          assert.deepEqual((await modern.request('tools/call', params)).result?.content, said('Hello, you!').content)
         else if (serverEra === 'legacy')
-          assert.equal(
-            (await (await legacy()).request('tools/call', { ...params, task: {} })).error?.code,
-            -32601,
-          )
+          assert.equal((await (await legacy()).request('tools/call', { ...params, task: {} })).error?.code, -32601)
       })
     })
 
@@ -133,7 +125,7 @@ for (const clientEra of ERAS) {
 
       assert.deepEqual(result?.content, [{ type: 'text', text: 'it went wrong' }])
       assert.equal(result?.isError, true)
-      assert.ok(server.received('tasks/get').length > 0)
+      assert.ok(server.listCalls('tasks/get').length > 0)
       const told = notifications.map(({ params }) => Number(params?.progress))
       assert.ok(told.length > 0)
       assert.deepEqual(

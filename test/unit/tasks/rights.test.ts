@@ -55,12 +55,9 @@ for (const era of ['modern', 'legacy'] as const)
           const { status, error, headers } = await lesser.request(method, { taskId, ...params })
 
           assert.deepEqual(error?.data, { code: 'GW_FORBIDDEN', scopes: [SCOPE] })
-          assert.match(error.message, /^the tool of the task needs the scope files:delete/)
+          assert.match(error.message, /^the tool of the task requires the scope files:delete/)
           assert.equal(status, 403)
-          assert.match(
-            String(headers['www-authenticate']),
-            /error="insufficient_scope", scope="files:delete"/,
-          )
+          assert.match(String(headers['www-authenticate']), /error="insufficient_scope", scope="files:delete"/)
         })
 
       test('tasks/cancel ends it all the same', async t => {
@@ -97,9 +94,7 @@ test('a legacy client hears nothing more of a task once it may no longer use the
   await full.request('tasks/cancel', { taskId: denied })
   await full.request('tasks/cancel', { taskId: allowed })
   const cancelled = (): unknown[] =>
-    full.notifications
-      .filter(({ params }) => params?.status === 'cancelled')
-      .map(({ params }) => params?.taskId)
+    full.notifications.filter(({ params }) => params?.status === 'cancelled').map(({ params }) => params?.taskId)
   await eventually(() => cancelled().includes(allowed), 'it hears of the other one')
 
   assert.deepEqual(cancelled(), [allowed])

@@ -1,13 +1,7 @@
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject, Plugin } from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  type TestClient,
-  type TestGateway,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, type TestClient, type TestGateway } from '../../../src/testing/index.ts'
 import { taskServer } from '../../fixtures/tasks.ts'
 import type { TestUpstream } from '../../../src/testing/index.ts'
 
@@ -56,12 +50,7 @@ export async function taskSetting(
 }
 
 /** All that a client calls as a task, in the way of its era, and the id that it is told. */
-export async function begin(
-  client: TestClient,
-  name: string,
-  args: JsonObject = {},
-  ttl = 60_000,
-): Promise<string> {
+export async function begin(client: TestClient, name: string, args: JsonObject = {}, ttl = 60_000): Promise<string> {
   const task = client.era === 'legacy' ? { task: { ttl } } : {}
   const { result, error } = await client.request('tools/call', { name, arguments: args, ...task })
   const created = (client.era === 'legacy' ? result?.task : result) as JsonObject | undefined

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  type TestClient,
-  type TestGateway,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, type TestClient, type TestGateway } from '../../../src/testing/index.ts'
 import { begin, until } from './setting.ts'
 import { until as eventually } from '../../fixtures/until.ts'
 
@@ -57,8 +51,7 @@ test('what a server says of a task reaches no client that may no longer use the 
   const ofAda = await begin(ada, 'begin', { whom: 'ada' })
   await until(ada, ofAda, 'working')
   await eventually(() => heard(ada).length === 1, 'ada hears')
-  const gossip = (whom: string): Promise<unknown> =>
-    ada.request('tools/call', { name: 'gossip', arguments: { whom } })
+  const gossip = (whom: string): Promise<unknown> => ada.request('tools/call', { name: 'gossip', arguments: { whom } })
   const { config } = gateway.generation.loaded
 
   await gateway.reload({ ...config, filters: { tools: { deny: ['begin'] } } })

@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import {
-  definePlugin,
-  type Authorizer,
-  type JsonObject,
-  type Plugin,
-  type Principal,
-} from '../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../src/testing/index.ts'
+import { definePlugin, type Authorizer, type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'
 
 const NO_TOKEN: Denied = { status: 401, challenge: 'Bearer realm="test"' }
@@ -133,7 +121,7 @@ test('a request is sent four times at most, and then the refusal stands', async 
   const plugins = [authorizing(authorizer)]
   const { gateway } = closeAfter(t, await testGateway({ upstreams: { web: server }, plugins }))
 
-  assert.match(gateway.upstreams.get('web')?.status().problem ?? '', /refused our credentials|HTTP 401/)
+  assert.match(gateway.upstreams.get('web')?.status().problem ?? '', /refused the credentials|HTTP 401/)
   assert.deepEqual(server.tokens.slice(0, 4), ['no', 'no1', 'no2', 'no3'])
   assert.equal(server.tokens.filter(token => token === 'no').length * 3, attempts)
 })
@@ -149,10 +137,7 @@ test('the caller is told what an authorizer throws, before the request or after 
     refused: () => Promise.reject(new Error('SECRET of the plugin')),
   }
   const plugins = [authorizing(authorizer)]
-  const { url } = closeAfter(
-    t,
-    await testGateway({ upstreams: { web: server }, plugins, config: { cache: false } }),
-  )
+  const { url } = closeAfter(t, await testGateway({ upstreams: { web: server }, plugins, config: { cache: false } }))
   const client = closeAfter(t, await testClient({ url }))
 
   for (const one of ['before', 'after', 'fine'] as const) {
@@ -169,7 +154,7 @@ for (const era of ['modern', 'legacy'] as const)
       token?.startsWith('of-') === true && token !== 'of-eve' ? undefined : NO_TOKEN
     const { server, behind } = await world(t, denied, era)
     const authorizer: Authorizer = {
-      accountOf: ({ subject }) => subject,
+      getAccount: ({ subject }) => subject,
       headers: ({ account }) => ({ authorization: `Bearer of-${account}` }),
       refused: () => Promise.resolve(undefined),
     }
@@ -186,6 +171,6 @@ for (const era of ['modern', 'legacy'] as const)
     )
     assert.match(JSON.stringify(eve), /error/)
     assert.deepEqual(new Set(server.tokens), new Set(['of-alice', 'of-bob', 'of-eve']))
-    const sessions = behind.received('tools/call').map(({ headers }) => headers['mcp-session-id'])
+    const sessions = behind.listCalls('tools/call').map(({ headers }) => headers['mcp-session-id'])
     if (era === 'legacy') assert.equal(new Set(sessions).size, 2)
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Connection } from '../../../src/api/gateway.ts'
+import type { ClientConnection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
@@ -29,16 +29,16 @@ async function pair(t: TestContext, remote: TestUpstream | string, spec: JsonObj
   return { local, gateway, client }
 }
 
-function call(client: Connection, name: string): Promise<JsonObject> {
+function call(client: ClientConnection, name: string): Promise<JsonObject> {
   return client.request('tools/call', { name, arguments: {} })
 }
 
-async function listed(client: Connection): Promise<readonly string[]> {
+async function listed(client: ClientConnection): Promise<readonly string[]> {
   const { tools } = await client.request('tools/list')
   return (tools as { name: string }[]).map(({ name }) => name)
 }
 
-async function answersSoon(client: Connection): Promise<void> {
+async function answersSoon(client: ClientConnection): Promise<void> {
   const started = performance.now()
   assert.deepEqual((await call(client, 'near')).content, [{ type: 'text', text: 'near' }])
   assert.deepEqual(await listed(client), ['near'])
@@ -70,14 +70,11 @@ test('a name that nobody could be asked for yet may be one of an upstream that i
 })
 
 test('a remote that dies in the middle of a call fails that call, and no local one', async t => {
-  const remote = closeAfter(
-    t,
-    await testUpstream({ tools: { far: () => new Promise<string>(() => undefined) } }),
-  )
+  const remote = closeAfter(t, await testUpstream({ tools: { far: () => new Promise<string>(() => undefined) } }))
   const { client } = await pair(t, remote)
   const far = call(client, 'far')
   far.catch(() => undefined)
-  await remote.next('tools/call')
+  await remote.waitForCall('tools/call')
   const near = call(client, 'near')
   await remote.stop()
 

@@ -23,8 +23,7 @@ interface Served {
 }
 
 async function serve(t: TestContext, config: JsonObject = {}, web?: TestUpstream): Promise<Served> {
-  const upstream =
-    web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
+  const upstream = web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
   const { gateway } = closeAfter(
     t,
     await testGateway({
@@ -123,7 +122,7 @@ test('scopes are those of the request, not of the last one on its session', asyn
   })
 
   const listing = post('alice', { method: 'tools/list' }, session)
-  await web.next('tools/list')
+  await web.waitForCall('tools/list')
   await (await post('alice:admin', { method: 'ping' }, session)).text()
   release()
 
@@ -132,20 +131,17 @@ test('scopes are those of the request, not of the last one on its session', asyn
 
 test('a session that ends lets go of what it watched under a label', async t => {
   const resources = Object.fromEntries(Array.from({ length: 3 }, (_, i) => [`test://${i}`, 'text']))
-  const web = closeAfter(
-    t,
-    await testUpstream({ resources, capabilities: { resources: { subscribe: true } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ resources, capabilities: { resources: { subscribe: true } } }))
   const served = await serve(t, {}, web)
   const session = await greet(served, 'alice')
   const subscribe = { method: 'resources/subscribe', params: { uri: 'test://1' } }
   await (await served.post('alice', subscribe, { ...session, 'x-session-id': 'x' })).text()
 
-  const told = web.next('resources/unsubscribe').catch(() => undefined)
+  const told = web.waitForCall('resources/unsubscribe').catch(() => undefined)
   await fetch(served.url, { method: 'DELETE', headers: { authorization: 'Bearer alice', ...session } })
 
   // Of a modern server nothing is unsubscribed: its listen is opened anew without the URI.
-  if (web.received('resources/subscribe').length > 0) assert.ok(await told)
+  if (web.listCalls('resources/subscribe').length > 0) assert.ok(await told)
   const again = await greet(served, 'bob')
   const reply = await (await served.post('bob', subscribe, again)).text()
   assert.match(reply, /"result":\{/)

@@ -28,8 +28,8 @@ describe('the log level of a shared legacy server', { concurrency: 4 }, () => {
       ['three', 'error'],
     ] as const)
       await it.upstream.dispatch(setLevel(id, level))
-    it.upstream.sessionEnded?.(sessionNamed('two'))
-    it.upstream.sessionEnded?.(sessionNamed('nobody'))
+    it.upstream.onSessionEnd?.(sessionNamed('two'))
+    it.upstream.onSessionEnd?.(sessionNamed('nobody'))
 
     await until(() => levels(it).length === 3, 'it sinks')
     assert.deepEqual(levels(it), ['warning', 'debug', 'warning'])
@@ -86,10 +86,7 @@ describe('what may have changed while nobody could hear it', () => {
       const changes = notified.map(one => one.method).filter(method => method.endsWith('/list_changed'))
       assert.equal(changes.length, expected)
       if (expected > 0)
-        assert.deepEqual(changes, [
-          'notifications/tools/list_changed',
-          'notifications/resources/list_changed',
-        ])
+        assert.deepEqual(changes, ['notifications/tools/list_changed', 'notifications/resources/list_changed'])
     })
   }
 })

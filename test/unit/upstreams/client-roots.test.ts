@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { type TestContext, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
-import type { AskReply, ClientSide } from '../../../src/api/index.ts'
+import type { AskReply, ClientDescription } from '../../../src/api/index.ts'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
@@ -38,7 +38,7 @@ describe('a server that runs where its clients work', { concurrency: 4 }, () => 
     await upstream.dispatch(second.call)
     assert.deepEqual([first.asked(), second.asked()], [1, 0])
 
-    upstream.sessionEnded?.(first.call.exchange.session)
+    upstream.onSessionEnd?.(first.call.exchange.session)
     const third = called('cwd', '1', a)
     await upstream.dispatch(third.call)
     assert.equal(third.asked(), 1)
@@ -130,7 +130,7 @@ function called(
   capabilities: JsonObject = { roots: {} },
 ): { call: TestCall; asked: () => number } {
   let asked = 0
-  const client: Partial<ClientSide> = { capabilities }
+  const client: Partial<ClientDescription> = { capabilities }
   const call = callOf('tools/call', { name, arguments: {} }, client, {}, { id })
   const uri = root.startsWith('https:') ? root : pathToFileURL(root).href
   const ask = (): Promise<AskReply> => {

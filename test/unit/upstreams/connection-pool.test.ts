@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ClientSide, Session } from '../../../src/api/index.ts'
+import type { ClientDescription, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type Heard, type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
 import {
@@ -40,20 +40,14 @@ describe('a shared legacy server', { concurrency: 4 }, () => {
       { roots: { listChanged: true } },
     ])
     assert.equal(sessionOf(server.of('tools/list')[0]), 'session-1')
-    assert.deepEqual(server.of('tools/call').map(sessionOf), [
-      'session-2',
-      'session-3',
-      'session-2',
-      'session-4',
-    ])
+    assert.deepEqual(server.of('tools/call').map(sessionOf), ['session-2', 'session-3', 'session-2', 'session-4'])
   })
 
   it('on HTTP has no more than eight of them: the rest take the one that declares everything', async t => {
     const server = await oldServer(t)
     const { upstream } = await bench(t, httpSpec(server.url))
 
-    for (let kind = 0; kind < 10; kind++)
-      await upstream.dispatch(tool('a', {}, {}, can({ experimental: { kind } })))
+    for (let kind = 0; kind < 10; kind++) await upstream.dispatch(tool('a', {}, {}, can({ experimental: { kind } })))
 
     assert.equal(server.of('initialize').length, 9)
     assert.deepEqual(server.of('tools/call').slice(-2).map(sessionOf), ['session-1', 'session-1'])
@@ -81,9 +75,7 @@ describe('a modern server', () => {
     const mute = tool('a', {}, {}, can({ elicitation: {}, tasks: {} }))
     Object.assign(mute.exchange, { canAsk: false })
 
-    await upstream.dispatch(
-      tool('a', {}, {}, can({ elicitation: {}, roots: { listChanged: true }, tasks: {} })),
-    )
+    await upstream.dispatch(tool('a', {}, {}, can({ elicitation: {}, roots: { listChanged: true }, tasks: {} })))
     await upstream.dispatch(tool('a', {}, {}, can({ sampling: {}, extensions }, MODERN)))
     await upstream.dispatch(mute)
 
@@ -112,7 +104,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     assert.deepEqual([first[1], second[1], other[1]], [1, 2, 1])
     assert.notEqual(first[0], upstream.pid)
     assert.notEqual(other[0], first[0])
-    upstream.sessionEnded?.(sessionNamed('one'))
+    upstream.onSessionEnd?.(sessionNamed('one'))
     await until(() => !isAlive(first[0]), 'its process has ended')
     assert.ok(isAlive(other[0]))
     await upstream.stop()
@@ -126,7 +118,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     await until(() => stderr().includes('holds 1'), 'the call is under way')
     const release = upstream.dispatch(tool('release', {}, one))
 
-    upstream.sessionEnded?.(sessionNamed('one'))
+    upstream.onSessionEnd?.(sessionNamed('one'))
 
     assert.equal(textOf(await held), 'released')
     assert.equal(textOf(await release), 'released')
@@ -169,7 +161,7 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     const answers = calls.map(call => upstream.dispatch(call))
     await until(() => server.of('tools/call').length === 64, 'all are under way')
 
-    await assert.rejects(upstream.dispatch(tool('hang', {}, { id: 'late' })), /64 clients have connections/)
+    await assert.rejects(upstream.dispatch(tool('hang', {}, { id: 'late' })), /limit of 64 client connections/)
 
     for (const call of calls) call.cancel('enough')
     await Promise.all(answers)
@@ -185,7 +177,7 @@ describe('a server of isolation "principal"', () => {
       subject,
       scopes: [],
     })
-    const count = async (id: string, subject: string, client?: Partial<ClientSide>): Promise<string> => {
+    const count = async (id: string, subject: string, client?: Partial<ClientDescription>): Promise<string> => {
       const call = tool('count', {}, { id, principal: caller(subject) }, client)
       return textOf(await upstream.dispatch(call))
     }
@@ -198,7 +190,7 @@ describe('a server of isolation "principal"', () => {
 
     assert.equal(again, ada.replace(/1$/, '2'))
     assert.match(bob, / 1$/)
-    upstream.sessionEnded?.(sessionNamed('1'))
+    upstream.onSessionEnd?.(sessionNamed('1'))
     assert.match(await count('4', 'ada'), / 3$/)
   })
 })
@@ -223,12 +215,12 @@ function tool(
   name: string,
   args: JsonObject = {},
   session: Partial<Session> = {},
-  client: Partial<ClientSide> = {},
+  client: Partial<ClientDescription> = {},
 ): TestCall {
   return callOf('tools/call', { name, arguments: args }, client, {}, session)
 }
 
-function can(capabilities: JsonObject, client: Partial<ClientSide> = {}): Partial<ClientSide> {
+function can(capabilities: JsonObject, client: Partial<ClientDescription> = {}): Partial<ClientDescription> {
   return { capabilities, ...client }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import type { Session, Upstream } from '../../../src/api/index.ts'
-import { BoundedRoom } from '../../../src/processes/process-quota.ts'
+import { ProcessQuota } from '../../../src/processes/process-quota.ts'
 import {
   bench,
   callOf,
@@ -19,10 +19,7 @@ const KEEPING = script('keeping-server.mjs')
 
 describe('a pool', { concurrency: 4 }, () => {
   it('starts processes ahead, gives each to one session, and starts the next', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }))
     await upstream.start()
     await until(() => pids(upstream).length === 3, 'two wait beside the main one')
     const warm = new Set(pids(upstream))
@@ -37,10 +34,7 @@ describe('a pool', { concurrency: 4 }, () => {
   })
 
   it('never gives a process to anybody after its owner', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }))
     const seen = new Set<number>()
 
     for (const id of ['a', 'b', 'c', 'd', 'e']) {
@@ -48,23 +42,20 @@ describe('a pool', { concurrency: 4 }, () => {
       assert.equal(calls, 1)
       assert.ok(!seen.has(pid))
       seen.add(pid)
-      upstream.sessionEnded?.(session(id))
+      upstream.onSessionEnd?.(session(id))
     }
 
     await until(() => [...seen].every(pid => !isAlive(pid)), 'all of them have ended')
   })
 
   it('is bounded: the one idle longest makes room, and where none is idle the newcomer is refused', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }))
     const [first] = [await count(upstream, 'one'), await count(upstream, 'two')]
     await count(upstream, 'three')
     await until(() => !isAlive(first.pid), 'the first has made room')
 
     const busy = ['two', 'three'].map(id => upstream.dispatch(own('wait', id, { ms: 300 })))
-    await assert.rejects(count(upstream, 'four'), /2 clients have connections of their own/)
+    await assert.rejects(count(upstream, 'four'), /limit of 2 client connections/)
 
     await Promise.all(busy)
     assert.equal((await count(upstream, 'four')).calls, 1)
@@ -128,86 +119,86 @@ describe('replicas', { concurrency: 4 }, () => {
 
 describe('the room for processes', { concurrency: 4 }, () => {
   it('lets only so many start at a time, and the rest in turn', async () => {
-    const room = new BoundedRoom(10, 2)
+    const room = new ProcessQuota(10, 2)
     const order: number[] = []
     const turns = [0, 1, 2, 3].map(async number => {
-      const permit = await room.enter().permit
+      const permit = await room.requestPermit().permit
       order.push(number)
       return permit
     })
     const [first, second] = await Promise.all(turns.slice(0, 2))
     assert.deepEqual(order, [0, 1])
 
-    first?.started()
-    first?.started()
+    first?.markStarted()
+    first?.markStarted()
     await turns[2]
     assert.deepEqual(order, [0, 1, 2], 'who says it twice makes room once')
-    second?.ended()
+    second?.markStopped()
     await turns[3]
   })
 
   it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
-    const room = new BoundedRoom(1, 4)
-    const permit = await room.enter().permit
-    await assert.rejects(room.enter().permit, /1 processes run already/)
+    const room = new ProcessQuota(1, 4)
+    const permit = await room.requestPermit().permit
+    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
 
-    permit.ended()
-    const next = await room.enter().permit
-    await assert.rejects(room.enter().permit)
+    permit.markStopped()
+    const next = await room.requestPermit().permit
+    await assert.rejects(room.requestPermit().permit)
     room.resize(2, 4)
-    await room.enter().permit
-    next.ended()
+    await room.requestPermit().permit
+    next.markStopped()
   })
 
   it('lets who comes wait for one that is being ended', async () => {
-    const room = new BoundedRoom(1, 1)
-    const permit = await room.enter().permit
-    permit.started()
-    permit.leaving()
-    const turn = room.enter().permit.then(() => 'in')
+    const room = new ProcessQuota(1, 1)
+    const permit = await room.requestPermit().permit
+    permit.markStarted()
+    permit.markStopping()
+    const turn = room.requestPermit().permit.then(() => 'in')
     assert.equal(await Promise.race([turn, Promise.resolve('waits')]), 'waits')
 
-    permit.ended()
+    permit.markStopped()
 
     assert.equal(await turn, 'in')
-    await assert.rejects(room.enter().permit, /1 processes run already/)
+    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
   })
 
   it('is made by what was idle longest', async () => {
-    const room = new BoundedRoom(1, 1)
-    const permit = await room.enter().permit
+    const room = new ProcessQuota(1, 1)
+    const permit = await room.requestPermit().permit
     const asked: string[] = []
-    room.offer({ idleSince: 5, yield: () => asked.push('younger') })
-    const takeBack = room.offer({
+    room.registerEvictable({ idleSince: 5, evict: () => asked.push('younger') })
+    const takeBack = room.registerEvictable({
       idleSince: 3,
-      yield: () => {
+      evict: () => {
         asked.push('older')
         takeBack()
-        setImmediate(permit.ended)
+        setImmediate(permit.markStopped)
       },
     })
-    room.offer({ idleSince: undefined, yield: () => asked.push('busy') })
+    room.registerEvictable({ idleSince: undefined, evict: () => asked.push('busy') })
 
-    await room.enter().permit
+    await room.requestPermit().permit
 
     assert.deepEqual(asked, ['older'])
   })
 
   it('lets go who does not want to wait', async () => {
-    const room = new BoundedRoom(9, 1)
-    const permit = await room.enter().permit
-    const turn = room.enter()
-    turn.leave()
-    await assert.rejects(turn.permit, /need not start/)
-    permit.started()
-    await room.enter().permit
+    const room = new ProcessQuota(9, 1)
+    const permit = await room.requestPermit().permit
+    const turn = room.requestPermit()
+    turn.cancel()
+    await assert.rejects(turn.permit, /start cancelled/)
+    permit.markStarted()
+    await room.requestPermit().permit
   })
 
   it('is shared by all upstreams: a session of one makes room for another', async t => {
-    const room = new BoundedRoom(3, 1)
+    const room = new ProcessQuota(3, 1)
     const [a, b] = [
-      await bench(t, keeping({ isolation: 'session' }), { room }),
-      await bench(t, keeping(), { room }),
+      await bench(t, keeping({ isolation: 'session' }), { processLimiter: room }),
+      await bench(t, keeping(), { processLimiter: room }),
     ]
     const first = await count(a.upstream, 'one')
     await count(b.upstream)
@@ -219,11 +210,14 @@ describe('the room for processes', { concurrency: 4 }, () => {
   })
 
   it('is told why when there is none', async t => {
-    const room = new BoundedRoom(1, 1)
-    const [a, b] = [await bench(t, keeping(), { room }), await bench(t, keeping(), { room })]
+    const room = new ProcessQuota(1, 1)
+    const [a, b] = [
+      await bench(t, keeping(), { processLimiter: room }),
+      await bench(t, keeping(), { processLimiter: room }),
+    ]
     await a.upstream.start()
 
-    await assert.rejects(count(b.upstream), /1 processes run already \("processes.max"\)/)
+    await assert.rejects(count(b.upstream), /process limit reached: 1 \("processes.max"\)/)
 
     await a.upstream.stop()
     await b.upstream.stop()

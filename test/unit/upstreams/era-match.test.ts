@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { AskReply, ClientSide, UpstreamMemory } from '../../../src/api/index.ts'
+import type { AskReply, ClientDescription, UpstreamMemory } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type Heard, type Peer, legacy, modern, peer, refusal, result, said } from '../fixtures/http-peer.ts'
 import {
@@ -169,11 +169,11 @@ function eraOf({ headers }: Heard): string {
   return headers['mcp-method'] === undefined ? 'legacy' : 'modern'
 }
 
-function tool(client: Partial<ClientSide>, name = 'echo', args: JsonObject = {}, id = 'a-session'): TestCall {
+function tool(client: Partial<ClientDescription>, name = 'echo', args: JsonObject = {}, id = 'a-session'): TestCall {
   return callOf('tools/call', { name, arguments: args }, client, {}, { id })
 }
 
-function elicitation(client: Partial<ClientSide>, id?: string): TestCall {
+function elicitation(client: Partial<ClientDescription>, id?: string): TestCall {
   return tool(client, 'test_elicitation', { message: 'who are you?' }, id)
 }
 

@@ -29,12 +29,12 @@ test('a restarted upstream is listened to again', async t => {
   await client.request('tools/list')
 
   await gateway.upstreams.get('web')?.restart()
-  await web.next('subscriptions/listen', call => web.received('subscriptions/listen').indexOf(call) === 1)
+  await web.waitForCall('subscriptions/listen', call => web.listCalls('subscriptions/listen').indexOf(call) === 1)
   await client.request('tools/list')
   web.offer.tools.set('b', () => 'b')
   await client.listen()
   web.notify('notifications/tools/list_changed')
-  await client.notified('notifications/tools/list_changed')
+  await client.nextNotification('notifications/tools/list_changed')
 
   assert.equal(((await client.request('tools/list')).result?.tools as unknown[]).length, 2)
 })

@@ -47,7 +47,7 @@ const authorized: Plugin<never> = definePlugin<undefined>({
   name: 'authorized',
   setup: ({ hooks }) =>
     hooks.authorize.tap(() => ({
-      accountOf: ({ subject }) => subject,
+      getAccount: ({ subject }) => subject,
       headers: () => ({ authorization: 'Bearer x' }),
       refused: () => Promise.resolve(undefined),
     })),
@@ -113,7 +113,7 @@ test('a modern client hears of each change in the process of its principal', asy
   assert.deepEqual(await namesOf(client), ['toggle', 'noise', 'last'])
 
   for (const isShown of [true, false, true, false]) {
-    const heard = client.notified(CHANGED)
+    const heard = client.nextNotification(CHANGED)
     await call(client, 'toggle')
     await heard
     assert.equal((await namesOf(client)).includes('extra'), isShown)
@@ -125,10 +125,10 @@ test('a client hears of a change of its own process that makes its list what the
   const gateway = await gatewayBefore(t, server, {}, { isolation: 'principal' })
   const client = await listening(t, gateway)
   const before = await namesOf(client)
-  const heard = client.notified(CHANGED)
+  const heard = client.nextNotification(CHANGED)
   await call(client, 'toggle')
   await heard
-  const again = client.notified(CHANGED)
+  const again = client.nextNotification(CHANGED)
   await call(client, 'toggle')
   await again
   assert.deepEqual(await namesOf(client), before)
@@ -172,7 +172,7 @@ test('a client is told what a reload changes in the lists of its own process, an
   assert.ok((await namesOf(client)).includes('extra'))
   await pause(TOLD_MS)
   const before = changesHeard(other)
-  const told = client.notified(CHANGED)
+  const told = client.nextNotification(CHANGED)
 
   await gateway.gateway.reload({
     version: 1,
@@ -184,7 +184,7 @@ test('a client is told what a reload changes in the lists of its own process, an
 
   await told
   assert.equal(changesHeard(other), before, 'it does not see the tool')
-  const heard = client.notified(CHANGED)
+  const heard = client.nextNotification(CHANGED)
   await call(client, 'toggle')
   await heard
   assert.ok(!(await namesOf(client)).includes('extra'))

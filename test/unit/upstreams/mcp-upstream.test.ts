@@ -2,17 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import {
-  event,
-  legacy,
-  modern,
-  peer,
-  result,
-  said,
-  stream,
-  type Heard,
-  type Peer,
-} from '../fixtures/http-peer.ts'
+import { event, legacy, modern, peer, result, said, stream, type Heard, type Peer } from '../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -70,10 +60,7 @@ describe('the stream of a legacy server', { concurrency: 4 }, () => {
       ['notifications/tools/list_changed'],
     )
     assert.deepEqual(asked, [])
-    assert.match(
-      String(server.heard.find(one => one.message.id === 5)?.message.error?.message),
-      /cannot tell which client/,
-    )
+    assert.match(String(server.heard.find(one => one.message.id === 5)?.message.error?.message), /ambiguous client/)
     assert.deepEqual(upstream.dropped, { ask: 1 })
     assert.deepEqual(server.heard.find(one => one.message.id === 6)?.message.result, {})
     await until(() => gets.length === 2, 'it is open again')

@@ -87,8 +87,7 @@ test('a tool that only the own process of a session has is called there, and its
   await isShown(client)
   const { misses } = (await upstreamOf(gateway)).cache
 
-  for (let round = 0; round < 3; round++)
-    assert.equal((await client.request('tools/call', call)).error, undefined)
+  for (let round = 0; round < 3; round++) assert.equal((await client.request('tools/call', call)).error, undefined)
 
   assert.equal((await upstreamOf(gateway)).cache.misses, misses)
 })
@@ -102,7 +101,7 @@ test('when the own process of a session dies, its client hears that its lists ar
   assert.equal(await isShown(client), !atFirst)
   const [own] = (await pids(gateway)).filter(pid => !before.has(pid))
   assert.ok(own !== undefined)
-  const heard = client.notified(CHANGED)
+  const heard = client.nextNotification(CHANGED)
 
   process.kill(own, 'SIGKILL')
 
@@ -127,8 +126,8 @@ test('a server that rests is not woken to tell that lists of a process that ende
   const atFirst = await isShown(client)
   await heardToggle(client)
   assert.equal(await isShown(client), !atFirst)
-  const heard = client.notified(CHANGED)
-  const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream is ready').length
+  const heard = client.nextNotification(CHANGED)
+  const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream ready').length
   assert.equal(starts(), 1)
 
   await heard

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Backoff, Restarts } from '../../../src/transport/backoff.ts'
+import { Backoff, RestartPolicy } from '../../../src/transport/backoff.ts'
 
 const MINUTE = 60_000
 
@@ -58,19 +58,16 @@ describe('the budget of a server that crashes whenever it starts', () => {
   })
 
   it('says how often it was started, and when it is tried again', () => {
-    assert.match(
-      String(crashing(10 * MINUTE, 0.5).notes.at(-1)),
-      /^it keeps ending, for \d+ s now; next try in 5 min$/,
-    )
+    assert.match(String(crashing(10 * MINUTE, 0.5).notes.at(-1)), /^keeps crashing, for \d+ s; retrying in 5 min$/)
   })
 
   it('counts every process of a start that takes two', () => {
-    const restarts = new Restarts(true, new Backoff(() => 0))
+    const restarts = new RestartPolicy(true, new Backoff(() => 0))
     let now = 0
     const allowed: boolean[] = []
     for (let start = 0; start < 3; start++) {
-      allowed.push(restarts.wasted(now), restarts.wasted(now))
-      now += restarts.pause(now).ms
+      allowed.push(restarts.recordFailure(now), restarts.recordFailure(now))
+      now += restarts.computeDelay(now).ms
     }
 
     assert.deepEqual(allowed, [true, true, true, true, true, false])
@@ -78,43 +75,43 @@ describe('the budget of a server that crashes whenever it starts', () => {
   })
 
   it('is whole again after a minute in good health, and when somebody starts it by hand', () => {
-    for (const heal of [(one: Restarts) => one.lasted(MINUTE), (one: Restarts) => one.reset()]) {
+    for (const heal of [(one: RestartPolicy) => one.recordSuccess(MINUTE), (one: RestartPolicy) => one.reset()]) {
       const restarts = exhausted()
       heal(restarts)
-      restarts.wasted(0)
-      assert.ok(restarts.pause(0).ms <= 500)
+      restarts.recordFailure(0)
+      assert.ok(restarts.computeDelay(0).ms <= 500)
     }
     const restarts = exhausted()
-    restarts.lasted(MINUTE - 1)
-    assert.equal(restarts.pause(0).ms, 5 * MINUTE)
+    restarts.recordSuccess(MINUTE - 1)
+    assert.equal(restarts.computeDelay(0).ms, 5 * MINUTE)
   })
 
   it('does not hold for a server that costs no process: that is tried at least every 30 s', () => {
-    const restarts = new Restarts(false)
+    const restarts = new RestartPolicy(false)
     for (let start = 0; start < 100; start++) {
-      restarts.wasted(0)
-      assert.ok(restarts.pause(0).ms <= 30_000)
+      restarts.recordFailure(0)
+      assert.ok(restarts.computeDelay(0).ms <= 30_000)
     }
   })
 })
 
 function crashing(ms: number, random: number): { starts: number[]; notes: (string | undefined)[] } {
-  const restarts = new Restarts(true, new Backoff(() => random))
+  const restarts = new RestartPolicy(true, new Backoff(() => random))
   const starts: number[] = []
   const notes: (string | undefined)[] = []
   for (let now = 0; now < ms;) {
     starts.push(now)
-    restarts.wasted(now)
-    const pause = restarts.pause(now)
+    restarts.recordFailure(now)
+    const pause = restarts.computeDelay(now)
     notes.push(pause.note)
     now += pause.ms
   }
   return { starts, notes }
 }
 
-function exhausted(): Restarts {
-  const restarts = new Restarts(true)
-  for (let start = 0; start < 10; start++) restarts.wasted(0)
-  assert.equal(restarts.pause(0).ms, 5 * MINUTE)
+function exhausted(): RestartPolicy {
+  const restarts = new RestartPolicy(true)
+  for (let start = 0; start < 10; start++) restarts.recordFailure(0)
+  assert.equal(restarts.computeDelay(0).ms, 5 * MINUTE)
   return restarts
 }

@@ -50,9 +50,7 @@ describe('a resource of a legacy server on HTTP', { concurrency: 4 }, () => {
     const [one] = server.of('resources/subscribe').map(sessionOf)
 
     await until(() => streams.has(String(one)), 'it listens')
-    streams
-      .get(String(one))
-      ?.write(event({ method: 'notifications/resources/updated', params: { uri: 'a:b' } }))
+    streams.get(String(one))?.write(event({ method: 'notifications/resources/updated', params: { uri: 'a:b' } }))
 
     await until(() => meant.length === 1, 'it is told')
     assert.deepEqual(
@@ -74,7 +72,7 @@ describe('a resource of a legacy server on HTTP', { concurrency: 4 }, () => {
     await until(() => again() === server.of('tools/call').map(sessionOf).at(-1), 'it is watched there')
     assert.notEqual(again(), first)
     const before = server.of('resources/subscribe').length
-    upstream.sessionEnded?.(subscribe('one').exchange.session)
+    upstream.onSessionEnd?.(subscribe('one').exchange.session)
     await until(
       () => server.heard.some(heard => heard.verb === 'DELETE' && sessionOf(heard) === again()),
       'its session is over',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toOneLine, sanitizeText } from '../../../src/util/plain-text.ts'
-import { writtenReach } from '../../../src/http-client/guard/addresses.ts'
-import { cleaned } from '../../../plugins/openapi/document/parts.ts'
+import { classifyUrl } from '../../../src/http-client/guard/addresses.ts'
+import { sanitizeName } from '../../../plugins/openapi/document/operation-parts.ts'
 
 /** Characters of a text that a stranger made to be slow to read. */
 const LENGTH = 200_000
@@ -36,11 +36,11 @@ for (const beginning of BEGINNINGS)
   })
 
 test('what ends in one character many times loses it in linear time', () => {
-  assert.equal(cleaned('__a__'), 'a')
-  assert.equal(cleaned('___'), '')
+  assert.equal(sanitizeName('__a__'), 'a')
+  assert.equal(sanitizeName('___'), '')
   const url = new URL(`http://${'.'.repeat(LENGTH)}a/`)
-  assert.ok(timeOf(() => writtenReach(url)) < MOST_MS)
-  assert.ok(timeOf(() => cleaned(`a${'_'.repeat(LENGTH)}a`)) < MOST_MS)
+  assert.ok(timeOf(() => classifyUrl(url)) < MOST_MS)
+  assert.ok(timeOf(() => sanitizeName(`a${'_'.repeat(LENGTH)}a`)) < MOST_MS)
 })
 
 test('escape sequences leave nothing of themselves in a plain text', () => {

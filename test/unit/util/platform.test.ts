@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ProgramSite, findProgram, scriptBehind } from '../../../src/util/find-program.ts'
+import { type ProgramSearchDeps, findProgram, findNodeScript } from '../../../src/util/find-program.ts'
 import {
-  addressFolder,
+  getSocketFolder,
   splitPath,
-  localAddress,
+  getSocketAddress,
   getPlatform,
-  resolvedAddress,
+  resolveSocketAddress,
 } from '../../../src/util/platform.ts'
 
 const [linux, mac, windows] = [getPlatform('linux'), getPlatform('darwin'), getPlatform('win32')]
@@ -24,7 +24,7 @@ const SHIM = [
   'endLocal & goto #_undefined_# 2>NUL || title %COMSPEC% & "%_prog%"  "%dp0%\\node_modules\\@acme\\notes\\dist\\index.js" %*',
 ].join('\r\n')
 
-function site(...files: string[]): ProgramSite {
+function site(...files: string[]): ProgramSearchDeps {
   const there = new Set(files.map(file => file.toLowerCase()))
   return { platform: windows, isProgram: file => there.has(file.toLowerCase()) }
 }
@@ -38,18 +38,18 @@ test('a system is asked for what it has, and each of these differs somewhere', (
 })
 
 test('programs of one machine meet at a file, and on Windows at a pipe that no directory is put before', () => {
-  assert.equal(localAddress('/run/me', 'a.sock', linux), '/run/me/a.sock')
-  assert.equal(localAddress('/run/me', 'tapgate-me-a', windows), '\\\\.\\pipe\\tapgate-me-a')
+  assert.equal(getSocketAddress('/run/me', 'a.sock', linux), '/run/me/a.sock')
+  assert.equal(getSocketAddress('/run/me', 'tapgate-me-a', windows), '\\\\.\\pipe\\tapgate-me-a')
   assert.equal(
-    addressFolder(() => '/run/me', mac),
+    getSocketFolder(() => '/run/me', mac),
     '/run/me/',
   )
   assert.equal(
-    addressFolder(() => assert.fail('nobody has that directory'), windows),
+    getSocketFolder(() => assert.fail('nobody has that directory'), windows),
     '\\\\.\\pipe\\',
   )
-  assert.equal(resolvedAddress('./a.sock', '/etc/gw', mac), '/etc/gw/a.sock')
-  assert.equal(resolvedAddress('\\\\.\\pipe\\mine', 'C:\\gw', windows), '\\\\.\\pipe\\mine')
+  assert.equal(resolveSocketAddress('./a.sock', '/etc/gw', mac), '/etc/gw/a.sock')
+  assert.equal(resolveSocketAddress('\\\\.\\pipe\\mine', 'C:\\gw', windows), '\\\\.\\pipe\\mine')
 })
 
 test('the folders of a PATH are split as its system does', () => {
@@ -75,7 +75,7 @@ test('on Windows a program is found by its ending too, folder by folder', () => 
 
 test('the script behind a batch file of npm is found, so that no shell is needed', () => {
   const behind = (file: string, text: string, ...files: string[]): string | undefined =>
-    scriptBehind(file, { read: () => text, isFile: path => files.includes(path) })
+    findNodeScript(file, { read: () => text, isFile: path => files.includes(path) })
   const npx = 'C:\\Program Files\\nodejs\\node_modules\\npm\\bin\\npx-cli.js'
   const notes = 'C:\\npm\\node_modules\\@acme\\notes\\dist\\index.js'
 
@@ -86,5 +86,5 @@ test('the script behind a batch file of npm is found, so that no shell is needed
   assert.equal(behind('C:\\npm\\notes.cmd', '@echo %1', notes), undefined)
   assert.equal(behind('C:\\npm\\notes.cmd', SHIM), undefined)
   assert.equal(behind('C:\\npm\\notes.exe', SHIM, notes), undefined)
-  assert.equal(scriptBehind('/nowhere/npx.cmd'), undefined)
+  assert.equal(findNodeScript('/nowhere/npx.cmd'), undefined)
 })

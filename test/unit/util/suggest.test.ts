@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { suggest } from '../../../src/util/suggest.ts'
+import { findSimilar } from '../../../src/util/suggest.ts'
 
 const FLAGS = ['stdio', 'profile', 'watch', 'fresh', 'set', 'env', 'config']
 
@@ -21,6 +21,5 @@ const ROWS: readonly (readonly [string, readonly string[], string | undefined])[
 
 describe('what was probably meant is like what was said', () => {
   for (const [word, known, meant] of ROWS)
-    it(`${word} among ${known.join(', ')}: ${meant ?? 'nothing'}`, () =>
-      assert.equal(suggest(word, known), meant))
+    it(`${word} among ${known.join(', ')}: ${meant ?? 'nothing'}`, () => assert.equal(findSimilar(word, known), meant))
 })

@@ -1,11 +1,11 @@
 import { html } from 'htm/preact'
-import { post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, ago, Badge, bytes, duration, Page, Problem } from '../parts.ts'
+import { postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, formatAge, Badge, formatBytes, formatDuration, Page, Problem } from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
-import { hashOf, useAnswer, useList } from '../state.ts'
+import { formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
-import { List, More } from '../table.ts'
+import { List, MoreButton } from '../table.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
 
 interface AgentRow {
@@ -18,7 +18,7 @@ interface AgentRow {
   readonly queued: number
 }
 
-/** A call that continues after its caller was answered. */
+/** Call that continues after its first answer. */
 interface CallTaskRow {
   readonly id: string
   readonly tool: string
@@ -26,14 +26,14 @@ interface CallTaskRow {
   readonly subject: string
   readonly state: string
   readonly message?: string
-  /** Requests that wait for its client. */
+  /** Pending client requests. */
   readonly asks: number
   readonly createdAt: number
   readonly updatedAt: number
   readonly resultBytes?: number
 }
 
-/** A task of an agent. */
+/** Agent task. */
 interface TaskRow {
   readonly id: string
   readonly state: string
@@ -56,47 +56,45 @@ const EVERY_MS = 5000
 const TASKS_EVERY_MS = 2000
 const LIMIT = 100
 
-/** Shows what goes on after its caller was answered: calls of tools, and tasks that callers gave agents. */
-export function Agents({ me, place }: PageProps): View {
-  const { data, rows, problem, further, again } = useList<Tasks, TaskRow>(urlOf('tasks', { limit: LIMIT }), {
+/** Running tool calls and agent tasks. */
+export function Agents({ me, place }: PageProps): ViewNode {
+  const { data, rows, problem, loadMore, again } = useList<Tasks, TaskRow>(formatApiUrl('tasks', { limit: LIMIT }), {
     every: TASKS_EVERY_MS,
-    rowsOf: answer => answer.tasks,
-    nextOf: answer =>
-      answer.tasks.length < LIMIT
-        ? undefined
-        : urlOf('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
+    getRows: answer => answer.tasks,
+    getNextUrl: answer =>
+      answer.tasks.length < LIMIT ? undefined : formatApiUrl('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
   })
   const id = place.params.get('id')
   return html`<${Page} title="Tasks and agents">
     <${Problem} of=${problem} />
     ${id === null || !me.acts ? null : html`<${OpenedTask} id=${id} place=${place} key=${id} />`}
-    <h2>Calls that go on</h2>
+    <h2>Running calls</h2>
     <${List}
-      label="Calls that go on"
+      label="Running calls"
       columns=${callColumns(me.acts, again)}
       rows=${data?.calls}
       keyOf=${(row: CallTaskRow) => row.id}
-      none="No call of a tool goes on after its caller was answered."
+      none="No running calls."
     />
     ${
       me.parts.includes('agents')
         ? html`<${AgentList} />
-            <h2>Tasks of agents</h2>
+            <h2>Agent tasks</h2>
             <${List}
               label="Tasks"
               columns=${taskColumns(me.acts, place)}
               rows=${rows}
               keyOf=${(row: TaskRow) => row.id}
-              none="No caller has given an agent a task yet."
+              none="No agent tasks yet."
             />
-            <${More} further=${further} />`
+            <${MoreButton} further=${loadMore} />`
         : null
     }
   </${Page}>`
 }
 
-function AgentList(_: object): View {
-  const { data, problem } = useAnswer<{ agents: AgentRow[] }>(urlOf('agents'), { every: EVERY_MS })
+function AgentList(_: object): ViewNode {
+  const { data, problem } = useQuery<{ agents: AgentRow[] }>(formatApiUrl('agents'), { every: EVERY_MS })
   return html`<h2>Agents</h2>
     <${Problem} of=${problem} />
     <${List}
@@ -104,7 +102,7 @@ function AgentList(_: object): View {
       columns=${AGENTS}
       rows=${data?.agents}
       keyOf=${(row: AgentRow) => row.id}
-      none="No agent is configured."
+      none="No agents configured."
     />`
 }
 
@@ -124,36 +122,35 @@ function callColumns(acts: boolean, again: () => void): Column<CallTaskRow>[] {
     { head: 'Caller', cell: row => row.subject },
     { head: 'Server', isMinor: true, cell: row => row.upstream },
     {
-      head: 'Says',
+      head: 'Message',
       isText: true,
       isMinor: true,
-      cell: row =>
-        html`<span class="soft">${row.message ?? (row.asks > 0 ? 'It asks its client.' : '')}</span>`,
+      cell: row => html`<span class="soft">${row.message ?? (row.asks > 0 ? 'Waiting for client input.' : '')}</span>`,
     },
-    { head: 'Begun', isNumber: true, cell: row => ago(row.createdAt) },
+    { head: 'Started', isNumber: true, cell: row => formatAge(row.createdAt) },
     {
-      head: 'Took',
+      head: 'Duration',
       isNumber: true,
       isMinor: true,
-      cell: row => duration((ENDED.has(row.state) ? row.updatedAt : Date.now()) - row.createdAt),
+      cell: row => formatDuration((ENDED.has(row.state) ? row.updatedAt : Date.now()) - row.createdAt),
     },
     {
       head: 'Result',
       isNumber: true,
       isMinor: true,
-      cell: row => (row.resultBytes === undefined ? '' : bytes(row.resultBytes)),
+      cell: row => (row.resultBytes === undefined ? '' : formatBytes(row.resultBytes)),
     },
   ]
   if (!acts) return columns
-  const cancel = (row: CallTaskRow): View =>
-    html`<${Act}
+  const createCancelButton = (row: CallTaskRow): ViewNode =>
+    html`<${ActionButton}
       label="Cancel"
       about=${row.tool}
       kind="danger"
-      act=${() => post('cancel', { task: row.id })}
+      act=${() => postJson('cancel', { task: row.id })}
       done=${again}
     />`
-  return [...columns, { head: 'Action', cell: row => (ENDED.has(row.state) ? '' : cancel(row)) }]
+  return [...columns, { head: 'Action', cell: row => (ENDED.has(row.state) ? '' : createCancelButton(row)) }]
 }
 
 const HEALTH: Readonly<Record<string, string>> = { ready: 'good', unknown: 'quiet', idle: 'quiet' }
@@ -161,17 +158,17 @@ const HEALTH: Readonly<Record<string, string>> = { ready: 'good', unknown: 'quie
 const AGENTS: readonly Column<AgentRow>[] = [
   { head: 'Agent', cell: row => row.id },
   { head: 'Health', cell: row => html`<${Badge} of=${row.health} tone=${HEALTH[row.health] ?? 'warn'} />` },
-  { head: 'Says', isText: true, cell: row => row.why ?? row.description ?? row.title ?? '' },
+  { head: 'Message', isText: true, cell: row => row.why ?? row.description ?? row.title ?? '' },
   { head: 'Running', isNumber: true, cell: row => row.running },
-  { head: 'Waiting', isNumber: true, isMinor: true, cell: row => row.queued },
+  { head: 'Queued', isNumber: true, isMinor: true, cell: row => row.queued },
 ]
 
 function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[] {
-  const open = ({ id }: TaskRow): string => hashOf('agents', { ...Object.fromEntries(params), id })
+  const formatTaskLink = ({ id }: TaskRow): string => formatHash('agents', { ...Object.fromEntries(params), id })
   return [
     {
       head: 'Task',
-      cell: row => (acts ? html`<a href=${open(row)}>${shortened(row.id)}</a>` : shortened(row.id)),
+      cell: row => (acts ? html`<a href=${formatTaskLink(row)}>${shortenId(row.id)}</a>` : shortenId(row.id)),
     },
     {
       head: 'State',
@@ -180,16 +177,20 @@ function taskColumns(acts: boolean, { params }: PageLocation): Column<TaskRow>[]
     { head: 'Agent', cell: row => row.agent ?? '' },
     { head: 'Caller', cell: row => row.subject },
     {
-      head: 'Says',
+      head: 'Message',
       isText: true,
       isMinor: true,
       cell: row => html`<span class="soft">${row.why ?? row.progress ?? ''}</span>`,
     },
-    { head: 'Begun', isNumber: true, isMinor: true, cell: row => ago(row.createdAt) },
-    { head: 'Took', isNumber: true, cell: row => duration((row.endedAt ?? Date.now()) - row.createdAt) },
+    { head: 'Started', isNumber: true, isMinor: true, cell: row => formatAge(row.createdAt) },
+    {
+      head: 'Duration',
+      isNumber: true,
+      cell: row => formatDuration((row.endedAt ?? Date.now()) - row.createdAt),
+    },
   ]
 }
 
-function shortened(id: string): string {
+function shortenId(id: string): string {
   return id.length > 12 ? `${id.slice(0, 12)}…` : id
 }

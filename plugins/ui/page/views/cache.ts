@@ -1,15 +1,15 @@
 import { html } from 'htm/preact'
-import { post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, Badge, bytes, count, duration, Page, Problem, Search } from '../parts.ts'
+import { postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, Badge, formatBytes, formatCount, formatDuration, Page, Problem, Search } from '../components.ts'
 import type { PageProps } from '../state.ts'
-import { choose, useAnswer } from '../state.ts'
+import { updateParams, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
 const EVERY_MS = 10_000
 
-interface Entry {
+interface CacheEntryRow {
   readonly upstream: string
   readonly method: string
   readonly name?: string
@@ -21,59 +21,59 @@ interface Entry {
   readonly scope: string
 }
 
-interface Answer {
-  readonly entries: readonly Entry[]
+interface CacheAnswer {
+  readonly entries: readonly CacheEntryRow[]
   readonly total: number
   readonly bytes: number
   readonly maxEntries: number
   readonly maxBytes: number
 }
 
-export function Cache({ me, place }: PageProps): View {
+export function Cache({ me, place }: PageProps): ViewNode {
   const filter = { server: place.params.get('server') ?? '', name: place.params.get('name') ?? '' }
-  const { data, problem, again } = useAnswer<Answer>(urlOf('cache', filter), { every: EVERY_MS })
-  return html`<${Page} title="Cache" lead=${leadOf(data)}>
+  const { data, problem, again } = useQuery<CacheAnswer>(formatApiUrl('cache', filter), { every: EVERY_MS })
+  return html`<${Page} title="Cache" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Server" value=${filter.server} change=${(server: string) => choose(place, { server })} />
-      <${Search} label="Tool or URI" hint="* stands for anything" value=${filter.name} change=${(name: string) => choose(place, { name })} />
-      ${me.acts ? html`<${Forget} ...${filter} again=${again} />` : null}
+      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(place, { server })} />
+      <${Search} label="Tool or URI" hint="* is a wildcard" value=${filter.name} change=${(name: string) => updateParams(place, { name })} />
+      ${me.acts ? html`<${PurgeButton} ...${filter} again=${again} />` : null}
     </div>
-    <${List} label="Entries" columns=${COLUMNS} rows=${data?.entries} keyOf=${keyOf} none="Nothing that fits is cached." />
+    <${List} label="Entries" columns=${COLUMNS} rows=${data?.entries} keyOf=${getRowKey} none="No matching entries." />
   </${Page}>`
 }
 
-function leadOf(data: Answer | undefined): string {
+function formatLead(data: CacheAnswer | undefined): string {
   if (data === undefined) return ''
   const { total, maxEntries, maxBytes } = data
-  return `${count(total)} of ${count(maxEntries)} entries · ${bytes(data.bytes)} of ${bytes(maxBytes)}`
+  return `${formatCount(total)} of ${formatCount(maxEntries)} entries · ${formatBytes(data.bytes)} of ${formatBytes(maxBytes)}`
 }
 
-/** Forgets what is chosen; nothing chosen is all. */
-function Forget({ server, name, again }: { server: string; name: string; again: () => void }): View {
+/** Purges the filtered entries; without a filter, all. */
+function PurgeButton({ server, name, again }: { server: string; name: string; again: () => void }): ViewNode {
   const isAll = server === '' && name === ''
   const selection = { ...(server === '' ? {} : { upstream: server }), ...(name === '' ? {} : { name }) }
-  const label = isAll ? 'Forget all' : 'Forget these'
-  return html`<${Act}
+  const label = isAll ? 'Purge all' : 'Purge matches'
+  return html`<${ActionButton}
     label=${label}
     kind="danger"
-    act=${() => post('purge', isAll ? { all: true } : selection)}
+    act=${() => postJson('purge', isAll ? { all: true } : selection)}
     done=${again}
   />`
 }
 
-function keyOf({ upstream, method, name, scope, bytes: size, hits }: Entry): string {
+function getRowKey({ upstream, method, name, scope, bytes: size, hits }: CacheEntryRow): string {
   return JSON.stringify([upstream, method, name, scope, size, hits])
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
-  { head: 'What', cell: row => row.name ?? row.method },
+const COLUMNS: readonly Column<CacheEntryRow>[] = [
+  { head: 'Entry', cell: row => row.name ?? row.method },
   { head: 'Server', cell: row => row.upstream },
   { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
   { head: 'Method', isMinor: true, cell: row => row.method },
-  { head: 'For', isMinor: true, cell: row => row.scope },
-  { head: 'Age', isNumber: true, isMinor: true, cell: row => duration(row.ageMs) },
-  { head: 'Fresh for', isNumber: true, cell: row => (row.ttlMs === 0 ? '' : duration(row.ttlMs)) },
-  { head: 'Size', isNumber: true, isMinor: true, cell: row => bytes(row.bytes) },
-  { head: 'Hits', isNumber: true, cell: row => count(row.hits) },
+  { head: 'Scope', isMinor: true, cell: row => row.scope },
+  { head: 'Age', isNumber: true, isMinor: true, cell: row => formatDuration(row.ageMs) },
+  { head: 'TTL', isNumber: true, cell: row => (row.ttlMs === 0 ? '' : formatDuration(row.ttlMs)) },
+  { head: 'Size', isNumber: true, isMinor: true, cell: row => formatBytes(row.bytes) },
+  { head: 'Hits', isNumber: true, cell: row => formatCount(row.hits) },
 ]

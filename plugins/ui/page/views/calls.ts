@@ -1,30 +1,30 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { CallDetail, CallRow, Calls as Answer, Timing } from '../../types.ts'
-import { urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
+import { formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
 import {
   Badge,
-  bytes,
-  Copy,
-  count,
-  duration,
+  formatBytes,
+  CopyButton,
+  formatCount,
+  formatDuration,
   Field,
   Page,
-  pretty,
+  formatJson,
   Problem,
   Search,
   Snippet,
-  time,
-} from '../parts.ts'
+  formatTime,
+} from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
-import { choose, hashOf, useAnswer, useList } from '../state.ts'
+import { updateParams, formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
-import { List, More } from '../table.ts'
+import { List, MoreButton } from '../table.ts'
 
 const OUTCOMES = [
   ['', 'any'],
-  ['failed', 'all that failed'],
+  ['failed', 'all failures'],
   ['ok', 'ok'],
   ['is_error', 'is error'],
   ['error', 'error'],
@@ -36,88 +36,91 @@ const OUTCOMES = [
 
 const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 
-export function Calls({ place }: PageProps): View {
+export function Calls({ place }: PageProps): ViewNode {
   const { params } = place
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
   const asked = { ...filter, limit: MAX_SHOWN }
-  const [isHeld, hold] = useState(false)
+  const [isHeld, setHeld] = useState(false)
   const [isReading, setReading] = useState(false)
-  const { data, problem, rows, further, hasMore } = useList<Answer, CallRow>(urlOf('calls', asked), {
-    rowsOf: ({ calls }) => calls,
-    nextOf: ({ next }) => (next === undefined ? undefined : urlOf('calls', { ...asked, before: next })),
-    // Calls that come meanwhile would push pages apart that somebody reads.
+  const { data, problem, rows, loadMore, hasMore } = useList<Answer, CallRow>(formatApiUrl('calls', asked), {
+    getRows: ({ calls }) => calls,
+    getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...asked, before: next })),
+    // Pause updates while older pages are shown.
     on: isHeld || isReading ? [] : ['call'],
     newer: {
-      urlOf: ({ newest }) => urlOf('calls', { ...asked, after: newest }),
-      merged: withNewer,
+      formatUrl: ({ newest }) => formatApiUrl('calls', { ...asked, after: newest }),
+      merge: mergeNewer,
     },
   })
   if (hasMore !== isReading) setReading(hasMore)
   const id = params.get('id')
-  return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${count(data.kept)} kept`}>
+  return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${formatCount(data.kept)} recorded`}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Tool" value=${filter.tool} change=${(tool: string) => choose(place, { tool })} />
-      <${Search} label="Caller" value=${filter.caller} change=${(caller: string) => choose(place, { caller })} />
-      <${Search} label="Server" value=${filter.server} change=${(server: string) => choose(place, { server })} />
-      <${Field} label="Outcome" value=${filter.outcome} options=${OUTCOMES} change=${(outcome: string) => choose(place, { outcome })} />
-      <label class="check"><input type="checkbox" checked=${!isHeld} onChange=${() => hold(!isHeld)} /> Follow</label>
+      <${Search} label="Tool" value=${filter.tool} change=${(tool: string) => updateParams(place, { tool })} />
+      <${Search} label="Caller" value=${filter.caller} change=${(caller: string) => updateParams(place, { caller })} />
+      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(place, { server })} />
+      <${Field} label="Outcome" value=${filter.outcome} options=${OUTCOMES} change=${(outcome: string) => updateParams(place, { outcome })} />
+      <label class="check"><input type="checkbox" checked=${!isHeld} onChange=${() => setHeld(!isHeld)} /> Follow</label>
     </div>
-    ${id === null ? null : html`<${Opened} id=${id} place=${place} key=${id} />`}
-    <${List} label="Calls" columns=${columns(place)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No calls yet that fit." />
-    <${More} further=${further} />
+    ${id === null ? null : html`<${OpenedCall} id=${id} place=${place} key=${id} />`}
+    <${List} label="Calls" columns=${createColumns(place)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No matching calls." />
+    <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
 
-/** Calls of a page; older ones are on the next. While a gateway is busy so many are sent each second. */
+/** Calls per page; a busy gateway sends this many every second. */
 const MAX_SHOWN = 50
 
-/** The first page with calls that came since. Where more came than it holds, it is of those alone. */
-function withNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
-  const all =
-    next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
+/** Merges newer calls into the first page; if there are more than a page, only those. */
+function mergeNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
+  const all = next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
   const shown = all.slice(0, MAX_SHOWN)
   const further = all.length > MAX_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
   return { calls: shown, kept, newest, ...(further === undefined ? {} : { next: further }) }
 }
 
-function columns({ params }: PageLocation): Column<CallRow>[] {
-  const open = ({ id }: CallRow): string => hashOf('calls', { ...Object.fromEntries(params), id: String(id) })
+function createColumns({ params }: PageLocation): Column<CallRow>[] {
+  const formatCallLink = ({ id }: CallRow): string =>
+    formatHash('calls', { ...Object.fromEntries(params), id: String(id) })
   return [
     {
       head: 'Time',
-      cell: row => html`<time datetime=${new Date(row.at).toISOString()}>${time(row.at)}</time>`,
+      cell: row => html`<time datetime=${new Date(row.at).toISOString()}>${formatTime(row.at)}</time>`,
     },
     { head: 'Outcome', cell: row => html`<${Badge} of=${row.outcome} />` },
-    { head: 'What', cell: row => html`<a href=${open(row)}>${row.name === '' ? row.method : row.name}</a>` },
+    {
+      head: 'Target',
+      cell: row => html`<a href=${formatCallLink(row)}>${row.name === '' ? row.method : row.name}</a>`,
+    },
     { head: 'Server', isMinor: true, cell: row => row.upstream },
     { head: 'Caller', cell: row => row.subject },
     { head: 'Client', isMinor: true, cell: row => row.client },
-    { head: 'Took', isNumber: true, cell: row => duration(row.ms) },
+    { head: 'Duration', isNumber: true, cell: row => formatDuration(row.ms) },
     {
       head: 'Size',
       isNumber: true,
       isMinor: true,
-      cell: row => `${bytes(row.bytesIn)} → ${bytes(row.bytesOut)}`,
+      cell: row => `${formatBytes(row.bytesIn)} → ${formatBytes(row.bytesOut)}`,
     },
   ]
 }
 
-function Opened({ id, place }: { id: string; place: PageLocation }): View {
-  const { data, problem } = useAnswer<CallDetail>(urlOf('call', { id }))
-  const close = html`<button type="button" onClick=${() => choose(place, { id: undefined })}>Close</button>`
+function OpenedCall({ id, place }: { id: string; place: PageLocation }): ViewNode {
+  const { data, problem } = useQuery<CallDetail>(formatApiUrl('call', { id }))
+  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   return html`<section class="detail" aria-label=${`Call ${data.name}`}>
     <div class="row">
       <h2>${data.name || data.method} <${Badge} of=${data.outcome} /></h2>
       <span class="row">
-        ${data.method === 'tools/call' ? html`<${Copy} text=${commandOf(data)} label="Copy as command" />` : null}
+        ${data.method === 'tools/call' ? html`<${CopyButton} text=${formatCommand(data)} label="Copy as command" />` : null}
         ${close}
       </span>
     </div>
-    ${data.timing === undefined ? null : html`<${Way} of=${data.timing} ms=${data.ms} />`}
+    ${data.timing === undefined ? null : html`<${TimingBars} of=${data.timing} ms=${data.ms} />`}
     <dl>
-      ${factsOf(data).map(
+      ${listFacts(data).map(
         ([name, text]) =>
           html`<div>
             <dt>${name}</dt>
@@ -126,70 +129,70 @@ function Opened({ id, place }: { id: string; place: PageLocation }): View {
       )}
     </dl>
     <h3>Arguments</h3>
-    <${Snippet} text=${pretty(data.arguments ?? data.shape)} label="Arguments" />
+    <${Snippet} text=${formatJson(data.arguments ?? data.shape)} label="Arguments" />
     ${
       data.result === undefined
         ? html`<p class="soft">
-            Results are not kept of this one: <code>ui.values</code> names tools of which they are.
+            The result was not recorded. <code>ui.values</code> selects tools with recorded results.
           </p>`
         : html`<h3>Result</h3>
-            <${Snippet} text=${pretty(data.result)} label="Result" />`
+            <${Snippet} text=${formatJson(data.result)} label="Result" />`
     }
   </section>`
 }
 
-function factsOf(call: CallDetail): (readonly [string, string])[] {
+function listFacts(call: CallDetail): (readonly [string, string])[] {
   const all: readonly (readonly [string, string])[] = [
     ['Method', call.method],
     ['Server', call.upstream],
-    ['Caller', joined(' of ', call.subject, call.issuer)],
+    ['Caller', joinTexts(' of ', call.subject, call.issuer)],
     ['Client', `${call.client} (${call.era}, ${call.via})`],
     ['Profile', call.profile],
     ['Decided by', call.by],
-    ['Error', joined(' ', call.code === 0 ? '' : String(call.code), call.error)],
+    ['Error', joinTexts(' ', call.code === 0 ? '' : String(call.code), call.error)],
   ]
   return all.filter(([, text]) => text !== '')
 }
 
-function joined(by: string, ...texts: readonly (string | undefined)[]): string {
+function joinTexts(by: string, ...texts: readonly (string | undefined)[]): string {
   return texts.filter(Boolean).join(by)
 }
 
 const STEPS: readonly (readonly [keyof Timing, string])[] = [
-  ['before', 'before: who calls, whose tool it is'],
+  ['before', 'before: authentication, routing'],
   ['policy', 'policy: limits, rules, approval'],
   ['cache', 'cache'],
-  ['queue', 'queue: the wait for a turn'],
-  ['server', 'at the server'],
-  ['client', 'asking the client'],
+  ['queue', 'queue'],
+  ['server', 'server'],
+  ['client', 'client requests'],
   ['other', 'other plugins'],
-  ['after', 'after: filters of the answer'],
+  ['after', 'after: response filters'],
 ]
 
-/** Steps that most calls do not have. */
-const SELDOM: ReadonlySet<keyof Timing> = new Set(['client', 'other'])
+/** Steps hidden if they took no time. */
+const OPTIONAL_STEPS: ReadonlySet<keyof Timing> = new Set(['client', 'other'])
 
-/** The way of a call, each part as long as it took. */
-function Way({ of, ms }: { of: Timing; ms: number }): View {
+/** Duration of each step of a call. */
+function TimingBars({ of, ms }: { of: Timing; ms: number }): ViewNode {
   const total = Math.max(ms, 0.001)
-  return html`<ul class="way" aria-label="Where the time went">
-    ${STEPS.filter(([step]) => of[step] > 0 || !SELDOM.has(step)).map(([step, text]) => {
+  return html`<ul class="way" aria-label="Timing">
+    ${STEPS.filter(([step]) => of[step] > 0 || !OPTIONAL_STEPS.has(step)).map(([step, text]) => {
       const share = (100 * of[step]) / total
       return html`<li class=${step}>
         <span class="bar" style=${{ width: `${Math.max(share, 0.5)}%` }}></span>
-        <span>${text}</span> <strong>${duration(of[step])}</strong>
+        <span>${text}</span> <strong>${formatDuration(of[step])}</strong>
       </li>`
     })}
-    ${of.tries > 1 ? html`<li>${of.tries} tries</li>` : null}
-    ${of.tries === 0 ? html`<li>The server was not asked.</li>` : null}
+    ${of.tries > 1 ? html`<li>${of.tries} attempts</li>` : null}
+    ${of.tries === 0 ? html`<li>The server was not called.</li>` : null}
   </ul>`
 }
 
-/** The same call for a terminal. Where values are not kept, their places are left to be filled in. */
-function commandOf({ name, arguments: args, shape }: CallDetail): string {
+/** The same call as a command line; unrecorded values are placeholders. */
+function formatCommand({ name, arguments: args, shape }: CallDetail): string {
   const json = args ?? shape
-  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+  const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
   return json === '' || json === '{}'
-    ? `gateway call ${quoted(name)}`
-    : `gateway call ${quoted(name)} --args ${quoted(json)}`
+    ? `gateway call ${quote(name)}`
+    : `gateway call ${quote(name)} --args ${quote(json)}`
 }

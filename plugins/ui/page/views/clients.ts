@@ -1,25 +1,25 @@
 import { html } from 'htm/preact'
 import type { ClientRow } from '../../types.ts'
-import { urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { ago, Badge, count, Empty, Page, Problem } from '../parts.ts'
+import { formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { formatAge, Badge, formatCount, Empty, Page, Problem } from '../components.ts'
 import type { PageProps } from '../state.ts'
-import { hashOf, useAnswer } from '../state.ts'
+import { formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { Table } from '../table.ts'
 
 const EVERY_MS = 5000
 
-export function Clients(_: PageProps): View {
-  const { data, problem } = useAnswer<{ clients: ClientRow[]; total: number }>(urlOf('clients'), {
+export function Clients(_: PageProps): ViewNode {
+  const { data, problem } = useQuery<{ clients: ClientRow[]; total: number }>(formatApiUrl('clients'), {
     every: EVERY_MS,
   })
   const rows = data?.clients ?? []
-  return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${count(data.total)} since the gateway began`}>
+  return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${formatCount(data.total)} since the gateway started`}>
     <${Problem} of=${problem} />
     ${
       rows.length === 0
-        ? html`<${Empty}>${data === undefined ? 'Looking …' : 'No client has been here yet.'}</${Empty}>`
+        ? html`<${Empty}>${data === undefined ? 'Loading …' : 'No clients yet.'}</${Empty}>`
         : html`<${Table}
             label="Clients"
             columns=${COLUMNS}
@@ -33,23 +33,23 @@ export function Clients(_: PageProps): View {
 const COLUMNS: readonly Column<ClientRow>[] = [
   { head: 'Client', cell: row => html`${row.client} <span class="soft">${row.version}</span>` },
   {
-    head: 'Now',
+    head: 'Status',
     cell: row =>
       html`<${Badge}
-        of=${row.open > 0 ? `${row.open} open` : 'none open'}
+        of=${row.open > 0 ? `${row.open} connected` : 'offline'}
         tone=${row.open > 0 ? 'good' : 'quiet'}
       />`,
   },
-  { head: 'Speaks', isMinor: true, cell: row => `${row.protocol} ${row.era}` },
+  { head: 'Protocol', isMinor: true, cell: row => `${row.protocol} ${row.era}` },
   {
     head: 'Caller',
-    cell: row => html`<a href=${hashOf('calls', { caller: row.subject })}>${row.subject}</a>`,
+    cell: row => html`<a href=${formatHash('calls', { caller: row.subject })}>${row.subject}</a>`,
   },
   {
-    head: 'Comes in at',
+    head: 'Listener',
     isMinor: true,
     cell: row => [row.listener, row.profile].filter(Boolean).join(' / '),
   },
-  { head: 'Calls', isNumber: true, cell: row => count(row.calls) },
-  { head: 'Seen', isNumber: true, cell: row => ago(row.seenAt) },
+  { head: 'Calls', isNumber: true, cell: row => formatCount(row.calls) },
+  { head: 'Last seen', isNumber: true, cell: row => formatAge(row.seenAt) },
 ]

@@ -1,46 +1,46 @@
 import { html } from 'htm/preact'
 import { clients } from 'tapgate:clients'
 import type { Overview } from '../../types.ts'
-import { urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Field, Page, Problem, Snippet } from '../parts.ts'
+import { formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { Field, Page, Problem, Snippet } from '../components.ts'
 import type { PageProps } from '../state.ts'
-import { choose, useAnswer } from '../state.ts'
+import { updateParams, useQuery } from '../state.ts'
 
-type Client = (typeof clients)[number]
+type ClientSpec = (typeof clients)[number]
 
-/** Ways to connect each client: by a command, or by hand. */
-export function Connect({ me, place }: PageProps): View {
-  const { data, problem } = useAnswer<Overview>(urlOf('overview'))
+/** Instructions for connecting each client. */
+export function Connect({ me, place }: PageProps): ViewNode {
+  const { data, problem } = useQuery<Overview>(formatApiUrl('overview'))
   const urls = (data?.listeners ?? []).filter(({ type, url }) => type === 'http' && url !== undefined)
   const url = place.params.get('url') ?? urls[0]?.url ?? ''
   const client = clients.find(({ name }) => name === place.params.get('client')) ?? clients[0]
-  return html`<${Page} title="Connect" lead="Point a client at this gateway">
+  return html`<${Page} title="Connect" lead="Connect a client to this gateway">
     <${Problem} of=${problem} />
     <div class="filters">
-      <${Field} label="Client" value=${client?.name ?? ''} options=${clients.map(one => [one.name, one.title])} change=${(text: string) => choose(place, { client: text })} />
-      <${Field} label="URL" value=${url} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => choose(place, { url: text })} />
+      <${Field} label="Client" value=${client?.name ?? ''} options=${clients.map(one => [one.name, one.title])} change=${(text: string) => updateParams(place, { client: text })} />
+      <${Field} label="URL" value=${url} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => updateParams(place, { url: text })} />
     </div>
-    ${client === undefined ? null : html`<${Ways} of=${client} url=${url} name=${me.gateway.name} />`}
+    ${client === undefined ? null : html`<${ConnectInstructions} of=${client} url=${url} name=${me.gateway.name} />`}
   </${Page}>`
 }
 
-function Ways({ of, url, name }: { of: Client; url: string; name: string }): View {
+function ConnectInstructions({ of, url, name }: { of: ClientSpec; url: string; name: string }): ViewNode {
   const isByUrl = of.http !== undefined && url !== ''
-  const entry = filled(isByUrl ? (of.http ?? {}) : of.stdio, name, url)
+  const entry = fillEntry(isByUrl ? (of.http ?? {}) : of.stdio, name, url)
   return html`<section class="detail" aria-label=${of.title}>
     <h2>${of.title}</h2>
-    <h3>By a command</h3>
+    <h3>With a command</h3>
     <${Snippet} text=${`gateway connect ${of.name}${isByUrl ? ' --http' : ''}`} label="Command" />
-    <h3>By hand</h3>
+    <h3>Manually</h3>
     <p class="soft">In <code>${of.user.linux}</code></p>
-    <${Snippet} text=${written(of, name, entry)} label="Entry" />
+    <${Snippet} text=${formatEntry(of, name, entry)} label="Entry" />
     ${of.note === undefined ? null : html`<p>${of.note}</p>`}
   </section>`
 }
 
-/** The entry of a client with its values. */
-function filled(form: Readonly<Record<string, unknown>>, name: string, url: string): Record<string, unknown> {
+/** Fills the values into a client's entry. */
+function fillEntry(form: Readonly<Record<string, unknown>>, name: string, url: string): Record<string, unknown> {
   const values: Readonly<Record<string, unknown>> = {
     $name: name,
     $command: 'gateway',
@@ -56,22 +56,22 @@ function filled(form: Readonly<Record<string, unknown>>, name: string, url: stri
   )
 }
 
-function written({ format, key, list }: Client, name: string, entry: Record<string, unknown>): string {
+function formatEntry({ format, key, list }: ClientSpec, name: string, entry: Record<string, unknown>): string {
   if (format === 'toml') {
     const lines = Object.entries(entry).map(([member, value]) => `${member} = ${JSON.stringify(value)}`)
     return [`[${[...key, name].join('.')}]`, ...lines].join('\n')
   }
   const inner: unknown = list === true ? [{ name, ...entry }] : { [name]: entry }
   const whole = [...key].reverse().reduce<unknown>((value, one) => ({ [one]: value }), inner)
-  return format === 'yaml' ? yaml(whole).trimStart() : JSON.stringify(whole, undefined, 2)
+  return format === 'yaml' ? formatYaml(whole).trimStart() : JSON.stringify(whole, undefined, 2)
 }
 
-/** Plain data as YAML, each text in quotes. */
-function yaml(value: unknown, indent = ''): string {
+/** Formats plain data as YAML with quoted strings. */
+function formatYaml(value: unknown, indent = ''): string {
   if (Array.isArray(value))
-    return value.map(one => `\n${indent}- ${yaml(one, `${indent}  `).trimStart()}`).join('')
+    return value.map(one => `\n${indent}- ${formatYaml(one, `${indent}  `).trimStart()}`).join('')
   if (typeof value !== 'object' || value === null) return ` ${JSON.stringify(value)}`
   return Object.entries(value)
-    .map(([key, one]) => `\n${indent}${key}:${yaml(one, `${indent}  `)}`)
+    .map(([key, one]) => `\n${indent}${key}:${formatYaml(one, `${indent}  `)}`)
     .join('')
 }

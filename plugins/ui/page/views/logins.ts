@@ -1,15 +1,15 @@
 import { html } from 'htm/preact'
-import { post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, ago, Badge, duration, Page, Problem } from '../parts.ts'
+import { postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, formatAge, Badge, formatDuration, Page, Problem } from '../components.ts'
 import type { PageProps } from '../state.ts'
-import { useAnswer } from '../state.ts'
+import { useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
-/** A login to a server, or one that is missing. */
+/** Existing or missing login to a server. */
 interface LoginRow {
-  /** The server; empty if the configuration no longer has it. */
+  /** Server; empty if it is no longer configured. */
   readonly upstream: string
   /** `gateway`, or a digest of the caller. */
   readonly account: string
@@ -27,56 +27,56 @@ interface LoginRow {
 
 const EVERY_MS = 10_000
 
-/** Account of the gateway itself, whose login all callers share. */
+/** Account of the gateway, shared by all callers. */
 const GATEWAY = 'gateway'
-/** A digest is told from others by its beginning. */
+/** A prefix is enough to tell digests apart. */
 const MAX_DIGEST = 16
 
-/** Logins to servers that the gateway keeps, and those that are missing. */
-export function Logins({ me }: PageProps): View {
-  const { data, problem, again } = useAnswer<{ logins: LoginRow[] }>(urlOf('logins'), {
+/** Logins to servers, including missing ones. */
+export function Logins({ me }: PageProps): ViewNode {
+  const { data, problem, again } = useQuery<{ logins: LoginRow[] }>(formatApiUrl('logins'), {
     every: EVERY_MS,
     on: ['server', 'changed'],
   })
-  return html`<${Page} title="Logins" lead="Kept by the gateway for its servers">
+  return html`<${Page} title="Logins" lead="Stored logins to servers">
     <${Problem} of=${problem} />
     <${List}
       label="Logins"
-      columns=${columnsFor(me.acts, again)}
+      columns=${createColumns(me.acts, again)}
       rows=${data?.logins}
       keyOf=${(row: LoginRow) => JSON.stringify([row.upstream, row.account, row.resource, row.issuer])}
-      none=${html`No login is kept. <code>gateway login</code> makes one.`}
+      none=${html`No logins. Run <code>gateway login</code> to log in.`}
       isStacked=${true}
     />
   </${Page}>`
 }
 
-function columnsFor(acts: boolean, again: () => void): Column<LoginRow>[] {
+function createColumns(acts: boolean, again: () => void): Column<LoginRow>[] {
   const end = {
-    head: 'Do',
+    head: 'Actions',
     cell: (row: LoginRow) =>
       row.state !== 'granted' || row.upstream === ''
         ? ''
-        : html`<${Act}
+        : html`<${ActionButton}
             label="Log out"
-            about=${`${whose(row)} of ${row.upstream}`}
+            about=${`${formatOwner(row)} of ${row.upstream}`}
             kind="danger"
-            act=${() => post('forget-login', { upstream: row.upstream, account: row.account })}
+            act=${() => postJson('forget-login', { upstream: row.upstream, account: row.account })}
             done=${again}
           />`,
   }
   return [
     { head: 'Server', cell: row => html`<bdi>${row.upstream || row.resource}</bdi>` },
-    { head: 'Whose', cell: row => html`<${Whose} row=${row} />` },
+    { head: 'Account', cell: row => html`<${LoginOwner} row=${row} />` },
     {
       head: 'State',
       cell: row =>
         html`<${Badge}
-          of=${row.state === 'granted' ? 'logged in' : 'no login'}
+          of=${row.state === 'granted' ? 'logged in' : 'login required'}
           tone=${row.state === 'granted' ? 'good' : 'warn'}
         />`,
     },
-    { head: 'Why, and what to do', isText: true, cell: row => html`<${Why} row=${row} />` },
+    { head: 'Details', isText: true, cell: row => html`<${LoginDetails} row=${row} />` },
     ...(acts ? [end] : []),
     {
       head: 'Scopes',
@@ -86,36 +86,34 @@ function columnsFor(acts: boolean, again: () => void): Column<LoginRow>[] {
   ]
 }
 
-/** A caller of an issuer is its name, then the issuer: addresses have no spaces. */
-function Whose({ row }: { row: LoginRow }): View {
+/** Format: issuer, space, subject; issuer URLs contain no spaces. */
+function LoginOwner({ row }: { row: LoginRow }): ViewNode {
   const [, issuer, subject] = /^(\S+) (.+)$/s.exec(row.caller ?? '') ?? []
   return issuer === undefined
-    ? html`<bdi>${whose(row)}</bdi>`
+    ? html`<bdi>${formatOwner(row)}</bdi>`
     : html`<bdi>${subject}</bdi> ${' '}<span class="soft">${issuer}</span>`
 }
 
-function whose({ account, caller }: LoginRow): string {
+function formatOwner({ account, caller }: LoginRow): string {
   if (caller !== undefined) return caller
-  return account === GATEWAY ? 'the gateway, for all' : account.slice(0, MAX_DIGEST)
+  return account === GATEWAY ? 'the gateway (all callers)' : account.slice(0, MAX_DIGEST)
 }
 
-function Why({ row }: { row: LoginRow }): View {
+function LoginDetails({ row }: { row: LoginRow }): ViewNode {
   const { state, why, upstream, caller, renews, expiresAt, issuer = '', lostAt, since } = row
   if (state === 'granted') {
     const end =
       renews === true
-        ? 'is renewed'
+        ? 'renews automatically'
         : expiresAt === undefined
           ? ''
-          : `ends in ${duration(Math.max(0, expiresAt - Date.now()))}`
-    return html`<span class="soft"
-      >${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span
-    >`
+          : `expires in ${formatDuration(Math.max(0, expiresAt - Date.now()))}`
+    return html`<span class="soft">${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span>`
   }
   const at = lostAt ?? since
   const account = caller === undefined ? '' : ` --account '${caller.replaceAll("'", `'\\''`)}'`
   return html`<div class="advice">
-    <span>${why}${at === undefined ? '' : ` (${ago(at)})`}</span>
+    <span>${why}${at === undefined ? '' : ` (${formatAge(at)})`}</span>
     <code>${`gateway login ${upstream}${account}`}</code>
   </div>`
 }

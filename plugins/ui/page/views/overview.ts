@@ -1,19 +1,30 @@
 import { html } from 'htm/preact'
-import type { Figures, Finding as Found, Overview as Answer, ServerRow } from '../../types.ts'
-import { post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, ago, Badge, bytes, count, duration, Page, Problem, Search, Snippet } from '../parts.ts'
+import type { Figures, HealthFinding as Found, Overview as Answer, ServerRow } from '../../types.ts'
+import { postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import {
+  ActionButton,
+  formatAge,
+  Badge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  Page,
+  Problem,
+  Search,
+  Snippet,
+} from '../components.ts'
 import { Plot } from '../plot.ts'
 import type { PageProps, PageLocation } from '../state.ts'
-import { choose, hashOf, useAnswer } from '../state.ts'
+import { updateParams, formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
 const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
 
-export function Overview({ me, place }: PageProps): View {
-  const { data, problem, again } = useAnswer<Answer>(urlOf('overview'), {
+export function Overview({ me, place }: PageProps): ViewNode {
+  const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
     every: EVERY_MS,
     on: ['server', 'changed'],
   })
@@ -22,37 +33,37 @@ export function Overview({ me, place }: PageProps): View {
   const search = place.params.get('search') ?? ''
   const logs = place.params.get('logs')
   const facts = [
-    data.level === 'ok' ? 'all is well' : '',
-    serversText(servers),
+    data.level === 'ok' ? 'healthy' : '',
+    formatServerCount(servers),
     `pid ${gateway.pid}`,
-    gateway.startedAt === undefined ? '' : `up ${duration(Date.now() - gateway.startedAt)}`,
-    bytes(gateway.rss),
+    gateway.startedAt === undefined ? '' : `up ${formatDuration(Date.now() - gateway.startedAt)}`,
+    formatBytes(gateway.rss),
   ]
   return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
     <${Plots} figures=${figures} />
-    ${me.replica === undefined ? null : html`<p class="finding">This gateway is one replica of several. Calls, clients, figures and servers are those of this one; <code>gateway replicas</code> names the others.</p>`}
+    ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. Calls, clients, figures and servers are only those of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
     ${
-      servers.length < MANY && search === ''
+      servers.length < SEARCH_FROM_SERVERS && search === ''
         ? null
         : html`<div class="filters" role="search">
             <${Search}
               label="Search"
               hint="name, state or reason"
               value=${search}
-              change=${(text: string) => choose(place, { search: text })}
+              change=${(text: string) => updateParams(place, { search: text })}
             />
           </div>`
     }
-    ${logs === null ? null : html`<${Output} name=${logs} place=${place} key=${logs} />`}
+    ${logs === null ? null : html`<${ServerOutput} name=${logs} place=${place} key=${logs} />`}
     <${List}
       label="Servers"
-      columns=${columnsFor(me.acts, place, again)}
-      rows=${sorted(servers.filter(fitting(search)))}
+      columns=${createColumns(me.acts, place, again)}
+      rows=${sortByState(servers.filter(createFilter(search)))}
       keyOf=${(row: ServerRow) => row.name}
-      none=${search === '' ? 'The configuration has no servers.' : 'Nothing fits.'}
+      none=${search === '' ? 'No servers configured.' : 'No matches.'}
       isStacked=${true}
     />
     <h2>Listeners</h2>
@@ -62,22 +73,20 @@ export function Overview({ me, place }: PageProps): View {
   </${Page}>`
 }
 
-function serversText(servers: readonly ServerRow[]): string {
-  const bad = servers.filter(
-    ({ state, findings = [] }) => state === 'failed' || findings.some(isTrouble),
-  ).length
-  const text = servers.length === 1 ? '1 server' : `${count(servers.length)} servers`
-  return bad === 0 ? text : `${text}, ${count(bad)} with a problem`
+function formatServerCount(servers: readonly ServerRow[]): string {
+  const bad = servers.filter(({ state, findings = [] }) => state === 'failed' || findings.some(isProblem)).length
+  const text = servers.length === 1 ? '1 server' : `${formatCount(servers.length)} servers`
+  return bad === 0 ? text : `${text}, ${formatCount(bad)} with problems`
 }
 
-function isTrouble({ level }: Found): boolean {
+function isProblem({ level }: Found): boolean {
   return level === 'error' || level === 'warning'
 }
 
-/** Servers from which on somebody wants to search them. */
-const MANY = 12
+/** Number of servers from which a search field appears. */
+const SEARCH_FROM_SERVERS = 12
 
-function fitting(search: string): (row: ServerRow) => boolean {
+function createFilter(search: string): (row: ServerRow) => boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   return ({ name, type, state, problem, findings = [] }) => {
     const texts = [name, type, state, problem, ...findings.map(({ summary }) => summary)]
@@ -86,47 +95,44 @@ function fitting(search: string): (row: ServerRow) => boolean {
   }
 }
 
-/** Lines that the process of a server wrote on stderr of late. */
-function Output({ name, place }: { name: string; place: PageLocation }): View {
-  const { data, problem } = useAnswer<{ lines: string[] }>(urlOf('logs', { name }), { every: EVERY_MS })
+/** Recent stderr lines of a server process. */
+function ServerOutput({ name, place }: { name: string; place: PageLocation }): ViewNode {
+  const { data, problem } = useQuery<{ lines: string[] }>(formatApiUrl('logs', { name }), { every: EVERY_MS })
   return html`<section class="detail" aria-label=${`Output of ${name}`}>
     <div class="row">
       <h2>Output of ${name}</h2>
-      <button type="button" onClick=${() => choose(place, { logs: undefined })}>Close</button>
+      <button type="button" onClick=${() => updateParams(place, { logs: undefined })}>Close</button>
     </div>
     <${Problem} of=${problem} />
     ${data === undefined ? null : html`<${Snippet} label="Output" text=${data.lines.join('\n') || 'Nothing yet.'} />`}
   </section>`
 }
 
-function Finding({ of }: { of: Found }): View {
-  return html`<div class="finding">
-    <${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} />
-  </div>`
+function Finding({ of }: { of: Found }): ViewNode {
+  return html`<div class="finding"><${Badge} of=${of.level} tone=${TONES[of.level]} /> <${Advice} of=${of} /></div>`
 }
 
 const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn', info: 'quiet', ok: 'good' }
 
-/** Pages where somebody does something about a finding. */
-const SHOWN_AT: Readonly<Record<string, readonly [page: string, text: string]>> = {
-  'approvals-waiting': ['approvals', 'Decide about them'],
-  'callers-wait-for-login': ['logins', 'See whose'],
+/** Pages that resolve a finding. */
+const FINDING_LINKS: Readonly<Record<string, readonly [page: string, text: string]>> = {
+  'approvals-waiting': ['approvals', 'Review'],
+  'callers-wait-for-login': ['logins', 'Review'],
 }
 
-/** Findings, each with what to do. */
-function Advice({ of }: { of: Found }): View {
+/** Finding with its fix. */
+function Advice({ of }: { of: Found }): ViewNode {
   const { code, summary, detail, fix } = of
-  const shown = SHOWN_AT[code]
+  const shown = FINDING_LINKS[code]
   return html`<div class="advice">
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
     ${fix === '' ? null : html`<em>${fix}</em>`}
-    ${shown === undefined ? null : html`<a href=${hashOf(shown[0])}>${shown[1]}</a>`}
+    ${shown === undefined ? null : html`<a href=${formatHash(shown[0])}>${shown[1]}</a>`}
   </div>`
 }
 
-function Plots({ figures }: { figures: readonly Figures[] }): View {
-  const sum = (value: (one: Figures) => number): number =>
-    figures.reduce((total, one) => total + value(one), 0)
+function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
+  const sum = (value: (one: Figures) => number): number => figures.reduce((total, one) => total + value(one), 0)
   const calls = sum(one => one.calls)
   const failed = sum(one => one.failed)
   const cached = sum(one => one.cached)
@@ -138,56 +144,59 @@ function Plots({ figures }: { figures: readonly Figures[] }): View {
       figures=${figures}
       value=${(one: Figures) => one.calls}
       second=${failed === 0 ? undefined : (one: Figures) => one.failed}
-      text=${(value: number) => `${count(value)} in a minute`}
-      summary=${`${count(calls)} · ${count(failed)} failed`}
+      text=${(value: number) => `${formatCount(value)} per minute`}
+      summary=${`${formatCount(calls)} · ${formatCount(failed)} failed`}
       isSum=${true}
     />
     <${Plot}
       title="Latency (95 %)"
       figures=${figures}
       value=${(one: Figures) => one.p95}
-      text=${duration}
-      summary=${calls === 0 ? 'no calls' : `at most ${duration(worst)}`}
+      text=${formatDuration}
+      summary=${calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`}
       isSum=${false}
     />
     <${Plot}
-      title="Without the server"
+      title="Served from cache"
       figures=${figures}
       value=${(one: Figures) => (one.calls === 0 ? 0 : (100 * one.cached) / one.calls)}
-      text=${(value: number) => `${count(value)} %`}
-      summary=${calls === 0 ? 'no calls' : `${count((100 * cached) / calls)} %`}
+      text=${(value: number) => `${formatCount(value)} %`}
+      summary=${calls === 0 ? 'no calls' : `${formatCount((100 * cached) / calls)} %`}
       isSum=${false}
     />
     <${Plot}
       title="Tokens, estimated"
       figures=${figures}
       value=${(one: Figures) => one.bytes / BYTES_OF_TOKEN}
-      text=${(value: number) => count(Math.round(value))}
-      summary=${count(Math.round(tokens))}
+      text=${(value: number) => formatCount(Math.round(value))}
+      summary=${formatCount(Math.round(tokens))}
       isSum=${true}
     />
   </div>`
 }
 
-const ORDER = ['failed', 'needs_auth', 'starting', 'ready', 'idle', 'stopped']
+const STATE_ORDER = ['failed', 'needs_auth', 'starting', 'ready', 'idle', 'stopped']
 
-/** Those that need somebody stand first. */
-function sorted(servers: readonly ServerRow[]): ServerRow[] {
-  return [...servers].sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
+/** Sorts servers that need attention first. */
+function sortByState(servers: readonly ServerRow[]): ServerRow[] {
+  return [...servers].sort((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state))
 }
 
-function columnsFor(acts: boolean, place: PageLocation, again: () => void): Column<ServerRow>[] {
-  const button = { head: 'Do', cell: (row: ServerRow) => html`<${Button} row=${row} again=${again} />` }
+function createColumns(acts: boolean, place: PageLocation, again: () => void): Column<ServerRow>[] {
+  const button = {
+    head: 'Actions',
+    cell: (row: ServerRow) => html`<${ServerButton} row=${row} again=${again} />`,
+  }
   return [
     {
       head: 'Server',
-      cell: row => html`<a href=${hashOf('calls', { server: row.name })}>${row.name}</a>`,
+      cell: row => html`<a href=${formatHash('calls', { server: row.name })}>${row.name}</a>`,
     },
     { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
     {
-      head: 'Why, and what to do',
+      head: 'Details',
       isText: true,
-      cell: row => html`<${Why} row=${row} place=${place} acts=${acts} />`,
+      cell: row => html`<${ServerDetails} row=${row} place=${place} acts=${acts} />`,
     },
     ...(acts ? [button] : []),
     {
@@ -195,57 +204,55 @@ function columnsFor(acts: boolean, place: PageLocation, again: () => void): Colu
       isMinor: true,
       cell: row => html`<span class="whole">${row.protocol ?? row.type}</span>`,
     },
-    { head: 'Running', isNumber: true, isMinor: true, cell: running },
-    { head: 'Cache', isNumber: true, isMinor: true, cell: hitRate },
+    { head: 'Running', isNumber: true, isMinor: true, cell: formatRunning },
+    { head: 'Cache', isNumber: true, isMinor: true, cell: formatHitRate },
   ]
 }
 
-/** Calls under way, and those that wait for their turn. */
-function running({ inFlight = 0, waiting = 0 }: ServerRow): string {
-  return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} wait`
+/** Running calls, and queued ones. */
+function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
+  return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-function Why({ row, place, acts }: { row: ServerRow; place: PageLocation; acts: boolean }): View {
+function ServerDetails({ row, place, acts }: { row: ServerRow; place: PageLocation; acts: boolean }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
-    return html`${findings.map(one => html`<${Advice} of=${acts ? withoutCommands(one) : one} key=${one.code} />`)}
-    ${row.type === 'stdio' ? html`<a href=${hashOf('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Its output</a>` : null}`
+    return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}
+    ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Output</a>` : null}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
-  return html`<span class="soft"
-    >${lastErrorAt === undefined ? '' : `${ago(lastErrorAt)}: `}${lastError}</span
-  >`
+  return html`<span class="soft">${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span>`
 }
 
-/** Commands of which each has a button or a link in the row of its server. */
+/** Fixes that a button or link in the server's row covers. */
 const IN_ROW = [/(^|; then: )gateway (start|restart) \S+$/, /^gateway logs \S+ shows its output$/]
 
-function withoutCommands(of: Found): Found {
+function removeCommands(of: Found): Found {
   return { ...of, fix: IN_ROW.reduce((fix, command) => fix.replace(command, ''), of.fix) }
 }
 
-function hitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
+function formatHitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
   const asked = cacheHits + cacheMisses
   return asked === 0 ? '' : `${Math.round((100 * cacheHits) / asked)} %`
 }
 
 const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>> = {
-  failed: ['restart', 'Try again'],
-  needs_auth: ['restart', 'Try again'],
+  failed: ['restart', 'Retry'],
+  needs_auth: ['restart', 'Retry'],
   idle: ['start', 'Start'],
   stopped: ['start', 'Start'],
   ready: ['restart', 'Restart'],
   starting: ['restart', 'Restart'],
 }
 
-/** One button each: what helps in this state. */
-function Button({ row, again }: { row: ServerRow; again: () => void }): View {
+/** The most useful action for the state. */
+function ServerButton({ row, again }: { row: ServerRow; again: () => void }): ViewNode {
   const { name, state } = row
   const [action, label] = BUTTONS[state] ?? ['restart', 'Restart']
-  return html`<${Act}
+  return html`<${ActionButton}
     label=${label}
     about=${name}
-    act=${() => post('server', { name, action })}
+    act=${() => postJson('server', { name, action })}
     done=${again}
   />`
 }

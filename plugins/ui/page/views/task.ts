@@ -1,11 +1,11 @@
 import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
-import { Failure, get, post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, Badge, duration, Problem, Snippet, time } from '../parts.ts'
+import { ApiFailure, getJson, postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, Badge, formatDuration, Problem, Snippet, formatTime } from '../components.ts'
 import type { PageLocation } from '../state.ts'
-import { choose, useAnswer } from '../state.ts'
+import { updateParams, useQuery } from '../state.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 
@@ -38,9 +38,9 @@ interface TaskDetail {
 }
 
 /** Answer of `GET output`. */
-interface Piece {
+interface OutputChunk {
   readonly text: string
-  /** Offset of the next piece. */
+  /** Offset of the next chunk. */
   readonly end: number
   readonly hasMore: boolean
 }
@@ -58,14 +58,14 @@ export const TASK_TONES: Readonly<Record<string, string>> = {
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 const EVERY_MS = 1500
-/** Of a longer text the end is shown. */
+/** Only the end of a longer text is shown. */
 const MAX_TEXT = 256 * 1024
 const MAX_EVENTS = 100
 
-/** One task: what it says as it says it, what it changed, what it asks. */
-export function OpenedTask({ id, place }: { id: string; place: PageLocation }): View {
-  const { data, problem, again } = useAnswer<TaskDetail>(urlOf('task', { id }), { every: EVERY_MS })
-  const close = html`<button type="button" onClick=${() => choose(place, { id: undefined })}>Close</button>`
+/** Agent task: output, changes and questions. */
+export function OpenedTask({ id, place }: { id: string; place: PageLocation }): ViewNode {
+  const { data, problem, again } = useQuery<TaskDetail>(formatApiUrl('task', { id }), { every: EVERY_MS })
+  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   const isOver = ENDED.has(data.state)
   return html`<section class="detail" aria-label=${`Task ${id}`}>
@@ -77,14 +77,14 @@ export function OpenedTask({ id, place }: { id: string; place: PageLocation }): 
         />
       </h2>
       <span class="row">
-        ${isOver ? null : html`<${Act} label="Cancel the task" kind="danger" act=${() => post('cancel', { task: id })} done=${again} />`}
+        ${isOver ? null : html`<${ActionButton} label="Cancel task" kind="danger" act=${() => postJson('cancel', { task: id })} done=${again} />`}
         ${close}
       </span>
     </div>
     <${Problem} of=${problem} />
-    ${data.questions.map(one => html`<${Asked} task=${id} of=${one} again=${again} key=${one.question_id} />`)}
+    ${data.questions.map(one => html`<${TaskQuestion} task=${id} of=${one} again=${again} key=${one.question_id} />`)}
     <dl>
-      ${factsOf(id, data).map(
+      ${listFacts(id, data).map(
         ([name, text]) =>
           html`<div>
             <dt>${name}</dt>
@@ -93,11 +93,11 @@ export function OpenedTask({ id, place }: { id: string; place: PageLocation }): 
       )}
     </dl>
     <h3>Output</h3>
-    <${Output} id=${id} what="text" isOver=${isOver} none=${isOver ? 'It said nothing.' : 'Nothing yet.'} />
+    <${TaskOutput} id=${id} what="text" isOver=${isOver} none=${isOver ? 'No output.' : 'Nothing yet.'} />
     ${
       data.has_diff
         ? html`<h3>Changes</h3>
-            <${Output} id=${id} what="diff" isOver=${isOver} none="" />`
+            <${TaskOutput} id=${id} what="diff" isOver=${isOver} none="" />`
         : null
     }
     <details>
@@ -107,26 +107,24 @@ export function OpenedTask({ id, place }: { id: string; place: PageLocation }): 
           .slice(-MAX_EVENTS)
           .map(
             ({ seq, at, kind, text }) =>
-              html`<li key=${seq}><span class="soft">${time(at)} · ${kind}</span> ${text}</li>`,
+              html`<li key=${seq}><span class="soft">${formatTime(at)} · ${kind}</span> ${text}</li>`,
           )}
       </ol>
     </details>
   </section>`
 }
 
-function factsOf(id: string, task: TaskDetail): (readonly [string, string])[] {
-  const tried = task.attempts.flatMap(({ agent, failure }) =>
-    failure === undefined ? [] : [`${agent}: ${failure}`],
-  )
+function listFacts(id: string, task: TaskDetail): (readonly [string, string])[] {
+  const tried = task.attempts.flatMap(({ agent, failure }) => (failure === undefined ? [] : [`${agent}: ${failure}`]))
   const all: readonly (readonly [string, string])[] = [
-    ['Id', id],
-    ['Why', task.why ?? ''],
+    ['ID', id],
+    ['Reason', task.why ?? ''],
     ['Progress', task.progress ?? ''],
     ['Chosen by', task.routed_by],
-    ['Works in', task.cwd],
-    ['Took', duration(task.duration_ms)],
-    ['Changed', task.files_changed.join(', ')],
-    ['Tried before', tried.join('; ')],
+    ['Directory', task.cwd],
+    ['Duration', formatDuration(task.duration_ms)],
+    ['Changed files', task.files_changed.join(', ')],
+    ['Previous attempts', tried.join('; ')],
     ['Denied', task.denied.join('; ')],
     ['Warnings', task.warnings.join('; ')],
   ]
@@ -140,30 +138,30 @@ interface OutputProps {
   readonly none: string
 }
 
-/** A text that grows: only what is new is asked for. */
-function Output({ id, what, isOver, none }: OutputProps): View {
+/** Growing text, fetched incrementally. */
+function TaskOutput({ id, what, isOver, none }: OutputProps): ViewNode {
   const [text, setText] = useState('')
-  const [problem, setProblem] = useState<Failure>()
+  const [problem, setProblem] = useState<ApiFailure>()
   useEffect(() => {
     let isGone = false
     let timer: ReturnType<typeof setTimeout> | undefined
-    // The diff of a task is another one each time, so that it is read from the beginning.
+    // A diff changes completely, so read it from the start.
     let offset = 0
     setText('')
-    const read = async (): Promise<void> => {
+    const readNext = async (): Promise<void> => {
       try {
-        const piece = await get<Piece>(urlOf('output', { id, what, offset }))
+        const piece = await getJson<OutputChunk>(formatApiUrl('output', { id, what, offset }))
         if (isGone) return
         offset = piece.end
         if (piece.text !== '') setText(known => `${known}${piece.text}`.slice(-MAX_TEXT))
         setProblem(undefined)
-        if (piece.hasMore) return void read()
+        if (piece.hasMore) return void readNext()
       } catch (error) {
-        if (!isGone && error instanceof Failure) setProblem(error)
+        if (!isGone && error instanceof ApiFailure) setProblem(error)
       }
-      if (!isGone && !isOver) timer = setTimeout(() => void read(), EVERY_MS)
+      if (!isGone && !isOver) timer = setTimeout(() => void readNext(), EVERY_MS)
     }
-    void read()
+    void readNext()
     return () => {
       isGone = true
       clearTimeout(timer)
@@ -173,26 +171,26 @@ function Output({ id, what, isOver, none }: OutputProps): View {
     ${text === '' ? html`<p class="soft">${none}</p>` : html`<${Snippet} text=${text} label=${what === 'text' ? 'Output' : 'Changes'} />`}`
 }
 
-interface AskedProps {
+interface TaskQuestionProps {
   readonly task: string
   readonly of: TaskDetail['questions'][number]
   readonly again: () => void
 }
 
-/** A question of the agent, or of the gateway about it. */
-function Asked({ task, of, again }: AskedProps): View {
+/** Question from the agent, or from the gateway about it. */
+function TaskQuestion({ task, of, again }: TaskQuestionProps): ViewNode {
   const [values, setValues] = useState(NO_VALUES)
-  const answer = async (action: string): Promise<void> => {
+  const sendAnswer = async (action: string): Promise<void> => {
     const content = action === 'accept' ? { content: readForm(of.schema, values) } : {}
-    await post('reply', { task, question: of.question_id, action, ...content })
+    await postJson('reply', { task, question: of.question_id, action, ...content })
   }
   return html`<fieldset class="asked">
-    <legend>It waits for an answer</legend>
+    <legend>Input required</legend>
     <p class="told" dir="auto">${of.message}</p>
     <${Form} schema=${of.schema} values=${values} change=${setValues} />
     <div class="row start">
-      <${Act} label="Answer" kind="main" act=${() => answer('accept')} done=${again} />
-      <${Act} label="Decline" act=${() => answer('decline')} done=${again} />
+      <${ActionButton} label="Answer" kind="main" act=${() => sendAnswer('accept')} done=${again} />
+      <${ActionButton} label="Decline" act=${() => sendAnswer('decline')} done=${again} />
     </div>
   </fieldset>`
 }

@@ -1,95 +1,92 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
-import type { ClientRow, Json, Shown, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
-import { post, urlOf } from '../api.ts'
-import type { View } from '../parts.ts'
-import { Act, Badge, count, Field, Page, Problem, Search, Snippet } from '../parts.ts'
+import type { ClientRow, Json, ToolVisibility, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
+import { postJson, formatApiUrl } from '../api.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, Badge, formatCount, Field, Page, Problem, Search, Snippet } from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
-import { choose, hashOf, useAnswer, useList } from '../state.ts'
+import { updateParams, formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
-import { List, More } from '../table.ts'
+import { List, MoreButton } from '../table.ts'
 import { TryTool } from './try-tool.ts'
 
-const NONE = 'No server has listed such a tool yet. Servers that sleep are not woken for this page.'
+const NO_TOOLS_TEXT = 'No matching tools. Idle servers are not started for this page.'
 
-export function Tools({ me, place }: PageProps): View {
+export function Tools({ me, place }: PageProps): ViewNode {
   const filter = { search: place.params.get('search') ?? '', server: place.params.get('server') ?? '' }
-  const { data, problem, rows, further, again } = useList<Answer, ToolRow>(urlOf('tools', filter), {
-    rowsOf: ({ tools }) => tools,
-    nextOf: ({ total }, shown) => (shown < total ? urlOf('tools', { ...filter, offset: shown }) : undefined),
+  const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', filter), {
+    getRows: ({ tools }) => tools,
+    getNextUrl: ({ total }, shown) => (shown < total ? formatApiUrl('tools', { ...filter, offset: shown }) : undefined),
     on: ['server', 'changed'],
   })
   const name = place.params.get('name')
   const of = place.params.get('of') ?? ''
-  return html`<${Page} title="Tools" lead=${leadOf(data)}>
+  return html`<${Page} title="Tools" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Search" value=${filter.search} change=${(search: string) => choose(place, { search })} />
-      <${Field} label="Server" value=${filter.server} options=${serversOf(data)} change=${(server: string) => choose(place, { server })} />
-      ${me.acts ? html`<${Act} label="Ask all servers" act=${() => post('refresh')} done=${again} />` : null}
+      <${Search} label="Search" value=${filter.search} change=${(search: string) => updateParams(place, { search })} />
+      <${Field} label="Server" value=${filter.server} options=${listServerOptions(data)} change=${(server: string) => updateParams(place, { server })} />
+      ${me.acts ? html`<${ActionButton} label="Refresh" act=${() => postJson('refresh')} done=${again} />` : null}
     </div>
-    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
-    <${List} label="Tools" columns=${columns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NONE} />
-    <${More} further=${further} />
+    ${name === null ? null : html`<${OpenedTool} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
+    <${List} label="Tools" columns=${createColumns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NO_TOOLS_TEXT} />
+    <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
 
-function leadOf(data: Answer | undefined): string {
+function formatLead(data: Answer | undefined): string {
   return data === undefined
     ? ''
-    : `${count(data.total)} tools · ~${count(data.tokens)} tokens to describe them`
+    : `${formatCount(data.total)} tools · ~${formatCount(data.tokens)} tokens for their definitions`
 }
 
-function serversOf(data: Answer | undefined): (readonly [string, string])[] {
+function listServerOptions(data: Answer | undefined): (readonly [string, string])[] {
   const servers = data?.servers ?? []
   const named = servers.map(
-    one => [one.name, `${one.name} (${one.tools}, ~${count(one.tokens)} tokens)`] as const,
+    one => [one.name, `${one.name} (${one.tools}, ~${formatCount(one.tokens)} tokens)`] as const,
   )
   return [['', 'all'], ...named]
 }
 
-function columns({ params }: PageLocation): Column<ToolRow>[] {
-  const open = ({ name, upstream }: ToolRow): string =>
-    hashOf('tools', { ...Object.fromEntries(params), name, of: upstream })
+function createColumns({ params }: PageLocation): Column<ToolRow>[] {
+  const formatToolLink = ({ name, upstream }: ToolRow): string =>
+    formatHash('tools', { ...Object.fromEntries(params), name, of: upstream })
   return [
-    { head: 'Tool', cell: row => html`<a href=${open(row)}>${row.name}</a>` },
+    { head: 'Tool', cell: row => html`<a href=${formatToolLink(row)}>${row.name}</a>` },
     { head: 'Server', isMinor: true, cell: row => row.upstream },
-    { head: 'Does', cell: row => html`<span class="soft">${row.title}</span>` },
+    { head: 'Title', cell: row => html`<span class="soft">${row.title}</span>` },
     {
-      head: 'Seen by all',
+      head: 'Visible to all',
       isMinor: true,
-      cell: row =>
-        html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
+      cell: row => html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
     },
-    { head: 'Tokens', isNumber: true, cell: row => `~${count(row.tokens)}` },
+    { head: 'Tokens', isNumber: true, cell: row => `~${formatCount(row.tokens)}` },
   ]
 }
 
-interface OpenedProps {
+interface OpenedToolProps {
   readonly name: string
   readonly server: string
   readonly place: PageLocation
   readonly acts: boolean
 }
 
-function Opened({ name, server, place, acts }: OpenedProps): View {
-  const { data, problem } = useAnswer<ToolDetail>(urlOf('tool', { name, server }))
-  const close = (): void => choose(place, { name: undefined, of: undefined })
+function OpenedTool({ name, server, place, acts }: OpenedToolProps): ViewNode {
+  const { data, problem } = useQuery<ToolDetail>(formatApiUrl('tool', { name, server }))
+  const closeTool = (): void => updateParams(place, { name: undefined, of: undefined })
   if (data === undefined)
     return html`<section class="detail">
-      <${Problem} of=${problem} /><button type="button" onClick=${close}>Close</button>
+      <${Problem} of=${problem} /><button type="button" onClick=${closeTool}>Close</button>
     </section>`
   const { value } = data
   return html`<section class="detail" aria-label=${`Tool ${name}`}>
     <div class="row">
       <h2>${name}</h2>
-      <button type="button" onClick=${close}>Close</button>
+      <button type="button" onClick=${closeTool}>Close</button>
     </div>
-    <p class="told" dir="auto">
-      ${typeof value.description === 'string' ? value.description : 'Its server does not describe it.'}
-    </p>
+    <p class="told" dir="auto">${typeof value.description === 'string' ? value.description : 'No description.'}</p>
     <p class="soft">
-      “${data.original}” of ${data.upstream} · ~${count(data.tokens)} tokens
+      “${data.original}” of ${data.upstream} · ~${formatCount(data.tokens)} tokens
       ${data.withheld === undefined ? null : html` · withheld: ${data.withheld}`}
     </p>
     <details>
@@ -97,8 +94,8 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
       <${Snippet} text=${JSON.stringify(value, undefined, 2)} label="Definition" />
     </details>
     <details>
-      <summary>Who sees it, by which name, and who may call it</summary>
-      <${Why} tool=${name} server=${data.upstream} />
+      <summary>Visibility and permissions</summary>
+      <${VisibilityForm} tool=${name} server=${data.upstream} />
     </details>
     ${
       acts
@@ -111,7 +108,7 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
   </section>`
 }
 
-interface Explained {
+interface CallExplanation {
   readonly outcome: { readonly what: string; readonly text: string }
   readonly steps: readonly {
     readonly by: string
@@ -121,28 +118,28 @@ interface Explained {
   }[]
 }
 
-interface Explanation {
-  readonly shown: Shown
-  readonly explained: Explained
+interface ToolExplanation {
+  readonly shown: ToolVisibility
+  readonly explained: CallExplanation
 }
 
-/** Name of a client that calls itself nothing. */
+/** Name for clients without a name. */
 const UNKNOWN = 'unknown'
 
-const FINE: ReadonlySet<string> = new Set(['server', 'answered'])
+const GOOD_OUTCOMES: ReadonlySet<string> = new Set(['server', 'answered'])
 
-/** Explains how a client sees a tool, and a call of it by any caller. */
-function Why({ tool, server }: { tool: string; server: string }): View {
+/** Explains a tool's visibility for a client, and a caller's permission. */
+function VisibilityForm({ tool, server }: { tool: string; server: string }): ViewNode {
   const [as, setAs] = useState('anonymous')
   const [client, setClient] = useState('')
-  const [answer, setAnswer] = useState<Explanation>()
-  const { data } = useAnswer<{ clients: ClientRow[] }>(urlOf('clients'))
+  const [answer, setAnswer] = useState<ToolExplanation>()
+  const { data } = useQuery<{ clients: ClientRow[] }>(formatApiUrl('clients'))
   const names = [...new Set((data?.clients ?? []).map(one => one.client))].sort()
-  const ask = async (): Promise<void> => {
+  const explain = async (): Promise<void> => {
     const named = client === '' ? UNKNOWN : client
     const [shown, explained] = await Promise.all([
-      post<Shown>('shown', { tool, server, client: named }),
-      post<Explained>('explain', { tool, as, client: named }),
+      postJson<ToolVisibility>('shown', { tool, server, client: named }),
+      postJson<CallExplanation>('explain', { tool, as, client: named }),
     ])
     setAnswer({ shown, explained })
   }
@@ -151,18 +148,18 @@ function Why({ tool, server }: { tool: string; server: string }): View {
       <${Field}
         label="Client"
         value=${client}
-        options=${[['', 'any other'], ...names.map(name => [name, name])]}
+        options=${[['', 'other'], ...names.map(name => [name, name])]}
         change=${setClient}
       />
-      <${Act} label="Explain" act=${ask} />
+      <${ActionButton} label="Explain" act=${explain} />
     </div>
-    ${answer === undefined ? null : html`<${Outcome} ...${answer} />`}`
+    ${answer === undefined ? null : html`<${VisibilityOutcome} ...${answer} />`}`
 }
 
-function Outcome({ shown, explained: { outcome, steps } }: Explanation): View {
+function VisibilityOutcome({ shown, explained: { outcome, steps } }: ToolExplanation): ViewNode {
   return html`<p>
       <${Badge} of=${shown.isShown ? 'shown' : 'hidden'} tone=${shown.isShown ? 'good' : 'quiet'} />
-      ${' '}${listed(shown)}
+      ${' '}${describeVisibility(shown)}
     </p>
     ${
       shown.notes.length === 0
@@ -171,14 +168,17 @@ function Outcome({ shown, explained: { outcome, steps } }: Explanation): View {
             ${shown.notes.map(note => html`<li>${note}</li>`)}
           </ul>`
     }
-    <p><${Badge} of=${outcome.what} tone=${FINE.has(outcome.what) ? 'good' : 'warn'} /> ${outcome.text}</p>
+    <p>
+      <${Badge} of=${outcome.what} tone=${GOOD_OUTCOMES.has(outcome.what) ? 'good' : 'warn'} />
+      ${outcome.text}
+    </p>
     <ol class="steps">
       ${steps.map(step => html`<li><span class="soft">${step.at} · ${step.by} ${step.does}</span> ${step.text}</li>`)}
     </ol>`
 }
 
-function listed({ client, isShown, name, why }: Shown): View {
-  const whose = client === UNKNOWN ? 'a client that nobody knows' : client
+function describeVisibility({ client, isShown, name, why }: ToolVisibility): ViewNode {
+  const whose = client === UNKNOWN ? 'an unknown client' : client
   if (isShown) return html`in the list of ${whose} as <code>${name}</code>`
   return `not in the list of ${whose}${why === undefined ? '' : `: ${why}`}`
 }

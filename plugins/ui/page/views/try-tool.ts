@@ -1,77 +1,74 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
-import type { Failure } from '../api.ts'
-import { post, runTool, toFailure } from '../api.ts'
+import type { ApiFailure } from '../api.ts'
+import { postJson, runTool, toFailure } from '../api.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
-import type { View } from '../parts.ts'
-import { Act, Badge, count, Problem, Snippet } from '../parts.ts'
+import type { ViewNode } from '../components.ts'
+import { ActionButton, Badge, formatCount, Problem, Snippet } from '../components.ts'
 
 interface TrialEvent {
   readonly event: string
   readonly [key: string]: unknown
 }
 
-/** Calls a tool with the values of a form, and shows all events. */
-export function TryTool({ tool, schema }: { tool: string; schema: Json | undefined }): View {
+/** Calls a tool with form values, and shows its events. */
+export function TryTool({ tool, schema }: { tool: string; schema: Json | undefined }): ViewNode {
   const [values, setValues] = useState(NO_VALUES)
   const [events, setEvents] = useState<readonly TrialEvent[]>([])
-  const [problem, setProblem] = useState<Failure>()
+  const [problem, setProblem] = useState<ApiFailure>()
   const [isRunning, setRunning] = useState(false)
   const stop = useRef<AbortController>(undefined)
   useEffect(() => () => stop.current?.abort(), [])
-  const call = async (signal: AbortSignal): Promise<void> =>
+  const callTool = async (signal: AbortSignal): Promise<void> =>
     runTool(
       { name: tool, arguments: readForm(schema, values) },
       one => setEvents(all => [...all.slice(-MAX_EVENTS), one as TrialEvent]),
       signal,
     )
-  const run = (event: Event): void => {
+  const submit = (event: Event): void => {
     event.preventDefault()
     if (isRunning) return
     stop.current = new AbortController()
     setProblem(undefined)
     setEvents([])
     setRunning(true)
-    call(stop.current.signal)
-      .catch((error: unknown) =>
-        setProblem(stop.current?.signal.aborted === true ? undefined : toFailure(error)),
-      )
+    callTool(stop.current.signal)
+      .catch((error: unknown) => setProblem(stop.current?.signal.aborted === true ? undefined : toFailure(error)))
       .finally(() => setRunning(false))
   }
-  return html`<form onSubmit=${run}>
+  return html`<form onSubmit=${submit}>
       <${Form} schema=${schema} values=${values} change=${setValues} />
       <div class="row start">
-        <button class="main" aria-busy=${isRunning}>${isRunning ? 'Runs …' : 'Call it'}</button>
+        <button class="main" aria-busy=${isRunning}>${isRunning ? 'Running …' : 'Call'}</button>
         ${isRunning ? html`<button type="button" onClick=${() => stop.current?.abort()}>Stop</button>` : null}
       </div>
     </form>
     <${Problem} of=${problem} />
     <div aria-live="polite">
-      ${events.map(one => html`<${Shown} of=${one} key=${String(one.id ?? '')} />`)}
+      ${events.map(one => html`<${TrialEventView} of=${one} key=${String(one.id ?? '')} />`)}
     </div>`
 }
 
-/** Events that are shown at a time. */
 const MAX_EVENTS = 200
 
-function Shown({ of }: { of: TrialEvent }): View {
-  if (of.event === 'progress') return html`<${Progress} of=${of} />`
-  if (of.event === 'log') return html`<p class="soft">${String(of.level ?? '')}: ${textOf(of.data)}</p>`
-  if (of.event === 'ask') return html`<${Asked} of=${of} />`
+function TrialEventView({ of }: { of: TrialEvent }): ViewNode {
+  if (of.event === 'progress') return html`<${TrialProgress} of=${of} />`
+  if (of.event === 'log') return html`<p class="soft">${String(of.level ?? '')}: ${toText(of.data)}</p>`
+  if (of.event === 'ask') return html`<${TrialQuestion} of=${of} />`
   if (of.event === 'error')
-    return html`<p class="problem" role="alert">${String(of.code ?? '')} ${textOf(of.message)}</p>`
-  return html`<${Result} of=${of} />`
+    return html`<p class="problem" role="alert">${String(of.code ?? '')} ${toText(of.message)}</p>`
+  return html`<${TrialResult} of=${of} />`
 }
 
-function Progress({ of }: { of: TrialEvent }): View {
+function TrialProgress({ of }: { of: TrialEvent }): ViewNode {
   const { progress, total, message } = of
-  const text = `${count(Number(progress))}${typeof total === 'number' ? ` of ${count(total)}` : ''} ${textOf(message ?? '')}`
+  const text = `${formatCount(Number(progress))}${typeof total === 'number' ? ` of ${formatCount(total)}` : ''} ${toText(message ?? '')}`
   return html`<p><progress value=${progress} max=${total} aria-label="Progress"></progress> ${text}</p>`
 }
 
-function Result({ of }: { of: TrialEvent }): View {
+function TrialResult({ of }: { of: TrialEvent }): ViewNode {
   const { event: _, content, ...rest } = of
   const parts = Array.isArray(content) ? (content as Json[]) : []
   const isError = of.isError === true
@@ -82,28 +79,28 @@ function Result({ of }: { of: TrialEvent }): View {
   </div>`
 }
 
-/** A question of the server in the middle of its call. */
-function Asked({ of }: { of: TrialEvent }): View {
+/** Input request from the server during the call. */
+function TrialQuestion({ of }: { of: TrialEvent }): ViewNode {
   const schema = of.requestedSchema as Json | undefined
   const [values, setValues] = useState(NO_VALUES)
   const [isDone, setDone] = useState(false)
-  const answer = async (action: string): Promise<void> => {
+  const sendAnswer = async (action: string): Promise<void> => {
     const content = action === 'accept' ? { content: readForm(schema, values) } : {}
-    await post('answer', { id: of.id, action, ...content })
+    await postJson('answer', { id: of.id, action, ...content })
     setDone(true)
   }
-  if (isDone) return html`<p class="soft">Answered: ${textOf(of.message)}</p>`
+  if (isDone) return html`<p class="soft">Answered: ${toText(of.message)}</p>`
   return html`<fieldset class="asked">
-    <legend>The server asks</legend>
-    <p class="told" dir="auto">${textOf(of.message)}</p>
+    <legend>Input required</legend>
+    <p class="told" dir="auto">${toText(of.message)}</p>
     <${Form} schema=${schema} values=${values} change=${setValues} />
     <div class="row start">
-      <${Act} label="Answer" kind="main" act=${() => answer('accept')} />
-      <${Act} label="Decline" act=${() => answer('decline')} />
+      <${ActionButton} label="Answer" kind="main" act=${() => sendAnswer('accept')} />
+      <${ActionButton} label="Decline" act=${() => sendAnswer('decline')} />
     </div>
   </fieldset>`
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }

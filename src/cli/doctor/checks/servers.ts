@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import type { Inspection } from '../../../api/gateway.ts'
 import type { LoadedConfig } from '../../../config/index.ts'
 import { connectControl } from '../../../control/client.ts'
-import { livingSockets } from '../../../control/sockets.ts'
+import { findLivingSockets } from '../../../control/sockets.ts'
 import { getErrorMessage } from '../../../errors/errors.ts'
 import type { Health } from '../../../errors/health.ts'
 import { isObject } from '../../../protocol/json/json.ts'
@@ -12,102 +12,102 @@ import { formatDuration } from '../../../util/plain-text.ts'
 import { getPlatform } from '../../../util/platform.ts'
 import { isSecretName } from '../../../util/secrets.ts'
 import { readOwnPackage } from '../../../util/version.ts'
-import type { AskedGateway } from '../../local/ask-gateway.ts'
-import { withAsked } from '../../local/ask-gateway.ts'
+import type { GatewayHandle } from '../../local/gateway-handle.ts'
+import { withGatewayHandle } from '../../local/gateway-handle.ts'
 import { listAllTools } from '../../local/tools.ts'
-import type { Complaint, DoctorContext } from '../table.ts'
-import { complaint } from '../table.ts'
+import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
+import { createFinding } from '../doctor-findings.ts'
 
-/** Tools that some clients show at most. */
+/** Tool limit of some clients. */
 const MAX_TOOLS = 128
 const MAX_TOKENS = 25_000
 const CHARACTERS_PER_TOKEN = 4
 const MAX_NAMES = 5
 
-/** Findings about the gateway that runs, and whether one does. */
-export async function runningFindings(
-  patient: DoctorContext,
-): Promise<{ readonly found: Complaint[]; readonly isRunning: boolean }> {
-  const { file: config, flags, terminal } = patient
+/** Checks the running gateways. */
+export async function checkRunning(
+  context: DoctorContext,
+): Promise<{ readonly found: DoctorFinding[]; readonly isRunning: boolean }> {
+  const { file: config, flags, terminal } = context
   if (config === undefined) return { found: [], isRunning: false }
   const { environment } = terminal
   const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
-  const sockets = flags.socket === undefined ? await livingSockets(place).catch(() => []) : [flags.socket]
-  if (sockets.length === 0) return { found: [complaint('not-running', { config })], isRunning: false }
+  const sockets = flags.socket === undefined ? await findLivingSockets(place).catch(() => []) : [flags.socket]
+  if (sockets.length === 0) return { found: [createFinding('not-running', { config })], isRunning: false }
   const found = await Promise.all(sockets.map(requestHealth))
-  const many = sockets.length > 1 ? [complaint('gateways-many', { count: sockets.length, config })] : []
+  const many = sockets.length > 1 ? [createFinding('gateways-many', { count: sockets.length, config })] : []
   return { found: [...many, ...found.flat()], isRunning: true }
 }
 
-async function requestHealth(socket: string): Promise<Complaint[]> {
+async function requestHealth(socket: string): Promise<DoctorFinding[]> {
   try {
     const client = await connectControl(socket)
     const { version: own } = readOwnPackage()
     const { version: theirs } = client.about
-    const different = theirs === own ? [] : [complaint('version-differs', { theirs, own })]
+    const different = theirs === own ? [] : [createFinding('version-differs', { theirs, own })]
     const { findings } = (await client.request('health')) as unknown as Health
     return [...different, ...findings]
   } catch (error) {
-    return [complaint('gateway-silent', { why: getErrorMessage(error) })]
+    return [createFinding('gateway-silent', { why: getErrorMessage(error) })]
   }
 }
 
-/** Findings of servers that are asked for what they offer: of the gateway that runs, else of one for this alone. */
-export async function onlineFindings({ flags, source, terminal }: DoctorContext): Promise<Complaint[]> {
+/** Checks catalog and tool lists, in the running gateway or a temporary one. */
+export async function checkOnline({ flags, source, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
-  return withAsked(flags, terminal, async asked => {
+  return withGatewayHandle(flags, terminal, async asked => {
     const tools = await listAllTools(asked)
     const { findings } = (await asked.control('health', {})) as unknown as Health
-    return [...findings, ...catalogFindings(await asked.inspect()), ...sizeFindings(tools)]
+    return [...findings, ...checkCatalog(await asked.inspect()), ...checkListSize(tools)]
   })
 }
 
-type Inspected = Awaited<ReturnType<AskedGateway['inspect']>>
+type InspectionResult = Awaited<ReturnType<GatewayHandle['inspect']>>
 
-function catalogFindings({ withheld, unmatched }: Inspected): Complaint[] {
+function checkCatalog({ withheld, unmatched }: InspectionResult): DoctorFinding[] {
   const doubtful = unmatched.map(({ pointer, message, hint = '' }) =>
-    complaint('config-doubtful', { place: pointer, why: message, hint: hint || 'gateway validate' }),
+    createFinding('config-doubtful', { place: pointer, why: message, hint: hint || 'gateway validate' }),
   )
-  return [...hiddenNames(withheld), ...doubtful]
+  return [...checkHiddenNames(withheld), ...doubtful]
 }
 
-function hiddenNames(withheld: Inspection['withheld']): Complaint[] {
+function checkHiddenNames(withheld: Inspection['withheld']): DoctorFinding[] {
   const owners = [...new Set(withheld.map(({ upstream }) => upstream))]
   return owners.map(upstream => {
     const names = withheld.filter(row => row.upstream === upstream).map(({ name }) => name)
     const shown = names.slice(0, MAX_NAMES).join(', ')
-    return complaint('names-withheld', { upstream, count: names.length, names: shown })
+    return createFinding('names-withheld', { upstream, count: names.length, names: shown })
   })
 }
 
-function sizeFindings(tools: readonly object[]): Complaint[] {
+function checkListSize(tools: readonly object[]): DoctorFinding[] {
   const tokens = Math.ceil(JSON.stringify(tools).length / CHARACTERS_PER_TOKEN)
   return [
-    ...(tools.length > MAX_TOOLS ? [complaint('tools-many', { count: tools.length, limit: MAX_TOOLS })] : []),
-    ...(tokens > MAX_TOKENS ? [complaint('tools-heavy', { tokens })] : []),
+    ...(tools.length > MAX_TOOLS ? [createFinding('tools-many', { count: tools.length, limit: MAX_TOOLS })] : []),
+    ...(tokens > MAX_TOKENS ? [createFinding('tools-heavy', { tokens })] : []),
   ]
 }
 
-/** Texts that manuals have where a value belongs. */
+/** Placeholder values from documentation. */
 const PLACEHOLDER =
   /^(?:bearer\s+)?(?:<[^>]+>|your[-_ ]?[\w -]*(?:key|token|secret|password)[\w -]*|changeme|xxx+|replace[-_ ]?me|todo|\.\.\.)$/i
 const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
 
-type Upstreams = LoadedConfig['config']['upstreams']
+type UpstreamConfigs = LoadedConfig['config']['upstreams']
 
-/** Findings about what servers are started and asked with. */
-export function serverFindings({ source }: DoctorContext): Complaint[] {
+/** Checks programs, variables and headers of upstreams. */
+export function checkServers({ source }: DoctorContext): DoctorFinding[] {
   if (source === undefined) return []
   const { upstreams } = source.config
   return Object.entries(upstreams)
     .filter(([, { enabled }]) => enabled)
     .flatMap(([upstream, spec]) => [
-      ...permissionFindings(upstream, spec, source.directory),
-      ...listValues(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, Date.now())),
+      ...checkExecutable(upstream, spec, source.directory),
+      ...listValues(spec).flatMap(([place, value]) => checkValue(upstream, place, value, Date.now())),
     ])
 }
 
-function permissionFindings(upstream: string, spec: Upstreams[string], directory: string): Complaint[] {
+function checkExecutable(upstream: string, spec: UpstreamConfigs[string], directory: string): DoctorFinding[] {
   if (spec.type !== 'stdio' || !spec.command.includes('/') || !getPlatform().hasModes) return []
   const cwd = spec.cwd === 'project' ? directory : resolve(directory, spec.cwd ?? '.')
   const path = resolve(cwd, spec.command)
@@ -116,11 +116,11 @@ function permissionFindings(upstream: string, spec: Upstreams[string], directory
     accessSync(path, constants.X_OK)
     return []
   } catch {
-    return [complaint('program-not-executable', { upstream, path })]
+    return [createFinding('program-not-executable', { upstream, path })]
   }
 }
 
-/** Variables and headers, by their places. */
+/** Lists secret variables and headers by key. */
 function listValues(spec: object): [string, string][] {
   return ['env', 'headers'].flatMap(key => {
     const map: unknown = (spec as Record<string, unknown>)[key]
@@ -131,15 +131,15 @@ function listValues(spec: object): [string, string][] {
   })
 }
 
-function valueFindings(upstream: string, place: string, value: string, now: number): Complaint[] {
+function checkValue(upstream: string, place: string, value: string, now: number): DoctorFinding[] {
   if (PLACEHOLDER.test(value.trim()))
-    return [complaint('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
+    return [createFinding('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
   const end = parseExpiry(value)
   if (end === undefined || end > now) return []
-  return [complaint('token-expired', { upstream, place, ago: formatDuration(now - end) })]
+  return [createFinding('token-expired', { upstream, place, ago: formatDuration(now - end) })]
 }
 
-/** The end of a token that says so, in milliseconds since 1970. */
+/** Returns the expiry time of a JWT in milliseconds since the epoch. */
 function parseExpiry(value: string): number | undefined {
   const [, claims] = JWT.exec(value) ?? []
   if (claims === undefined) return undefined
@@ -158,22 +158,22 @@ const PORT_CODES = {
   ENOTFOUND: 'address-unknown',
 } as const
 
-/** Findings about addresses that a gateway could not listen on; for one that does not run. */
-export async function listenerFindings({ source }: DoctorContext): Promise<Complaint[]> {
+/** Checks listener addresses of a gateway that is not running. */
+export async function checkListeners({ source }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
     if (spec.type !== 'http') return []
     const { host, port } = spec
-    const code = await listenError(host, port)
+    const code = await tryListen(host, port)
     const known = PORT_CODES[code as keyof typeof PORT_CODES] as
       (typeof PORT_CODES)[keyof typeof PORT_CODES] | undefined
-    return known === undefined ? [] : [complaint(known, { listener, host, port })]
+    return known === undefined ? [] : [createFinding(known, { listener, host, port })]
   })
   return (await Promise.all(found)).flat()
 }
 
-/** Code with which listening there fails. */
-function listenError(host: string, port: number): Promise<string | undefined> {
+/** Tries to listen and returns the error code, if any. */
+function tryListen(host: string, port: number): Promise<string | undefined> {
   return new Promise(done => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => done(error.code))

@@ -1,23 +1,23 @@
 import type { RpcError } from '../../../api/index.ts'
-import { envelopeProblem } from '../../../protocol/era/modern.ts'
-import { headerMismatch } from '../../../protocol/headers.ts'
+import { findEnvelopeError } from '../../../protocol/era/modern.ts'
+import { findHeaderMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
-import type { Message, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
+import type { RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'
 import { isBatch, parseMessage } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, META, MODERN_VERSION, looksModern } from '../../../protocol/methods.ts'
-import { placeOfWork } from '../../../protocol/placed-ids.ts'
+import { findRequestReplica } from '../../../protocol/replica-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
-import { claimsModern, methodProblem, modernClient, versionProblem } from '../../client/client-info.ts'
-import { stoppingAnswer, thrownAnswer } from '../../client/encode-answer.ts'
+import { claimsModern, checkMethod, parseModernClient, checkVersion } from '../../client/client-info.ts'
+import { createStoppingAnswer, convertException } from '../../client/encode-answer.ts'
 import { InboundRequest, getErrorStatus } from '../../client/inbound-request.ts'
 import type { Arrival, HttpContext } from '../context.ts'
 import { readBody, createBodyRefusal, refuseUnread } from '../read-body.ts'
 import type { Refusal, RequestHeaders } from '../request-guard.ts'
-import { parseAccept, guardAccept, guardBody, createRequestOrigin, refusal } from '../request-guard.ts'
-import { Reply, sendNothing, sendRefusal } from '../response.ts'
+import { parseAccept, checkAccept, checkBody, createRequestOrigin, createRefusal } from '../request-guard.ts'
+import { HttpReply, sendNothing, sendRefusal } from '../response.ts'
 import type { SseStream } from '../sse-writer.ts'
 import type { LegacySession } from './legacy-sessions.ts'
-import { answerBatch, findSession, initialize, takeMessage } from './legacy.ts'
+import { answerBatch, findSession, handleInitialize, handleSessionMessage } from './legacy-requests.ts'
 
 const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
   supported: LEGACY_VERSIONS,
@@ -26,76 +26,69 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
 
 const NO_DISCOVERY = rpcError(RPC.methodNotFound, 'Method not found: server/discover')
 
-/** Answers a modern request: a conversation of its own, which ends when the client goes away. */
+/** Answers a modern request in a session that ends when the client disconnects. */
 async function answerModern(
   context: HttpContext,
   request: RpcRequest,
   headers: RequestHeaders,
-  reply: Reply,
+  reply: HttpReply,
 ): Promise<void> {
-  const envelope = envelopeProblem(request.params)
-  if (envelope !== undefined) return reply.error(400, envelope, request.id)
-  const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers, request.method)
-  if (problem !== undefined) return reply.error(getErrorStatus(problem, 'modern'), problem, request.id)
+  const envelope = findEnvelopeError(request.params)
+  if (envelope !== undefined) return reply.sendError(400, envelope, request.id)
+  const problem = checkModernRequest(request, headers.passed) ?? checkEra(context, headers, request.method)
+  if (problem !== undefined) return reply.sendError(getErrorStatus(problem, 'modern'), problem, request.id)
 
   const inbound = new InboundRequest(request, 'modern', createRequestOrigin(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
-    return reply.refuse(
-      refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
-      request.id,
-    )
+    return reply.refuse(createRefusal(406, 'Not acceptable: this method requires text/event-stream'), request.id)
   }
-  const forget = inbound.isListen ? context.open.note(headers, reason => inbound.cancel(reason)) : undefined
-  await converse(context, inbound, headers, reply)
+  const forget = inbound.isListen ? context.openStreams.add(headers, reason => inbound.cancel(reason)) : undefined
+  await runInOwnSession(context, inbound, headers, reply)
   forget?.()
 }
 
-/** Checks in the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
-function requestProblem(
+/**
+ * Validates in the specified order (2026-07-28, Streamable HTTP): version first, as other versions may define other
+ * headers.
+ */
+function checkModernRequest(
   { method, params }: RpcRequest,
   headers: Readonly<Record<string, string>>,
 ): RpcError | undefined {
-  const mismatch = headerMismatch(headers, method, params)
+  const mismatch = findHeaderMismatch(headers, method, params)
   const claimed = (params?._meta as JsonObject)[META.protocolVersion]
   const header = headers[HEADER.version]
   if (header !== undefined && header.trim() !== claimed) return mismatch
-  return versionProblem(params) ?? mismatch ?? methodProblem(method, 'modern')
+  return checkVersion(params) ?? mismatch ?? checkMethod(method, 'modern')
 }
 
-/** Refuses single requests where they would lose what is kept for a session: clients of both eras are sent to legacy sessions. */
-function eraProblem(
-  context: HttpContext,
-  { label, profile }: RequestHeaders,
-  method: string,
-): RpcError | undefined {
-  const { modern, because } = context.settings.offered(profile)
+/** Refuses modern requests that would lose session state, so that clients use legacy sessions. */
+function checkEra(context: HttpContext, { label, profile }: RequestHeaders, method: string): RpcError | undefined {
+  const { modern, sessionUpstreams } = context.settings.offeredEras(profile)
   if (label !== undefined && modern !== 'none') return undefined
-  // Some clients fail on an unsupported version instead of falling back, so a probe is answered as by a server that knows no other era.
+  // Some clients do not fall back on an unsupported version, so answer probes like a legacy-only server.
   if (modern !== 'all') return method === 'server/discover' ? NO_DISCOVERY : LEGACY_ONLY
-  if (because.length > 0 && !context.hasToldOfLoss) tellOfLoss(context, because)
+  if (sessionUpstreams.length > 0 && !context.hasWarnedOfLoss) warnOfLoss(context, sessionUpstreams)
   return undefined
 }
 
-function tellOfLoss(context: HttpContext, upstreams: readonly string[]): void {
-  context.hasToldOfLoss = true
-  context.log.warn(
-    'a modern client sends no label: what upstreams keep for its session is lost with each request',
-    {
-      upstreams,
-      hint: `send ${context.settings.names.label ?? 'a label (sessionLabel)'}, or leave out eras: both`,
-    },
-  )
+function warnOfLoss(context: HttpContext, upstreams: readonly string[]): void {
+  context.hasWarnedOfLoss = true
+  context.log.warn('modern client without session label: upstream session state is lost after each request', {
+    upstreams,
+    hint: `send ${context.settings.names.label ?? 'a label (sessionLabel)'}, or remove eras: both`,
+  })
 }
 
-/** Runs a request in a session of its own, outside which nobody listens and nobody can be asked. */
-async function converse(
+/** Runs a request in a session without a channel for notifications or client requests. */
+async function runInOwnSession(
   context: HttpContext,
   inbound: InboundRequest,
   headers: RequestHeaders,
-  reply: Reply,
+  reply: HttpReply,
 ): Promise<void> {
   let isGone = false
-  reply.onGone(() => {
+  reply.onDisconnect(() => {
     isGone = true
     inbound.cancel('the client closed the connection')
   })
@@ -103,159 +96,158 @@ async function converse(
     const { caller: principal, label, profile, choices } = headers
     const number = ++context.lastRequest
     const session = await context.gate.openSession({
-      id: `${context.name}-${context.own}-${number}`,
+      id: `${context.name}-${context.instanceId}-${number}`,
       listener: context.name,
-      client: modernClient(inbound.params),
+      client: parseModernClient(inbound.params),
       principal,
       label,
       profile,
       choices,
-      notify: nobodyListens,
+      notify: dropNotification,
     })
     try {
       if (isGone) return
       context.running.set(number, inbound)
       const answer = await inbound.run(context.gate, session, context.admission)
-      inbound.settled()
+      inbound.markAnswered()
       context.running.delete(number)
       inbound.finish(answer, context.isStopping, context.log)
     } finally {
       context.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
     }
   } catch (thrown) {
-    const failed = thrownAnswer(thrown, context.log)
-    reply.error(failed.status, failed.error, inbound.id)
+    const failed = convertException(thrown, context.log)
+    reply.sendError(failed.status, failed.error, inbound.id)
   }
 }
 
-function nobodyListens(): boolean {
+function dropNotification(): boolean {
   return false
 }
 
-/** POST: one message, of either era, or a batch of legacy ones. */
-export async function post(arrival: Arrival): Promise<void> {
+/** POST: one message of either era, or a legacy batch. */
+export async function handlePost(arrival: Arrival): Promise<void> {
   const { context, response, headers } = arrival
   const { maxBody } = context.settings
   const accepts = parseAccept(headers.own.accept)
-  const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
+  const refused = checkBody(headers, maxBody) ?? checkAccept(accepts)
   if (refused !== undefined) return refuseUnread(arrival, refused)
   const body = await readBody(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, createBodyRefusal(body, maxBody))
-  const reply = new Reply(response, accepts, context)
+  const reply = new HttpReply(response, accepts, context)
   if (isBatch(body)) return answerBatch(context, body, headers, reply)
   const message = parseMessage(body)
-  if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
-  await answer({ context, headers, reply }, message)
+  if (context.forward !== undefined && (await forwardToOwner(arrival, message, body))) return
+  await handleMessage({ context, headers, reply }, message)
 }
 
-/** Hands on what another process keeps for a client: a call that waits for it, a task, or a result. */
-async function isHandedOn(arrival: Arrival, message: Message, body: Buffer): Promise<boolean> {
+/** Forwards a request whose parked call, task or result another process owns. */
+async function forwardToOwner(arrival: Arrival, message: RpcMessage, body: Buffer): Promise<boolean> {
   if (message.kind !== 'request' || !claimsModern(message.params)) return false
-  const place = placeOfWork(message.params)
-  return place !== undefined && (await arrival.context.handOn?.(arrival, place, body)) === true
+  const place = findRequestReplica(message.params)
+  return place !== undefined && (await arrival.context.forward?.(arrival, place, body)) === true
 }
 
-/** A request that was read. */
-interface Read {
+interface ReceivedMessage {
   readonly context: HttpContext
   readonly headers: RequestHeaders
-  readonly reply: Reply
+  readonly reply: HttpReply
 }
 
-/** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */
-function answer(read: Read, message: Message): Promise<void> | void {
+/** Dispatches by era (2026-07-28, versioning): the body decides, headers only confirm. */
+function handleMessage(read: ReceivedMessage, message: RpcMessage): Promise<void> | void {
   const { context, headers, reply } = read
-  if (message.kind === 'malformed') return reply.error(400, message.error, message.id)
-  if (message.kind !== 'request') return takeOther(read, message)
-  if (context.isStopping) return reply.refuse(stopping(), message.id)
+  if (message.kind === 'malformed') return reply.sendError(400, message.error, message.id)
+  if (message.kind !== 'request') return handleNonRequest(read, message)
+  if (context.isStopping) return reply.refuse(createStoppingRefusal(), message.id)
   if (claimsModern(message.params)) return answerModern(context, message, headers, reply)
-  if (message.method === 'initialize') return initialize(context, message, headers, reply)
-  if (namesModern(headers)) {
-    const error = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
-    return reply.error(400, error, message.id)
+  if (message.method === 'initialize') return handleInitialize(context, message, headers, reply)
+  if (hasModernVersion(headers)) {
+    const error = findEnvelopeError(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
+    return reply.sendError(400, error, message.id)
   }
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner, message.id)
   reply.recorder = owner
   reply.request = message.id
-  return takeMessage(context, owner, message, headers, reply)
+  return handleSessionMessage(context, owner, message, headers, reply)
 }
 
-function namesModern({ passed }: RequestHeaders): boolean {
+function hasModernVersion({ passed }: RequestHeaders): boolean {
   return looksModern(passed[HEADER.version]?.trim() ?? '')
 }
 
-function stopping(): Refusal {
-  const { error, http } = stoppingAnswer()
+function createStoppingRefusal(): Refusal {
+  const { error, http } = createStoppingAnswer()
   return { status: 503, error, ...http }
 }
 
-/** Takes a notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
-function takeOther(read: Read, message: RpcNotification | RpcResponse): void {
+/** Handles a notification or a reply. Modern clients send none that apply. */
+function handleNonRequest(read: ReceivedMessage, message: RpcNotification | RpcResponse): void {
   const { context, headers, reply } = read
-  const isModern = message.kind === 'notification' && (claimsModern(message.params) || namesModern(headers))
-  if (isModern) return reply.accepted()
+  const isModern = message.kind === 'notification' && (claimsModern(message.params) || hasModernVersion(headers))
+  if (isModern) return reply.sendAccepted()
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
-  void takeMessage(context, owner, message, headers, reply)
-  reply.accepted()
+  void handleSessionMessage(context, owner, message, headers, reply)
+  reply.sendAccepted()
 }
 
-/** GET: the session's stream for what belongs to no request, or the rest of a stream that broke. */
-export function get({ context, request, response, headers }: Arrival): void {
+/** GET: opens the standalone stream of a session, or resumes a broken stream. */
+export function handleGet({ context, request, response, headers }: Arrival): void {
   request.resume()
-  if (context.isStopping) return sendRefusal(response, stopping())
-  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
+  if (context.isStopping) return sendRefusal(response, createStoppingRefusal())
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, createSessionRequired('GET'))
   const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
   if (!parseAccept(headers.own.accept).events)
-    return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
+    return sendRefusal(response, createRefusal(406, 'Not acceptable: GET requires text/event-stream'))
   const lastEventId = headers.own[HEADER.lastEventId]
-  if (lastEventId !== undefined) owner.hasReturned = true
+  if (lastEventId !== undefined) owner.hasResumed = true
   response.on(
     'close',
-    context.open.note(headers, () => response.destroy()),
+    context.openStreams.add(headers, () => response.destroy()),
   )
-  if (lastEventId) return resume(context, owner, lastEventId, { response, headers })
-  owner.listen(open(context, owner, { response, headers }))
+  if (lastEventId) return resumeStream(context, owner, lastEventId, { response, headers })
+  owner.setStandaloneStream(openStream(context, owner, { response, headers }))
 }
 
-/** Goes on with the one stream that the event was of. */
-function resume(context: HttpContext, owner: LegacySession, eventId: string, reader: EventReader): void {
+/** Resumes the stream that an event belongs to. */
+function resumeStream(context: HttpContext, owner: LegacySession, eventId: string, reader: EventReader): void {
   const { response } = reader
   const place = owner.events.find(eventId)
   if (place === undefined) {
-    const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
-    return sendRefusal(response, refusal(400, why, RPC.legacyBadRequest))
+    const why = 'Bad request: Last-Event-ID is unknown or expired'
+    return sendRefusal(response, createRefusal(400, why, RPC.legacyBadRequest))
   }
-  // "No content" is how readers of events are told not to come back (HTML, server-sent events).
-  const isRead = place.stream.isOver && owner.events.since(place).length === 0
+  // 204 tells EventSource clients not to reconnect (HTML, server-sent events).
+  const isRead = place.stream.isOver && owner.events.listAfter(place).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
-  place.stream.resume(open(context, owner, reader), place.after)
+  place.stream.resume(openStream(context, owner, reader), place.after)
 }
 
 type EventReader = Pick<Arrival, 'response' | 'headers'>
 
-function open(context: HttpContext, owner: LegacySession, { response }: EventReader): SseStream {
+function openStream(context: HttpContext, owner: LegacySession, { response }: EventReader): SseStream {
   response.on('close', () => owner.touch(context.clock.now()))
   return context.streams.open(response, { [HEADER.session]: owner.id })
 }
 
-/** DELETE: the client ends its session. */
-export function end({ context, request, response, headers }: Arrival): void {
+/** DELETE: ends the session. */
+export function handleDelete({ context, request, response, headers }: Arrival): void {
   request.resume()
-  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('DELETE'))
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, createSessionRequired('DELETE'))
   const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
   context.sessions.end(owner, 'deleted')
   sendNothing(response, 204)
 }
 
-function needsSession(method: string): Refusal {
-  const refused = refusal(
+function createSessionRequired(method: string): Refusal {
+  const refused = createRefusal(
     405,
-    `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`,
+    `Method not allowed: ${method} requires the Mcp-Session-Id header`,
     RPC.legacyBadRequest,
   )
   return { ...refused, headers: { allow: 'POST' } }

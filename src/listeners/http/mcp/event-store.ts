@@ -1,122 +1,121 @@
 import { randomBytes } from 'node:crypto'
-import type { HeldBytes } from '../../../transport/backlog.ts'
-import { Hold } from '../../../transport/backlog.ts'
-import type { EventStream, SseStream } from '../sse-writer.ts'
+import type { MemoryBudget } from '../../../transport/backlog.ts'
+import { MemoryShare } from '../../../transport/backlog.ts'
+import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
-const MAX_EVENTS_OF_STREAM = 128
+const MAX_STREAM_EVENTS = 128
 const MAX_BYTES = 1024 * 1024
-/** Of all sessions of a listener together: the room of which they may take one half. */
-export const KEPT_EVENTS = 128 * 1024 * 1024
+/** Shared by all sessions of a listener; they may use half of it. */
+export const MAX_STORED_BYTES = 128 * 1024 * 1024
 const EVENT_ID = /^([\w-]{8}\.\d{1,15})\.(\d{1,15})$/
 
 /**
- * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
- * session's tag, the stream and the event's number in the session. Beyond its bounds, or where the room of all sessions is
- * short, its oldest events are dropped.
+ * Recent events of one session, for resumption by `Last-Event-ID`. An id holds the session's tag, stream number and
+ * event number. The oldest events are dropped above the limits.
  */
 export class EventStore {
-  /** Ids of another session are none of ours. */
+  /** Random, so that ids from other sessions do not match. */
   readonly #tag = randomBytes(6).toString('base64url')
-  readonly #streams = new Map<string, KeptStream>()
-  #events: KeptEvent[] = []
-  /** By what it says: the last event of each text of which nobody needs an earlier one. */
-  #last: Map<Buffer | string, KeptEvent> | undefined
+  readonly #streams = new Map<string, ResumableStream>()
+  #events: StoredEvent[] = []
+  /** Latest event per text, for messages that make earlier equal ones obsolete. */
+  #latest: Map<Buffer | string, StoredEvent> | undefined
   #bytes = 0
-  readonly #hold: Hold
+  readonly #hold: MemoryShare
   #lastStream = 0
   #lastEvent = 0
   #isClosed = false
 
-  constructor(held: HeldBytes) {
-    this.#hold = new Hold(held)
+  constructor(held: MemoryBudget) {
+    this.#hold = new MemoryShare(held)
   }
 
-  /** A new stream, read by `live` for now. */
-  begin(live: SseStream): KeptStream {
-    const stream = new KeptStream(this, `${this.#tag}.${++this.#lastStream}`, live)
+  /** Creates a stream with its first reader. */
+  createStream(live: SseStream): ResumableStream {
+    const stream = new ResumableStream(this, `${this.#tag}.${++this.#lastStream}`, live)
     this.#streams.set(stream.id, stream)
     return stream
   }
 
-  /** The id of an event without content, which nobody has to see twice. */
-  mark(stream: KeptStream): string {
+  /** Id for an event without content. */
+  createEventId(stream: ResumableStream): string {
     return formatEventId(stream, ++this.#lastEvent)
   }
 
   /**
-   * Keeps a message, where it is not too large, and gives it an id. `isNews` where one that says the same is worth nothing
-   * before it, such as a second change of one list: of those the last is kept, and what else was said stays longer.
+   * Stores a message unless it is too large, and gives it an id. `isNews` drops an earlier equal message, such as
+   * `list_changed`, to save space.
    */
-  keep(stream: KeptStream, message: Buffer | string, isNews = false): KeptEvent {
+  store(stream: ResumableStream, message: Buffer | string, isNews = false): StoredEvent {
     const number = ++this.#lastEvent
     const event = createEvent(stream, number, message)
     if (this.#isClosed || event.size > MAX_BYTES) return event
-    if (isNews) this.#replace(event)
+    if (isNews) this.#replaceEqual(event)
     this.#push(event)
-    this.#makeRoom()
+    this.#evict()
     return event
   }
 
-  #replace(event: KeptEvent): void {
-    this.#last ??= new Map()
-    const before = this.#last.get(event.message)
+  #replaceEqual(event: StoredEvent): void {
+    this.#latest ??= new Map()
+    const before = this.#latest.get(event.message)
     if (before?.stream === event.stream) this.#drop(this.#events.indexOf(before))
-    this.#last.set(event.message, event)
+    this.#latest.set(event.message, event)
   }
 
-  #push(event: KeptEvent): void {
+  #push(event: StoredEvent): void {
     const { stream } = event
     this.#events.push(event)
     this.#count(event, 1)
-    if (stream.kept > MAX_EVENTS_OF_STREAM) this.#drop(this.#events.findIndex(old => old.stream === stream))
+    if (stream.storedEvents > MAX_STREAM_EVENTS) this.#drop(this.#events.findIndex(old => old.stream === stream))
   }
 
-  #makeRoom(): void {
-    while (this.#isOverfull() || !this.#claim()) this.#drop(0)
+  #evict(): void {
+    while (this.#isOverLimit() || !this.#claim()) this.#drop(0)
   }
 
-  /** True if the newest event was kept. */
-  has(event: KeptEvent): boolean {
+  /** True if the event, the newest, was stored. */
+  has(event: StoredEvent): boolean {
     return this.#events.at(-1) === event
   }
 
-  /** The events of a stream after one of them, as far as they are kept. */
-  since({ stream, after }: Bookmark): KeptEvent[] {
+  /** Stored events of a stream after a position. */
+  listAfter({ stream, after }: StreamPosition): StoredEvent[] {
     return this.#events.filter(event => event.stream === stream && event.number > after)
   }
 
-  /** The place that an event id names; undefined when it is not of this session, or its stream is forgotten. */
-  find(eventId: string): Bookmark | undefined {
+  /** Parses an event id; undefined if it is from another session, or the stream was removed. */
+  find(eventId: string): StreamPosition | undefined {
     const [, id = '', number] = EVENT_ID.exec(eventId) ?? []
     const stream = this.#streams.get(id)
     const after = Number(number)
     return stream === undefined ? undefined : { stream, after }
   }
 
-  /** Forgets a stream: half an answer is worse than none. */
-  forget(stream: KeptStream): void {
+  /** Removes a stream: a partial answer is useless. */
+  forget(stream: ResumableStream): void {
     for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
     this.#remove(stream)
     this.#claim()
   }
 
-  /** The session is over. */
+  /** Called when the session ends. */
   close(): void {
     this.#isClosed = true
-    this.#hold.end()
+    this.#hold.release()
     this.#bytes = 0
     this.#events = []
-    this.#last = undefined
+    this.#latest = undefined
     this.#streams.clear()
   }
 
-  #isOverfull(): boolean {
+  #isOverLimit(): boolean {
     return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
   }
 
-  /** Counts what is kept; false if there is no room for it. */
+  /** Claims the bytes in use; false if the shared limit is reached. */
   #claim(): boolean {
     return this.#hold.claim(this.#bytes)
   }
@@ -125,36 +124,36 @@ export class EventStore {
     const [event] = this.#events.splice(index, 1)
     if (event === undefined) return
     this.#count(event, -1)
-    if (event.stream.isOver && event.stream.kept === 0) this.#remove(event.stream)
+    if (event.stream.isOver && event.stream.storedEvents === 0) this.#remove(event.stream)
   }
 
-  #remove(stream: KeptStream): void {
+  #remove(stream: ResumableStream): void {
     this.#streams.delete(stream.id)
   }
 
-  #count(event: KeptEvent, sign: 1 | -1): void {
-    event.stream.kept += sign
+  #count(event: StoredEvent, sign: 1 | -1): void {
+    event.stream.storedEvents += sign
     this.#bytes += sign * event.size
-    if (sign < 0 && this.#last?.get(event.message) === event) this.#last.delete(event.message)
+    if (sign < 0 && this.#latest?.get(event.message) === event) this.#latest.delete(event.message)
   }
 }
 
-function formatEventId(stream: KeptStream, number: number): string {
+function formatEventId(stream: ResumableStream, number: number): string {
   return `${stream.id}.${number}`
 }
 
-function createEvent(stream: KeptStream, number: number, message: Buffer | string): KeptEvent {
+function createEvent(stream: ResumableStream, number: number, message: Buffer | string): StoredEvent {
   const size = typeof message === 'string' ? Buffer.byteLength(message) : message.length
   return { id: formatEventId(stream, number), number, stream, message, size }
 }
 
-/** A stream that its reader may leave and come back to. What is sent meanwhile is kept, within bounds. */
-export class KeptStream implements EventStream {
-  /** Begins the ids of its events. */
+/** A stream that its reader can leave and resume. Messages in between are stored, within limits. */
+export class ResumableStream implements EventStreamWriter {
+  /** Prefix of its event ids. */
   readonly id: string
-  readonly isKept = true
-  /** Count of its events that are kept; the store keeps it. */
-  kept = 0
+  readonly isResumable = true
+  /** Number of stored events, updated by the store. */
+  storedEvents = 0
   readonly #store: EventStore
   #live: SseStream
   #isOver = false
@@ -165,67 +164,66 @@ export class KeptStream implements EventStream {
     this.#live = live
   }
 
-  /** True if somebody reads it now. */
+  /** True if a reader is connected. */
   get isOpen(): boolean {
     return this.#live.isOpen
   }
 
-  /** True if its last message was sent. */
+  /** True after the last message. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Gives the reader an id to come back with before there is anything to read. */
+  /** Sends an event id ahead of any message. */
   prime(): void {
-    this.#live.prime(this.#store.mark(this))
+    this.#live.prime(this.#store.createEventId(this))
   }
 
   retryAfter(ms: number): void {
     if (!this.#isOver) this.#live.retryAfter(ms)
   }
 
-  /** Sends a message; what its reader misses now, it may still come back for. */
+  /** Sends a message, and stores it for a reader that resumes. */
   notify(message: string, isNews = false): boolean {
     if (this.#isOver) return false
-    const event = this.#store.keep(this, message, isNews)
-    return this.#live.tell(message, event.id) || this.#store.has(event)
+    const event = this.#store.store(this, message, isNews)
+    return this.#live.notifyWithId(message, event.id) || this.#store.has(event)
   }
 
   send(message: Buffer | string): boolean {
     if (this.#isOver) return false
-    const event = this.#store.keep(this, message)
+    const event = this.#store.store(this, message)
     return this.#live.send(message, event.id) || this.#store.has(event)
   }
 
   end(message?: Buffer | string): void {
     if (this.#isOver) return
     this.#isOver = true
-    const last = message === undefined ? undefined : this.#store.keep(this, message)
+    const last = message === undefined ? undefined : this.#store.store(this, message)
     this.#live.end(message, last?.id)
-    const isWhole = last === undefined ? this.kept > 0 : this.#store.has(last)
+    const isWhole = last === undefined ? this.storedEvents > 0 : this.#store.has(last)
     if (!isWhole) this.#store.forget(this)
   }
 
-  /** Goes on with another reader, who has read all up to an event. The one before has left, whether we saw it or not. */
+  /** Attaches a new reader that has read up to an event, and detaches the previous one. */
   resume(live: SseStream, after: number): void {
-    this.#live.cut()
+    this.#live.abort()
     this.#live = live
-    live.replay(this.#store.since({ stream: this, after }))
+    live.replay(this.#store.listAfter({ stream: this, after }))
     if (this.#isOver) live.end()
   }
 }
 
-interface KeptEvent {
+interface StoredEvent {
   readonly id: string
   readonly number: number
-  readonly stream: KeptStream
+  readonly stream: ResumableStream
   readonly message: Buffer | string
   readonly size: number
 }
 
-/** A place in a stream to go on from. */
-interface Bookmark {
-  readonly stream: KeptStream
-  /** The number of the last event that was read. */
+interface StreamPosition {
+  readonly stream: ResumableStream
+  /** Number of the last event read. */
   readonly after: number
 }

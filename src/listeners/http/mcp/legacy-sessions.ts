@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type {
   Ask,
   AskReply,
-  ClientSide,
+  ClientDescription,
   Clock,
   Gate,
   Log,
@@ -13,9 +13,9 @@ import type {
   SessionInit,
 } from '../../../api/index.ts'
 import { principalKey } from '../../../plugin.ts'
-import { isNews } from '../../../protocol/methods.ts'
-import { HeldBytes } from '../../../transport/backlog.ts'
-import { Drops } from '../../../transport/unexpected-messages.ts'
+import { isChangeNotification } from '../../../protocol/methods.ts'
+import { MemoryBudget } from '../../../transport/backlog.ts'
+import { DroppedMessages } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
 import { encodeClientNotification } from '../../client/encode-answer.ts'
 import type { InboundRequest } from '../../client/inbound-request.ts'
@@ -24,57 +24,56 @@ import { Requester, ServerRequests } from '../../client/server-requests.ts'
 import type { SessionQuota } from '../open-connections.ts'
 import { SWEEP_MS } from '../open-connections.ts'
 import type { StreamRecorder } from '../response.ts'
-import type { EventStream, SseStream } from '../sse-writer.ts'
-import { EventStore, KEPT_EVENTS } from './event-store.ts'
+import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
+import { EventStore, MAX_STORED_BYTES } from './event-store.ts'
 
-/** Dependencies of the sessions of one listener. */
-interface LegacySessionsOptions {
+interface LegacySessionsDeps {
   readonly name: string
   readonly gate: Gate
   readonly clock: Clock
   readonly log: Log
-  /** The other processes that have sessions: ids say whose they are. */
+  /** Peers with sessions; session ids name their owner. */
   readonly neighbours?: PeerDirectory | undefined
-  /** Most sessions at a time. */
+  /** Session limit. */
   readonly max: number
-  /** Counts those of one caller, those that are being opened included. */
+  /** Sessions per caller, including those being opened. */
   readonly quota: SessionQuota
   readonly idleMs: number
 }
 
-/** The sessions of one HTTP listener. Clients rarely say good-bye, so idle ones expire. */
+/** Sessions of one HTTP listener. Idle ones expire, as clients rarely send DELETE. */
 export class LegacySessions {
-  readonly #options: LegacySessionsOptions
+  readonly #options: LegacySessionsDeps
   readonly #byId = new Map<string, LegacySession>()
-  readonly #drops: Drops
-  readonly #kept = new HeldBytes(KEPT_EVENTS)
+  readonly #drops: DroppedMessages
+  readonly #storedBytes = new MemoryBudget(MAX_STORED_BYTES)
   readonly #sweeper: IdleSweeper<LegacySession>
   #opening = 0
 
-  constructor(options: LegacySessionsOptions) {
+  constructor(options: LegacySessionsDeps) {
     this.#options = options
-    this.#drops = new Drops(options.log)
+    this.#drops = new DroppedMessages(options.log)
     this.#sweeper = new IdleSweeper(options.clock, {
       idleMs: () => options.idleMs,
-      all: () => this.#byId.values(),
+      list: () => this.#byId.values(),
       idleSince: session => session.idleSince,
-      leastMs: 1000,
+      minMs: 1000,
       busyMs: SWEEP_MS,
-      mostMs: SWEEP_MS,
-      end: session => this.end(session, 'idle'),
+      maxMs: SWEEP_MS,
+      close: session => this.end(session, 'idle'),
     })
   }
 
-  /** A new id, which names this process if there are others. */
+  /** Creates an id, which names this process if there are peers. */
   newId(): string {
-    return this.#options.neighbours?.newId() ?? randomBytes(24).toString('base64url')
+    return this.#options.neighbours?.createSessionId() ?? randomBytes(24).toString('base64url')
   }
 
   get size(): number {
     return this.#byId.size
   }
 
-  /** Opens a session, or says whose limit is reached. Rejects when a plugin refuses it. */
+  /** Opens a session, or returns the limit that is reached. Rejects if a plugin refuses it. */
   async open(
     init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile' | 'choices'>,
   ): Promise<LegacySession | 'all' | 'own'> {
@@ -95,7 +94,7 @@ export class LegacySessions {
         notify: notification => standalone.notify(notification),
         ask: ask => standalone.ask(ask),
       })
-      const events = new EventStore(this.#kept)
+      const events = new EventStore(this.#storedBytes)
       const opened = new LegacySession(session, standalone, events, clock.now())
       this.#byId.set(id, opened)
       this.#sweeper.arm()
@@ -114,16 +113,16 @@ export class LegacySessions {
     return quota.isFull(principal) ? 'own' : undefined
   }
 
-  /** Finds a living session of this principal, in the profile it was opened for. One of another caller does not exist for it. */
+  /** Finds a session by id, principal and profile; sessions of other callers are invisible. */
   find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
     const found = this.#byId.get(id)
-    if (found === undefined || !isSame(found.session.principal, principal)) return undefined
+    if (found === undefined || !isSamePrincipal(found.session.principal, principal)) return undefined
     if (found.session.profile !== profile) return undefined
     if (this.#sweeper.isExpired(found)) {
       this.end(found, 'idle')
       return undefined
     }
-    // With requests open it is not idle, and the last of them touches it.
+    // Update only if idle: open requests update the activity time when they end.
     if (found.open.size === 0) found.touch(this.#options.clock.now())
     return found
   }
@@ -135,12 +134,11 @@ export class LegacySessions {
     this.#options.gate.closeSession(one.session, reason)
   }
 
-  /** Sends the clients nothing more outside their requests. */
+  /** Closes all standalone streams. */
   stop(): void {
     for (const session of this.#byId.values()) session.stop()
   }
 
-  /** Requests under way, of all sessions. */
   openRequests(): InboundRequest[] {
     return [...this.#byId.values()].flatMap(({ open }) => open.values())
   }
@@ -151,21 +149,21 @@ export class LegacySessions {
   }
 }
 
-function isSame(one: Principal, other: Principal): boolean {
+function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one === other || principalKey(one) === principalKey(other)
 }
 
-/** Time after which clients come back whose streams ended because the gateway stops; half as much to half as much again. */
-const RETURN_MS = 1000
+/** Reconnect delay after a shutdown; jitter ±50 %. */
+const RECONNECT_MS = 1000
 
-/** Messages to the client outside its requests, on its standalone stream. */
+/** Messages outside requests, on the standalone stream. */
 class StandaloneStream {
   readonly requests: ServerRequests
-  readonly #client: ClientSide
+  readonly #client: ClientDescription
   readonly #requester: Requester
-  #stream: EventStream | undefined
+  #stream: EventStreamWriter | undefined
 
-  constructor(client: ClientSide, requests: ServerRequests) {
+  constructor(client: ClientDescription, requests: ServerRequests) {
     this.#client = client
     this.requests = requests
     this.#requester = new Requester(requests, message => this.#stream?.send(message) === true)
@@ -177,14 +175,14 @@ class StandaloneStream {
 
   notify(notification: Notification): boolean {
     const message = encodeClientNotification(notification, this.#client)
-    return message !== undefined && this.#stream?.notify(message, isNews(notification.method)) === true
+    return message !== undefined && this.#stream?.notify(message, isChangeNotification(notification.method)) === true
   }
 
   ask(ask: Ask): Promise<AskReply> {
     return this.#requester.ask(ask)
   }
 
-  begin(stream: EventStream): void {
+  setStream(stream: EventStreamWriter): void {
     this.#stream = stream
   }
 
@@ -193,32 +191,30 @@ class StandaloneStream {
     this.#stream = undefined
   }
 
-  /** Ends the stream of a client that is to come back, to another process or to the next one here. */
-  endForNow(): void {
-    // Not all of them at once.
-    this.#stream?.retryAfter(Math.round(RETURN_MS * (0.5 + Math.random())))
+  /** Ends the stream so that the client reconnects to another or the next process. */
+  endForReconnect(): void {
+    // Jitter against a thundering herd.
+    this.#stream?.retryAfter(Math.round(RECONNECT_MS * (0.5 + Math.random())))
     this.end()
   }
 }
 
-/** The first version whose clients can read an event without a message. */
+/** First version whose clients accept an event without a message. */
 const PRIMED_SINCE = '2025-11-25'
 
-/** A request that runs this long is slow. */
+/** Slow request threshold. */
 const SLOW_MS = 500
 
-/** One legacy client's conversation over HTTP. */
+/** A legacy HTTP session. */
 export class LegacySession implements StreamRecorder {
   readonly session: Session
-  /** Requests of the client under way. */
   readonly open = new OpenRequests()
-  /** Streams that the client can come back to. */
   readonly events: EventStore
-  /** True once the client has tried to come back to a stream, so it knows how. */
-  hasReturned = false
+  /** True once the client has resumed a stream. */
+  hasResumed = false
   readonly #standalone: StandaloneStream
   #activeAt: number
-  #isWatched = false
+  #isPrimeScheduled = false
 
   constructor(session: Session, standalone: StandaloneStream, events: EventStore, now: number) {
     this.session = session
@@ -231,22 +227,22 @@ export class LegacySession implements StreamRecorder {
     return this.session.id
   }
 
-  /** Requests of servers that the client was sent. */
+  /** Pending server requests to this client. */
   get requests(): ServerRequests {
     return this.#standalone.requests
   }
 
-  /** Makes a stream the client's standalone one; the newest replaces the one before. */
-  listen(stream: SseStream): void {
+  /** Replaces the standalone stream. */
+  setStandaloneStream(stream: SseStream): void {
     this.#standalone.end()
-    this.#standalone.begin(this.keep(stream))
+    this.#standalone.setStream(this.makeResumable(stream))
   }
 
-  /** Makes the stream of a request one that the client can come back to, where it may know how. */
-  keep(stream: SseStream): EventStream {
+  /** Makes a request's stream resumable if the client may support that. */
+  makeResumable(stream: SseStream): EventStreamWriter {
     const { isPrimed } = this
-    if (!isPrimed && !this.hasReturned) return stream
-    const kept = this.events.begin(stream)
+    if (!isPrimed && !this.hasResumed) return stream
+    const kept = this.events.createStream(stream)
     if (isPrimed) kept.prime()
     return kept
   }
@@ -256,17 +252,17 @@ export class LegacySession implements StreamRecorder {
   }
 
   /**
-   * Gives requests that take long an id to come back with, before anything was sent for them: without one, the answer to a
-   * client that loses its connection is lost. One look at a time for the whole session costs quick requests nothing.
+   * Sends event ids for slow requests, so that a client that loses its connection can still get the answer. One timer
+   * serves the whole session.
    */
-  watch(clock: Clock): void {
-    if (this.#isWatched || !this.isPrimed) return
-    this.#isWatched = true
+  primeSlowRequests(clock: Clock): void {
+    if (this.#isPrimeScheduled || !this.isPrimed) return
+    this.#isPrimeScheduled = true
     const before = new Set<InboundRequest>(this.open.values())
     clock.after(SLOW_MS, () => {
-      this.#isWatched = false
+      this.#isPrimeScheduled = false
       for (const request of this.open.values()) if (before.has(request)) request.prime()
-      if (this.open.size > 0) this.watch(clock)
+      if (this.open.size > 0) this.primeSlowRequests(clock)
     })
   }
 
@@ -274,14 +270,14 @@ export class LegacySession implements StreamRecorder {
     this.#activeAt = now
   }
 
-  /** The time since which nothing happens here; undefined while something does. */
+  /** Time of the last activity; undefined while busy. */
   get idleSince(): number | undefined {
     return this.open.size > 0 || this.#standalone.hasStream ? undefined : this.#activeAt
   }
 
-  /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */
+  /** Closes the standalone stream and fails server requests when the gateway stops. */
   stop(): void {
-    this.#standalone.endForNow()
+    this.#standalone.endForReconnect()
     this.requests.close('the gateway is stopping')
   }
 

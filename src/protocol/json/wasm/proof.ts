@@ -1,25 +1,25 @@
 import { PROOF } from './proof.gen.ts'
 
-/** The part of WebAssembly that is used here; Node's types have none of it. */
+/** Used part of WebAssembly, missing in Node's types. */
 interface WebAssemblyHost {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object) => { readonly exports: unknown }
 }
 
-/** Bytes given to the module at once: few at first, as most values are short. */
+/** Initial piece size in bytes; small, as most values are short. */
 const FIRST = 128
 const MAX_COUNT = 64 * 1024
-/** Bytes of a list that are looked at first for numbers. */
+/** Initial piece size for number lists. */
 const MANY_NUMBERS = 1024
-/** Where a piece begins in its memory. */
+/** Offset of a piece in the module's memory. */
 const BEGIN = 1024
 
-/** How a piece ended. */
+/** Result codes of a piece. */
 const MORE = 0
 const DONE = 1
 
 /** Exports of proof.as. */
-interface Proof {
+interface ProofModule {
   readonly memory: { readonly buffer: ArrayBuffer }
   beginValue(level: number, tokens: number): void
   beginString(): void
@@ -30,26 +30,26 @@ interface Proof {
   numbers(length: number, most: number): number
 }
 
-/** Findings of the last proof; one for all, as proving never yields. */
-export const proven = { tokens: 0 }
+/** Result of the last validation, shared as it never yields. */
+export const proofResult = { tokens: 0 }
 
 let memory = new Uint8Array()
-/** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
-let proof: Proof | null | undefined
+/** Module, compiled for the first long message; null if WebAssembly is unavailable (`--jitless`). */
+let proof: ProofModule | null | undefined
 
-function load(): Proof | null {
+function loadModule(): ProofModule | null {
   if (proof !== undefined) return proof
   const { WebAssembly: host } = globalThis as { WebAssembly?: WebAssemblyHost }
   if (host === undefined) return (proof = null)
   const module = new host.Module(Buffer.from(PROOF, 'base64'))
-  const loaded = new host.Instance(module).exports as Proof
+  const loaded = new host.Instance(module).exports as ProofModule
   memory = new Uint8Array(loaded.memory.buffer, BEGIN, MAX_COUNT)
   return (proof = loaded)
 }
 
 /**
- * Proves the JSON value that begins at `from` and nests at `level`, after `tokens` names and values. Returns where it
- * ends, with `proven.tokens` until there; -1 where it is refused, or may end with the text: `check.ts` says why.
+ * Validates the JSON value at `from` with nesting `level`, after `tokens` names and values. Returns its end and
+ * updates `proofResult.tokens`; -1 if it is rejected or may be incomplete: `check.ts` finds the error.
  */
 export function proveValue(
   bytes: Uint8Array,
@@ -59,23 +59,23 @@ export function proveValue(
   tokens: number,
   first = FIRST,
 ): number {
-  const module = load()
+  const module = loadModule()
   if (module === null) return -1
   module.beginValue(level, tokens)
-  const after = run(module, bytes, from, end, first)
-  proven.tokens = module.tokens()
+  const after = runProof(module, bytes, from, end, first)
+  proofResult.tokens = module.tokens()
   return after
 }
 
-/** Proves the rest of a string, from `from` on. Returns where it ends, behind its quote, or -1. */
+/** Validates the rest of a string from `from`. Returns the index after its quote, or -1. */
 export function proveString(bytes: Uint8Array, from: number, end: number, first = FIRST): number {
-  const module = load()
+  const module = loadModule()
   if (module === null) return -1
   module.beginString()
-  return run(module, bytes, from, end, first)
+  return runProof(module, bytes, from, end, first)
 }
 
-function run(module: Proof, bytes: Uint8Array, from: number, end: number, first: number): number {
+function runProof(module: ProofModule, bytes: Uint8Array, from: number, end: number, first: number): number {
   let at = from
   for (let size = first; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
@@ -84,31 +84,31 @@ function run(module: Proof, bytes: Uint8Array, from: number, end: number, first:
     const ended = module.ended()
     at += taken
     if (ended === DONE) return at
-    // Where nothing of a whole piece was taken, a number is longer than it.
+    // If nothing of a full piece was accepted, a number is longer than the piece.
     if (ended !== MORE || (taken === 0 && (length === MAX_COUNT || at + length === end))) return -1
   }
   return -1
 }
 
-/** Bytes at the end of a piece in which a number may be cut. */
+/** Final bytes of a piece that may contain a truncated number. */
 const CUT = 64
 
 /**
- * Proves numbers of a list, each with the comma behind it, from the beginning of one on; at most so many. Returns where the first
- * element stands that is left, with the number of the others in `proven.tokens`.
+ * Validates up to `most` list numbers, each followed by a comma. Returns the start of the first remaining element,
+ * with the count in `proofResult.tokens`.
  */
 export function proveNumbers(bytes: Uint8Array, from: number, end: number, most: number): number {
-  const module = load()
-  proven.tokens = 0
+  const module = loadModule()
+  proofResult.tokens = 0
   if (module === null) return from
   module.beginNumbers()
   let at = from
   for (let size = MANY_NUMBERS; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
-    const taken = module.numbers(length, most - proven.tokens)
+    const taken = module.numbers(length, most - proofResult.tokens)
     at += taken
-    proven.tokens += module.tokens()
+    proofResult.tokens += module.tokens()
     if (taken === 0 || taken < length - CUT) break
   }
   return at

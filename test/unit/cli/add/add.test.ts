@@ -15,11 +15,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
-import { add, remove, search } from '../../../../src/cli/add/say.ts'
+import { runAdd, runRemove, runSearch } from '../../../../src/cli/add/add-command.ts'
 import type { AddFlags } from '../../../../src/cli/add/add.ts'
-import { packageWay } from '../../../../src/cli/add/packages.ts'
-import { parseTarget } from '../../../../src/cli/add/target.ts'
-import { shortName } from '../../../../src/cli/server-names.ts'
+import { parsePackage } from '../../../../src/cli/add/launch-options.ts'
+import { parseTarget } from '../../../../src/cli/add/add-target.ts'
+import { derivePackageName } from '../../../../src/cli/server-names.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
@@ -76,7 +76,7 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
     ...{ directory, file, lines },
     text: () => readFileSync(file, 'utf8'),
     add: (what, flags = {}, command = []) =>
-      add(
+      runAdd(
         {
           what,
           command,
@@ -85,8 +85,8 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
         terminal,
         NOBODY,
       ),
-    remove: name => remove(name, common, terminal, NOBODY),
-    search: words => search(words, { registry: REGISTRY, config: file }, terminal),
+    remove: name => runRemove(name, common, terminal, NOBODY),
+    search: words => runSearch(words, { registry: REGISTRY, config: file }, terminal),
   }
 }
 
@@ -133,8 +133,7 @@ test('each of two hundred recorded servers is added, or refused with a reason', 
       const { code, message } = error as GatewayError
       refused.push(`${name}: ${message}`)
       const isMeant = name.startsWith('io.hostile/') || name.startsWith('com.example.bundle/')
-      if (!isMeant || !['GW_ADD_REFUSED', 'GW_REGISTRY'].includes(code))
-        wrong.push(`${name}: ${code} ${message}`)
+      if (!isMeant || !['GW_ADD_REFUSED', 'GW_REGISTRY'].includes(code)) wrong.push(`${name}: ${code} ${message}`)
     }
   }
 
@@ -213,7 +212,7 @@ test('adding and removing keeps comments, order and the mode, and a copy of what
   assert.equal(statSync(secret).mode & 0o777, 0o600)
   await room.remove('web')
   assert.equal(normalized(room.text()), normalized(WRITTEN))
-  await assert.rejects(room.remove('web'), /it has no upstream "web"/)
+  await assert.rejects(room.remove('web'), /no upstream named "web"/)
 })
 
 test('a command gives its server the name of what it runs', () => {
@@ -225,7 +224,7 @@ test('a command gives its server the name of what it runs', () => {
     ['/usr/local/bin/files-mcp --root .', 'files'],
   ].map(([command = '', name]) => {
     const target = parseTarget(undefined, command.split(' '))
-    return [target.by === 'way' && shortName(target.suggested), name]
+    return [target.by === 'option' && derivePackageName(target.suggested), name]
   })
   for (const [given, expected] of names) assert.equal(given, expected)
 })
@@ -240,11 +239,11 @@ test('a server is started once before it is added, and its tools are shown', asy
   assert.ok(room.text().includes('memory:'))
 
   const before = room.text()
-  const bad = room.add(
-    undefined,
-    { 'no-start': false, name: 'bad', 'env-var': ['API_TOKEN=abcdefgh12345'] },
-    ['node', '-e', 'process.exit(3)'],
-  )
+  const bad = room.add(undefined, { 'no-start': false, name: 'bad', 'env-var': ['API_TOKEN=abcdefgh12345'] }, [
+    'node',
+    '-e',
+    'process.exit(3)',
+  ])
   await assert.rejects(bad, { code: 'GW_ADD_TRIAL' })
   assert.equal(room.text(), before)
   assert.deepEqual(readdirSync(join(room.directory, 'secrets')), [])
@@ -279,7 +278,7 @@ test('values of a container stand in the environment of docker, and not in its a
     ...{ type: 'named', name, value },
     variables: { secret: { isSecret: true, isRequired: true } },
   })
-  const way = packageWay({
+  const way = parsePackage({
     ...{ registryType: 'oci', identifier: 'files', version: '1.2.3' },
     environmentVariables: [{ name: 'API_KEY' }, { name: 'DOCKER_HOST', value: 'tcp://evil:2375' }],
     runtimeArguments: [
@@ -339,18 +338,15 @@ test('nothing is written where the file would not be valid, is no file of ours, 
   assert.deepEqual(readdirSync(broken.directory), ['gateway.yaml'])
 
   const room = roomOf(t)
-  await assert.rejects(room.add('https://mcp.example.com/mcp', { yes: false }), /say --yes/)
+  await assert.rejects(room.add('https://mcp.example.com/mcp', { yes: false }), /use --yes/)
   await assert.rejects(
     room.add('https://mcp.example.com/mcp', { name: 'first' }),
-    /has an upstream "first" already/,
+    /an upstream named "first" already exists/,
   )
-  await assert.rejects(
-    room.add('io.github.vendor0/tool-0'),
-    /it needs --env-var TOOL0_API_KEY=…, --arg target_dir=…/,
-  )
+  await assert.rejects(room.add('io.github.vendor0/tool-0'), /missing values: --env-var TOOL0_API_KEY=…, --arg target_dir=…/)
   await assert.rejects(room.add('io.github.vendor0/tool-O'), /did you mean/)
-  await assert.rejects(room.add('io.github.vend\u043er0/tool-0'), /is none of/)
-  await assert.rejects(room.add('npm:--registry=x@1.0.0'), /is no name of a package/)
+  await assert.rejects(room.add('io.github.vend\u043er0/tool-0'), /is not one of/)
+  await assert.rejects(room.add('npm:--registry=x@1.0.0'), /is not a valid package name/)
   await room.add('https://mcp.example.com/mcp', { 'dry-run': true })
   assert.equal(normalized(room.text()), normalized(WRITTEN))
   chmodSync(room.file, 0o440)
@@ -372,13 +368,13 @@ test('a linked configuration stays a link, and two that add at once both do', as
   assert.ok(!existsSync(`${room.file}.lock`))
 })
 
-test('a search finds by all of its words, and says what cannot be added', async t => {
+test('a search finds by all of its words, and marks unsupported servers', async t => {
   const room = roomOf(t)
   await room.search(['weather', 'station', '3'])
   assert.ok(room.lines.some(line => line.includes('io.github.weather/station-3 ')))
   assert.ok(room.lines.every(line => !line.includes('tool-')))
   await room.search(['hostile', 'package'])
-  assert.ok(room.lines.some(line => line.includes('io.hostile/pkg-1 ') && line.includes('cannot be added')))
+  assert.ok(room.lines.some(line => line.includes('io.hostile/pkg-1 ') && line.includes('not supported')))
 })
 
 /** A text without the blanks that its author may choose. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { add, search } from '../../../../src/cli/add/say.ts'
+import { runAdd, runSearch } from '../../../../src/cli/add/add-command.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
@@ -14,9 +14,7 @@ type Answer = (url: URL, response: ServerResponse) => void
 const NOBODY = { stdin: { isTTY: false } } as unknown as NodeJS.Process
 
 function entry(name: string, version = '1.0.0'): object {
-  const packages = [
-    { registryType: 'npm', identifier: '@acme/weather', version, transport: { type: 'stdio' } },
-  ]
+  const packages = [{ registryType: 'npm', identifier: '@acme/weather', version, transport: { type: 'stdio' } }]
   return { server: { name, description: `The ${name} server`, version, packages } }
 }
 
@@ -47,8 +45,8 @@ async function registryOf(t: TestContext, answer: Answer) {
     asked,
     lines,
     text: () => readFileSync(config, 'utf8'),
-    search: (...words: string[]) => search(words, { registry, config, json: true }, terminal),
-    add: (what: string) => add({ what, command: [], flags }, terminal, NOBODY),
+    search: (...words: string[]) => runSearch(words, { registry, config, json: true }, terminal),
+    add: (what: string) => runAdd({ what, command: [], flags }, terminal, NOBODY),
   }
 }
 
@@ -84,13 +82,10 @@ test('a server is added by its name, with the exact version that the registry sa
 })
 
 const BROKEN: Readonly<Record<string, readonly [Answer, RegExp]>> = {
-  'knows no such server': [(_url, response) => say(response, {}, 404), /there is no such server/],
+  'knows no such server': [(_url, response) => say(response, {}, 404), /server not found/],
   fails: [(_url, response) => say(response, {}, 503), /HTTP 503/],
   'says no JSON': [(_url, response) => void response.end('<html>'), /JSON/],
-  'answers for another server': [
-    (_url, response) => say(response, entry('io.evil/other')),
-    /says nothing of/,
-  ],
+  'answers for another server': [(_url, response) => say(response, entry('io.evil/other')), /invalid entry for/],
   'hangs up': [(_url, response) => void response.destroy(), /./],
   'sends without end': [(_url, response) => endless(response), /bytes|large|MiB/],
   'leads elsewhere': [

@@ -1,29 +1,18 @@
 import assert from 'node:assert/strict'
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rm,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { CLIENTS, findSettingsFile, type Client } from '../../../../src/cli/clients/clients.ts'
+import { CLIENTS, findSettingsFile, type ClientDefinition } from '../../../../src/cli/clients/clients.ts'
 import {
-  carryOut,
+  applyPlan,
   planConnect,
-  undo,
+  undoConnect,
   type ConnectOptions,
-  type Plan,
+  type ConnectPlan,
 } from '../../../../src/cli/clients/connect.ts'
-import { type Connected, Connections } from '../../../../src/cli/clients/connections.ts'
-import { selectEditor } from '../../../../src/cli/clients/edit.ts'
+import { type ConnectRecord, ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
+import { selectEditor } from '../../../../src/cli/clients/settings-editor.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -44,14 +33,14 @@ async function home(t: TestContext, name = 'gateway'): Promise<Home> {
   const values = { name, line: ['gateway', 'attach', '-c', '/project/gateway.yaml'] }
   return {
     home,
-    options: { scope: 'user', values, connections: new Connections(join(home, 'state')), terminal },
+    options: { scope: 'user', values, connections: new ConnectRecords(join(home, 'state')), terminal },
   }
 }
 
 test('notes that are made at once are all kept, and notes that cannot be read are put aside', async t => {
   const { home: place } = await home(t)
   const state = join(place, 'notes')
-  const note = (name: string): Connected => ({
+  const note = (name: string): ConnectRecord => ({
     client: 'c',
     file: '/f',
     name,
@@ -60,41 +49,41 @@ test('notes that are made at once are all kept, and notes that cannot be read ar
     at: '',
   })
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
-  await Promise.all(names.map(name => new Connections(state).add(note(name))))
-  assert.deepEqual((await new Connections(state).all()).map(({ name }) => name).sort(), names.sort())
+  await Promise.all(names.map(name => new ConnectRecords(state).add(note(name))))
+  assert.deepEqual((await new ConnectRecords(state).list()).map(({ name }) => name).sort(), names.sort())
 
   await writeFile(join(state, 'connected.json'), '[{"client":')
-  await new Connections(state).add(note('new'))
+  await new ConnectRecords(state).add(note('new'))
   assert.deepEqual(
-    (await new Connections(state).all()).map(({ name }) => name),
+    (await new ConnectRecords(state).list()).map(({ name }) => name),
     ['new'],
   )
   assert.equal(await readFile(join(state, 'connected.json.unreadable'), 'utf8'), '[{"client":')
 })
 
-async function put({ options }: Home, client: Client, bytes: Buffer | string): Promise<string> {
+async function put({ options }: Home, client: ClientDefinition, bytes: Buffer | string): Promise<string> {
   const file = findSettingsFile(client, 'user', options.terminal) ?? ''
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, bytes, { mode: 0o640 })
   return file
 }
 
-function clientNamed(name: string): Client {
+function clientNamed(name: string): ClientDefinition {
   const found = CLIENTS.find(client => client.name === name)
   assert.ok(found, name)
   return found
 }
 
-async function connected(client: Client, { options }: Home): Promise<Plan> {
+async function connected(client: ClientDefinition, { options }: Home): Promise<ConnectPlan> {
   const plan = await planConnect(client, options)
   assert.equal(plan.problem, undefined, `${client.name}: ${plan.problem}`)
-  await carryOut(plan, options)
+  await applyPlan(plan, options)
   return plan
 }
 
 async function disconnected({ options: { connections } }: Home): Promise<string[]> {
   const undone = []
-  for (const one of await connections.all()) undone.push(await undo(one, connections))
+  for (const one of await connections.list()) undone.push(await undoConnect(one, connections))
   return undone.map(({ outcome }) => outcome)
 }
 
@@ -190,7 +179,7 @@ test('an entry of somebody else is never touched, and one that its owner has cha
 
   const plan = await planConnect(cursor, here.options)
 
-  assert.match(plan.problem ?? '', /somebody else/)
+  assert.match(plan.problem ?? '', /another entry/)
   assert.equal(await readFile(file, 'utf8'), foreign)
 
   await writeFile(file, '{}')
@@ -223,7 +212,7 @@ test('what a client writes while its owner thinks about the plan stays', async t
   const plan = await planConnect(client, here.options)
   await writeFile(file, '{"numStartups":4,"oauthAccount":{"a":1}}')
 
-  await carryOut(plan, here.options)
+  await applyPlan(plan, here.options)
 
   const text = await readFile(file, 'utf8')
   assert.match(text, /"numStartups": ?4/)
@@ -239,10 +228,10 @@ test('settings that come into being while the owner thinks stay', async t => {
   const plan = await planConnect(client, here.options)
   const file = await put(here, client, '{"mcpServers":{"gateway":{"command":"mine"}}}')
 
-  await assert.rejects(carryOut(plan, here.options), /changed meanwhile: .*somebody else/)
+  await assert.rejects(applyPlan(plan, here.options), /changed in the meantime: .*another entry/)
 
   assert.equal(await readFile(file, 'utf8'), '{"mcpServers":{"gateway":{"command":"mine"}}}')
-  assert.deepEqual(await here.options.connections.all(), [])
+  assert.deepEqual(await here.options.connections.list(), [])
 })
 
 test('a TOML table is taken back without the comments of the next one', async t => {
@@ -335,10 +324,10 @@ test('a read-only file, a directory and a link to nothing are left', async t => 
   assert.match((await planConnect(cursor, here.options)).problem ?? '', /read-only/)
   await rm(file)
   await mkdir(file)
-  assert.match((await planConnect(cursor, here.options)).problem ?? '', /no file/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /not a regular file/)
   await rm(file, { recursive: true })
   await symlink(join(here.home, 'nothing'), file)
-  assert.match((await planConnect(cursor, here.options)).problem ?? '', /link to nothing/)
+  assert.match((await planConnect(cursor, here.options)).problem ?? '', /broken symbolic link/)
 })
 
 test('tabs, CRLF and a byte order mark stay', async t => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLIENTS, type Client } from '../../../../src/cli/clients/clients.ts'
-import { selectEditor } from '../../../../src/cli/clients/edit.ts'
+import { CLIENTS, type ClientDefinition } from '../../../../src/cli/clients/clients.ts'
+import { selectEditor } from '../../../../src/cli/clients/settings-editor.ts'
 import { fromYaml } from '../../../../src/config/source/plain-yaml.ts'
 import { isObject } from '../../../../src/protocol/json/json.ts'
 
@@ -45,7 +45,7 @@ test('settings without servers keep their bytes when the first one is set', asyn
   assert.equal(text, '{\n  "a": 1,   "b":  {}, "mcpServers": {"gateway":{"x":1}}\n}\n')
 })
 
-const clientNamed = (wanted: string): Client => {
+const clientNamed = (wanted: string): ClientDefinition => {
   const client = CLIENTS.find(({ name }) => name === wanted)
   assert.ok(client, wanted)
   return client
@@ -77,10 +77,7 @@ test('Continue gets a list of servers in a file that it accepts, whatever the fi
 test('a map of somebody where Continue wants a list is left as it is', async () => {
   const editor = selectEditor(clientNamed('continue'))
 
-  await assert.rejects(
-    editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY),
-    /no list/,
-  )
+  await assert.rejects(editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY), /not a list/)
 })
 
 test('a key without a value in YAML settings is none: the entry takes its place', async () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { chmod, lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { EXITS, examine, sayDoctor } from '../../../../src/cli/doctor/doctor.ts'
-import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
-import { allFindings } from '../../../../src/gateway/builtins.ts'
+import { EXIT_CODES, examine, runDoctor } from '../../../../src/cli/doctor/doctor.ts'
+import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
+import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
 import { CLIENT_FAULTS, connected } from './faults-of-clients.ts'
 import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
@@ -26,7 +26,7 @@ test('of a sound configuration nothing is said but that no gateway runs', async 
     findings.map(({ code }) => code),
     ['not-running'],
   )
-  assert.equal(EXITS[level], 0)
+  assert.equal(EXIT_CODES[level], 0)
 })
 
 assert.ok(FAULTS.length >= 30, 'every kind of finding')
@@ -39,12 +39,12 @@ for (const { code, names, prepare, cure } of FAULTS)
     const finding = await found(ill, code)
     assert.ok(finding, `${code} is not found`)
     assert.match(finding.summary, names)
-    assert.equal(finding.level, DOCTOR[code as keyof typeof DOCTOR].level)
+    assert.equal(finding.level, DOCTOR_FINDINGS[code as keyof typeof DOCTOR_FINDINGS].level)
     assert.ok(finding.fix.length > 5, 'it says what to do')
     assert.doesNotMatch(`${finding.summary} ${finding.fix}`, /(?<!\$)\{\w+\}/)
-    assert.equal(finding.mend !== undefined, cure === 'fix')
+    assert.equal(finding.repair !== undefined, cure === 'fix')
 
-    if (cure === 'fix') await sayDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.host)
+    if (cure === 'fix') await runDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.host)
     else await cure(ill)
     assert.equal(await found(ill, code), undefined, 'it is mended')
   })
@@ -83,7 +83,7 @@ test('a server of a client is known by what its name becomes here; the entry of 
   await ill.write('.cursor/mcp.json', JSON.stringify(settings))
   await connected(ill, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', ill.file])
   const finding = await found(ill, 'client-own-servers')
-  assert.match(finding?.summary ?? '', /^Cursor starts My Files \(here my-files\), memory by itself/)
+  assert.match(finding?.summary ?? '', /^Cursor also starts My Files \(here my-files\), memory itself/)
 })
 
 test('--fix --dry-run says what it would do, and does nothing', async t => {
@@ -91,10 +91,10 @@ test('--fix --dry-run says what it would do, and does nothing', async t => {
   const { chmod } = process.getBuiltinModule('node:fs/promises')
   await chmod(ill.file, 0o666)
   const dry = { ...flags, json: false, fix: true, 'dry-run': true }
-  const exit = await sayDoctor(dry, ill.terminal, ill.host)
+  const exit = await runDoctor(dry, ill.terminal, ill.host)
 
-  assert.equal(exit, EXITS.error)
-  assert.ok(ill.terminal.printed.some(line => line === `would chmod 644 ${ill.file}`))
+  assert.equal(exit, EXIT_CODES.error)
+  assert.ok(ill.terminal.printed.some(line => line === `would run: chmod 644 ${ill.file}`))
   assert.equal((await lstat(ill.file)).mode & 0o777, 0o666)
 })
 
@@ -106,7 +106,7 @@ test('a repair that fails is said, and the others are made', async t => {
   await chmod(ill.file, 0o664)
   await writeFile(join(ill.home, 'blocked'), '')
   await mkdir(join(ill.home, 'x'))
-  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
+  await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
   const { mended } = JSON.parse(ill.terminal.printed.join('\n')) as {
     mended: { code: string; why?: string }[]
@@ -124,7 +124,7 @@ test('settings of clients are never written by looking, and links and others sta
   await ill.write('real.json', '{"mcpServers":{"gateway":{"command":"/gone"}}}')
   await ill.write('.gemini/oauth', '')
   await symlink(join(ill.home, 'real.json'), join(ill.home, '.gemini/settings.json'))
-  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
+  await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
   assert.equal(await readFile(join(ill.home, '.cursor/mcp.json'), 'utf8'), '{ broken')
   assert.match(await readFile(join(ill.home, 'real.json'), 'utf8'), /\/gone/)
@@ -137,14 +137,14 @@ test('secrets of the configuration are in nothing that it prints', async t => {
     '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
   )
   await chmod(ill.file, 0o644)
-  await sayDoctor({ ...flags, json: false }, ill.terminal, ill.host)
+  await runDoctor({ ...flags, json: false }, ill.terminal, ill.host)
   assert.doesNotMatch(ill.terminal.printed.join('\n'), /abcdefghijkl/)
 })
 
 test('a code belongs to one table only', () => {
-  const others = Object.keys(allFindings())
+  const others = Object.keys(mergeFindingTables())
   assert.deepEqual(
-    Object.keys(DOCTOR).filter(code => others.includes(code)),
+    Object.keys(DOCTOR_FINDINGS).filter(code => others.includes(code)),
     [],
   )
 })

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net'
 import type { TestContext } from 'node:test'
-import { stateDirectory } from '../../../../src/cli/load-source.ts'
+import { getStateDirectory } from '../../../../src/cli/load-source.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import type { Lab } from './lab.ts'
 
@@ -14,10 +14,7 @@ export interface Fault {
   readonly cure: 'fix' | ((lab: Lab) => Promise<void>)
 }
 
-export async function listening(
-  t: TestContext,
-  where: string | { port: number; host: string },
-): Promise<Server> {
+export async function listening(t: TestContext, where: string | { port: number; host: string }): Promise<Server> {
   const server = createServer(socket => socket.destroy())
   await new Promise<void>(resolve => server.listen(where, resolve))
   cleanup(t, () => new Promise<void>(resolve => void server.close(() => resolve())))
@@ -25,5 +22,5 @@ export async function listening(
 }
 
 export function state(lab: Lab): string {
-  return stateDirectory({ file: lab.file }, lab.terminal) ?? ''
+  return getStateDirectory({ file: lab.file }, lab.terminal) ?? ''
 }

@@ -2,10 +2,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CLIENTS } from '../../../../src/cli/clients/clients.ts'
-import { carryOut, planConnect } from '../../../../src/cli/clients/connect.ts'
-import { Connections } from '../../../../src/cli/clients/connections.ts'
+import { applyPlan, planConnect } from '../../../../src/cli/clients/connect.ts'
+import { ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
 import { openControl } from '../../../../src/control/server.ts'
-import { ownSocket } from '../../../../src/control/sockets.ts'
+import { getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
@@ -18,17 +18,17 @@ const quiet = createLog({ level: 'error', format: 'json', write: () => undefined
 export async function connected(lab: Lab, name: string, line: readonly string[]): Promise<string> {
   const client = CLIENTS.find(one => one.name === name)
   if (client === undefined) throw new Error(name)
-  const connections = new Connections(dirname(state(lab)))
+  const connections = new ConnectRecords(dirname(state(lab)))
   const values = { name: 'gateway', line }
   const options = { scope: 'user', values, connections, terminal: lab.terminal } as const
   const plan = await planConnect(client, options)
-  await carryOut(plan, options)
+  await applyPlan(plan, options)
   return plan.file ?? ''
 }
 
 /** A control socket that answers as a gateway of this version would. */
 async function running(lab: Lab, t: TestContext, version: string, pid = 1): Promise<void> {
-  const socket = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, pid)
+  const socket = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, pid)
   const control = await openControl(
     socket,
     {
@@ -57,21 +57,14 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     code: 'client-command-gone',
     names: /Cursor starts \/gone\/node/,
-    prepare: async lab =>
-      void (await connected(lab, 'cursor', ['/gone/node', LAUNCHER, 'attach', '-c', lab.file])),
+    prepare: async lab => void (await connected(lab, 'cursor', ['/gone/node', LAUNCHER, 'attach', '-c', lab.file])),
     cure: 'fix',
   },
   {
     code: 'client-config-gone',
-    names: /Codex wants the gateway of \/gone\/gateway\.yaml/,
+    names: /Codex uses the gateway of \/gone\/gateway\.yaml/,
     prepare: async lab =>
-      void (await connected(lab, 'codex', [
-        process.execPath,
-        LAUNCHER,
-        'attach',
-        '-c',
-        '/gone/gateway.yaml',
-      ])),
+      void (await connected(lab, 'codex', [process.execPath, LAUNCHER, 'attach', '-c', '/gone/gateway.yaml'])),
     cure: 'fix',
   },
   {
@@ -97,7 +90,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     code: 'client-own-servers',
-    names: /Cursor starts files by itself/,
+    names: /Cursor also starts files itself/,
     async prepare(lab) {
       await lab.write('.cursor/mcp.json', '{ "mcpServers": { "files": { "command": "x" } } }')
       await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])
@@ -112,8 +105,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     code: 'no-clients',
     names: /Cursor/,
     prepare: lab => lab.write('.cursor/mcp.json', '{}'),
-    cure: async lab =>
-      void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
+    cure: async lab => void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
   },
   {
     code: 'not-running',
@@ -126,7 +118,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     code: 'gateway-silent',
     names: /does not answer/,
     async prepare(lab, t) {
-      const socket = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, 77)
+      const socket = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, 77)
       await mkdir(dirname(socket), { recursive: true, mode: 0o700 })
       const server = await listening(t, socket)
       lab.ends.push(() => new Promise(resolve => server.close(() => resolve())))
@@ -135,7 +127,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     code: 'version-differs',
-    names: /gateway 0\.0\.0 runs/,
+    names: /gateway 0\.0\.0 is running/,
     prepare: (lab, t) => running(lab, t, '0.0.0'),
     cure: endAll,
   },

@@ -1,6 +1,6 @@
 import { chmod, mkdir, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { attachSocket, ownSocket } from '../../../../src/control/sockets.ts'
+import { getAttachSocketPath, getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { listening, state, type Fault } from './fault.ts'
 import type { Lab } from './lab.ts'
 
@@ -15,7 +15,7 @@ const jwt = (exp: number): string =>
   `eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.${expired}`
 
 async function staleSocket(lab: Lab): Promise<void> {
-  const path = ownSocket({ file: lab.file, env: '', environment: lab.terminal.environment }, 999_999)
+  const path = getControlSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment }, 999_999)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const { spawnSync } = process.getBuiltinModule('node:child_process')
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
@@ -67,7 +67,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'program-missing',
-    names: /uvx is not on the PATH/,
+    names: /uvx not found on PATH/,
     prepare: sets('  files: { type: stdio, command: uvx, args: [mcp-server-git] }'),
     cure: lab => lab.write('bin/uvx', '#!/bin/sh\n', 0o755),
   },
@@ -95,16 +95,14 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     code: 'secret-placeholder',
     names: /env\.GITHUB_TOKEN.*YOUR_API_KEY/,
-    prepare: sets(
-      '  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: YOUR_API_KEY } }',
-    ),
-    cure: sets(
-      '  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: ghp_abcdefgh } }',
-    ) as (lab: Lab) => Promise<void>,
+    prepare: sets('  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: YOUR_API_KEY } }'),
+    cure: sets('  files: { type: stdio, command: node, args: [server.mjs], env: { GITHUB_TOKEN: ghp_abcdefgh } }') as (
+      lab: Lab,
+    ) => Promise<void>,
   },
   {
     code: 'token-expired',
-    names: /headers\.Authorization has expired/i,
+    names: /headers\.Authorization (has )?expired/i,
     prepare: sets(
       `  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer ${jwt(1)}" } }`,
     ),
@@ -126,8 +124,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   {
     code: 'address-unknown',
     names: /203\.0\.113\.7/,
-    prepare: lab =>
-      lab.config(undefined, '', '{ type: http, port: 0, host: 203.0.113.7, exposeWithoutAuth: true }'),
+    prepare: lab => lab.config(undefined, '', '{ type: http, port: 0, host: 203.0.113.7, exposeWithoutAuth: true }'),
     cure: isSound,
   },
   {
@@ -169,7 +166,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'state-unusable',
-    names: /no directory/,
+    names: /not a directory/,
     prepare: async lab => {
       await rm(dirname(state(lab)), { recursive: true, force: true })
       await mkdir(dirname(dirname(state(lab))), { recursive: true })
@@ -191,11 +188,11 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     code: 'socket-blocked',
     names: /\.mcp/,
     async prepare(lab) {
-      const path = attachSocket({ file: lab.file, env: '', environment: lab.terminal.environment })
+      const path = getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })
       await mkdir(dirname(path), { recursive: true, mode: 0o700 })
       await symlink('/dev/null', path)
     },
-    cure: lab => unlink(attachSocket({ file: lab.file, env: '', environment: lab.terminal.environment })),
+    cure: lab => unlink(getAttachSocketPath({ file: lab.file, env: '', environment: lab.terminal.environment })),
   },
   {
     code: 'lock-stale',

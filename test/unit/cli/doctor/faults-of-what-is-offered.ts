@@ -46,13 +46,13 @@ export const ONLINE_FAULTS: readonly Fault[] = [
   },
   {
     code: 'tools-many',
-    names: /shown 130 tools/,
+    names: /130 tools/,
     prepare: lab => offering(lab, { one: many(65), two: many(65) }),
     cure: lab => offering(lab, { one: many(65), two: many(65) }, { section: SOME }),
   },
   {
     code: 'tools-heavy',
-    names: /takes about \d{5} tokens/,
+    names: /about \d{5} tokens/,
     prepare: lab => offering(lab, { one: heavy }),
     cure: lab => offering(lab, { one: heavy }, { section: SOME }),
   },

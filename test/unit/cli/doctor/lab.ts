@@ -52,10 +52,7 @@ export async function lab(t: TestContext): Promise<Lab> {
     host: { execPath: process.execPath, argv: [process.execPath, LAUNCHER] },
     terminal: silentTerminal({ cwd: home, environment }),
     config: (upstreams = SOUND, more = '', listener = '{ type: http, port: 0 }') =>
-      write(
-        'gateway.yaml',
-        `version: 1\nlisteners:\n  main: ${listener}\nupstreams:\n${upstreams}\n${more}\n`,
-      ),
+      write('gateway.yaml', `version: 1\nlisteners:\n  main: ${listener}\nupstreams:\n${upstreams}\n${more}\n`),
     write,
     environment: async (name, value) => {
       environment[name] = value

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serverLines } from '../../../../src/cli/init/questions.ts'
+import { formatServers } from '../../../../src/cli/init/questions.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 const FROM = ['Claude Code', 'Cursor']
@@ -12,7 +12,7 @@ const long = {
 }
 
 test('the commands that init offers are shown to their end on a terminal of 80 columns', () => {
-  const lines = serverLines([short, long], { ...outputTo(), width: 80 })
+  const lines = formatServers([short, long], { ...outputTo(), width: 80 })
 
   assert.deepEqual(lines, [
     'Found 2 servers:',
@@ -24,7 +24,7 @@ test('the commands that init offers are shown to their end on a terminal of 80 c
 })
 
 test('commands that fit stand beside their names', () => {
-  assert.deepEqual(serverLines([short], { ...outputTo(), width: 80 }), [
+  assert.deepEqual(formatServers([short], { ...outputTo(), width: 80 }), [
     'Found 1 server:',
     '  1  files  Claude Code, Cursor  npx server-files',
   ])

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
-import { SERVICE_KINDS, type ServiceFacts } from '../../../../src/cli/service/definitions.ts'
+import { SERVICE_KINDS, type ServiceParameters } from '../../../../src/cli/service/definitions.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
 
 const SCHEMAS = fileURLToPath(new URL('../../../fixtures/service-schemas/', import.meta.url))
@@ -15,7 +15,7 @@ const skip =
 
 /** Everything that a file of a service might read as its own. */
 const HOSTILE = '/home/a b/100% "$HOME" <&> ]]> \\x;#[Service] – ü\u0001'
-const FACTS: ServiceFacts = {
+const FACTS: ServiceParameters = {
   name: 'tapgate-0123abcd',
   line: [process.execPath, '/opt/it/bin/run.js', 'serve', '--config', `${HOSTILE}/gateway.yaml`],
   directory: HOSTILE,
@@ -23,7 +23,7 @@ const FACTS: ServiceFacts = {
   log: `${HOSTILE}/gateway.log`,
 }
 
-function textFor(platform: string, facts: ServiceFacts = FACTS): string {
+function textFor(platform: string, facts: ServiceParameters = FACTS): string {
   return SERVICE_KINDS.find(kind => kind.platform === platform)?.text(facts) ?? ''
 }
 

@@ -4,23 +4,14 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import {
-  SERVICE_KINDS,
-  type ServiceFacts,
-  type ServiceKind,
-} from '../../../../src/cli/service/definitions.ts'
-import {
-  sayInstall,
-  sayServiceStatus,
-  sayUninstall,
-  resolveService,
-} from '../../../../src/cli/service/service.ts'
+import { SERVICE_KINDS, type ServiceParameters, type ServiceKind } from '../../../../src/cli/service/definitions.ts'
+import { runInstall, runServiceStatus, runUninstall, resolveService } from '../../../../src/cli/service/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 
 /** Everything that a file of a service might read as its own. */
 const HOSTILE = '/home/a b/100% "$HOME" <&> \\x;#[Service]'
-const FACTS: ServiceFacts = {
+const FACTS: ServiceParameters = {
   name: 'tapgate-0123abcd',
   line: [process.execPath, '/opt/it/bin/run.js', 'serve', '--config', `${HOSTILE}/gateway.yaml`],
   directory: '/tmp',
@@ -85,8 +76,7 @@ test('a unit for systemd is one that systemd takes, whatever its paths are', asy
   const text = kindOf('linux').text(FACTS)
   assert.match(text, /^ExecStart=".*" "\/opt\/it\/bin\/run\.js" "serve" "--config" /m)
   assert.ok(text.includes('100%% \\"$$HOME\\" <&> \\\\x;#[Service]/gateway.yaml"'))
-  if (spawnSync('systemd-analyze', ['--version']).status !== 0)
-    return t.skip('there is no systemd-analyze here')
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('there is no systemd-analyze here')
   const { path } = await home(t)
   const file = join(path, 'tapgate-0123abcd.service')
   await writeFile(file, text)
@@ -124,7 +114,7 @@ test('install writes the file and has the system take it; uninstall takes both b
   if (process.platform !== 'linux') return t.skip('for systemd')
   const { path, terminal } = await home(t)
   const flags = { platform: 'linux', json: true }
-  assert.equal(await sayInstall(flags, terminal, process), 0)
+  assert.equal(await runInstall(flags, terminal, process), 0)
   const { file, name } = JSON.parse(terminal.printed[0] ?? '') as { file: string; name: string }
   assert.equal(dirname(file), join(path, 'config/systemd/user'))
   assert.equal((await lstat(file)).mode & 0o777, 0o600)
@@ -132,9 +122,9 @@ test('install writes the file and has the system take it; uninstall takes both b
   assert.ok(text.includes(`"--config" "${path}/gateway.yaml"`))
   assert.doesNotMatch(text, /API_KEY|secret/)
 
-  assert.equal(await sayServiceStatus(flags, terminal, process), 0)
-  assert.equal(await sayUninstall(flags, terminal, process), 0)
-  assert.equal(await sayUninstall(flags, terminal, process), 4)
+  assert.equal(await runServiceStatus(flags, terminal, process), 0)
+  assert.equal(await runUninstall(flags, terminal, process), 0)
+  assert.equal(await runUninstall(flags, terminal, process), 4)
   await assert.rejects(lstat(file), { code: 'ENOENT' })
   const calls = (await readFile(join(path, 'calls'), 'utf8')).trim().split('\n')
   assert.deepEqual(calls, [
@@ -150,30 +140,30 @@ test('a system that says no is said to be wanted, with what to do in its place',
   const { path, terminal } = await home(t)
   await writeFile(join(path, 'bin/systemctl'), '#!/bin/sh\necho Failed to connect to bus >&2\nexit 1\n')
 
-  assert.equal(await sayInstall({ platform: 'linux', json: false }, terminal, process), 1)
+  assert.equal(await runInstall({ platform: 'linux', json: false }, terminal, process), 1)
 
   const said = terminal.printed.join('\n')
   assert.match(said, /failed systemctl --user daemon-reload: .*Failed to connect to bus/)
-  assert.match(said, /session of systemd.*gateway up.*gateway service uninstall/)
+  assert.match(said, /systemd user session.*gateway up.*gateway service uninstall/)
 })
 
 test('the variable that is missing for a place is the one that this system has', async t => {
   const { terminal } = await home(t)
 
   await assert.rejects(resolveService({ platform: 'win32' }, terminal, process), {
-    message: /LOCALAPPDATA is not set, so there is no place for a service of win32/,
+    message: /LOCALAPPDATA is not set, so there is no directory for win32 services/,
   })
 })
 
 test('a file of somebody else with that name is left, and a dry run writes nothing', async t => {
   const { terminal, path } = await home(t)
   const flags = { platform: 'linux', json: true, 'dry-run': true }
-  assert.equal(await sayInstall(flags, terminal, process), 0)
+  assert.equal(await runInstall(flags, terminal, process), 0)
   const { file } = JSON.parse(terminal.printed[0] ?? '') as { file: string }
   await assert.rejects(lstat(join(path, 'config')), { code: 'ENOENT' })
   await mkdir(dirname(file), { recursive: true })
   await writeFile(file, '[Unit]\nDescription=mine\n')
-  await assert.rejects(sayInstall({ ...flags, 'dry-run': false }, terminal, process), {
+  await assert.rejects(runInstall({ ...flags, 'dry-run': false }, terminal, process), {
     code: 'GW_FILE_EXISTS',
   })
   assert.equal(await readFile(file, 'utf8'), '[Unit]\nDescription=mine\n')

@@ -20,7 +20,7 @@ const someone = (subject: string): Principal => ({ issuer: 'test', client: 'c', 
 /** Holds URIs until there is no more room; says how many. */
 function holdAll(notifier: Notifier, session: Session, prefix: string): number {
   for (let count = 0; count < 20_000; count++)
-    if (notifier.hold(`${prefix}:${count}`, OWNER, session) === 'full') return count
+    if (notifier.addHolder(`${prefix}:${count}`, OWNER, session) === 'full') return count
   throw new Error('there is no bound')
 }
 
@@ -33,8 +33,8 @@ test('one caller has a share of the resource holds, over all sessions of its own
   ]
 
   assert.equal(holdAll(notifier, ann, 'file'), 1024)
-  assert.equal(notifier.hold('mine:1', OWNER, again), 'full')
-  assert.equal(notifier.hold('theirs:1', OWNER, bob), 'new')
+  assert.equal(notifier.addHolder('mine:1', OWNER, again), 'full')
+  assert.equal(notifier.addHolder('theirs:1', OWNER, bob), 'new')
 })
 
 test('those whom nobody asked who they are have a share for each session, and what ends makes room', () => {
@@ -42,10 +42,10 @@ test('those whom nobody asked who they are have a share for each session, and wh
   const [first, second] = [sessionOf('1', ANONYMOUS), sessionOf('2', ANONYMOUS)]
 
   assert.equal(holdAll(notifier, first, 'file'), 1024)
-  assert.equal(notifier.hold('file:1', OWNER, second), 'new')
-  notifier.release('file:7', first)
-  assert.equal(notifier.hold('other:1', OWNER, first), 'new')
-  assert.equal(notifier.hold('other:2', OWNER, first), 'full')
+  assert.equal(notifier.addHolder('file:1', OWNER, second), 'new')
+  notifier.removeHolder('file:7', first)
+  assert.equal(notifier.addHolder('other:1', OWNER, first), 'new')
+  assert.equal(notifier.addHolder('other:2', OWNER, first), 'full')
 })
 
 test('one caller cannot open all listens', () => {
@@ -64,6 +64,6 @@ test('one caller cannot open all listens', () => {
 
   assert.equal(count, 128)
   assert.equal(listening('bob'), true)
-  notifier.end()
+  notifier.endListens()
   assert.equal(listening('ann'), true)
 })

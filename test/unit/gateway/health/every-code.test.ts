@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
-import { allFindings } from '../../../../src/gateway/builtins.ts'
+import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
+import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
 import { CLIENT_FAULTS } from '../../cli/doctor/faults-of-clients.ts'
@@ -20,9 +20,7 @@ for (const [code, { fix, level, make, needsRedis }] of Object.entries(ILLS))
     async t => {
       const { gateway, headers, cure } = await make(t)
       const one = await seen(t, gateway, headers)
-      await until(`${code} is found`, () =>
-        gateway.gateway.health.findings.some(found => found.code === code),
-      )
+      await until(`${code} is found`, () => gateway.gateway.health.findings.some(found => found.code === code))
 
       const finding = await toldOf(one, code)
       assert.equal(finding.level, level)
@@ -40,7 +38,7 @@ test('stopping: who asks while a gateway stops is told so, and the next one is w
   const gateway = await testGateway(options)
   const client = closeAfter(t, await testClient(gateway))
   const call = client.request('tools/call', { name: 'web__slow' }).catch(() => undefined)
-  await web.next('tools/call')
+  await web.waitForCall('tools/call')
 
   const closing = gateway.gateway.close()
   await until('it stops', () => gateway.gateway.health.level === 'info')
@@ -67,7 +65,7 @@ test('each finding that there is has a test that provokes it and does what it sa
     // test/unit/plugins/cluster/strangers.test.ts: by a clock that is ten minutes off.
     'cluster-clocks',
   ])
-  const all = [...Object.keys(allFindings()), ...Object.keys(DOCTOR)]
+  const all = [...Object.keys(mergeFindingTables()), ...Object.keys(DOCTOR_FINDINGS)]
   assert.deepEqual(
     all.filter(code => !provoked.has(code)),
     [],

@@ -25,8 +25,7 @@ async function moody(t: TestContext, mood: object | undefined, clock?: TestClock
     { upstreams: { moody: server } },
     { directory, ...(clock === undefined ? {} : { clock }) },
   )
-  const restart = (): Promise<JsonObject> =>
-    gateway.gateway.control('upstream.restart', { upstream: 'moody' })
+  const restart = (): Promise<JsonObject> => gateway.gateway.control('upstream.restart', { upstream: 'moody' })
   return { gateway, become, restart }
 }
 
@@ -85,7 +84,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
         async cure() {
           become({})
           await restart()
-          clock.pass(10_000)
+          clock.advance(10_000)
         },
       }
     },
@@ -118,7 +117,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
       const isNew = (): boolean => {
         const { state, pid } = row() ?? {}
         // A start has a deadline of its own.
-        if (state === 'failed') clock.pass(10_000)
+        if (state === 'failed') clock.advance(10_000)
         return state === 'ready' && pid !== undefined && pid !== last
       }
       for (let death = 0; death < 5; death++) {
@@ -143,7 +142,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
   },
   'breaker-open': {
     level: 'warning',
-    fix: /^The log of the gateway says more$/,
+    fix: /^See the gateway log for details$/,
     async make(t) {
       const clock = new TestClock()
       const server = await web(t)
@@ -159,7 +158,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
         gateway,
         async cure() {
           await server.start()
-          clock.pass(60_000)
+          clock.advance(60_000)
           await call()
         },
       }

@@ -49,9 +49,7 @@ async function untraced(t: TestContext): Promise<Ill> {
   return {
     gateway,
     async cure() {
-      const collector = createServer((request, response) =>
-        request.resume().once('end', () => response.end()),
-      )
+      const collector = createServer((request, response) => request.resume().once('end', () => response.end()))
       await once(collector.listen(port, '127.0.0.1'), 'listening')
       cleanup(t, () => void collector.close().closeAllConnections())
       await client.request('tools/call', { name: 'web__run' })
@@ -78,15 +76,13 @@ export const ILLS: Readonly<Record<string, Case>> = {
     async make(t) {
       const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) } })
       const good = gateway.gateway.generation.loaded
-      await gateway.gateway
-        .reload({ version: 1, upstreams: { x: { type: 'nothing' } } })
-        .catch(() => undefined)
+      await gateway.gateway.reload({ version: 1, upstreams: { x: { type: 'nothing' } } }).catch(() => undefined)
       return { gateway, cure: () => gateway.gateway.reload(good) }
     },
   },
   'plugin-health': {
     level: 'warning',
-    fix: /who wrote it/,
+    fix: /author of the plugin/,
     async make(t) {
       const state = { isMended: false }
       const broken = definePlugin({
@@ -106,7 +102,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   'certificate-ended': { level: 'error', fix: /gateway reload$/, make: t => certified(t, -1) },
   'cluster-store-away': {
     level: 'warning',
-    fix: /Look at Redis/,
+    fix: /Check Redis/,
     needsRedis: true,
     async make(t) {
       const { gateways, redis } = await replicas(t, 1, METRICS)
@@ -118,7 +114,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   'cluster-store-refuses': {
     level: 'error',
-    fix: /rights, or Redis more memory/,
+    fix: /permissions .* add memory to Redis/,
     needsRedis: true,
     async make(t) {
       const clock = new TestClock()
@@ -132,7 +128,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
           await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
           // Redis answers in order: what it has refused before is known when this is there.
           await gateway.gateway.control('cluster.replicas')
-          clock.pass(REFUSAL_MS)
+          clock.advance(REFUSAL_MS)
         },
       }
     },
@@ -149,20 +145,20 @@ export const ILLS: Readonly<Record<string, Case>> = {
       const { upstreams } = gateway.gateway.generation.loaded.config
       const same = { ...METRICS, upstreams: upstreams as unknown as JsonObject }
       const other = await replica(t, redis, { ...same, cache: false })
-      clock.pass(LOOK_MS)
+      clock.advance(LOOK_MS)
       return {
         gateway,
         async cure() {
           await other.gateway.close()
           await replica(t, redis, same)
-          clock.pass(LOOK_MS)
+          clock.advance(LOOK_MS)
         },
       }
     },
   },
   'nearly-overloaded': {
     level: 'warning',
-    fix: /more memory/,
+    fix: /^Increase memory/,
     async make(t) {
       // One per cent of the memory, or of the heap: any process has more than a thousandth of one, and is given a hundredth here.
       const gateway = await gatewayOf(
@@ -184,32 +180,25 @@ export const ILLS: Readonly<Record<string, Case>> = {
   },
   overloaded: {
     level: 'error',
-    fix: /more memory/,
+    fix: /^Increase memory/,
     async make(t) {
       const clock = new TestClock()
       const gateway = await gatewayOf(t, {}, { upstreams: { web: await web(t) }, clock })
       // Three looks in a row come two seconds late.
-      for (let look = 0; look < 3; look++) clock.pass(2250)
+      for (let look = 0; look < 3; look++) clock.advance(2250)
       return { gateway, cure: async () => undefined }
     },
   },
   'pins-no-lock': {
     level: 'warning',
-    fix: /^gateway lock;/,
+    fix: /^Run "gateway lock"/,
     async make(t) {
       const directory = directoryWith(t, { 'none.txt': '' })
-      const gateway = await gatewayOf(
-        t,
-        { pins: 'withhold' },
-        { directory, upstreams: { web: await web(t) } },
-      )
+      const gateway = await gatewayOf(t, { pins: 'withhold' }, { directory, upstreams: { web: await web(t) } })
       return {
         gateway,
         async cure() {
-          writeFileSync(
-            join(directory, 'gateway.lock'),
-            JSON.stringify({ lockfileVersion: 1, upstreams: {} }),
-          )
+          writeFileSync(join(directory, 'gateway.lock'), JSON.stringify({ lockfileVersion: 1, upstreams: {} }))
           await gateway.gateway.reload(gateway.gateway.generation.loaded)
         },
       }

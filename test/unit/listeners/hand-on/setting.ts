@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { Peer, PeerDirectory, Whereabouts } from '../../../../src/api/index.ts'
-import { HandOn } from '../../../../src/listeners/http/hand-on.ts'
+import type { Peer, PeerDirectory, PeerLookup } from '../../../../src/api/index.ts'
+import { PeerProxy } from '../../../../src/listeners/http/peer-proxy.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { SILENT } from '../../plugins/install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -28,23 +28,23 @@ export function addressOf(server: Server): Address {
 }
 
 export function neighbour(address: Address, more: Partial<Peer> = {}): Peer {
-  return { address, voucher: () => 'proof', ...more }
+  return { address, signForwarded: () => 'proof', ...more }
 }
 
 /** A server whose sessions are all elsewhere; what turns out to be here is echoed by it. */
 export async function entry(
   t: TestContext,
-  where: () => Whereabouts | Promise<Whereabouts>,
-): Promise<{ port: number; handOn: HandOn }> {
-  const handOn = new HandOn({
+  where: () => PeerLookup | Promise<PeerLookup>,
+): Promise<{ port: number; handOn: PeerProxy }> {
+  const handOn = new PeerProxy({
     serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
     listener: 'main',
-    neighbours: { find: where } as unknown as PeerDirectory,
+    neighbours: { findPeer: where } as unknown as PeerDirectory,
     clock: systemClock,
     log: SILENT,
   })
   const server = await owner(t, (asked, response) => {
-    if (!handOn.take(asked, response)) response.end('not handed on')
+    if (!handOn.forwardToOwner(asked, response)) response.end('not handed on')
   })
   cleanup(t, () => handOn.stop())
   return { port: (server.address() as AddressInfo).port, handOn }

@@ -36,10 +36,7 @@ test('an ask is a request on the stream of its call, and the posted response ans
 
   assert.equal(events.response.headers['content-type'], 'text/event-stream')
   assert.equal(typeof ask?.message.id, 'string')
-  assert.deepEqual(
-    [ask?.message.method, ask?.message.params],
-    ['elicitation/create', { message: 'Your name?' }],
-  )
+  assert.deepEqual([ask?.message.method, ask?.message.params], ['elicitation/create', { message: 'Your name?' }])
   assert.equal(posted.status, 202)
   assert.deepEqual(replied, { result: { action: 'accept' } })
   assert.deepEqual([answer?.message.id, answer?.message.result], [1, { done: true }])

@@ -81,10 +81,7 @@ interface Sent {
 }
 
 /** One request on a connection of its own, read to its end. */
-export async function send(
-  url: URL,
-  { method = 'POST', path = url.pathname, headers = {}, body }: Sent,
-): Promise<Got> {
+export async function send(url: URL, { method = 'POST', path = url.pathname, headers = {}, body }: Sent): Promise<Got> {
   const request = httpRequest({
     host: url.hostname,
     port: url.port,
@@ -197,10 +194,7 @@ export interface EventReader {
 }
 
 /** A request whose events are read as they come. */
-export async function openStream(
-  url: URL,
-  { method = 'POST', headers = {}, body }: Sent,
-): Promise<EventReader> {
+export async function openStream(url: URL, { method = 'POST', headers = {}, body }: Sent): Promise<EventReader> {
   const request = httpRequest({
     host: url.hostname,
     port: url.port,
@@ -258,8 +252,7 @@ export class Lines {
   }
 
   async next(): Promise<string | undefined> {
-    while (this.#lines.length === 0 && !this.#isOver)
-      await new Promise<void>(resolve => (this.#wake = resolve))
+    while (this.#lines.length === 0 && !this.#isOver) await new Promise<void>(resolve => (this.#wake = resolve))
     return this.#lines.shift()
   }
 }

@@ -3,7 +3,7 @@ import type {
   AskReply,
   Clock,
   Gate,
-  Inbound,
+  IncomingRequest,
   Listener,
   ListenerContext,
   Log,
@@ -11,7 +11,7 @@ import type {
   Principal,
   Readiness,
   Refusal,
-  Running,
+  RunningExchange,
   Session,
   SessionInit,
 } from '../../../../src/api/index.ts'
@@ -21,16 +21,16 @@ import { Payload } from '../../../../src/protocol/payload.ts'
 import { rpcError } from '../../../../src/protocol/rpc-error.ts'
 
 /** One request as the fake gate saw it; a test answers it when it likes. */
-export class Seen implements Running {
+export class Seen implements RunningExchange {
   readonly session: Session
-  readonly inbound: Inbound
+  readonly inbound: IncomingRequest
   readonly answer: Promise<Answer>
   readonly cancelled: Promise<string>
   reason: string | undefined
   resolve!: (answer: Answer) => void
   #onCancel!: (reason: string) => void
 
-  constructor(session: Session, inbound: Inbound) {
+  constructor(session: Session, inbound: IncomingRequest) {
     this.session = session
     this.inbound = inbound
     this.answer = new Promise(resolve => (this.resolve = resolve))
@@ -70,7 +70,7 @@ export class FakeGate implements Gate {
   readonly notifications: Notification[] = []
   readonly seen: Seen[] = []
   answering: Answering = defaultAnswer
-  readonly figures = (): readonly [] => []
+  readonly getMetrics = (): readonly [] => []
   readonly health = (): Readiness['health'] => this.ready.health
   ready: Readiness = {
     ready: true,
@@ -87,7 +87,7 @@ export class FakeGate implements Gate {
     return session
   }
 
-  choices(): { chosen: undefined } {
+  parseChoices(): { chosen: undefined } {
     return { chosen: undefined }
   }
 
@@ -95,7 +95,7 @@ export class FakeGate implements Gate {
     this.closed.push({ session, reason })
   }
 
-  run(session: Session, inbound: Inbound): Running {
+  run(session: Session, inbound: IncomingRequest): RunningExchange {
     const seen = new Seen(createRequestSession(session, inbound), inbound)
     this.seen.push(seen)
     const answer = this.answering(seen)
@@ -110,7 +110,7 @@ export class FakeGate implements Gate {
     return new Promise(resolve => this.#waiting.push({ method, resolve }))
   }
 
-  notified(_session: Session, notification: Notification): void {
+  receiveNotification(_session: Session, notification: Notification): void {
     this.notifications.push(notification)
   }
 
@@ -122,7 +122,7 @@ export class FakeGate implements Gate {
     return ANONYMOUS
   }
 
-  refused(refusal: Refusal): void {
+  reportRefusal(refusal: Refusal): void {
     this.refusals.push(refusal)
   }
 
@@ -170,13 +170,7 @@ const quiet: Log = {
 export const log = quiet
 
 /** All that the plugin makes of a listener's configuration. */
-export function makeListener(
-  plugin: Plugin,
-  spec: object,
-  gate: Gate,
-  clock: Clock,
-  config: object = {},
-): Listener {
+export function makeListener(plugin: Plugin, spec: object, gate: Gate, clock: Clock, config: object = {}): Listener {
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   const api = {
     options: undefined,

@@ -45,12 +45,7 @@ test('an Origin must be local, our own or allowed', async t => {
   const status = async (origin: string, host = 'localhost') =>
     (await send(url, { ...CALL, headers: { ...CALL.headers, origin, host } })).status
 
-  for (const origin of [
-    'http://localhost:5173',
-    'https://127.0.0.1',
-    'http://[::1]:1',
-    'https://app.example',
-  ])
+  for (const origin of ['http://localhost:5173', 'https://127.0.0.1', 'http://[::1]:1', 'https://app.example'])
     assert.equal(await status(origin), 200, origin)
   assert.equal(await status('https://mcp.example.com', 'mcp.example.com'), 200)
   for (const origin of [

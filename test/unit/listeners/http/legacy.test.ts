@@ -25,10 +25,7 @@ test('an unknown version is answered with our latest, and its client goes on wit
   })
 
   const opened = await send(url, { headers: JSON_HEADERS, body })
-  const listed = await send(
-    url,
-    legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }),
-  )
+  const listed = await send(url, legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }))
 
   assert.equal(opened.json.result.protocolVersion, '2025-11-25')
   assert.deepEqual(listed.json, { jsonrpc: '2.0', id: 1, result: { method: 'tools/list', arguments: null } })

@@ -72,23 +72,21 @@ test('a port that is taken is an error that names the address', async t => {
 
   await assert.rejects(
     second.start(),
-    (error: unknown) =>
-      error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port),
+    (error: unknown) => error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port),
   )
   await second.stop(0)
 })
 
 test(
   'gateways that share a port all serve on it, and one goes on when another has stopped',
-  { skip: process.platform === 'linux' ? false : 'this system lets no two processes share a port' },
+  { skip: process.platform === 'linux' ? false : 'shared ports need Linux' },
   async t => {
     const spec = { reusePort: true }
     const first = await serve(t, spec)
     const port = Number(first.url.port)
     const second = await serve(t, { ...spec, port })
     second.gate.ready = { ready: false, upstreams: {}, health: { level: 'ok', findings: [] } }
-    const seen = async (): Promise<number> =>
-      (await send(first.url, { method: 'GET', path: '/readyz' })).status
+    const seen = async (): Promise<number> => (await send(first.url, { method: 'GET', path: '/readyz' })).status
     const statuses = new Set<number>()
     await until(async () => statuses.add(await seen()).size === 2, 'an answer of each')
 

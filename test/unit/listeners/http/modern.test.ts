@@ -28,7 +28,7 @@ test('what is said on the way turns the answer into an event stream', async t =>
   const { gate, url } = await serve(t)
   gate.answering = seen => {
     seen.emit('notifications/progress', { progress: 1, progressToken: 'p' })
-    return { result: Payload.raw(Buffer.from('{\n"content": []\r\n}')) }
+    return { result: Payload.fromBytes(Buffer.from('{\n"content": []\r\n}')) }
   }
 
   const got = await send(url, modern('tools/call', { name: 'x' }))
@@ -80,10 +80,7 @@ test('a broken envelope, headers that contradict it, unknown versions and remove
     await ask({ _meta: envelope({}, '2099-01-01') }, { 'mcp-protocol-version': '2099-01-01' }),
     [400, -32022, 7],
   )
-  assert.deepEqual(
-    await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'ping' }, 'ping'),
-    [404, -32601, 7],
-  )
+  assert.deepEqual(await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'ping' }, 'ping'), [404, -32601, 7])
   assert.deepEqual(
     await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'initialize' }, 'initialize'),
     [404, -32601, 7],
@@ -108,9 +105,7 @@ test('a client that goes away cancels its request', async t => {
   const { headers, body } = modern('slow/call')
   const next = gate.next('slow/call')
   const controller = new AbortController()
-  const fetched = fetch(url, { method: 'POST', headers, body, signal: controller.signal }).catch(
-    () => undefined,
-  )
+  const fetched = fetch(url, { method: 'POST', headers, body, signal: controller.signal }).catch(() => undefined)
   const seen = await next
 
   controller.abort()

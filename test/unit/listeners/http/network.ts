@@ -77,11 +77,7 @@ export async function talk(url: URL, options: ClientOptions = {}): Promise<Talk>
 }
 
 /** The HTTP status with which a WebSocket is refused. */
-export async function refused(
-  url: URL,
-  options: ClientOptions = {},
-  protocols: string[] = ['mcp'],
-): Promise<number> {
+export async function refused(url: URL, options: ClientOptions = {}, protocols: string[] = ['mcp']): Promise<number> {
   const socket = dial(url, options, protocols)
   socket.on('error', () => undefined)
   const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }]

@@ -43,8 +43,7 @@ test('of one session 256 events are kept, and a stream without any is forgotten'
   first[0].resolve(result({}))
   await roundTrip(url)
 
-  for (const [seen] of others)
-    for (let count = 1; count <= 128; count++) seen.emit('notifications/progress', { count })
+  for (const [seen] of others) for (let count = 1; count <= 128; count++) seen.emit('notifications/progress', { count })
   const gone = await send(url, { ...listening(session, first[1]) })
   for (const [seen] of others) seen.resolve(result({}))
   await roundTrip(url)
@@ -61,8 +60,7 @@ test('of one session 1 MiB is kept', async t => {
   const session = await initializeAs(url)
   const [seen, id] = await leftCall(gate, url, session)
 
-  for (const name of ['a', 'b', 'c'])
-    seen.emit('notifications/message', { name, text: 'x'.repeat(400 * KIB) })
+  for (const name of ['a', 'b', 'c']) seen.emit('notifications/message', { name, text: 'x'.repeat(400 * KIB) })
   seen.resolve(result({ done: true }))
   await roundTrip(url)
   const events = await (await openEvents(url, listening(session, id))).rest()
@@ -80,8 +78,7 @@ test('who comes back and does not read the replay misses what more comes, and is
   const events = await openEvents(url, listening(session))
   const primed = await events.next()
   await events.leave()
-  const tell = () =>
-    gate.opened[0]?.notify({ method: 'notifications/x', params: { text: 'x'.repeat(500 * KIB) } })
+  const tell = () => gate.opened[0]?.notify({ method: 'notifications/x', params: { text: 'x'.repeat(500 * KIB) } })
   tell()
   tell()
 

@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import {
-  Client as ClientV2,
-  StreamableHTTPClientTransport as TransportV2,
-} from '@modelcontextprotocol/client'
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -61,10 +58,7 @@ async function callerV1(url: URL, fetch = globalThis.fetch): Promise<Caller> {
 }
 
 async function callerV2(url: URL): Promise<Caller> {
-  const client = new ClientV2(
-    { name: 'v2', version: '1' },
-    { ...CAPABILITIES, versionNegotiation: { mode: 'legacy' } },
-  )
+  const client = new ClientV2({ name: 'v2', version: '1' }, { ...CAPABILITIES, versionNegotiation: { mode: 'legacy' } })
   client.setRequestHandler('elicitation/create', async () => REPLY)
   await client.connect(new TransportV2(url))
   return { call: onprogress => client.callTool({ name: 'x' }, { onprogress }), close: () => client.close() }

@@ -11,13 +11,7 @@ interface Called {
 }
 
 /** A call that has said `said` on its way. */
-async function callSaying(
-  gate: FakeGate,
-  url: URL,
-  session: string,
-  said: string,
-  id: unknown = 1,
-): Promise<Called> {
+async function callSaying(gate: FakeGate, url: URL, session: string, said: string, id: unknown = 1): Promise<Called> {
   const next = gate.next('slow/call')
   const opening = openEvents(url, legacy(session, { id, method: 'slow/call' }))
   const seen = await next
@@ -39,12 +33,7 @@ test('the stream of a call begins with an id and the pause before a retry, and i
   const all = [...(await events.rest()), ...(await other.events.rest())]
 
   assert.deepEqual([all[0]?.data, all[0]?.retry, all[3]?.data], ['', '1000', ''])
-  assert.deepEqual(saidIn([all[1], all[2], all[4], all[5]] as never), [
-    'one',
-    { done: 1 },
-    'two',
-    { done: 2 },
-  ])
+  assert.deepEqual(saidIn([all[1], all[2], all[4], all[5]] as never), ['one', { done: 1 }, 'two', { done: 2 }])
   assert.equal(new Set(all.map(({ id }) => id)).size, 6)
   assert.ok(all.every(({ id }) => id !== undefined))
 })

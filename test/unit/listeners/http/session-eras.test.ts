@@ -25,8 +25,8 @@ test('eras: both serves modern requests as sessions of their own, and the log sa
   const counts = [await count(modern), await count(modern)]
 
   assert.deepEqual(counts, [1, 1])
-  assert.equal(logged.filter(line => line.includes('a modern client sends no label')).length, 1)
-  assert.match(String(inspected.listeners[0]?.eras), /^each modern request without a label is a session/)
+  assert.equal(logged.filter(line => line.includes('modern client without session label')).length, 1)
+  assert.match(String(inspected.listeners[0]?.eras), /^each modern request without a label is its own session/)
 })
 
 test('a profile without such a server offers both eras, and one may say otherwise', async t => {
@@ -38,7 +38,7 @@ test('a profile without such a server offers both eras, and one may say otherwis
 
   assert.equal(
     inspected.listeners[0]?.eras,
-    'legacy sessions only, but for requests with X-Session-ID (isolation: session of "keeper")',
+    'legacy sessions only, except for requests with X-Session-ID (isolation: session of "keeper")',
   )
 })
 

@@ -99,11 +99,7 @@ describe('the label of a session', () => {
   })
 
   test('left out, each request is a conversation of its own, though another one is open', async t => {
-    const { rest, modern } = await bench(
-      t,
-      {},
-      { listeners: { main: { type: 'http', port: 0, eras: 'both' } } },
-    )
+    const { rest, modern } = await bench(t, {}, { listeners: { main: { type: 'http', port: 0, eras: 'both' } } })
     assert.equal(await rest('alice', 'a'), 1)
     assert.deepEqual([await rest('alice'), await modern('alice'), await rest('alice')], [1, 1, 1])
     assert.equal(await rest('alice', 'a'), 2)
@@ -130,7 +126,7 @@ describe('the label of a session', () => {
     const { rest, running } = await bench(t, { idle: '10m' }, { overload: false }, clock)
     assert.deepEqual([await rest('alice', 'a'), await rest('alice', 'a')], [1, 2])
     await running(({ instances }) => {
-      clock.pass(60_000)
+      clock.advance(60_000)
       return instances?.length === 0
     })
     assert.equal(await rest('alice', 'a'), 1)
@@ -146,8 +142,7 @@ describe('the label of a session', () => {
     const refused = await send('/tools/call', from('alice', restCall(COUNT), 'f'))
     assert.equal(refused.status, 503)
     assert.equal(refused.headers.get('retry-after'), '1')
-    for (const label of ['e', 'a'])
-      await send('/tools/call', from('alice', restCall('keeper__release'), label))
+    for (const label of ['e', 'a']) await send('/tools/call', from('alice', restCall('keeper__release'), label))
     assert.deepEqual(
       (await Promise.all(held)).map(({ status }) => status),
       [200, 200],
@@ -159,16 +154,13 @@ const restCall = rest
 
 describe('an upstream that is told of sessions', () => {
   test('learns one name of our own for each label of each caller, and never the label', async t => {
-    const web = closeAfter(
-      t,
-      await testUpstream({ era: 'modern', tools: { count: () => 'x' }, ttlMs: 60_000 }),
-    )
+    const web = closeAfter(t, await testUpstream({ era: 'modern', tools: { count: () => 'x' }, ttlMs: 60_000 }))
     const config = { sessionHeaders: { upstreams: ['web'] }, rest: {} }
     const { url } = closeAfter(t, await testGateway({ upstreams: { web }, config, plugins: [byToken] }))
     const named = async (who: string, label?: string): Promise<string> => {
-      const before = web.received('tools/call').length
+      const before = web.listCalls('tools/call').length
       await fetch(new URL('/tools/call', url), from(who, rest('web__count'), label))
-      return String(web.received('tools/call')[before]?.headers['x-session-id'])
+      return String(web.listCalls('tools/call')[before]?.headers['x-session-id'])
     }
     const first = await named('alice', 'secret-label')
     assert.match(first, /^client-[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -176,9 +168,8 @@ describe('an upstream that is told of sessions', () => {
     const others = [await named('alice', 'other'), await named('bob', 'secret-label'), await named('alice')]
     assert.equal(new Set([first, ...others]).size, 4)
     assert.ok(web.calls.every(({ headers }) => !JSON.stringify(headers).includes('secret-label')))
-    const lists = web.received('tools/list').length
-    for (let round = 0; round < 3; round++)
-      await fetch(new URL('/tools', url), from('alice', {}, 'secret-label'))
-    assert.ok(web.received('tools/list').length <= lists + 1, 'a labelled conversation keeps its list')
+    const lists = web.listCalls('tools/list').length
+    for (let round = 0; round < 3; round++) await fetch(new URL('/tools', url), from('alice', {}, 'secret-label'))
+    assert.ok(web.listCalls('tools/list').length <= lists + 1, 'a labelled conversation keeps its list')
   })
 })

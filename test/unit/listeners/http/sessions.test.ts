@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { legacyClient } from '../../../../src/listeners/client/client-info.ts'
+import { parseLegacyClient } from '../../../../src/listeners/client/client-info.ts'
 import { SessionQuota } from '../../../../src/listeners/http/open-connections.ts'
 import { ANONYMOUS, type Principal } from '../../../../src/plugin.ts'
 import { LegacySessions } from '../../../../src/listeners/http/mcp/legacy-sessions.ts'
@@ -61,11 +61,7 @@ test('DELETE ends the session, its stream and its requests', async t => {
 
 test('an idle session expires, one with a stream or a running request does not', async t => {
   const clock = new HandClock()
-  const { gate, url } = await serve(
-    t,
-    { limits: { body: '4MiB', sessions: 10, idle: '10m', connections: 64 } },
-    clock,
-  )
+  const { gate, url } = await serve(t, { limits: { body: '4MiB', sessions: 10, idle: '10m', connections: 64 } }, clock)
   const idle = await initialize(url)
   const streaming = await initialize(url)
   const busy = await initialize(url)
@@ -94,11 +90,7 @@ test('an idle session expires, one with a stream or a running request does not',
 
 test('when the table is full a client is asked to come back, and expired sessions make room', async t => {
   const clock = new HandClock()
-  const { url } = await serve(
-    t,
-    { limits: { body: '4MiB', sessions: 1, idle: '10m', connections: 64 } },
-    clock,
-  )
+  const { url } = await serve(t, { limits: { body: '4MiB', sessions: 1, idle: '10m', connections: 64 } }, clock)
   await initialize(url)
 
   const full = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
@@ -122,14 +114,10 @@ test('one caller cannot take the sessions of all', async () => {
     idleMs: 1000,
   })
   const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })
-  const client = legacyClient(undefined)
+  const client = parseLegacyClient(undefined)
   const open = (principal: Principal) => sessions.open({ client, principal })
   // Sessions that are being opened count as well.
-  const [first, second, third] = await Promise.all([
-    open(named('ann')),
-    open(named('ann')),
-    open(named('ann')),
-  ])
+  const [first, second, third] = await Promise.all([open(named('ann')), open(named('ann')), open(named('ann'))])
 
   assert.deepEqual([typeof first, typeof second, third], ['object', 'object', 'own'])
   gate.opening = () => Promise.reject(new Error('refused'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { AskReply } from '../../../../src/api/index.ts'
 import { Requester, ServerRequests } from '../../../../src/listeners/client/server-requests.ts'
-import { Drops } from '../../../../src/transport/unexpected-messages.ts'
+import { DroppedMessages } from '../../../../src/transport/unexpected-messages.ts'
 import { log, realClock, result, type Seen } from '../http/fake-gate.ts'
 import { INITIALIZE, type Message } from '../http/client.ts'
 import { pipe, type PipeClient } from './client.ts'
@@ -84,7 +84,7 @@ test('a call that is cancelled or ends takes its ask back', async () => {
   )
   assert.equal(errorOf(await cancelledReply), 'enough')
   assert.equal(ended.params.requestId, secondAsk.id)
-  assert.match(errorOf(await endedReply), /is over/)
+  assert.match(errorOf(await endedReply), /has ended/)
   assert.deepEqual((await client.next()).result, { done: true })
 })
 
@@ -109,13 +109,13 @@ test('when the client closes its end, or we stop, nobody waits for its replies',
 
 test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {
   const sent: Message[] = []
-  const drops = new Drops(log)
+  const drops = new DroppedMessages(log)
   const asks = new ServerRequests(realClock, drops)
   const asking = new Requester(asks, message => Boolean(sent.push(JSON.parse(message) as Message)))
   let takeBack: ((reason: string) => void) | undefined
   const onTakeBack = (listener: (reason: string) => void): void => void (takeBack = listener)
 
-  const reply = asking.ask({ method: 'roots/list', params: undefined, onTakeBack })
+  const reply = asking.ask({ method: 'roots/list', params: undefined, onCancel: onTakeBack })
   await new Promise(resolve => setImmediate(resolve))
   takeBack?.('changed its mind')
   const id = String(sent[0]?.id)

@@ -38,9 +38,7 @@ export async function pipe({
     listener,
     write: text => void input.write(text),
     send: (...messages) =>
-      void input.write(
-        messages.map(message => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''),
-      ),
+      void input.write(messages.map(message => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('')),
     async next() {
       lines ??= new Lines(output)
       return parse(await lines.next())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LineSplitter, onOneLine } from '../../../../src/transport/line-splitter.ts'
+import { LineSplitter, replaceLineEnds } from '../../../../src/transport/line-splitter.ts'
 
 function split(maxLine = 1000): { lines: Buffer[]; tooLong: number[]; splitter: LineSplitter } {
   const lines: Buffer[] = []
@@ -45,8 +45,8 @@ test('a JSON text is put on one line without touching one that is', () => {
   const flat = Buffer.from('{"a":1}')
   const broken = Buffer.from('{\r\n"a":\n1}')
 
-  assert.equal(onOneLine(flat), flat)
-  assert.deepEqual(JSON.parse(String(onOneLine(broken))), { a: 1 })
-  assert.doesNotMatch(String(onOneLine(broken)), /[\r\n]/)
+  assert.equal(replaceLineEnds(flat), flat)
+  assert.deepEqual(JSON.parse(String(replaceLineEnds(broken))), { a: 1 })
+  assert.doesNotMatch(String(replaceLineEnds(broken)), /[\r\n]/)
   assert.equal(String(broken), '{\r\n"a":\n1}')
 })

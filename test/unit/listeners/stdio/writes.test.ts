@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Writable, PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { LineChannel } from '../../../../src/listeners/stdio/stdio-listener.ts'
-import { ByteText, type EncodedMessage } from '../../../../src/util/written.ts'
+import { ByteText, type EncodedMessage } from '../../../../src/util/encoded-message.ts'
 
 /** A channel, and the bytes that come out of it with the number of writes that they took. */
 function channel(): { lines: LineChannel; written: Buffer[] } {
@@ -31,7 +31,7 @@ test('messages of one turn leave in the order in which they were written, whatev
   ]
 
   for (const [message] of messages) lines.write(message)
-  await lines.finished()
+  await lines.waitForDrain()
 
   assert.equal(Buffer.concat(written).toString(), messages.map(([, text]) => `${text}\n`).join(''))
 })
@@ -41,7 +41,7 @@ test('a message with line ends between its values is one line', async () => {
 
   lines.write(byteText('{\r\n"a":\n1}'))
   lines.write(Buffer.from('{\r\n"b":\n2}'))
-  await lines.finished()
+  await lines.waitForDrain()
 
   assert.equal(Buffer.concat(written).toString(), '{  "a": 1}\n{  "b": 2}\n')
 })

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -148,7 +148,7 @@ describe('a listener that asks for certificates', () => {
   })
 
   test('that is optional takes a key instead, which counts where both are shown', async t => {
-    const key = makeKey('boss', [])
+    const key = createKey('boss', [])
     const auth = {
       certificates,
       keys: [{ name: 'boss', hash: key.hash }],
@@ -169,11 +169,7 @@ describe('a listener that asks for certificates', () => {
   })
 
   test('ends what it had let in when it trusts another authority', async t => {
-    const { url, gateway, directory, config } = await serve(
-      t,
-      { clientCa: 'clients.pem' },
-      { auth: { certificates } },
-    )
+    const { url, gateway, directory, config } = await serve(t, { clientCa: 'clients.pem' }, { auth: { certificates } })
     const socket = new WebSocket(url.replace(/^https(.*)\/mcp$/, 'wss$1/ws'), ['mcp'], { ca, ...ci })
     cleanup(t, () => socket.terminate())
     await once(socket, 'open')
@@ -198,7 +194,7 @@ describe('a listener that asks for certificates', () => {
 
 test('certificates that say who somebody is need a listener that asks for them', async t => {
   await assert.rejects(serve(t, {}, { auth: { certificates: [{ issuer: 'CN=x' }] } }), (error: Error) => {
-    assert.match(JSON.stringify(error), /no listener asks its clients for a certificate/)
+    assert.match(JSON.stringify(error), /no listener requests client certificates/)
     return true
   })
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
-import { callsIn, usageIn, type KeptCall } from '../../../../plugins/activity/read.ts'
+import { queryCalls, queryUsage, type StoredCall } from '../../../../plugins/activity/queries.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -23,7 +23,7 @@ interface Lab {
   readonly client: TestClient
   readonly file: string
   /** All calls so far, the oldest first. */
-  calls(): Promise<KeptCall[]>
+  calls(): Promise<StoredCall[]>
 }
 
 function directoryOf(t: TestContext): string {
@@ -43,9 +43,9 @@ async function lab(t: TestContext, activity: JsonObject = {}, directory = direct
   cleanup(t, () => gateway.gateway.close())
   const client = closeAfter(t, await testClient(gateway))
   const file = join(directory, '.gateway/activity.db')
-  const calls = async (): Promise<KeptCall[]> => {
+  const calls = async (): Promise<StoredCall[]> => {
     await gateway.gateway.control('activity.flush')
-    return callsIn(file, { limit: 1000 }).reverse()
+    return queryCalls(file, { limit: 1000 }).reverse()
   }
   return { gateway, client, file, calls }
 }
@@ -89,19 +89,18 @@ describe('activity', () => {
 
   test('finds calls by tool, failure and time, and sums them up', async t => {
     const { client, calls, file } = await lab(t)
-    for (const name of ['web__search', 'web__search', 'web__fails'])
-      await client.request('tools/call', { name })
+    for (const name of ['web__search', 'web__search', 'web__fails']) await client.request('tools/call', { name })
     await calls()
 
-    const named = (wanted: Parameters<typeof callsIn>[1]): string[] =>
-      callsIn(file, wanted).map(({ name }) => name)
+    const named = (wanted: Parameters<typeof queryCalls>[1]): string[] =>
+      queryCalls(file, wanted).map(({ name }) => name)
     assert.deepEqual(named({ tool: '*fails' }), ['web__fails'])
     assert.deepEqual(named({ failed: true }), ['web__fails'])
     assert.deepEqual(named({ since: Date.now() + 60_000 }), [])
     assert.deepEqual(named({ limit: 1 }), ['web__fails'])
     assert.deepEqual(named({ after: 2 }), ['web__fails'])
     assert.deepEqual(named({ principal: 'anonymous', limit: 2 }), ['web__fails', 'web__search'])
-    const [most] = usageIn(file, 0)
+    const [most] = queryUsage(file, 0)
     assert.deepEqual([most?.name, most?.calls, most?.failures, most?.callers], ['web__search', 2, 0, 1])
   })
 
@@ -136,7 +135,7 @@ describe('activity', () => {
     await one.gateway.gateway.close()
     await two.gateway.gateway.close()
 
-    assert.equal(callsIn(one.file, { limit: 1000 }).length, 40)
+    assert.equal(queryCalls(one.file, { limit: 1000 }).length, 40)
   })
 
   test('a damaged file is set aside, and hurts no call', async t => {
@@ -145,10 +144,7 @@ describe('activity', () => {
     await first.client.request('tools/call', { name: 'web__search' })
     await first.calls()
     await first.gateway.gateway.close()
-    writeFileSync(
-      first.file,
-      'this is no database, it is something else altogether, and long enough for that',
-    )
+    writeFileSync(first.file, 'this is no database, it is something else altogether, and long enough for that')
     const { client, calls, gateway } = await lab(t, {}, directory)
     const { result } = await client.request('tools/call', { name: 'web__search' })
 
@@ -164,7 +160,7 @@ describe('activity', () => {
     await gateway.gateway.control('activity.flush')
 
     assert.ok(result !== undefined)
-    assert.ok(gateway.log.some(({ message }) => message === 'activity cannot be written'))
+    assert.ok(gateway.log.some(({ message }) => message === 'cannot write activity'))
   })
 
   test('a file that is full loses its oldest calls', async t => {
@@ -204,7 +200,7 @@ describe('the times of calls', () => {
     const database = new DatabaseSync(first.file)
     database.exec('ALTER TABLE calls DROP COLUMN times; PRAGMA user_version = 1')
     database.close()
-    assert.equal(callsIn(first.file, { limit: 10 }).length, 1, 'it is read as it is')
+    assert.equal(queryCalls(first.file, { limit: 10 }).length, 1, 'it is read as it is')
 
     const second = await lab(t, {}, directory)
     await second.client.request('tools/call', { name: 'web__search' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentLines } from '../../../../plugins/agents/commands.ts'
-import { table } from '../../../../src/cli/output/table.ts'
+import { formatAgents } from '../../../../plugins/agents/commands.ts'
+import { formatTable } from '../../../../src/cli/output/table.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 test('an agent is a line, and below it stands why it is not well, or what it can do', () => {
@@ -13,19 +13,16 @@ test('an agent is a line, and below it stands why it is not well, or what it can
       id: 'broken',
       health: 'unavailable',
       ...usual,
-      why: 'it exited with code 1',
+      why: 'exited with code 1',
       last_words: 'no module x',
     },
   ]
   const out = { ...outputTo(), width: undefined }
-  const lines = agentLines({ agents }, { out, table: rows => table(rows, out) })
+  const lines = formatAgents({ agents }, { out, table: rows => formatTable(rows, out) })
 
   assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +review, draw$/)
   assert.deepEqual(
     [lines[2], lines[4]],
-    [
-      '    gemini-cli 0.9.1, protocol 1, loads, in its own mode "auto"',
-      '    it exited with code 1: no module x',
-    ],
+    ['    gemini-cli 0.9.1, protocol 1, loads, default mode "auto"', '    exited with code 1: no module x'],
   )
 })

@@ -45,10 +45,7 @@ test('a task begun before a restart is found again by its id, and goes on in its
 
 test('an agent calls a tool of the gateway, and another agent, through its own door', async t => {
   const setting = await agentsSetting(t)
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { echo: ({ say }) => `echo ${String(say)}`, drop: () => '' } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { echo: ({ say }) => `echo ${String(say)}`, drop: () => '' } }))
   const callback = { tools: ['web__echo', 'delegate_task', 'agent_reply'], maxDepth: 1 }
   const list = {
     ada: setting.agent({ callback }),

@@ -2,18 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
 import { AgentFailure } from '../../../../plugins/agents/types.ts'
-import {
-  ANN,
-  CANCELLED,
-  END,
-  FakeHost,
-  OPTIONS,
-  type Play,
-  call,
-  deskOf,
-  request,
-  settled,
-} from './tasks/kit.ts'
+import { ANN, CANCELLED, END, FakeHost, OPTIONS, type Play, call, deskOf, request, settled } from './tasks/kit.ts'
 
 const failing =
   (kind: AgentFailure['kind']): Play =>
@@ -57,9 +46,8 @@ test('whoever denied what the agent wanted is named', async context => {
   const byTime = deskOf(context, [new FakeHost('a', asks, soon)])
   const begun = await byTime.delegate(request(), ANN)
   let late = await settled(byTime, begun.id)
-  while (late.state !== 'failed')
-    late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
-  assert.equal(late.why, 'denied, as nobody answered in time')
+  while (late.state !== 'failed') late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
+  assert.equal(late.why, 'denied: the approval timed out')
 })
 
 test('a turn that ends well has failed where the agent said that its thread is in error, and has not where that passed', async context => {
@@ -84,7 +72,7 @@ test('a turn that ends well has failed where the agent said that its thread is i
   const [bad, good] = [await endOf('bad'), await endOf('good')]
 
   assert.deepEqual([bad.state, bad.isError, bad.text], ['failed', true, 'last status: 429'])
-  assert.match(bad.why ?? '', /the agent ended in an error of its own/)
+  assert.match(bad.why ?? '', /the agent reported an internal error/)
   assert.deepEqual([good.state, good.isError], ['completed', false])
 })
 

@@ -33,12 +33,9 @@ test('a background task without login, with a crash or without a program has fai
   }
 })
 
-test('a call that waits for a task is answered when the gateway stops', async t => {
+test('a call that waits for a task is answered when the gateway is stopping', async t => {
   const setting = await agentsSetting(t)
-  const { url, gateway } = await setting.start(
-    { list: { ada: setting.agent() } },
-    { shutdown: { grace: 3000 } },
-  )
+  const { url, gateway } = await setting.start({ list: { ada: setting.agent() } }, { shutdown: { grace: 3000 } })
   const client = await setting.client(url)
   const waiting = client.request('tools/call', {
     name: 'delegate_task',
@@ -51,6 +48,6 @@ test('a call that waits for a task is answered when the gateway stops', async t 
   const { result, error } = await waiting
 
   assert.equal(error, undefined)
-  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway stops'])
+  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway is stopping'])
   await closed
 })

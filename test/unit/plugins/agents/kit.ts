@@ -10,20 +10,20 @@ import type {
   AgentFailure,
   PermissionOutcome,
   PermissionRequest,
-  SessionSide,
+  SessionHandler,
   SessionUpdate,
   SessionRequest,
 } from '../../../../plugins/agents/types.ts'
 import { LocalAgentHost, type HostDeps } from '../../../../plugins/agents/acp/agent-host.ts'
-import { PlaceQueue } from '../../../../plugins/agents/scheduling.ts'
-import { settingsOf } from '../../../../plugins/agents/settings.ts'
+import { SlotQueue } from '../../../../plugins/agents/scheduling.ts'
+import { resolveSettings } from '../../../../plugins/agents/settings.ts'
 import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.mjs', import.meta.url))
 
-type Written = Parameters<typeof settingsOf>[2] & { readonly auth?: object }
+type Written = Parameters<typeof resolveSettings>[2] & { readonly auth?: object }
 
 /** A pool of the scripted agent with these flags, and settings as they are written. */
 export interface PoolOptions {
@@ -69,10 +69,10 @@ export async function agentWorld(t: TestContext) {
       capabilities: [],
     }
     const made = new LocalAgentHost({
-      settings: settingsOf(id, { ...own, ...settings }),
+      settings: resolveSettings(id, { ...own, ...settings }),
       ...{ programs, clock, log, directory, state: join(directory, 'state') },
       commands: undefined,
-      places: new PlaceQueue(clock, { concurrent: 8, queue: 64 }),
+      places: new SlotQueue(clock, { concurrent: 8, queue: 64 }),
       version: '0.0.0',
       ...parts,
     })
@@ -89,7 +89,7 @@ export function listener(
   const updates: SessionUpdate[] = []
   const requests: PermissionRequest[] = []
   const waiting = new Set<() => void>()
-  const side: SessionSide = {
+  const side: SessionHandler = {
     update: update => {
       updates.push(update)
       for (const look of waiting) look()
@@ -119,11 +119,7 @@ export function listener(
 export const say = (text: string) => [{ type: 'text', text }]
 
 /** All that a session is opened with, in the directory of the test. */
-export const wanted = (
-  cwd: string,
-  side: SessionSide,
-  more: Partial<SessionRequest> = {},
-): SessionRequest => ({
+export const wanted = (cwd: string, side: SessionHandler, more: Partial<SessionRequest> = {}): SessionRequest => ({
   cwd,
   mcpServers: [],
   side,
@@ -137,13 +133,12 @@ export const allowOnce = ({ options }: PermissionRequest): PermissionOutcome => 
 }
 
 /** For `assert.rejects`. */
-export const fails =
-  (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
-    assert.equal(error.kind, kind, error.message)
-    if (phase !== undefined) assert.equal(error.phase, phase, error.message)
-    if (words !== undefined) assert.match(`${error.message}\n${error.lastWords ?? ''}`, words)
-    return true
-  }
+export const fails = (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
+  assert.equal(error.kind, kind, error.message)
+  if (phase !== undefined) assert.equal(error.phase, phase, error.message)
+  if (words !== undefined) assert.match(`${error.message}\n${error.lastWords ?? ''}`, words)
+  return true
+}
 
 /** Says whether it runs; one that nobody has waited for yet does not. */
 export function isAlive(pid: number | undefined): boolean {

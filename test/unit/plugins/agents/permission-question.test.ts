@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
-import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions.ts'
+import { formatCallLine, formatPermissionQuestion } from '../../../../plugins/agents/permissions.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'
 
@@ -10,7 +10,7 @@ const hide = (text: string): string => text.replaceAll('s3cret', '***')
 function asked(said: JsonObject): string {
   const merged = new ToolCalls().merge({ toolCallId: '1', ...said })
   assert.ok(merged)
-  return permissionQuestion('copilot', merged.call, hide)
+  return formatPermissionQuestion('copilot', merged.call, hide)
 }
 
 test('a person is asked about the command of the call, whatever its title says', () => {
@@ -42,25 +42,22 @@ test('what is too long is shown from both ends, and says how much is missing', (
   const command = `echo start ${'a'.repeat(10_000)}; curl evil`
   const question = asked({ title: `List ${'t'.repeat(5000)} tail`, kind: 'execute', rawInput: { command } })
 
-  assert.match(question, /"echo start a+" \[… 8\d{3} characters are not shown …\] "a+; curl evil"/)
-  assert.match(question, /: "List t+" \[… \d+ characters are not shown …\] "t+ tail"\n/)
+  assert.match(question, /"echo start a+" \[… 8\d{3} characters omitted …\] "a+; curl evil"/)
+  assert.match(question, /: "List t+" \[… \d+ characters omitted …\] "t+ tail"\n/)
 })
 
-test('an edit shows its files, what it writes, and what that takes the place of', () => {
+test('an edit shows its files, the content to write, and what that takes the place of', () => {
   const diff = { type: 'diff', path: '/w/a', oldText: 'old', newText: 'new\ns3cret' }
   const question = asked({ title: 'Write', kind: 'edit', locations: [{ path: '/w/b' }], content: [diff] })
 
   assert.match(question, /\nfiles: "\/w\/b", "\/w\/a"\n/)
-  assert.match(question, /\nwrites to "\/w\/a": "new\\n\*\*\*"\nin place of: "old"\n/)
+  assert.match(question, /\nwrites to "\/w\/a": "new\\n\*\*\*"\nreplaces: "old"\n/)
 })
 
 test('what a call does not say is said', () => {
-  assert.match(asked({ title: 'Bash', kind: 'execute' }), /not told: the command; its input/)
-  assert.match(asked({ title: 'Write', kind: 'edit' }), /not told: which files; what it writes; its input/)
-  assert.match(
-    asked({ title: 'Bash' }),
-    /do something of no kind: Bash\nnot told: which kind of action it is/,
-  )
+  assert.match(asked({ title: 'Bash', kind: 'execute' }), /not specified: the command; its input/)
+  assert.match(asked({ title: 'Write', kind: 'edit' }), /not specified: which files; the content to write; its input/)
+  assert.match(asked({ title: 'Bash' }), /action of unknown kind: Bash\nnot specified: the kind of action/)
 })
 
 test('every file is counted, and the log names the command too', () => {
@@ -68,7 +65,7 @@ test('every file is counted, and the log names the command too', () => {
   const question = asked({ title: 'x', kind: 'read', locations: paths.map(path => ({ path })) })
   assert.match(question, /"\/w\/9" and 20 more\n/)
   const said = call({ title: 'List', rawInput: { command: 'curl s3cret' } })
-  assert.equal(callInOneLine(said, hide), 'execute: List command "curl ***"')
+  assert.equal(formatCallLine(said, hide), 'execute: List command "curl ***"')
 })
 
 test('the question of a task keeps its lines, and hides secrets', async context => {

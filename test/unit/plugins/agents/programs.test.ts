@@ -42,14 +42,11 @@ test('a program that may never run is refused by its real path before anything s
   const agents = (command: string): JsonObject => ({ list: { one: { command } }, commands: ['/nowhere/*'] })
 
   await assert.rejects(warnings(directory, agents('./linked')), ({ message }: Error) => {
-    assert.ok(
-      message.includes(`agents.list.one.command: "./linked" cannot be run: ${realpathSync(real)}`),
-      message,
-    )
+    assert.ok(message.includes(`agents.list.one.command: cannot run "./linked": ${realpathSync(real)}`), message)
     return true
   })
   const [warned] = await warnings(directory, agents('./gone'))
-  assert.match(warned ?? '', /agents\.list\.one\.command: "\.\/gone" cannot be run: it is not there/)
+  assert.match(warned ?? '', /agents\.list\.one\.command: cannot run "\.\/gone": not found/)
   assert.deepEqual(await warnings(directory, { ...agents('./linked'), commands: [realpathSync(real)] }), [])
 })
 
@@ -66,7 +63,7 @@ test('another file for the tasks is taken at the next start, which is said once'
 
   assert.deepEqual(
     warned.filter(message => message.includes('tasks.file')),
-    ['another agents.tasks.file takes effect at the next start of the gateway'],
+    ['agents.tasks.file has changed; restart the gateway to apply it'],
   )
   await assert.rejects(stat(join(directory, 'other.db')))
 })

@@ -37,7 +37,7 @@ async function answered(
   }
   const call = {
     err: out,
-    fillIn: async (schema: unknown) => (stdin.isTTY ? promptForSchema(schema, host) : undefined),
+    promptForm: async (schema: unknown) => (stdin.isTTY ? promptForSchema(schema, host) : undefined),
     onInterrupt: () => () => undefined,
   }
   const replies: JsonObject[] = []

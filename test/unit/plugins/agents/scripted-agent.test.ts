@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failureOf, RpcFault } from '../../../../plugins/agents/acp/connection.ts'
+import { toAgentFailure, RpcFault } from '../../../../plugins/agents/acp/rpc-connection.ts'
 import { agentWorld, listener, say, wanted } from './kit.ts'
 
 test('an agent that says at the prompt that it wants a login is not ready any more', async t => {
   const world = await agentWorld(t)
   const pool = world.pool({ args: ['--fail', 'session/prompt=-32000'] })
-  const session = await pool.open(wanted(world.directory, listener().side))
+  const session = await pool.openSession(wanted(world.directory, listener().side))
   await assert.rejects(session.prompt(say('hello')))
 
   assert.equal(pool.health.state, 'needs_auth')
@@ -20,7 +20,7 @@ test('an agent whose program is not there is known to be so before it is first w
 })
 
 test('the cause of a failure is told, and a limit of the model is one wherever it stands', () => {
-  const of = (data: unknown) => failureOf(new RpcFault(-32603, 'Internal error', data), 'a', 'prompt')
+  const of = (data: unknown) => toAgentFailure(new RpcFault(-32603, 'Internal error', data), 'a', 'prompt')
   const quota = '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"quota"}}'
 
   assert.match(of({ details: 'the key is revoked' }).message, /Internal error \(-32603\): the key is revoked/)

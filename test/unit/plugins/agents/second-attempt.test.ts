@@ -17,7 +17,7 @@ test('a turn that ends before anything has happened is begun once more, in anoth
     const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
     assert.deepEqual([view.state, view.text], ['completed', 'done'])
-    assert.match(view.warnings.join(), /a was asked once more/)
+    assert.match(view.warnings.join(), /retried a/)
     assert.equal(host.sessions.size, 2)
   }
 })
@@ -42,12 +42,12 @@ test('a turn without a word or an action is no success, and another agent may ha
   const alone = deskOf(context, [silent])
   const failed = await settled(alone, (await alone.delegate(request(), ANN)).id)
   assert.deepEqual([failed.state, failed.isError], ['failed', true])
-  assert.match(failed.why ?? '', /^empty in prompt: .*without saying or doing anything/)
+  assert.match(failed.why ?? '', /^empty in prompt: .*without output or actions/)
 
   const service = deskOf(context, [silent, new FakeHost('b', says('done'))])
   const view = await settled(service, (await service.delegate(request(), ANN)).id)
   assert.deepEqual([view.agent, view.text], ['b', 'done'])
-  assert.match(view.warnings.join(), /a did not take it: empty/)
+  assert.match(view.warnings.join(), /a failed: empty/)
 })
 
 test('a key stands for one request: another one with it is refused', async context => {

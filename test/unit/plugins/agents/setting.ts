@@ -54,13 +54,7 @@ export async function agentsSetting(t: TestContext): Promise<AgentsSetting> {
     },
     agent: (settings = {}, ...flags) => ({
       command: process.execPath,
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        AGENT,
-        '--store',
-        join(directory, 'sessions'),
-        ...flags,
-      ],
+      args: ['--disable-warning=ExperimentalWarning', AGENT, '--store', join(directory, 'sessions'), ...flags],
       ...settings,
     }),
     client: async (url, options) => closeAfter(t, await testClient(url, options)),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { decide } from '../../../../plugins/agents/permissions.ts'
+import { decidePermission } from '../../../../plugins/agents/permissions.ts'
 import type { AgentConfig } from '../../../../src/config/config.gen.ts'
 import type { Containment } from '../../../../plugins/agents/containment.ts'
 import type { AgentToolCall } from '../../../../plugins/agents/types.ts'
@@ -12,7 +12,7 @@ const RULES: NonNullable<AgentConfig['permissions']>['rules'] = [
 ]
 
 const CONTAINED: Pick<Containment, 'decide'> = {
-  decide: (asked, policy) => decide(policy, asked, { cwd: '/nowhere', directory: '/nowhere' }),
+  decide: (asked, policy) => decidePermission(policy, asked, { cwd: '/nowhere', directory: '/nowhere' }),
 }
 
 const curl = (facts: Partial<AgentToolCall> = {}): AgentToolCall =>
@@ -35,12 +35,12 @@ test('what an agent did without asking, though a rule denies it, is a warning of
   const edit = { kind: 'edit', title: 'Write x', rawInput: undefined, paths: ['/nowhere/secret/x'] } as const
 
   assert.deepEqual(await warningsOf(t, doing(curl(), curl({ status: 'completed' }))), [
-    'a did not ask for what rule 1 denies: execute: "ls; curl x" command "ls; curl x"',
+    'a did not ask before an action that rule 1 denies: execute: "ls; curl x" command "ls; curl x"',
   ])
   assert.equal((await warningsOf(t, doing(curl({ status: 'failed' })))).length, 1)
   assert.match(
     String(await warningsOf(t, doing(call({ ...edit, status: 'completed' })))),
-    /^a did not ask for what rule 2 denies: edit: Write x \["\/nowhere\/secret\/x"\]$/,
+    /^a did not ask before an action that rule 2 denies: edit: Write x \["\/nowhere\/secret\/x"\]$/,
   )
 })
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { check } from '../../../../plugins/approve/index.ts'
 import { TestClock } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -19,10 +19,8 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
 
       const first = await client.request('tools/call', callOf(7))
       assert.equal(first.result?.resultType, 'input_required')
-      const [ask] = Object.values(
-        first.result.inputRequests as Record<string, { params: { message: string } }>,
-      )
-      assert.match(ask?.params.message ?? '', /May "pay__send" run\?.*"money".*\{"amount":7\}/)
+      const [ask] = Object.values(first.result.inputRequests as Record<string, { params: { message: string } }>)
+      assert.match(ask?.params.message ?? '', /Run "pay__send"\?.*"money".*\{"amount":7\}/)
       assert.deepEqual(sent(), [])
       const retry = async (): Promise<string> =>
         textOf(await client.request('tools/call', retryOf(callOf(7), first, YES)))
@@ -35,8 +33,8 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     })
 
   test('cannot run another call, nor that of somebody else, with an approval', async t => {
-    const alice = makeKey('alice', [])
-    const bob = makeKey('bob', [])
+    const alice = createKey('alice', [])
+    const bob = createKey('bob', [])
     const keys = [
       { name: 'alice', hash: alice.hash },
       { name: 'bob', hash: bob.hash },
@@ -71,11 +69,8 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     assert.match(await answered({ approve: false }), /approval_denied/)
     assert.match(await answered({ approve: 'true' }), /approval_denied/)
     const late = await client.request('tools/call', callOf(2))
-    clock.pass(60_001)
-    assert.match(
-      textOf(await client.request('tools/call', retryOf(callOf(2), late, YES))),
-      /approval_expired/,
-    )
+    clock.advance(60_001)
+    assert.match(textOf(await client.request('tools/call', retryOf(callOf(2), late, YES))), /approval_expired/)
     assert.deepEqual(sent(), [])
     assert.deepEqual(outcomes(events), ['denied', 'denied', 'denied', 'denied', 'expired'])
   })
@@ -108,7 +103,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     const meta =
       '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}'
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay__send","arguments":{"amount":9007199254740993},${meta}}}`
-    const reply = await client.raw(body, { 'mcp-method': 'tools/call', 'mcp-name': 'pay__send' })
+    const reply = await client.sendRaw(body, { 'mcp-method': 'tools/call', 'mcp-name': 'pay__send' })
     assert.match(textOf(reply), /cannot be shown/)
     assert.deepEqual(sent(), [])
   })
@@ -119,7 +114,7 @@ describe('a client of 2026-07-28 over stateless HTTP', () => {
     const first = await client.request('tools/call', callOf(1))
     await client.request('tools/call', callOf(2))
 
-    assert.match(textOf(await client.request('tools/call', callOf(3))), /too many calls wait/)
+    assert.match(textOf(await client.request('tools/call', callOf(3))), /too many calls are waiting/)
     assert.equal(textOf(await client.request('tools/call', retryOf(callOf(1), first, YES))), 'sent')
     assert.equal((await client.request('tools/call', callOf(4))).result?.resultType, 'input_required')
     assert.deepEqual(sent(), [1])
@@ -155,7 +150,7 @@ describe('a decision', () => {
     await gateway.gateway.reload({ ...config, policy: { ...config.policy, ask } })
 
     const late = await client.request('tools/call', retryOf(callOf(7), first, YES))
-    assert.match(textOf(late), /approval_expired.*rules of the policy are others/)
+    assert.match(textOf(late), /approval_expired.*policy rules have changed/)
     assert.deepEqual(sent(), [])
     assert.deepEqual(outcomes(events), ['expired'])
     const anew = await client.request('tools/call', callOf(7))
@@ -193,13 +188,13 @@ describe('a decision', () => {
     assert.equal(events.find(({ outcome }) => outcome === 'approved')?.fields?.by, 'owner')
   })
 
-  test('is not waited for when the gateway stops, nor when the client has gone', async t => {
+  test('is not waited for when the gateway is stopping, nor when the client has gone', async t => {
     const { gateway, events, sent } = await setting(t, { by: ['owner'] })
     const client = await connect(t, gateway, {})
     const left = client.start('tools/call', callOf(1))
     const held = client.request('tools/call', callOf(2)).catch(() => undefined)
     const figure = (): number =>
-      (gateway.gateway.generation.graph.hooks.runner('figures')?.([]) ?? []).find(
+      (gateway.gateway.generation.graph.hooks.getRunner('metrics')?.([]) ?? []).find(
         ({ name }) => name === 'tapgate_approvals_open',
       )?.samples[0]?.value ?? 0
     while (figure() < 2) await new Promise(resolve => setTimeout(resolve, 5))
@@ -221,11 +216,7 @@ describe('a webhook', () => {
       return { body, headers: isSigned ? sign(body) : { ...sign(body), 'x-tapgate-signature': 'sha256=0' } }
     })
     const clock = new TestClock()
-    const { gateway, sent } = await setting(
-      t,
-      { by: ['webhook'], webhook: { url, secret: SECRET } },
-      { clock },
-    )
+    const { gateway, sent } = await setting(t, { by: ['webhook'], webhook: { url, secret: SECRET } }, { clock })
     const client = await connect(t, gateway, {})
 
     assert.equal(textOf(await client.request('tools/call', callOf(7))), 'sent')
@@ -233,7 +224,7 @@ describe('a webhook', () => {
     isSigned = false
     const held = client.request('tools/call', callOf(8))
     while (told.length < 2) await new Promise(resolve => setTimeout(resolve, 5))
-    clock.pass(300_001)
+    clock.advance(300_001)
     assert.match(textOf(await held), /approval_expired/)
     assert.deepEqual(sent(), [7])
   })

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { Journal, type Granted } from '../../../../plugins/approve/journal.ts'
+import { ApprovalJournal, type GrantedCall } from '../../../../plugins/approve/unfinished-calls.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { callOf, connect, retryOf, setting, textOf } from './setting.ts'
 
 const SCRIPT = fileURLToPath(new URL('../fixtures/journal-on-a-small-disk.ts', import.meta.url))
-const GRANTED: Granted = {
+const GRANTED: GrantedCall = {
   id: 'one',
   digest: 'd',
   method: 'tools/call',
@@ -50,15 +50,15 @@ test('the answer of a call that ran is delivered where its end cannot be noted, 
     {
       config: { state: { directory: place(t) } },
       run: () => {
-        Journal.prototype.end = (): never => {
+        ApprovalJournal.prototype.recordEnd = (): never => {
           throw new Error('no space left on device')
         }
         return 'sent'
       },
     },
   )
-  const { end } = Journal.prototype
-  cleanup(t, () => void (Journal.prototype.end = end))
+  const { recordEnd } = ApprovalJournal.prototype
+  cleanup(t, () => void (ApprovalJournal.prototype.recordEnd = recordEnd))
   const client = await connect(t, gateway)
   const first = await client.request('tools/call', callOf(7))
 
@@ -66,24 +66,22 @@ test('the answer of a call that ran is delivered where its end cannot be noted, 
 
   assert.equal(textOf(answer), 'sent')
   assert.deepEqual(sent(), [7])
-  assert.ok(
-    gateway.log.some(({ message }) => /end of an approved call cannot be noted/.test(String(message))),
-  )
+  assert.ok(gateway.log.some(({ message }) => /cannot record the end of an approved call/.test(String(message))))
 })
 
 test('what a dead process began is told by one process alone, and by the next where that one dies, too', async t => {
   const directory = place(t)
   writeFileSync(join(directory, `approvals-${NOBODY}.jsonl`), `${JSON.stringify(GRANTED)}\n{"id":"cut`)
-  const [one, other] = [new Journal(directory), new Journal(directory)]
+  const [one, other] = [new ApprovalJournal(directory), new ApprovalJournal(directory)]
 
-  const told = await Promise.all([one.leftOver(), other.leftOver()])
+  const told = await Promise.all([one.claimUnfinished(), other.claimUnfinished()])
   assert.deepEqual(told.flat(), [GRANTED])
   const [file = ''] = readdirSync(directory)
   // It dies before it has told all that keep it.
   one.close()
   other.close()
-  const left = new Journal(directory)
-  assert.deepEqual(await left.leftOver(), [GRANTED], file)
-  await left.forget()
+  const left = new ApprovalJournal(directory)
+  assert.deepEqual(await left.claimUnfinished(), [GRANTED], file)
+  await left.forgetClaimed()
   assert.deepEqual(readdirSync(directory), [])
 })

@@ -3,15 +3,15 @@ import { describe, test, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
 import { callOf, connect, SECRET, setting, sign, textOf, webhook, type Setting } from './setting.ts'
 
-const ALICE = makeKey('alice', [])
-const BOB = makeKey('bob', [])
+const ALICE = createKey('alice', [])
+const BOB = createKey('bob', [])
 const KEYS = [
   { name: 'alice', hash: ALICE.hash },
   { name: 'bob', hash: BOB.hash },
@@ -54,9 +54,9 @@ function upstream(config: JsonObject, become: object): JsonObject {
   return { ...config, upstreams: { pay: { ...upstreams.pay, ...become } } }
 }
 
-const NOT_OFFERED = /not run: its caller is not offered it any more/
-const ANOTHER = /not run: its server is another one now/
-const NOT_LET_IN = /not run: its caller is not let in any more/
+const NOT_OFFERED = /not run: the target is no longer available to the caller/
+const ANOTHER = /not run: the upstream was replaced/
+const NOT_LET_IN = /not run: the caller is no longer admitted/
 
 for (const [where, change, why] of [
   ['its tool is hidden', config => upstream(config, { tools: { deny: ['send'] } }), NOT_OFFERED],
@@ -76,7 +76,7 @@ for (const [where, change, why] of [
     await become(config => change(config, other.url))
 
     assert.match(await approve(), why)
-    assert.deepEqual([...sent(), ...other.received('tools/call')], [])
+    assert.deepEqual([...sent(), ...other.listCalls('tools/call')], [])
   })
 
 test('a call that waited over a reload which is not about it runs once it is approved', async t => {

@@ -30,7 +30,7 @@ async function setting(t: TestContext, approve: JsonObject = {}): Promise<Settin
   const [one, two] = [await replica(t, redis, config), await replica(t, redis, config)]
   const client = closeAfter(t, await testClient(one))
   const sent = (): unknown[] =>
-    pay.received('tools/call').map(({ params }) => (params?.arguments as JsonObject).amount)
+    pay.listCalls('tools/call').map(({ params }) => (params?.arguments as JsonObject).amount)
   const begin: Setting['begin'] = async amount => {
     const known = new Set((await listed(two)).map(({ id }) => id))
     const answer = client
@@ -50,11 +50,7 @@ async function listed({ gateway }: TestGateway): Promise<JsonObject[]> {
   return (await gateway.control('approvals.list')).approvals as JsonObject[]
 }
 
-async function decided(
-  { gateway }: TestGateway,
-  id: string,
-  verb: 'approve' | 'deny' = 'approve',
-): Promise<unknown> {
+async function decided({ gateway }: TestGateway, id: string, verb: 'approve' | 'deny' = 'approve'): Promise<unknown> {
   return (await gateway.control(`approvals.${verb}`, { id })).decided
 }
 
@@ -135,7 +131,7 @@ test(
     assert.equal((await listed(one)).length, 1)
     const client = closeAfter(t, await testClient(two))
     const refused = await client.request('tools/call', { name: 'pay__send', arguments: { amount: 2 } })
-    assert.match(JSON.stringify(refused), /approval_unavailable.*try again/)
+    assert.match(JSON.stringify(refused), /approval_unavailable.*retry later/)
     assert.deepEqual(sent(), [])
 
     await redis.start()

@@ -9,7 +9,7 @@ import {
   testClient,
   testGateway,
   testUpstream,
-  type Reply,
+  type TestReply,
   type TestClient,
   type TestClock,
   type TestGateway,
@@ -37,7 +37,7 @@ export async function setting(
   const events: AuditEvent[] = []
   const recorder: Plugin<never> = {
     name: 'recorder',
-    setup: ({ hooks }) => hooks.recorded.tap(event => void events.push(event)),
+    setup: ({ hooks }) => hooks.auditEvent.tap(event => void events.push(event)),
   }
   const pay = closeAfter(
     t,
@@ -62,7 +62,7 @@ export async function setting(
     }),
   )
   const sent = (): unknown[] =>
-    pay.received('tools/call').map(({ params }) => (params?.arguments as JsonObject | undefined)?.amount)
+    pay.listCalls('tools/call').map(({ params }) => (params?.arguments as JsonObject | undefined)?.amount)
   return { pay, gateway, events, sent }
 }
 
@@ -80,13 +80,13 @@ export function callOf(amount: number): JsonObject {
 }
 
 /** The same call again, with what the person filled in. */
-export function retryOf(call: JsonObject, first: Reply, content: JsonObject, action = 'accept'): JsonObject {
+export function retryOf(call: JsonObject, first: TestReply, content: JsonObject, action = 'accept'): JsonObject {
   const { inputRequests, requestState } = first.result as { inputRequests: JsonObject; requestState: string }
   const inputResponses = Object.fromEntries(Object.keys(inputRequests).map(key => [key, { action, content }]))
   return { ...call, requestState, inputResponses }
 }
 
-export function textOf({ result, error }: Reply): string {
+export function textOf({ result, error }: TestReply): string {
   const [block] = (result?.content ?? []) as { text?: string }[]
   return block?.text ?? error?.message ?? JSON.stringify(result)
 }

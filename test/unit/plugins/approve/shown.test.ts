@@ -50,8 +50,7 @@ test('a long argument hides none of the others, wherever an approval is presente
   const note = `begin${'x'.repeat(5000)}end`
   const { form, listed, whole, told } = await show(t, { note, to: 'mallory', amount: 500 })
   for (const text of [form, listed, String(told.text)]) {
-    for (const part of ['"note":"begin', 'end"', '"to":"mallory"', '"amount":500'])
-      assert.ok(text.includes(part), part)
+    for (const part of ['"note":"begin', 'end"', '"to":"mallory"', '"amount":500']) assert.ok(text.includes(part), part)
     assert.ok(text.length < 3000)
   }
   assert.deepEqual(JSON.parse(whole), { note, to: 'mallory', amount: 500 })
@@ -77,14 +76,7 @@ test('invisible characters and letters that imitate others are marked', async t 
   const plain = { ru: 'Привет, мир', de: 'Grüße', ja: '送金' }
   const { form, listed, whole, told } = await show(t, { ...given, ...plain })
   for (const text of [form, listed, whole, String(told.text)]) {
-    for (const mark of [
-      'a\\u202eb',
-      'a\\u200bb',
-      '\\udb40\\udc61',
-      'p\\u0430ypal',
-      '\\u0441\\u043e',
-      '\\uff41',
-    ])
+    for (const mark of ['a\\u202eb', 'a\\u200bb', '\\udb40\\udc61', 'p\\u0430ypal', '\\u0441\\u043e', '\\uff41'])
       assert.ok(text.includes(mark), mark)
     for (const word of Object.values(plain)) assert.ok(text.includes(word), word)
   }
@@ -94,8 +86,7 @@ test('invisible characters and letters that imitate others are marked', async t 
 test('what is redacted in arguments is hidden from people too', async t => {
   const shown = await show(t, { token: TOKEN, to: 'alice' }, REDACT)
   assert.equal(JSON.stringify(shown).includes(TOKEN), false)
-  for (const text of [shown.form, shown.listed, shown.whole, JSON.stringify(shown.told)])
-    assert.match(text, /alice/)
+  for (const text of [shown.form, shown.listed, shown.whole, JSON.stringify(shown.told)]) assert.match(text, /alice/)
 })
 
 test('a call that redaction refuses is presented to no one', async t => {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { Journal } from '../../../../plugins/audit/journal.ts'
+import { AuditJournal } from '../../../../plugins/audit/audit-journal.ts'
 import { JournalFile } from '../../../../plugins/audit/journal-file.ts'
 import { verifyChain } from '../../../../plugins/audit/commands.ts'
 import { directoryFor, hostOf, linesOf, SmallDisk } from './kit.ts'
@@ -13,11 +13,11 @@ import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const CHAINED = { maxSize: 1e9, keep: 3, chain: true }
 
-function journalAt(file: string, settings = CHAINED): Journal {
-  return new Journal(settings, hostOf(new JournalFile(file), new HandClock()))
+function journalAt(file: string, settings = CHAINED): AuditJournal {
+  return new AuditJournal(settings, hostOf(new JournalFile(file), new HandClock()))
 }
 
-function add(journal: Journal, from: number, to: number): void {
+function add(journal: AuditJournal, from: number, to: number): void {
   for (let n = from; n < to; n++) journal.add(JSON.stringify({ n, text: 'ü' }))
 }
 
@@ -110,10 +110,7 @@ describe('a chain', () => {
 
     await rm(`${file}.3`)
     const missing = await verifyChain(file)
-    assert.deepEqual(
-      [missing.isIntact, missing.problem?.file, missing.problem?.line],
-      [false, `${file}.3`, 0],
-    )
+    assert.deepEqual([missing.isIntact, missing.problem?.file, missing.problem?.line], [false, `${file}.3`, 0])
     await writeFile(`${file}.3`, oldest)
     assert.equal((await verifyChain(file)).isIntact, true)
     await writeFile(file, '')
@@ -161,7 +158,7 @@ describe('a journal in trouble', () => {
   test('waits while a disk is full, says that it does, and goes on where it was', async () => {
     const clock = new HandClock()
     const disk = new SmallDisk(150)
-    const journal = new Journal({ ...CHAINED, chain: false }, hostOf(disk, clock))
+    const journal = new AuditJournal({ ...CHAINED, chain: false }, hostOf(disk, clock))
     add(journal, 0, 10)
     await journal.flush()
     assert.equal(journal.isFailing, true)
@@ -184,7 +181,7 @@ describe('a journal in trouble', () => {
 
   test('holds so many lines and no more, and counts those that are lost', async () => {
     const disk = new SmallDisk(0)
-    const journal = new Journal({ ...CHAINED, chain: false }, hostOf(disk, new HandClock()))
+    const journal = new AuditJournal({ ...CHAINED, chain: false }, hostOf(disk, new HandClock()))
     add(journal, 0, 30_000)
     await journal.flush()
     assert.equal(journal.isFailing, true)

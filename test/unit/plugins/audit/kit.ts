@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { Opened, Sink } from '../../../../plugins/audit/journal-file.ts'
-import type { JournalHost } from '../../../../plugins/audit/journal.ts'
+import type { JournalContents, Sink } from '../../../../plugins/audit/journal-file.ts'
+import type { AuditJournalDeps } from '../../../../plugins/audit/audit-journal.ts'
 import type { Clock } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { SILENT } from '../install.ts'
@@ -43,16 +43,16 @@ export class SmallDisk implements Sink {
     return this.text.length
   }
 
-  open(): Promise<Opened> {
+  open(): Promise<JournalContents> {
     return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
   }
 
   async write(bytes: Buffer): Promise<number> {
     await Promise.resolve()
-    return this.writeNow(bytes)
+    return this.writeSync(bytes)
   }
 
-  writeNow(bytes: Buffer): number {
+  writeSync(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.room)
     if (taken === 0) throw new Error('ENOSPC: no space left on device')
     this.room -= taken
@@ -69,6 +69,6 @@ export class SmallDisk implements Sink {
   }
 }
 
-export function hostOf(sink: Sink, clock: Clock): JournalHost {
+export function hostOf(sink: Sink, clock: Clock): AuditJournalDeps {
   return { sink, clock, log: SILENT, note: (kind, fields) => JSON.stringify({ kind, ...fields }) }
 }

@@ -82,7 +82,7 @@ test('every verb is a line of an audit, or is known to only look', async t => {
   const hears = definePlugin({
     name: 'hears',
     setup({ hooks }) {
-      hooks.recorded.tap(({ kind, name }) => void (kind === 'control' && recorded.add(name)))
+      hooks.auditEvent.tap(({ kind, name }) => void (kind === 'control' && recorded.add(name)))
     },
   })
   const web = closeAfter(t, await testUpstream({}))

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { bearer, call, send, serve } from './gateway.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-const ci = makeKey('ci', [])
+const ci = createKey('ci', [])
 
 describe('an API key', () => {
   const keys = [{ name: 'ci', hash: ci.hash }]
@@ -24,7 +24,7 @@ describe('an API key', () => {
 
   test('that nobody has, or none at all, is 401 without a word about tokens', async t => {
     const gateway = await serve(t, { keys })
-    for (const key of [undefined, makeKey('new', []).key, `${ci.key}x`, ci.key.slice(0, -1), ci.hash]) {
+    for (const key of [undefined, createKey('new', []).key, `${ci.key}x`, ci.key.slice(0, -1), ci.hash]) {
       const reply = await call(gateway, 'db__read', key)
       assert.equal(reply.status, 401)
       assert.match(reply.headers.get('www-authenticate') ?? '', /^Bearer( error="invalid_token")?$/)
@@ -60,10 +60,10 @@ describe('an API key', () => {
     assert.equal(listening.status, 200)
     const closed = once(socket, 'close')
     const { config } = gateway.gateway.generation.loaded
-    const auth = { ...config.auth, keys: [{ name: 'other', hash: makeKey('new', []).hash }] }
+    const auth = { ...config.auth, keys: [{ name: 'other', hash: createKey('new', []).hash }] }
     await gateway.gateway.reload({ ...config, auth })
     const [code, why] = (await closed) as [number, Buffer]
-    assert.deepEqual([code, String(why)], [1008, 'its credentials are no longer valid'])
+    assert.deepEqual([code, String(why)], [1008, 'credentials expired or revoked'])
     await listening.text()
   })
 })
@@ -76,8 +76,7 @@ describe('what auth covers', () => {
     const listeners = { main: other, inner: other }
     const gateway = await serve(t, { keys, listeners: ['main'], except: ['/open'] }, { listeners })
     const [main, inner] = gateway.gateway.listeners
-    const status = (url: string): Promise<number> =>
-      call({ ...gateway, url }, 'db__read').then(({ status }) => status)
+    const status = (url: string): Promise<number> => call({ ...gateway, url }, 'db__read').then(({ status }) => status)
     assert.equal(await status(main?.url ?? ''), 401)
     assert.equal(await status(inner?.url ?? ''), 200)
     assert.equal((await fetch(new URL('/open', main?.url))).status, 404)
@@ -92,13 +91,13 @@ describe('what auth covers', () => {
       testGateway({
         config: { listeners: { main: world, inner: other }, auth: { keys, listeners: ['inner'] } },
       }),
-      /host "0\.0\.0\.0" opens every tool|configuration/,
+      /host "0\.0\.0\.0" exposes every tool|configuration/,
     )
     await assert.rejects(
       testGateway({
         config: { listeners: { main: world }, auth: { jwt: [{ issuer: 'https://a', jwks: 'https://a/k' }] } },
       }),
-      /auth\.resource must say/,
+      /set auth\.resource/,
     )
   })
 })

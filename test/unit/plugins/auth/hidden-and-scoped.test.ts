@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestGateway,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { hashOf } from '../../rules/keys.ts'
 
 /** A tool, prompt and resource that a scope rule names, each beside one that is not there at all. */
@@ -85,11 +79,7 @@ async function roads(t: TestContext, gateway: TestGateway, key: string): Promise
   return { ...Object.fromEntries(clients), ws: await overWebSocket(t, gateway, headers) }
 }
 
-async function overWebSocket(
-  t: TestContext,
-  { url }: TestGateway,
-  headers: Record<string, string>,
-): Promise<Ask> {
+async function overWebSocket(t: TestContext, { url }: TestGateway, headers: Record<string, string>): Promise<Ask> {
   const socket = new WebSocket(url.replace(/^http(.*)\/mcp$/, 'ws$1/ws'), ['mcp'], { headers })
   closeAfter(t, { [Symbol.asyncDispose]: () => Promise.resolve(socket.terminate()) })
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
@@ -146,10 +136,7 @@ for (const [what, config] of Object.entries(HIDING))
           assert.doesNotMatch(hidden, /403|scope/, `${road} ${method}`)
         }
       }
-      const [hidden, missing] = [
-        await rest(gateway, 'poor', NAMES.there),
-        await rest(gateway, 'poor', NAMES.absent),
-      ]
+      const [hidden, missing] = [await rest(gateway, 'poor', NAMES.there), await rest(gateway, 'poor', NAMES.absent)]
       assert.equal(hidden.status, missing.status)
       assert.equal(await hidden.text(), (await missing.text()).replaceAll(NAMES.absent, NAMES.there))
     })
@@ -159,11 +146,7 @@ test('what nothing else hides is refused with its scopes, over every road', asyn
   for (const [road, ask] of Object.entries(await roads(t, gateway, 'poor')))
     for (const [method, params] of wishes(NAMES.there)) {
       const said = JSON.stringify(await ask(method, params))
-      assert.match(
-        said,
-        /"code":"GW_FORBIDDEN","scopes":\["s:(tools|prompts|resources)"\]/,
-        `${road} ${method}`,
-      )
+      assert.match(said, /"code":"GW_FORBIDDEN","scopes":\["s:(tools|prompts|resources)"\]/, `${road} ${method}`)
       if (road !== 'ws') assert.match(said, /^\[403,"Bearer error=\\"insufficient_scope\\", scope=\\"s:/)
     }
   const { status, headers } = await rest(gateway, 'poor', NAMES.there)
@@ -182,7 +165,7 @@ test('a profile that renames names the thing as its clients know it', async t =>
     string,
     JsonObject,
   ]
-  assert.deepEqual([status, error.message], [403, '"data_secret" needs the scope s:tools'])
+  assert.deepEqual([status, error.message], [403, '"data_secret" requires the scope s:tools'])
   assert.match(challenge, /scope="s:tools"/)
 })
 

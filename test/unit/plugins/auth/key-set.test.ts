@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeProtectedHeader } from 'jose'
-import { keySet } from '../../../../plugins/auth/tokens.ts'
+import { createKeySet } from '../../../../plugins/auth/tokens.ts'
 import { guardedFetch } from '../../../../src/http-client/guard/guarded-fetch.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
 import { SILENT } from '../install.ts'
@@ -13,7 +13,7 @@ test('public keys are fetched again for a key that is new, and at most every 30 
   cleanup(t, () => issuer.close())
   const clock = new HandClock()
   const fetch = guardedFetch({ clock, log: SILENT, environment: {}, allowed: [] })
-  const find = await keySet(issuer.jwks, { directory: '.', clock, log: SILENT, fetch })
+  const find = await createKeySet(issuer.jwks, { directory: '.', clock, log: SILENT, fetch })
   const header = async (): Promise<{ alg: string; kid: string }> =>
     decodeProtectedHeader(await issuer.sign('a')) as { alg: string; kid: string }
 
@@ -41,6 +41,6 @@ test('public keys come over https, from loopback, or from a file, and from nowhe
   const fetch = guardedFetch({ clock, log: SILENT, environment: {}, allowed: [] })
   const around = { directory: import.meta.dirname, clock, log: SILENT, fetch }
   for (const from of ['http://id.example.com/keys', 'ftp://127.0.0.1/keys', 'file:///etc/passwd'])
-    await assert.rejects(keySet(from, around), /fetched over https only/)
-  await assert.rejects(keySet('./key-set.test.ts', around), /is no file of public keys/)
+    await assert.rejects(createKeySet(from, around), /public keys require https/)
+  await assert.rejects(createKeySet('./key-set.test.ts', around), /is not a file of public keys/)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { badTokens } from '../../../proof/access/bad-tokens.ts'
 import { startIssuer, type Issuer } from '../../../proof/access/issuer.ts'
@@ -10,14 +10,13 @@ let issuer: Issuer
 before(async () => (issuer = await startIssuer()))
 after(() => issuer.close())
 
-const ci = makeKey('ci', [])
+const ci = createKey('ci', [])
 
 describe('a token', () => {
   test('of the issuer for this resource opens the door; its keys are fetched once', async t => {
     const gateway = await serve(t, jwt(issuer))
     const before = issuer.fetches()
-    for (let i = 0; i < 3; i++)
-      assert.equal((await call(gateway, 'db__read', await issuer.sign(RESOURCE))).status, 200)
+    for (let i = 0; i < 3; i++) assert.equal((await call(gateway, 'db__read', await issuer.sign(RESOURCE))).status, 200)
     assert.equal(issuer.fetches() - before, 1)
   })
 
@@ -31,9 +30,7 @@ describe('a token', () => {
       const challenge = reply.headers.get('www-authenticate') ?? ''
       const isRefused =
         reply.status === 401 &&
-        challenge.includes(
-          'resource_metadata="https://gateway.example/.well-known/oauth-protected-resource/mcp"',
-        )
+        challenge.includes('resource_metadata="https://gateway.example/.well-known/oauth-protected-resource/mcp"')
       if (!isRefused) passed.push(`${why}: ${reply.status} ${challenge}`)
     }
     assert.deepEqual(passed, [])
@@ -47,7 +44,7 @@ describe('a token', () => {
 
     await assert.rejects(serve(t, { ...twice, resource }), {
       code: 'GW_PLUGIN_OPTIONS',
-      message: /names the issuer http\S+ twice/,
+      message: /contains the issuer http\S+ twice/,
     })
   })
 
@@ -70,10 +67,7 @@ describe('a token', () => {
   })
 
   test('must be young, say its type and have its claims, where that is asked', async t => {
-    const gateway = await serve(
-      t,
-      jwt(issuer, { maxAge: '60s', type: 'at+jwt', requires: ['jti'], leeway: 0 }),
-    )
+    const gateway = await serve(t, jwt(issuer, { maxAge: '60s', type: 'at+jwt', requires: ['jti'], leeway: 0 }))
     const good = { typ: 'at+jwt' }
     const status = async (claims: JsonObject, header: JsonObject): Promise<number> =>
       (await call(gateway, 'db__read', await issuer.sign(RESOURCE, claims, header))).status

@@ -1,13 +1,5 @@
 import { cache } from '../../../../plugins/cache/index.ts'
-import type {
-  Answer,
-  Call,
-  Dispatch,
-  Principal,
-  Session,
-  Upstream,
-  UpstreamState,
-} from '../../../../src/api/index.ts'
+import type { Answer, Call, Dispatch, Principal, Session, Upstream, UpstreamState } from '../../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../../src/api/principal.ts'
 import type { CacheConfig } from '../../../../src/config/config.gen.ts'
 import { PipelineCall, PipelineExchange } from '../../../../src/core/exchange.ts'
@@ -38,13 +30,13 @@ export async function bench(
     calls.push(call)
     return answer(call, calls.length)
   }
-  const dispatch = hooks.runner('dispatch')?.(own, upstream as unknown as Upstream) ?? own
+  const dispatch = hooks.getRunner('dispatch')?.(own, upstream as unknown as Upstream) ?? own
   const become = (state: UpstreamState): void => {
     upstream.state = state
-    hooks.runner('upstreamState')?.('web', state, undefined)
+    hooks.getRunner('upstreamState')?.('web', state, undefined)
   }
   const control = async (verb: string, params: JsonObject = {}): Promise<JsonObject> =>
-    (await hooks.runner('control', verb)?.(params)) ?? {}
+    (await hooks.getRunner('control', verb)?.(params)) ?? {}
   return { clock, hooks, calls, dispatch, become, control, upstream }
 }
 

@@ -62,12 +62,8 @@ test('cursor, principal and headers each have a list of their own; _meta has not
   await dispatch(list({ _meta: { progressToken: 7 } }))
   await dispatch(list({ cursor: '2' }))
   await dispatch(withHeader)
-  await dispatch(
-    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))),
-  )
-  await dispatch(
-    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))),
-  )
+  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))))
+  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))))
 
   assert.equal(calls.length, 4)
 })
@@ -154,7 +150,7 @@ test('list_changed of an upstream forgets that list only, and what was under way
   const answers: (Answer | Promise<Answer>)[] = [promise, resultOf({ tools: [] }), resultOf({ prompts: [] })]
   const { hooks, calls, dispatch } = await upstreamBehindCache(() => answers.shift() as Answer)
   const changed = (upstream: string, direction: 'client' | 'upstream' = 'client') =>
-    hooks.runner('notification', 'notifications/tools/list_changed')?.(
+    hooks.getRunner('notification', 'notifications/tools/list_changed')?.(
       { method: 'notifications/tools/list_changed', params: undefined },
       { direction, upstream, exchange: undefined },
     )
@@ -184,7 +180,7 @@ test('an upstream that comes or goes loses its lists', async () => {
   const { hooks, calls, dispatch } = await upstreamBehindCache()
   await dispatch(list())
 
-  hooks.runner('upstreamState')?.('web', 'failed', 'gone')
+  hooks.getRunner('upstreamState')?.('web', 'failed', 'gone')
   await dispatch(list())
 
   assert.equal(calls.length, 2)
@@ -206,5 +202,5 @@ test('the least recently used list is dropped beyond a thousand', async () => {
 test('cache: false taps nothing', async () => {
   const hooks = await install(cache, false)
 
-  assert.equal(hooks.runner('dispatch'), undefined)
+  assert.equal(hooks.getRunner('dispatch'), undefined)
 })

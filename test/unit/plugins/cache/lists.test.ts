@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keysOf } from '../../../../plugins/cache/keys.ts'
+import { computeKeys } from '../../../../plugins/cache/cache-keys.ts'
 import { ask, bench, tool, valueOf } from './bench.ts'
 import { resultOf } from '../install.ts'
 
@@ -77,7 +77,7 @@ test('no part of a key can be forged into another', async () => {
     for (const name of parts)
       for (const argument of parts) {
         const call = tool(name, { [argument]: argument }, { subject })
-        keys.add(keysOf(call, name, policy)?.own ?? '')
+        keys.add(computeKeys(call, name, policy)?.own ?? '')
         made++
       }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { PeerCaches, type Outdated } from '../../../../plugins/cache/peers.ts'
+import { PeerCaches, type OutdatedAnswers } from '../../../../plugins/cache/peer-caches.ts'
 import { type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
@@ -12,7 +12,7 @@ const ALL = { params: { all: true } }
 
 interface One {
   readonly others: PeerCaches
-  readonly heard: Outdated[]
+  readonly heard: OutdatedAnswers[]
   readonly store: SharedStore
 }
 
@@ -28,7 +28,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: On
   const memory = new SharedMemory({ now: () => clock.now() })
   const [one, two] = [1, 2].map((): One => {
     const store = { ...memory.of() }
-    const heard: Outdated[] = []
+    const heard: OutdatedAnswers[] = []
     const others = new PeerCaches(store, clock, told => void heard.push(told))
     others.start()
     return { others, heard, store }
@@ -40,8 +40,8 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: On
 test('what is outdated at one is outdated at the other, and not told back', async () => {
   const { clock, one, two } = await pair()
 
-  await one.others.tell({ params: { upstream: 'web' } })
-  await two.others.tell({ purge: 'tag:issues' })
+  await one.others.broadcast({ params: { upstream: 'web' } })
+  await two.others.broadcast({ purge: 'tag:issues' })
   await passed(clock, 30_000)
 
   assert.deepEqual(two.heard, [{ params: { upstream: 'web' } }])
@@ -52,7 +52,7 @@ test('one that missed something has everything outdated, once', async () => {
   const { clock, memory, one, two } = await pair()
   const { publish } = one.store
   one.store.publish = () => Promise.resolve()
-  await one.others.tell({ params: { upstream: 'web' } })
+  await one.others.broadcast({ params: { upstream: 'web' } })
   one.store.publish = publish
   await passed(clock, 12_000)
   assert.deepEqual(two.heard, [ALL])
@@ -72,8 +72,8 @@ test('numbers that come in another order are nothing that was missed', async () 
     late.push(() => publish(topic, text))
     return Promise.resolve()
   }
-  await one.others.tell({ params: { tag: 'a' } })
-  await one.others.tell({ params: { tag: 'b' } })
+  await one.others.broadcast({ params: { tag: 'a' } })
+  await one.others.broadcast({ params: { tag: 'b' } })
   for (const say of late.reverse()) await say()
   await passed(clock, 30_000)
 
@@ -82,25 +82,25 @@ test('numbers that come in another order are nothing that was missed', async () 
 
 test('while the store is away it is said so, and told later', async () => {
   const { clock, one, two } = await pair()
-  const { count } = one.store
-  one.store.count = () => Promise.reject(new Error('away'))
-  await assert.rejects(one.others.tell({ params: { upstream: 'web' } }), /away/)
-  await assert.rejects(one.others.tell({ params: { upstream: 'web' } }), /away/)
+  const { addToCounter } = one.store
+  one.store.addToCounter = () => Promise.reject(new Error('away'))
+  await assert.rejects(one.others.broadcast({ params: { upstream: 'web' } }), /away/)
+  await assert.rejects(one.others.broadcast({ params: { upstream: 'web' } }), /away/)
   await passed(clock, 3000)
   assert.deepEqual(two.heard, [])
 
-  one.store.count = count
+  one.store.addToCounter = addToCounter
   await passed(clock, 3000)
   assert.deepEqual(two.heard, [{ params: { upstream: 'web' } }])
 })
 
 test('what cannot be told for long becomes everything, within bounds', async () => {
   const { clock, one, two } = await pair()
-  const { count } = one.store
-  one.store.count = () => Promise.reject(new Error('away'))
+  const { addToCounter } = one.store
+  one.store.addToCounter = () => Promise.reject(new Error('away'))
   for (let tag = 0; tag < 1000; tag++)
-    await one.others.tell({ params: { tag: String(tag) } }).catch(() => undefined)
-  one.store.count = count
+    await one.others.broadcast({ params: { tag: String(tag) } }).catch(() => undefined)
+  one.store.addToCounter = addToCounter
   await passed(clock, 3000)
 
   assert.ok(two.heard.length <= 201)
@@ -108,17 +108,13 @@ test('what cannot be told for long becomes everything, within bounds', async () 
 })
 
 /** Two replicas that keep what a tool says, before one server that counts how often it is asked. */
-async function caching(
-  t: TestContext,
-  redis: Redis,
-): Promise<readonly [TestGateway, TestGateway, () => number]> {
+async function caching(t: TestContext, redis: Redis): Promise<readonly [TestGateway, TestGateway, () => number]> {
   const web = closeAfter(t, await testUpstream({ tools: { look: () => 'seen', write: () => 'done' } }))
   const config = {
     upstreams: { web: { type: 'http', url: web.url } },
     cache: { tools: { web__look: { ttl: '1h', tags: ['things'] }, web__write: { purges: ['tag:things'] } } },
   }
-  const asked = (): number =>
-    web.received('tools/call').filter(({ params }) => params?.name === 'look').length
+  const asked = (): number => web.listCalls('tools/call').filter(({ params }) => params?.name === 'look').length
   return [await replica(t, redis, config), await replica(t, redis, config), asked]
 }
 

@@ -113,13 +113,11 @@ test('errors, failed tools, tasks, wishes for input and their retries are never 
 
 test('an answer for which the client was asked is its own, and who waited with it asks anew', async () => {
   const first = Promise.withResolvers<Answer>()
-  const { hooks, calls, dispatch } = await bench(GET, (_call, nth) =>
-    nth === 1 ? first.promise : resultOf({ nth }),
-  )
+  const { hooks, calls, dispatch } = await bench(GET, (_call, nth) => (nth === 1 ? first.promise : resultOf({ nth })))
   const leading = tool('get_a')
   const both = [dispatch(leading), dispatch(tool('get_a'))]
   await soon()
-  await hooks.runner('clientRequest', 'elicitation/create')?.(
+  await hooks.getRunner('clientRequest', 'elicitation/create')?.(
     { method: 'elicitation/create', params: {} },
     leading.exchange,
   )
@@ -144,7 +142,7 @@ test('a hundred calls at once are one, and whoever leaves takes nobody along', a
   assert.deepEqual(new Set(left.map(({ status }) => status)), new Set(['rejected']))
   assert.deepEqual((await Promise.all(answers.slice(50))).map(valueOf), Array(50).fill({ id: 7 }))
   assert.equal(calls.length, 1)
-  const status = hooks.runner('status')?.({ name: 'web' } as never, { name: 'web' } as never)
+  const status = hooks.getRunner('status')?.({ name: 'web' } as never, { name: 'web' } as never)
   const { misses, coalesced } = status?.cache as Record<string, number>
   assert.deepEqual([misses, coalesced], [1, 99])
 })

@@ -14,8 +14,7 @@ test('a success of a tool makes others out of date, for everyone and under way',
     web__touch: { purges: ['web__look', 'resource:issue:*'] },
   }
   const { calls, dispatch } = await bench({ tools, resources: '1h' }, (call, nth) => {
-    if (call.params?.arguments !== undefined && 'slow' in (call.params.arguments as object))
-      return under.promise
+    if (call.params?.arguments !== undefined && 'slow' in (call.params.arguments as object)) return under.promise
     return resultOf({
       nth,
       isError: (call.params?.arguments as { fails?: boolean } | undefined)?.fails === true,
@@ -67,7 +66,7 @@ test('resources/updated forgets that resource alone', async () => {
   await read('a:1')
   await read('a:2')
 
-  hooks.runner('notification', 'notifications/resources/updated')?.(
+  hooks.getRunner('notification', 'notifications/resources/updated')?.(
     { method: 'notifications/resources/updated', params: { uri: 'a:1' } },
     { direction: 'client', upstream: 'web', exchange: undefined },
   )

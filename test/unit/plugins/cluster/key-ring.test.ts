@@ -12,16 +12,16 @@ test('the first key seals and signs, all open, and one that is taken out opens n
   const signed = ring.sign('directory', { b: 2 })
   const id = ring.newId('r0123456789abcdef_')
 
-  ring.become([old, next])
-  ring.become([next, old])
+  ring.setKeys([old, next])
+  ring.setKeys([next, old])
   assert.deepEqual(ring.open('shared', sealed, 'id'), { a: 1 })
-  assert.deepEqual(ring.read('directory', signed), { b: 2 })
+  assert.deepEqual(ring.readSigned('directory', signed), { b: 2 })
   assert.equal(ring.isOurs(id), true)
   assert.match(ring.sign('directory', 1), /^v1\.next\./)
 
-  ring.become([next])
+  ring.setKeys([next])
   assert.equal(ring.open('shared', sealed, 'id'), undefined)
-  assert.equal(ring.read('directory', signed), undefined)
+  assert.equal(ring.readSigned('directory', signed), undefined)
   assert.equal(ring.isOurs(id), false)
 })
 
@@ -33,11 +33,11 @@ test('what is made for one purpose, one session or one gateway is worth nothing 
 
   assert.equal(ring.open('shared', sealed, 'other id'), undefined)
   assert.equal(ring.open('seal', sealed, 'id'), undefined)
-  assert.equal(ring.read('hand-on', signed), undefined)
-  assert.equal(new KeyRing('other', [one]).read('directory', signed), undefined)
-  assert.equal(new KeyRing('g', [key('a')]).read('directory', signed), undefined)
+  assert.equal(ring.readSigned('hand-on', signed), undefined)
+  assert.equal(new KeyRing('other', [one]).readSigned('directory', signed), undefined)
+  assert.equal(new KeyRing('g', [key('a')]).readSigned('directory', signed), undefined)
   for (const broken of ['', 'v1', 'v1.a', 'v1.a..', 'v1.a.x.e30', `${signed}.x`, signed.slice(0, -2)])
-    assert.equal(ring.read('directory', broken), undefined)
+    assert.equal(ring.readSigned('directory', broken), undefined)
 })
 
 test('an id that was changed anywhere is not ours', () => {

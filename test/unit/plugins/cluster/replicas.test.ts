@@ -54,25 +54,21 @@ test('modern calls need nothing of another replica, and Redis hears of none', { 
   assert.equal(await count(), before)
 })
 
-test(
-  'a session of a replica that was killed or has left is 404, and others are served',
-  { skip },
-  async t => {
-    const { urls, gateways } = await replicas(t, 3)
-    const [first = '', second = '', third = ''] = urls
-    const session = await open(first)
-    const other = await open(second)
-    await gateways[0]?.gateway.close()
+test('a session of a replica that was killed or has left is 404, and others are served', { skip }, async t => {
+  const { urls, gateways } = await replicas(t, 3)
+  const [first = '', second = '', third = ''] = urls
+  const session = await open(first)
+  const other = await open(second)
+  await gateways[0]?.gateway.close()
 
-    for (const url of [second, third]) {
-      const { status, body } = await say(url, LIST, session)
-      assert.deepEqual([status, (body.error as { code?: number }).code], [404, -32001])
-    }
-    assert.match(await echo(third, other, 'x'), /^200/)
-    const again = await open(third)
-    assert.match(await echo(second, again, 'y'), /^200/)
-  },
-)
+  for (const url of [second, third]) {
+    const { status, body } = await say(url, LIST, session)
+    assert.deepEqual([status, (body.error as { code?: number }).code], [404, -32001])
+  }
+  assert.match(await echo(third, other, 'x'), /^200/)
+  const again = await open(third)
+  assert.match(await echo(second, again, 'y'), /^200/)
+})
 
 test('answers to what a server asks of a client reach the owner of the session', { skip }, async t => {
   const all = { type: 'stdio', command: process.execPath, args: [EVERYTHING, '--stdio'], prefix: '' }
@@ -96,9 +92,7 @@ test('answers to what a server asks of a client reach the owner of the session',
   for await (const chunk of answer.body ?? []) {
     heard += Buffer.from(chunk as Uint8Array).toString()
     const asked =
-      /"id":("[^"]*"|\d+),"method":"elicitation\/create"|"method":"elicitation\/create".*"id":("[^"]*"|\d+)/.exec(
-        heard,
-      )
+      /"id":("[^"]*"|\d+),"method":"elicitation\/create"|"method":"elicitation\/create".*"id":("[^"]*"|\d+)/.exec(heard)
     if (asked === null || isAnswered) continue
     isAnswered = true
     const id: unknown = JSON.parse(asked[1] ?? asked[2] ?? '')

@@ -41,19 +41,12 @@ export async function replicas(
   const web = closeAfter(t, await testUpstream({ tools: { echo: args => JSON.stringify(args) } }))
   const gateways: TestGateway[] = []
   for (let number = 0; number < count; number++)
-    gateways.push(
-      await replica(t, redis, { upstreams: { web: { type: 'http', url: web.url } }, ...config }, clock),
-    )
+    gateways.push(await replica(t, redis, { upstreams: { web: { type: 'http', url: web.url } }, ...config }, clock))
   const ids = await Promise.all(gateways.map(async one => String((await statusOf(one)).self)))
   return { redis, gateways, urls: gateways.map(({ url }) => url), ids }
 }
 
-export async function replica(
-  t: TestContext,
-  redis: Redis,
-  config: JsonObject,
-  clock?: Clock,
-): Promise<TestGateway> {
+export async function replica(t: TestContext, redis: Redis, config: JsonObject, clock?: Clock): Promise<TestGateway> {
   const cluster = { redis: redis.url, keys: [KEY], ...(config.cluster as object | undefined) }
   const whole = { listeners: { main: { type: 'http', port: 0 } }, ...config, cluster }
   const gateway = await testGateway({ config: whole, ...(clock === undefined ? {} : { clock }) })

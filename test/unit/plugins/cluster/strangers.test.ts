@@ -63,7 +63,7 @@ function voucherOf(t: TestContext, to: string, minutes: number): string {
   try {
     const asked = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', url: '/mcp' })
     const handed = { listener: 'main', remoteAddress: undefined }
-    return new Vouchers(new KeyRing('gateway', [KEY])).write(asked, handed, 'r0', to)
+    return new Vouchers(new KeyRing('gateway', [KEY])).issue(asked, handed, 'r0', to)
   } finally {
     t.mock.timers.reset()
   }

@@ -33,12 +33,7 @@ async function secured(t: TestContext, ...certificates: Certificate[]): Promise<
   return made as [Secure, Secure]
 }
 
-async function oneOf(
-  t: TestContext,
-  redis: Redis,
-  { cert, key }: Certificate,
-  upstreams: JsonObject,
-): Promise<Secure> {
+async function oneOf(t: TestContext, redis: Redis, { cert, key }: Certificate, upstreams: JsonObject): Promise<Secure> {
   const directory = directoryWith(t, { cert, key, ca: ours.cert })
   const tls = { cert: join(directory, 'cert'), key: join(directory, 'key'), ca: join(directory, 'ca') }
   const gateway = await replica(t, redis, { upstreams, cluster: { tls } })
@@ -74,34 +69,30 @@ test('replicas show each other certificates for the name of the gateway', { skip
   }
 })
 
-test(
-  'whoever shows no certificate of the authority, or speaks without TLS, is not heard',
-  { skip },
-  async t => {
-    const [{ port, url }] = await secured(t, ours.certify('one'))
-    const head = 'GET /mcp HTTP/1.1\r\nhost: x\r\nx-tapgate-handed: v1.a.b.c\r\n\r\n'
-    const answerOf = (socket: ReturnType<typeof connectPlain>): Promise<string> =>
-      new Promise(resolve => {
-        let text = ''
-        socket.on('data', piece => (text += String(piece)))
-        socket.on('error', () => undefined)
-        socket.on('close', () => resolve(text))
-        socket.write(head)
-      })
-    const secure = { port, host: '127.0.0.1', ca: ours.cert }
+test('whoever shows no certificate of the authority, or speaks without TLS, is not heard', { skip }, async t => {
+  const [{ port, url }] = await secured(t, ours.certify('one'))
+  const head = 'GET /mcp HTTP/1.1\r\nhost: x\r\nx-tapgate-handed: v1.a.b.c\r\n\r\n'
+  const answerOf = (socket: ReturnType<typeof connectPlain>): Promise<string> =>
+    new Promise(resolve => {
+      let text = ''
+      socket.on('data', piece => (text += String(piece)))
+      socket.on('error', () => undefined)
+      socket.on('close', () => resolve(text))
+      socket.write(head)
+    })
+  const secure = { port, host: '127.0.0.1', ca: ours.cert }
 
-    for (const client of [
-      () => connectPlain(port, '127.0.0.1'),
-      () => connect(secure),
-      () => connect({ ...secure, ...others.certify('stranger') }),
-      () => connect({ ...secure, ...ours.certify('late', YESTERDAY) }),
-      () => connect({ ...secure, ...ours.certify('old'), maxVersion: 'TLSv1.2' }),
-    ])
-      assert.doesNotMatch(await answerOf(client()), /HTTP\/1.1 (?!400)/)
-    assert.match(await answerOf(connect({ ...secure, ...ours.certify('no replica') })), /^HTTP\/1.1 403 /)
-    assert.equal((await say(url, LIST, await open(url))).status, 200, 'clients are served meanwhile')
-  },
-)
+  for (const client of [
+    () => connectPlain(port, '127.0.0.1'),
+    () => connect(secure),
+    () => connect({ ...secure, ...others.certify('stranger') }),
+    () => connect({ ...secure, ...ours.certify('late', YESTERDAY) }),
+    () => connect({ ...secure, ...ours.certify('old'), maxVersion: 'TLSv1.2' }),
+  ])
+    assert.doesNotMatch(await answerOf(client()), /HTTP\/1.1 (?!400)/)
+  assert.match(await answerOf(connect({ ...secure, ...ours.certify('no replica') })), /^HTTP\/1.1 403 /)
+  assert.equal((await say(url, LIST, await open(url))).status, 200, 'clients are served meanwhile')
+})
 
 test(
   'nothing is handed on to a replica whose certificate has another name or authority, or has ended',
@@ -147,9 +138,7 @@ test('a reload reads the certificate again, and one that is of no use changes no
 test('the owner is told of tokens that travel without TLS', { skip }, async t => {
   const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
     const { findings } = await gateway.control('health')
-    return (findings as { code: string }[])
-      .map(({ code }) => code)
-      .filter(code => code.startsWith('cluster-'))
+    return (findings as { code: string }[]).map(({ code }) => code).filter(code => code.startsWith('cluster-'))
   }
   const redis = await redisFor(t)
   const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { toolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
+import { toToolAnswer } from '../../../../plugins/fit/as-tools/tap-calls.ts'
 import { answer, refuse, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  type TestClient,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 
 const FIT = { resources: 'asTools', prompts: 'asTools' }
 const OURS = ['list_resources', 'read_resource', 'list_prompts', 'get_prompt']
@@ -19,8 +13,7 @@ function watcher(seen: string[]): Plugin<never> {
     name: 'watcher',
     setup({ hooks }) {
       hooks.request.tap({ stage: 'policy' }, ({ method, params }) => {
-        if (method !== 'tools/list')
-          seen.push(`${method} ${String(params?.uri ?? params?.name ?? '')}`.trim())
+        if (method !== 'tools/list') seen.push(`${method} ${String(params?.uri ?? params?.name ?? '')}`.trim())
         return params?.uri === 'memo://secret' ? refuse(-31000, 'not for you') : undefined
       })
       hooks.settled.tap(({ method, answer }) => {
@@ -99,15 +92,15 @@ for (const era of ['legacy', 'modern'] as const)
       seen.some(line => /^settled resources\/read .*contents/.test(line)),
       seen.join('\n'),
     )
-    assert.deepEqual(web.received('tools/call'), [])
-    const [got] = web.received('prompts/get')
+    assert.deepEqual(web.listCalls('tools/call'), [])
+    const [got] = web.listCalls('prompts/get')
     assert.deepEqual([got?.params?.name, got?.params?.arguments], ['greet', { who: '7' }])
   })
 
 test('pictures stay pictures, and of several contents each stands behind its URI', () => {
   const picture = { uri: 'memo://picture', mimeType: 'image/png', blob: 'iVBORw0KGgo=' }
   const file = { uri: 'memo://zip', mimeType: 'application/zip', blob: 'UEsDBA==' }
-  const made = toolAnswer('readResource', answer({ contents: [picture, file] }), false)
+  const made = toToolAnswer('readResource', answer({ contents: [picture, file] }), false)
   assert.ok('result' in made)
   assert.deepEqual(made.result.value().content, [
     { type: 'text', text: 'memo://picture:' },
@@ -122,13 +115,13 @@ test('a rule about a resource holds on this way, and mistakes are told to the mo
   const client = await connect('chatgpt')
   const { error } = await call(client, 'read_resource', { uri: 'memo://secret' })
   assert.equal(error?.code, -31000)
-  assert.deepEqual(web.received('resources/read'), [])
+  assert.deepEqual(web.listCalls('resources/read'), [])
 
   for (const [name, args, why] of [
     ['read_resource', {}, /uri.. must be/],
     ['read_resource', { uri: 'memo://none' }, /not found/i],
     ['get_prompt', { name: 'nobody' }, /Unknown prompt/],
-    ['get_prompt', { name: 'web__greet', arguments: { who: {} } }, /object of texts/],
+    ['get_prompt', { name: 'web__greet', arguments: { who: {} } }, /object of strings/],
     ['list_resources', { cursor: 'made-up' }, /cursor/],
     ['list_resources', { templates: 'yes' }, /templates/],
   ] as const) {
@@ -142,16 +135,9 @@ test('a client that shows them is given no tools for them, and cannot call any',
   const { connect } = await serve(t)
   const client = await connect('claude-code')
   assert.deepEqual(await namesOf(client), ['web__short'])
-  assert.match(
-    String((await call(client, 'read_resource', { uri: 'memo://one' })).error?.message),
-    /Unknown tool/,
-  )
+  assert.match(String((await call(client, 'read_resource', { uri: 'memo://one' })).error?.message), /Unknown tool/)
   // Codex is known to show no prompts.
-  assert.deepEqual(await namesOf(await connect('codex-mcp-client')), [
-    'web__short',
-    'list_prompts',
-    'get_prompt',
-  ])
+  assert.deepEqual(await namesOf(await connect('codex-mcp-client')), ['web__short', 'list_prompts', 'get_prompt'])
 })
 
 test('nothing is added where the configuration does not say so; a profile has its own say, and so has a client', async t => {
@@ -163,11 +149,7 @@ test('nothing is added where the configuration does not say so; a profile has it
     profiles: { other: { fit: { resources: 'no', prompts: 'asTools' } } },
   })
   assert.deepEqual(await namesOf(await connect('chatgpt')), ['web__short', 'list_resources', 'read_resource'])
-  assert.deepEqual(await namesOf(await connect('my-agent')), [
-    'web__short',
-    'list_resources',
-    'read_resource',
-  ])
+  assert.deepEqual(await namesOf(await connect('my-agent')), ['web__short', 'list_resources', 'read_resource'])
   assert.deepEqual(await namesOf(await connect('chatgpt', 'modern', '/other')), [
     'web__short',
     'list_prompts',

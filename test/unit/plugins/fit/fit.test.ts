@@ -63,7 +63,7 @@ for (const era of ['legacy', 'modern'] as const)
     for (const name of [long?.name, 'web__dotted_name', 'web__hopeless'])
       assert.equal((await client.request('tools/call', { name, arguments: {} })).error, undefined)
     assert.deepEqual(
-      web.received('tools/call').map(({ params }) => params?.name),
+      web.listCalls('tools/call').map(({ params }) => params?.name),
       [LONG, 'dotted.name', 'hopeless'],
     )
   })
@@ -124,7 +124,7 @@ test('what is not shown is named in the log once, and in the status of its serve
   const { gateway, connect } = await serve(t)
   for (let n = 0; n < 3; n++) await toolsOf(await connect('claude-code'))
 
-  const said = gateway.log.filter(({ message }) => String(message).includes('is not shown to claude-code'))
+  const said = gateway.log.filter(({ message }) => String(message).includes('is hidden from claude-code'))
   const { upstreams } = await gateway.gateway.inspect()
   assert.equal(said.length, 1)
   assert.deepEqual((upstreams[0] as unknown as JsonObject).fit, {
@@ -140,10 +140,7 @@ test('the owner reads what a client is shown, and why', async t => {
   assert.deepEqual(listing.hidden, [{ name: 'web__hopeless', upstream: 'web' }])
   const changes = report.changes as JsonObject[]
   const byName = new Map(changes.map(change => [change.name, change]))
-  assert.match(
-    String(byName.get(`web__${LONG}`)?.notes),
-    /its name has 67 characters, and the client takes 59/,
-  )
+  assert.match(String(byName.get(`web__${LONG}`)?.notes), /the name has 67 characters, and the client allows 59/)
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
   assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
 })
@@ -151,6 +148,6 @@ test('the owner reads what a client is shown, and why', async t => {
 test('a client of the table that is not there is pointed at', async () => {
   await assert.rejects(
     testGateway({ upstreams: {}, config: { fit: { clients: { x: { like: 'claude-cod' } } } } }),
-    (error: Error) => /no client of the table is called .+claude-code/s.test(JSON.stringify(error)),
+    (error: Error) => /unknown client .+claude-code/s.test(JSON.stringify(error)),
   )
 })

@@ -2,28 +2,8 @@ import { isObject, type JsonObject } from '../../../../src/protocol/json/json.ts
 
 /** Keywords of https://ai.google.dev/api/caching#Schema. */
 const GEMINI = new Set([
-  ...[
-    'type',
-    'format',
-    'title',
-    'description',
-    'nullable',
-    'enum',
-    'maxItems',
-    'minItems',
-    'properties',
-    'required',
-  ],
-  ...[
-    'minProperties',
-    'maxProperties',
-    'minLength',
-    'maxLength',
-    'pattern',
-    'example',
-    'anyOf',
-    'propertyOrdering',
-  ],
+  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'maxItems', 'minItems', 'properties', 'required'],
+  ...['minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'example', 'anyOf', 'propertyOrdering'],
   ...['default', 'items', 'minimum', 'maximum'],
 ])
 
@@ -96,9 +76,7 @@ function isTexts(values: unknown): boolean {
 function partsOf(schema: unknown): unknown[] {
   if (!isObject(schema)) return [schema]
   const maps = [schema.properties, schema.$defs, schema.patternProperties].filter(isObject)
-  const lists = [schema.anyOf, schema.oneOf, schema.allOf, schema.prefixItems].filter(
-    Array.isArray,
-  ) as unknown[][]
+  const lists = [schema.anyOf, schema.oneOf, schema.allOf, schema.prefixItems].filter(Array.isArray) as unknown[][]
   const single = [schema.items, schema.additionalProperties].filter(
     part => part !== undefined && typeof part !== 'boolean',
   )

@@ -32,6 +32,5 @@ test('without an upstream that logs in, or without a public URL, there is no suc
   )
   const local = closeAfter(t, await testGateway({ config: { upstreams: { web: { ...WEB, oauth: {} } } } }))
 
-  for (const { url } of [without, local])
-    assert.equal((await fetch(new URL('/oauth/client.json', url))).status, 404)
+  for (const { url } of [without, local]) assert.equal((await fetch(new URL('/oauth/client.json', url))).status, 404)
 })

@@ -53,10 +53,7 @@ test('the token of each caller is exchanged once, and never reaches the server i
 
 test('a caller who comes with another token is not served with what the one before was good for', async t => {
   const { gateway, issuer, asked } = await world(t)
-  const [wide, narrow] = [
-    await issuer.sign(RESOURCE, { scope: 'all' }),
-    await issuer.sign(RESOURCE, { scope: '' }),
-  ]
+  const [wide, narrow] = [await issuer.sign(RESOURCE, { scope: 'all' }), await issuer.sign(RESOURCE, { scope: '' })]
 
   await call(gateway, 'db__read', wide)
   await call(gateway, 'db__read', narrow)

@@ -79,7 +79,7 @@ test('a scope that is said twice is one, and an answer without scopes leaves the
 test('a realm that is not up yet, or is behind a proxy that says so, costs nobody the login', async t => {
   const here = await loggedIn(t)
   here.server.next.push({ status: 503, body: '<html>Service Unavailable</html>' })
-  assert.match(await here.call(), /cannot be reached/)
+  assert.match(await here.call(), /is unreachable/)
   assert.equal((await row(here)).state, 'granted')
 })
 

@@ -9,11 +9,7 @@ interface Meanwhile {
   readonly loggedIn: Promise<void>
 }
 
-function meanwhile(
-  { gate }: LoginServer,
-  isMeant: (body: string) => boolean,
-  logIn: () => Promise<void>,
-): Meanwhile {
+function meanwhile({ gate }: LoginServer, isMeant: (body: string) => boolean, logIn: () => Promise<void>): Meanwhile {
   const arrived = Promise.withResolvers<void>()
   const loggedIn = arrived.promise.then(logIn)
   const tokens: (string | undefined)[] = []
@@ -58,7 +54,7 @@ test('where the token of that login is refused too, the call is sent no third ti
   const answer = await at.call()
 
   await loggedIn
-  assert.match(answer, /needs a login: it refuses the token/)
+  assert.match(answer, /needs a login: the server rejected the token/)
   assert.equal(at.runs(), 0)
   const [access] = server.given
   assert.deepEqual(tokens, [undefined, access])

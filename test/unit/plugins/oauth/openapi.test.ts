@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -64,7 +64,7 @@ test('a call of an API says that a login is needed, and goes through once somebo
 test('the token of one caller goes along with the calls of no other', async t => {
   const around = await world(t)
   const { api, server, directory } = around
-  const [ann, bob] = [makeKey('ann', []), makeKey('bob', [])]
+  const [ann, bob] = [createKey('ann', []), createKey('bob', [])]
   const config = {
     auth: { keys: [ann, bob].map(made => ({ name: made.name, hash: made.hash })) },
     state: { directory },
@@ -123,5 +123,5 @@ test('a login for an API needs the server of the API, whatever its document says
     'gateway.yaml': 'upstreams:\n  a:\n    type: openapi\n    document: ./api.json\n    oauth: {}\n',
     'api.json': '{}',
   })
-  assert.match(lines.join('\n'), /upstreams\/a\/oauth without "server" nobody knows which API its tokens are/)
+  assert.match(lines.join('\n'), /upstreams\/a\/oauth without "server" the API that its tokens are for/)
 })

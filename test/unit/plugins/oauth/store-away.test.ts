@@ -30,6 +30,6 @@ test('a server without a token, as the store of logins is away, is not taken for
   for (let call = 0; call < 10; call++)
     said.push(await client.request('tools/call', { name: 'web__run' }).then(JSON.stringify, String))
 
-  assert.match(said.at(-1) ?? '', /keep in common cannot be reached: it sleeps/)
-  assert.doesNotMatch(said.join(), /given a rest/)
+  assert.match(said.at(-1) ?? '', /shared store unavailable: it sleeps/)
+  assert.doesNotMatch(said.join(), /circuit opened/)
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
 import { writeLock } from '../../../../plugins/pins/lock-file.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
@@ -22,7 +22,7 @@ const METHODS = {
 async function serve(t: TestContext, config: JsonObject, era: 'modern' | 'legacy') {
   const directory = mkdtempSync(join(tmpdir(), 'pins-'))
   cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
-  writeLock(join(directory, 'gateway.lock'), new Map([['mail', pinsOf({ lists: ACCEPTED }, undefined)]]))
+  writeLock(join(directory, 'gateway.lock'), new Map([['mail', createPins({ lists: ACCEPTED }, undefined)]]))
   const mail = closeAfter(
     t,
     await testUpstream({
@@ -77,7 +77,7 @@ for (const era of ['modern', 'legacy'] as const)
     }
 
     assert.deepEqual(leaked, [])
-    assert.equal(scene.mail.received('tools/call').length, 0)
+    assert.equal(scene.mail.listCalls('tools/call').length, 0)
     const { result } = await scene.client.request('tools/list')
     assert.equal((result?.tools as JsonObject[]).length, 2)
   })
@@ -137,7 +137,7 @@ test('a new tool is shown where changes alone are withheld, and nowhere else tha
       mode,
     )
     assert.equal((error?.data as JsonObject | undefined)?.reason, shown ? undefined : 'definition_new')
-    assert.equal(mail.received('tools/call').length, shown ? 1 : 0)
+    assert.equal(mail.listCalls('tools/call').length, shown ? 1 : 0)
   }
 })
 

@@ -92,9 +92,7 @@ const TOOL_DRIFTS: readonly DriftKind[] = [
   tool('a homoglyph', ['description'], TEXT.replace('a', '\u0430')),
   tool('another normal form', ['description'], `${TEXT} cafe\u0301`),
   tool('a description that is no text', ['description'], ['Sends one mail.']),
-  ...UNSEEN.map(([what, character]) =>
-    tool(what, ['description'], `${TEXT.slice(0, 5)}${character}${TEXT.slice(5)}`),
-  ),
+  ...UNSEEN.map(([what, character]) => tool(what, ['description'], `${TEXT.slice(0, 5)}${character}${TEXT.slice(5)}`)),
   tool('a parameter more', [...INPUT, 'bcc'], { type: 'string' }),
   tool('a parameter less', [...INPUT, 'tags'], undefined),
   tool('a parameter with another description', [...INPUT, 'to', 'description'], 'Address, and ours.'),
@@ -109,11 +107,7 @@ const TOOL_DRIFTS: readonly DriftKind[] = [
   tool('more properties allowed', ['inputSchema', 'additionalProperties'], true),
   tool('a header parameter', [...INPUT, 'to', 'x-mcp-header'], 'To'),
   tool('an empty schema', ['inputSchema'], { type: 'object' }),
-  tool(
-    'a key called __proto__',
-    ['inputSchema', 'properties'],
-    JSON.parse('{"__proto__":{"type":"string"}}'),
-  ),
+  tool('a key called __proto__', ['inputSchema', 'properties'], JSON.parse('{"__proto__":{"type":"string"}}')),
   tool('no output schema', ['outputSchema'], undefined),
   tool('a hint turned on', ['annotations', 'readOnlyHint'], true),
   tool('a destructive hint', ['annotations', 'destructiveHint'], true),

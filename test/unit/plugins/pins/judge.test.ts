@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
-import { Judge, type Drift, type Mode } from '../../../../plugins/pins/judge.ts'
-import { createEntry, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
+import { PinJudge, type Drift, type Mode } from '../../../../plugins/pins/pin-judge.ts'
+import { createEntry, createUnlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { TOOL } from './drifts.ts'
 
 function judgeWith(mode: Mode, instructions?: string) {
   const drifts: Drift[] = []
   const described = { lists: { tools: [TOOL] }, ...(instructions === undefined ? {} : { instructions }) }
-  const judge = new Judge({
-    lock: new Map([['mail', pinsOf(described, undefined)]]),
+  const judge = new PinJudge({
+    lock: new Map([['mail', createPins(described, undefined)]]),
     modes: new Map([['mail', mode]]),
     hashes: new WeakMap(),
-    drifted: drift => drifts.push(drift),
+    onDrift: drift => drifts.push(drift),
   })
   return { judge, drifts }
 }
@@ -40,7 +40,7 @@ test('a caller who is shown another definition has it withheld, and nobody else'
 })
 
 test('a name that no list has is judged by what its server listed last, and by the lock', () => {
-  const unlisted = (name: string): CatalogEntry => unlistedEntry('tools', 'mail', name, 'mail__')
+  const unlisted = (name: string): CatalogEntry => createUnlistedEntry('tools', 'mail', name, 'mail__')
   const { judge } = judgeWith('withhold')
   const before = judge.judge(unlisted('send'))
   judge.judge(tool(OTHER))
@@ -57,7 +57,7 @@ test('a name that no list has is judged by what its server listed last, and by t
 })
 
 test('instructions are passed on as they were accepted, and withheld where they changed or are new', () => {
-  const text = (judge: Judge, said: string): string[] =>
+  const text = (judge: PinJudge, said: string): string[] =>
     judge.instructions([{ upstream: 'mail', text: said }]).map(one => one.text)
 
   assert.deepEqual(text(judgeWith('withhold', 'Be kind.').judge, 'Be kind.'), ['Be kind.'])

@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
-import { lockText, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
+import { formatLock, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { PROMPT, TEMPLATE, TOOL } from './drifts.ts'
 
-const PINS = pinsOf(
+const PINS = createPins(
   {
     instructions: 'One.\r\nTwo \u200b.\n',
     lists: {
@@ -54,7 +46,7 @@ test('what is written is read as it was, is sorted, and holds no character that 
 
   assert.deepEqual(read?.get('b'), PINS)
   assert.deepEqual([...(read?.keys() ?? [])], ['a', 'b'])
-  assert.equal(lockText(read ?? new Map()), text)
+  assert.equal(formatLock(read ?? new Map()), text)
   assert.match(text, /Two \\u200b\./)
   assert.match(text, /"\\u202e"/)
   assert.doesNotMatch(text, /[\u200b\u202e\r]/)
@@ -67,17 +59,13 @@ test('a lock that is no lock is refused, with what is the matter', t => {
   const cases: readonly (readonly [string, string, RegExp])[] = [
     ['empty', '', /JSON/],
     ['no JSON', '{"lockfileVersion": 1', /JSON/],
-    ['another file', '{"name": "x", "lockfileVersion": 1}', /no lock file/],
-    ['a list', '[]', /no lock file/],
-    ['a merge', `<<<<<<< ours\n${good}`, /line 1 is the mark of a conflict/],
-    [
-      'another text',
-      good.replace('Sends one mail.', 'Sends two mails.'),
-      /tools "send" has a hash that is not/,
-    ],
-    ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /has a hash that is not/],
-    ['other instructions', good.replace('"One.', '"Two.'), /instructions has a hash that is not/],
-    ['another name', good.replace('"send": {', '"sent": {'), /definition of another one/],
+    ['another file', '{"name": "x", "lockfileVersion": 1}', /not a lock file/],
+    ['a list', '[]', /not a lock file/],
+    ['a merge', `<<<<<<< ours\n${good}`, /line 1 is a merge conflict marker/],
+    ['another text', good.replace('Sends one mail.', 'Sends two mails.'), /tools "send": the hash does not match/],
+    ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /the hash does not match/],
+    ['other instructions', good.replace('"One.', '"Two.'), /instructions: the hash does not match/],
+    ['another name', good.replace('"send": {', '"sent": {'), /definition of another name/],
     ['no definition', good.replace(/"definition": /, '"definitions": '), /no definition/],
     ['a newer file', good.replace('"lockfileVersion": 1', '"lockfileVersion": 2'), /newer tapgate \(2\)/],
     ['a newer hash', good.replaceAll('"v1:', '"v2:'), /newer tapgate/],
@@ -103,13 +91,13 @@ test('a lock that is no plain file, or too large, is neither read nor replaced',
 
   rmSync(file)
   mkdirSync(file)
-  assert.throws(() => readLock(file), /no file/)
-  assert.throws(() => writeLock(file, new Map()), /no file/)
+  assert.throws(() => readLock(file), /not a file/)
+  assert.throws(() => writeLock(file, new Map()), /not a file/)
 
   rmSync(file, { recursive: true })
   writeFileSync(file, '')
   truncateSync(file, 65 * 1024 * 1024)
-  assert.throws(() => readLock(file), /more than/)
+  assert.throws(() => readLock(file), /larger than/)
 })
 
 test('a gateway with a broken lock does not start, and one without says so and how to write it', async t => {
@@ -124,7 +112,7 @@ test('a gateway with a broken lock does not start, and one without says so and h
   cleanup(t, () => gateway.close())
   assert.ok(
     log.some(
-      ({ message, hint }) => /no gateway\.lock/.test(String(message)) && /gateway lock/.test(String(hint)),
+      ({ message, hint }) => /gateway\.lock not found/.test(String(message)) && /gateway lock/.test(String(hint)),
     ),
   )
 })

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { packageOf } from '../../../../plugins/pins/packages.ts'
+import { identifyPackage } from '../../../../plugins/pins/packages.ts'
 import type { UpstreamConfig } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -28,7 +28,7 @@ function place(
   }
   const environment = { PATH: join(directory, 'bin'), HOME: directory }
   return (command, ...args) =>
-    packageOf({ type: 'stdio', command, args, cwd: '.' } as unknown as UpstreamConfig, {
+    identifyPackage({ type: 'stdio', command, args, cwd: '.' } as unknown as UpstreamConfig, {
       directory,
       environment,
     })
@@ -67,13 +67,10 @@ test('what names no exact version or digest is unpinned', t => {
 test('images and packages of Python are known by digest and version', t => {
   const at = place(t, {})
 
-  assert.deepEqual(
-    at('docker', 'run', '-i', '--rm', '-e', 'A', '-v', 'a:b', `img@${DIGEST}`, '--flag', 'x'),
-    {
-      type: 'image',
-      image: `img@${DIGEST}`,
-    },
-  )
+  assert.deepEqual(at('docker', 'run', '-i', '--rm', '-e', 'A', '-v', 'a:b', `img@${DIGEST}`, '--flag', 'x'), {
+    type: 'image',
+    image: `img@${DIGEST}`,
+  })
   assert.deepEqual(at('uvx', 'server==1.4.0'), { type: 'pypi', name: 'server', version: '1.4.0' })
   assert.deepEqual(at('uvx', '--from', 'pkg@2.0', 'server'), { type: 'pypi', name: 'pkg', version: '2.0' })
 })
@@ -91,10 +88,7 @@ test('a local program is known by the hash of its file, that of an interpreter b
   assert.equal(own?.['path'], 'server')
   assert.equal(script?.['path'], 'script.py')
   assert.notEqual(own?.['sha256'], script?.['sha256'])
-  const { sha256, ...installed } = at('node', 'node_modules/@scope/server/dist/index.js') as Record<
-    string,
-    string
-  >
+  const { sha256, ...installed } = at('node', 'node_modules/@scope/server/dist/index.js') as Record<string, string>
   assert.deepEqual(installed, {
     type: 'npm',
     name: '@scope/server',

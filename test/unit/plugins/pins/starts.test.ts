@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pinsOf } from '../../../../plugins/pins/compare.ts'
+import { createPins } from '../../../../plugins/pins/compare.ts'
 import { writeLock } from '../../../../plugins/pins/lock-file.ts'
-import { packageOf, type PackagePin } from '../../../../plugins/pins/packages.ts'
-import { programStatus } from '../../../../plugins/pins/starts.ts'
+import { identifyPackage, type PackagePin } from '../../../../plugins/pins/packages.ts'
+import { compareProgram } from '../../../../plugins/pins/start-guard.ts'
 import type { UpstreamConfig } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -52,15 +52,12 @@ function place(t: TestContext): Place {
     script,
     started: () => readFileSync(notes, 'utf8').split('started').length - 1,
     lock: () => {
-      const own = packageOf(spec as unknown as UpstreamConfig, { directory, environment: {} })
-      const pins = pinsOf({ lists: { tools: TOOLS } }, own)
+      const own = identifyPackage(spec as unknown as UpstreamConfig, { directory, environment: {} })
+      const pins = createPins({ lists: { tools: TOOLS } }, own)
       writeLock(join(directory, 'gateway.lock'), new Map([['s', pins]]))
     },
     open: async (pins, more = {}) =>
-      closeAfter(
-        t,
-        await testGateway({ directory, config: { pins, upstreams: { s: spec }, ...more } as never }),
-      ),
+      closeAfter(t, await testGateway({ directory, config: { pins, upstreams: { s: spec }, ...more } as never })),
   }
 }
 
@@ -79,8 +76,8 @@ for (const pins of ['withhold', 'strict'])
     const refused = await client.request('tools/call', { name: 's__look', arguments: {} })
     assert.match(JSON.stringify(refused), /error|isError/)
     assert.equal(started(), 0)
-    assert.match(problemOf(gateway), /program of upstream "s" is not the one that was accepted: sha256/)
-    assert.equal(gateway.log.filter(({ message }) => /it is not started/.test(String(message))).length, 1)
+    assert.match(problemOf(gateway), /program of upstream "s" differs from the accepted one: sha256/)
+    assert.equal(gateway.log.filter(({ message }) => /, not started/.test(String(message))).length, 1)
 
     lock()
     await gateway.gateway.reload(gateway.gateway.generation.loaded)
@@ -102,7 +99,7 @@ test('a program that changes while its server runs is found at the next start', 
   await gateway.gateway.settled()
 
   assert.equal(started(), 1)
-  assert.match(problemOf(gateway), /not the one that was accepted/)
+  assert.match(problemOf(gateway), /differs from the accepted one/)
 })
 
 test('with "warn" it is started and said, and a server that nobody has locked is started', async t => {
@@ -111,7 +108,7 @@ test('with "warn" it is started and said, and a server that nobody has locked is
   writeFileSync(one.script, `${SERVER}// and something else\n`)
   const gateway = await one.open('warn')
   assert.equal(one.started(), 1)
-  assert.ok(gateway.log.some(({ message }) => /it is started all the same/.test(String(message))))
+  assert.ok(gateway.log.some(({ message }) => /, started anyway/.test(String(message))))
 
   const other = place(t)
   await other.open('strict')
@@ -141,5 +138,5 @@ test('programs are compared by what both know of them', () => {
     [undefined, undefined, 'same'],
   ]
   for (const [accepted, now, status] of cases)
-    assert.equal(programStatus(accepted, now), status, JSON.stringify([accepted, now]))
+    assert.equal(compareProgram(accepted, now), status, JSON.stringify([accepted, now]))
 })

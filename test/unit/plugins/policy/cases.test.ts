@@ -47,7 +47,7 @@ test('cases come out as the rules say, each with the rule and the scopes that de
     results.map(() => true),
     JSON.stringify(results),
   )
-  assert.match(results[3]?.note ?? '', /"too-much" has no value: No such key: amount/)
+  assert.match(results[3]?.note ?? '', /"too-much" failed: No such key: amount/)
 })
 
 test('a case that comes out otherwise is not ok, by its effect, its rule or its scopes', () => {
@@ -77,14 +77,14 @@ test('a case that cannot be read says what is wrong with it', () => {
   for (const [given, problem] of [
     [[], /no list of cases/],
     ['x', /no list of cases/],
-    [[{ tool: 'a' }], /none of the effects/],
+    [[{ tool: 'a' }], /"effect" must be one of/],
     [[{ tol: 'a', effect: 'deny' }], /unknown key "tol" – did you mean "tool"/],
     [
       [{ tool: 'a', effect: 'deny', principal: { subjct: 'a' } }],
-      /principal has no "subjct" – did you mean "subject"/,
+      /unknown key "subjct" in principal – did you mean "subject"/,
     ],
-    [[{ tool: 'a', effect: 'deny', now: 'soon' }], /"soon" is no time/],
-    [[7], /case 1 is no map/],
+    [[{ tool: 'a', effect: 'deny', now: 'soon' }], /invalid time "soon"/],
+    [[7], /case 1 is not a map/],
   ] as const)
     assert.throws(() => runCases(given, CONFIG), problem)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { check } from '../../../../plugins/policy/index.ts'
-import { Compiler, type Expression } from '../../../../plugins/policy/expression.ts'
+import { checkPolicy } from '../../../../plugins/policy/index.ts'
+import { ExpressionCompiler, type Expression } from '../../../../plugins/policy/expression.ts'
 import {
   ClientFacts,
   type Facts,
@@ -13,17 +13,16 @@ import {
   SessionFacts,
   ToolFacts,
   UpstreamFacts,
-} from '../../../../plugins/policy/facts.ts'
+} from '../../../../plugins/policy/expression-variables.ts'
 
 function compiled(text: string): Expression {
-  const result = new Compiler().compile(text)
-  if ('mistakes' in result)
-    assert.fail(`${text}: ${result.mistakes.map(({ message }) => message).join('; ')}`)
+  const result = new ExpressionCompiler().compile(text)
+  if ('mistakes' in result) assert.fail(`${text}: ${result.mistakes.map(({ message }) => message).join('; ')}`)
   return result.expression
 }
 
 function refusal(text: string): string | undefined {
-  const result = new Compiler().compile(text)
+  const result = new ExpressionCompiler().compile(text)
   return 'mistakes' in result ? (result.mistakes[0]?.message ?? '') : undefined
 }
 
@@ -98,11 +97,7 @@ describe('the expressions of the documentation', () => {
   const cases: readonly [text: string, args: object, value: boolean | 'fails'][] = [
     ['principal.authenticated && "eng" in principal.groups', {}, true],
     ['upstream.trusted && tool.annotations.?readOnlyHint.orValue(false)', {}, true],
-    [
-      'args.?path.orValue("").within("/srv/projects/" + principal.subject)',
-      { path: '/srv/projects/alice/a' },
-      true,
-    ],
+    ['args.?path.orValue("").within("/srv/projects/" + principal.subject)', { path: '/srv/projects/alice/a' }, true],
     [
       'args.?path.orValue("").within("/srv/projects/" + principal.subject)',
       { path: '/srv/projects/alice/../bob' },
@@ -113,33 +108,17 @@ describe('the expressions of the documentation', () => {
       { url: 'https://API.github.com./x' },
       true,
     ],
-    [
-      'args.?url.orValue("").host() in ["api.github.com"]',
-      { url: 'https://api.github.com@evil.com/' },
-      'fails',
-    ],
-    [
-      'args.?url.orValue("").host() in ["api.github.com"]',
-      { url: 'https://evil.com\\@api.github.com/' },
-      'fails',
-    ],
+    ['args.?url.orValue("").host() in ["api.github.com"]', { url: 'https://api.github.com@evil.com/' }, 'fails'],
+    ['args.?url.orValue("").host() in ["api.github.com"]', { url: 'https://evil.com\\@api.github.com/' }, 'fails'],
     ['args.query.re("(?i)^\\\\s*(select|with)\\\\b")', { query: '  SELECT 1' }, true],
     ['args.query.re("(?i)^\\\\s*(select|with)\\\\b")', { query: 'drop table x' }, false],
-    [
-      'has(args.to) && args.to.exists(a, !a.endsWith("@example.com"))',
-      { to: ['a@example.com', 'b@x.org'] },
-      true,
-    ],
+    ['has(args.to) && args.to.exists(a, !a.endsWith("@example.com"))', { to: ['a@example.com', 'b@x.org'] }, true],
     ['args.size_bytes() > 65536', { x: 'y'.repeat(65536) }, true],
     ['now.getHours("Europe/Berlin") < 8 || now.getHours("Europe/Berlin") > 18', {}, false],
     ['args.amount > 100.0 || args.currency != "EUR"', { amount: 101 }, true],
     ['args.amount > 100.0 || args.currency != "EUR"', { amount: 1 }, 'fails'],
     ['tool.annotations.?destructiveHint.orValue(true) && !("on-call" in principal.groups)', {}, true],
-    [
-      'tool.name == "deploy" && args.env == "prod" && principal.claims.?acr.orValue("") != "urn:mfa"',
-      {},
-      false,
-    ],
+    ['tool.name == "deploy" && args.env == "prod" && principal.claims.?acr.orValue("") != "urn:mfa"', {}, false],
     ['session.calls > 2 && request.headers.?x_team.orValue("") == ""', {}, true],
     ['args.?xs.orValue([]).filter(x, x > 1.0).exists(x, x == 3.0)', { xs: [1, 3] }, true],
     ['args.?path.orValue("").glob("/srv/*")', { path: '/srv/a/b' }, true],
@@ -156,10 +135,7 @@ describe('the expressions of the documentation', () => {
 test('going over arguments stops where there are too many items, or too much to compare each with', () => {
   const many = compiled('args.?xs.orValue([]).exists(x, x == "y")')
   assert.equal(many.evaluate(facts({ xs: Array.from({ length: 9000 }, () => 'x') })), false)
-  assert.throws(
-    () => many.evaluate(facts({ xs: Array.from({ length: 10_001 }, () => 'x') })),
-    /more than 10000 items/,
-  )
+  assert.throws(() => many.evaluate(facts({ xs: Array.from({ length: 10_001 }, () => 'x') })), /more than 10000 items/)
   const crossing = compiled('args.?xs.orValue([]).exists(x, args.?s.orValue("").endsWith(x))')
   assert.equal(crossing.evaluate(facts({ xs: ['a', 'b'], s: 'ab' })), true)
   assert.throws(
@@ -195,11 +171,7 @@ test('a regular expression does a bounded amount of work', () => {
 test('a subject that could lead out of its directory is no part of a path', () => {
   const expression = compiled('args.?path.orValue("").within("/srv/" + principal.subject)')
   for (const subject of ['../etc', 'a/b', '', '..', 'a\\b'])
-    assert.throws(
-      () => expression.evaluate(facts({ path: '/srv/x' }, { subject })),
-      /part of a path/,
-      subject,
-    )
+    assert.throws(() => expression.evaluate(facts({ path: '/srv/x' }, { subject })), /part of a path/, subject)
 })
 
 test('members that objects inherit are not there', () => {
@@ -214,7 +186,7 @@ function findings(
   more: object = {},
 ): { pointer: string; message: string; hint?: string | undefined }[] {
   const found: { pointer: string; message: string; hint?: string | undefined }[] = []
-  check({ policy, ...more }, finding => found.push(finding))
+  checkPolicy({ policy, ...more }, finding => found.push(finding))
   return found
 }
 

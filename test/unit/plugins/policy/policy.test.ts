@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import {
   closeAfter,
   testClient,
   testGateway,
   testUpstream,
-  type Reply,
+  type TestReply,
   type TestGateway,
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
@@ -47,11 +47,11 @@ async function serve(
   return { files, gateway }
 }
 
-function reason({ error }: Reply): string | undefined {
+function reason({ error }: TestReply): string | undefined {
   return (error?.data as { code?: string } | undefined)?.code ?? error?.message
 }
 
-async function names(client: { request: (method: string) => Promise<Reply> }): Promise<string[]> {
+async function names(client: { request: (method: string) => Promise<TestReply> }): Promise<string[]> {
   const { result } = await client.request('tools/list')
   return (result?.tools as { name: string }[]).map(({ name }) => name)
 }
@@ -72,7 +72,7 @@ describe('a rule of deny', () => {
     assert.deepEqual(refused.error?.data, { code: 'GW_POLICY_DENIED', rule: 'no-etc' })
     assert.doesNotMatch(refused.error?.message ?? '', /startsWith/)
     assert.ok(allowed.result)
-    assert.equal(files.received('tools/call').length, 1)
+    assert.equal(files.listCalls('tools/call').length, 1)
     assert.deepEqual(await names(client), ['files__read', 'files__write', 'files__odd'])
   })
 
@@ -90,7 +90,7 @@ describe('a rule of deny', () => {
     assert.equal(read.error?.code, -32602)
     assert.ok((await client.request('resources/read', { uri: 'file:///a.txt' })).result)
     assert.ok((await client.request('prompts/get', { name: 'files__greet' })).result)
-    assert.equal(files.received('tools/call').length, 0)
+    assert.equal(files.listCalls('tools/call').length, 0)
   })
 
   test('that fails refuses, is counted, and is logged once', async t => {
@@ -103,10 +103,10 @@ describe('a rule of deny', () => {
       assert.equal(reason(await client.request('tools/call', { name: 'files__read' })), 'GW_POLICY_DENIED')
     assert.ok((await client.request('tools/call', { name: 'files__read', arguments: { size: 1 } })).result)
 
-    const figures = gateway.gateway.generation.graph.hooks.runner('figures')?.([]) ?? []
+    const figures = gateway.gateway.generation.graph.hooks.getRunner('metrics')?.([]) ?? []
     const failures = figures.find(({ name }) => name === 'tapgate_policy_rule_failures')
     assert.deepEqual(failures?.samples, [{ suffix: '_total', labels: { rule: 'size' }, value: 3 }])
-    assert.equal(gateway.log.filter(({ message }) => /has no value/.test(String(message))).length, 1)
+    assert.equal(gateway.log.filter(({ message }) => /rule failed/.test(String(message))).length, 1)
   })
 
   test('sees the arguments of prompts, completions, and methods that nobody knows', async t => {
@@ -126,10 +126,8 @@ describe('a rule of deny', () => {
     ] as const)
       assert.equal(reason(await client.request(method, params)), 'GW_POLICY_DENIED', method)
     assert.ok((await client.request('x/own', {})).result)
-    assert.ok(
-      (await client.request('prompts/get', { name: 'files__greet', arguments: { who: 'bob' } })).result,
-    )
-    assert.equal(files.received('x/own').length, 1)
+    assert.ok((await client.request('prompts/get', { name: 'files__greet', arguments: { who: 'bob' } })).result)
+    assert.equal(files.listCalls('x/own').length, 1)
   })
 
   test('cannot be told another argument than the server gets', async t => {
@@ -138,8 +136,8 @@ describe('a rule of deny', () => {
     const meta =
       '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}'
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'files__odd' }
-    const call = (args: string): ReturnType<typeof client.raw> =>
-      client.raw(
+    const call = (args: string): ReturnType<typeof client.sendRaw> =>
+      client.sendRaw(
         `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__odd","arguments":${args},${meta}}}`,
         headers,
       )
@@ -152,11 +150,11 @@ describe('a rule of deny', () => {
       '{"constructor":1}',
     ])
       assert.ok((await call(args)).error !== undefined, args)
-    assert.equal(files.received('tools/call').length, 0)
+    assert.equal(files.listCalls('tools/call').length, 0)
 
     await call('{"id":7,"id":8}')
     assert.deepEqual(
-      files.received('tools/call').map(({ params }) => params?.arguments),
+      files.listCalls('tools/call').map(({ params }) => params?.arguments),
       [{ id: 8 }],
     )
   })
@@ -164,10 +162,7 @@ describe('a rule of deny', () => {
 
 test('with a rule of allow everything else is refused, and what no rule could allow is not listed', async t => {
   const { gateway } = await serve(t, {
-    allow: [
-      'tool.annotations.?readOnlyHint.orValue(false)',
-      { for: 'files__odd', when: 'args.?x.orValue(0) == 1' },
-    ],
+    allow: ['tool.annotations.?readOnlyHint.orValue(false)', { for: 'files__odd', when: 'args.?x.orValue(0) == 1' }],
   })
   const client = closeAfter(t, await testClient(gateway))
 
@@ -176,10 +171,7 @@ test('with a rule of allow everything else is refused, and what no rule could al
   assert.ok((await client.request('tools/call', { name: 'files__odd', arguments: { x: 1 } })).result)
   const odd = await client.request('tools/call', { name: 'files__odd', arguments: { x: 2 } })
   assert.deepEqual(odd.error?.data, { code: 'GW_POLICY_DENIED' })
-  assert.match(
-    (await client.request('prompts/get', { name: 'files__greet' })).error?.message ?? '',
-    /Unknown prompt/,
-  )
+  assert.match((await client.request('prompts/get', { name: 'files__greet' })).error?.message ?? '', /Unknown prompt/)
   assert.ok((await client.request('tools/list')).result)
 })
 
@@ -188,7 +180,7 @@ test('a rule of require refuses where it is false and where it fails', async t =
     require: [{ for: 'files__read', when: 'args.path.within("/srv/projects")', name: 'inside' }],
   })
   const client = closeAfter(t, await testClient(gateway))
-  const read = (args: object): Promise<Reply> =>
+  const read = (args: object): Promise<TestReply> =>
     client.request('tools/call', { name: 'files__read', arguments: args })
 
   assert.ok((await read({ path: '/srv/projects/a/../b' })).result)
@@ -199,8 +191,8 @@ test('a rule of require refuses where it is false and where it fails', async t =
 })
 
 test('a rule with scopes answers 403 with the scopes that are lacking, all in one challenge', async t => {
-  const some = makeKey('some', ['files:read'])
-  const all = makeKey('all', ['files:write', 'files:admin'])
+  const some = createKey('some', ['files:read'])
+  const all = createKey('all', ['files:write', 'files:admin'])
   const { gateway } = await serve(
     t,
     {
@@ -220,7 +212,7 @@ test('a rule with scopes answers 403 with the scopes that are lacking, all in on
       },
     },
   )
-  const as = (key: string): Promise<Reply> =>
+  const as = (key: string): Promise<TestReply> =>
     testClient(gateway).then(client =>
       closeAfter(t, client).request(
         'tools/call',
@@ -250,13 +242,13 @@ test('who is denied is not answered from the cache, and the call is recorded as 
     { config: { cache: { tools: { '*': '1h' } } } },
   )
   const client = closeAfter(t, await testClient(gateway))
-  const call = (headers: Record<string, string> = {}): Promise<Reply> =>
+  const call = (headers: Record<string, string> = {}): Promise<TestReply> =>
     client.request('tools/call', { name: 'files__read' }, { headers })
 
   assert.ok((await call()).result)
   assert.ok((await call()).result)
   assert.equal(reason(await call({ 'x-closed': 'yes' })), 'GW_POLICY_DENIED')
-  assert.equal(files.received('tools/call').length, 1)
+  assert.equal(files.listCalls('tools/call').length, 1)
 })
 
 test('a call is explained by the rule that decides, and nothing is counted', async t => {
@@ -284,14 +276,11 @@ test('a call is explained by the rule that decides, and nothing is counted', asy
 test('an ask without anybody who decides is refused, with a reason', async t => {
   const { files, gateway } = await serve(t, { ask: ['tool.name == "files__write"'] })
   for (const era of ['modern', 'legacy'] as const) {
-    const client = closeAfter(
-      t,
-      await testClient(gateway, { era, capabilities: { elicitation: { form: {} } } }),
-    )
+    const client = closeAfter(t, await testClient(gateway, { era, capabilities: { elicitation: { form: {} } } }))
     const reply = await client.request('tools/call', { name: 'files__write' })
     assert.equal(reason(reply), 'GW_POLICY_UNANSWERED')
-    assert.match(reply.error?.message ?? '', /approval of a person/)
+    assert.match(reply.error?.message ?? '', /needs approval/)
     assert.ok((await client.request('tools/call', { name: 'files__read' })).result)
   }
-  assert.equal(files.received('tools/call').length, 2)
+  assert.equal(files.listCalls('tools/call').length, 2)
 })

@@ -11,13 +11,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { isObject, type JsonObject } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type TestUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { rest } from '../../fixtures/by-token.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
@@ -128,8 +122,7 @@ const ROADS: Readonly<Record<string, (t: TestContext, place: Place) => Verdict |
   'HTTP of 2025-11-25': (t, place) => own(t, place, 'legacy'),
   'HTTP of the SDK': (t, { at }) => sdk(t, new StreamableHTTPClientTransport(at('/mcp'))),
   'HTTP+SSE': (t, { at }) => sdk(t, new SSEClientTransport(at('/sse'))),
-  WebSocket: (t, { at }) =>
-    sdk(t, new WebSocketClientTransport(new URL(at('/ws').href.replace('http', 'ws')))),
+  WebSocket: (t, { at }) => sdk(t, new WebSocketClientTransport(new URL(at('/ws').href.replace('http', 'ws')))),
   REST: (_t, place) => viaRest(place),
   'a pipe': (t, place) => piped(t, place, false),
   'a batch': (t, place) => piped(t, place, true),
@@ -138,10 +131,7 @@ const ROADS: Readonly<Record<string, (t: TestContext, place: Place) => Verdict |
 test('a rule tells calls over REST from those over MCP', async t => {
   const files = closeAfter(t, await testUpstream({ tools: { read: () => 'ran' } }))
   const policy = { deny: [{ for: 'files__read', when: 'client.via == "rest"', name: 'no-rest' }] }
-  const { url } = closeAfter(
-    t,
-    await testGateway({ upstreams: { files }, config: { policy, rest: {} } as never }),
-  )
+  const { url } = closeAfter(t, await testGateway({ upstreams: { files }, config: { policy, rest: {} } as never }))
   const place = { files, path: '', at: (to: string) => new URL(to, url) }
   assert.equal(await viaRest(place)({}), 'no-rest')
   assert.equal(await (await own(t, place, 'modern'))({}), 'ran')
@@ -156,10 +146,10 @@ for (const [road, open] of Object.entries(ROADS))
     assert.equal(await verdict({ path: '/etc/passwd' }), 'no-etc')
     assert.equal(await verdict({ path: '/ask' }), 'ask-first')
     assert.equal(await verdict({ from: '192.0.2.1' }), 'elsewhere')
-    assert.equal(place.files.received('tools/call').length, 0)
+    assert.equal(place.files.listCalls('tools/call').length, 0)
     assert.equal(await verdict({ path: '/srv/a' }), 'ran')
     assert.equal(await verdict({ from: own }), 'ran')
-    assert.equal(place.files.received('tools/call').length, 2)
+    assert.equal(place.files.listCalls('tools/call').length, 2)
   })
 
 for (const era of ['modern', 'legacy'] as const)
@@ -184,9 +174,9 @@ for (const era of ['modern', 'legacy'] as const)
 
       assert.equal(await call({ seconds: 101 }), 'too-slow')
       assert.equal(await call({ label: 'ask' }), 'ask-first')
-      assert.equal(t1.received('tools/call').length, 0)
+      assert.equal(t1.listCalls('tools/call').length, 0)
       await call({ seconds: 0 })
-      assert.equal(t1.received('tools/call').length, 1)
+      assert.equal(t1.listCalls('tools/call').length, 1)
     })
 
 /** The rule that a task failed by, or the state that it is in. */

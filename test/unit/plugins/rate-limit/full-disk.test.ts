@@ -17,14 +17,7 @@ async function onSmallDisk(onFailure: string): Promise<{ outcomes: Record<string
   const disk = '/mnt'
   const { stdout } = await promisify(execFile)('bwrap', [
     ...['--bind', '/', '/', '--dev-bind', '/dev', '/dev', '--size', String(2 ** 20), '--tmpfs', disk],
-    ...[
-      '--die-with-parent',
-      process.execPath,
-      '--disable-warning=ExperimentalWarning',
-      SCRIPT,
-      disk,
-      onFailure,
-    ],
+    ...['--die-with-parent', process.execPath, '--disable-warning=ExperimentalWarning', SCRIPT, disk, onFailure],
   ])
   return JSON.parse(stdout) as { outcomes: Record<string, Outcome>; log: string[] }
 }
@@ -34,8 +27,8 @@ test('a full disk under a day quota refuses the calls that it counts, says so, a
 
   assert.deepEqual(outcomes.full, { tools: 2, call: 'error', code: 'GW_QUOTA_STATE' })
   assert.deepEqual(outcomes.later, { tools: 2, call: 'ok' })
-  assert.match(log.join('\n'), /day quotas cannot be counted.*(full|no space|disk|unable to open)/)
-  assert.match(log.join('\n'), /day quotas are counted again/)
+  assert.match(log.join('\n'), /day quotas are unavailable.*(full|no space|disk|unable to open)/)
+  assert.match(log.join('\n'), /day quotas are available again/)
 })
 
 test('with onFailure: continue calls are answered uncounted while the disk is full', async () => {

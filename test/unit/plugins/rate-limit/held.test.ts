@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { answer, type Answer, type Call, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  testUpstream,
-  type Reply,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../../src/testing/index.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
 import { until } from '../../../fixtures/until.ts'
 
@@ -67,16 +61,15 @@ async function setting(
     await testGateway({ upstreams: { a: upstream }, plugins: [server.plugin, ...plugins], config }),
   )
   const client = closeAfter(t, await testClient(gateway, { era: 'modern', capabilities: CAPABILITIES }))
-  const call = (name: string, params: JsonObject = {}): Promise<Reply> =>
+  const call = (name: string, params: JsonObject = {}): Promise<TestReply> =>
     client.request('tools/call', { name: `a__${name}`, arguments: {}, ...params })
   return { server, client, call }
 }
 
-const isRefused = ({ error }: Reply): boolean =>
-  (error?.data as JsonObject | undefined)?.code === 'GW_RATE_LIMITED'
+const isRefused = ({ error }: TestReply): boolean => (error?.data as JsonObject | undefined)?.code === 'GW_RATE_LIMITED'
 
 /** The retry of a call that was answered with a question. */
-function retryOf({ result }: Reply): JsonObject {
+function retryOf({ result }: TestReply): JsonObject {
   const { inputRequests, requestState } = result as { inputRequests: JsonObject; requestState: string }
   const inputResponses = Object.fromEntries(
     Object.keys(inputRequests).map(key => [key, { action: 'accept', content: {} }]),
@@ -132,7 +125,7 @@ for (const [which, rule] of Object.entries(RULES))
         t,
         await testClient(gateway, { era: 'legacy', capabilities: { ...CAPABILITIES, tasks: {} } }),
       )
-      const greet = (more: JsonObject): Promise<Reply> =>
+      const greet = (more: JsonObject): Promise<TestReply> =>
         client.request('tools/call', { name: 'a__greet', arguments: { name: 'Ann' }, ...more })
       const begun = await greet({ task: {} })
       assert.ok(begun.result?.task)

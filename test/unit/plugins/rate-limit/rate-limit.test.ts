@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { untilTomorrow } from '../../../../plugins/rate-limit/days.ts'
-import { openQuotas } from '../../../../plugins/rate-limit/quota.ts'
-import { Windows } from '../../../../plugins/rate-limit/rule.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { getMsUntilTomorrow } from '../../../../plugins/rate-limit/day-counts.ts'
+import { openQuotas } from '../../../../plugins/rate-limit/day-quotas.ts'
+import { MinuteWindows } from '../../../../plugins/rate-limit/rule.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
   testGateway,
   testUpstream,
-  type Reply,
+  type TestReply,
   type TestClient,
   type TestGateway,
 } from '../../../../src/testing/index.ts'
@@ -34,17 +34,17 @@ describe('the last minute of a key', () => {
     })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), calls, (max, steps) => {
-        const windows = new Windows(max)
+        const windows = new MinuteWindows(max)
         const admitted: { key: string; at: number }[] = []
         let now = 0
         for (const { key, after } of steps) {
           now += after
           const recent = admitted.filter(one => one.key === key && one.at > now - 60_000)
-          const wait = windows.wait(key, now)
+          const wait = windows.getWaitMs(key, now)
           assert.equal(wait > 0, recent.length === max)
           if (wait > 0) assert.equal(wait, (recent[0]?.at ?? 0) + 60_000 - now)
           else {
-            windows.take(key, now)
+            windows.countCall(key, now)
             admitted.push({ key, at: now })
           }
         }
@@ -62,20 +62,20 @@ describe('the quota of a day', () => {
     const one = openQuotas(directory)
     const other = openQuotas(directory)
     cleanup(t, () => [one, other].forEach(quotas => quotas.close()))
-    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).take('r', 'alice', 5, noon))
+    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).countCall('r', 'alice', 5, noon))
     assert.deepEqual(taken, [true, true, true, true, true, false, false])
-    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
-    assert.equal(one.hasRoom('r', 'bob', 5, noon), true)
-    const tomorrow = noon + untilTomorrow(noon)
-    assert.equal(one.hasRoom('r', 'alice', 5, tomorrow - 1), false)
-    assert.equal(one.take('r', 'alice', 5, tomorrow), true)
+    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
+    assert.equal(one.hasCapacity('r', 'bob', 5, noon), true)
+    const tomorrow = noon + getMsUntilTomorrow(noon)
+    assert.equal(one.hasCapacity('r', 'alice', 5, tomorrow - 1), false)
+    assert.equal(one.countCall('r', 'alice', 5, tomorrow), true)
     // A clock that is set back gives nothing anew.
-    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
+    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
   })
 })
 
-const alice = makeKey('alice', [])
-const bob = makeKey('bob', [])
+const alice = createKey('alice', [])
+const bob = createKey('bob', [])
 const AUTH = {
   keys: [
     { name: 'alice', hash: alice.hash },
@@ -124,8 +124,8 @@ async function serve(
   }
 }
 
-const call = (client: TestClient, name: string): Promise<Reply> => client.request('tools/call', { name })
-const isRefused = (reply: Reply): boolean => reply.error !== undefined
+const call = (client: TestClient, name: string): Promise<TestReply> => client.request('tools/call', { name })
+const isRefused = (reply: TestReply): boolean => reply.error !== undefined
 
 async function refusals(client: TestClient, name: string, times: number): Promise<number> {
   let count = 0
@@ -167,7 +167,7 @@ describe('a limit', () => {
     const seconds = Number(post.headers.get('retry-after'))
     assert.ok(seconds > 50 && seconds <= 60, `Retry-After: ${seconds}`)
     const { error } = (await post.json()) as { error: { message: string; data: JsonObject } }
-    assert.equal(error.message, 'too many requests: rule "calls" allows 3 a minute')
+    assert.equal(error.message, 'too many requests: rule "calls" allows 3 per minute')
     assert.equal(error.data.code, 'GW_RATE_LIMITED')
     assert.equal(Math.ceil(Number(error.data.retryAfterMs) / 1000), seconds)
   })
@@ -203,7 +203,7 @@ describe('a limit', () => {
     const open = [call(client, 'db__slow'), call(client, 'db__slow')]
     await gateway.underWay(2)
     const refused = await call(client, 'web__read')
-    assert.match(String(refused.error?.message), /2 at a time/)
+    assert.match(String(refused.error?.message), /2 concurrently/)
     assert.ok(!isRefused(await call(await gateway.as(bob.key), 'web__read')))
     gateway.release()
     assert.deepEqual((await Promise.all(open)).map(isRefused), [false, false])
@@ -238,8 +238,7 @@ describe('a limit', () => {
   test('of a day is kept by the next gateway, in the state directory where it names no place of its own', async t => {
     const kept = await folder(t)
     const rules = { daily: { tools: 'db__*', perDay: 3 } }
-    const started = (): Promise<Served> =>
-      serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    const started = (): Promise<Served> => serve(t, rules, { state: undefined }, { state: { directory: kept } })
     const first = await started()
     assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
     await first.gateway.close()

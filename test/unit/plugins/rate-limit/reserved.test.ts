@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openQuotas, type Quotas } from '../../../../plugins/rate-limit/quota.ts'
+import { openQuotas, type DayQuotas } from '../../../../plugins/rate-limit/day-quotas.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const NOON = Date.UTC(2026, 6, 28, 12)
 const MAX = 4000
-const QUOTA = new URL('../../../../plugins/rate-limit/quota.ts', import.meta.url).href
+const QUOTA = new URL('../../../../plugins/rate-limit/day-quotas.ts', import.meta.url).href
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'reserved-'))
@@ -19,7 +19,7 @@ function folder(t: TestContext): string {
   return path
 }
 
-function opened(t: TestContext, directory: string): Quotas {
+function opened(t: TestContext, directory: string): DayQuotas {
   const quotas = openQuotas(directory)
   cleanup(t, () => {
     try {
@@ -31,9 +31,9 @@ function opened(t: TestContext, directory: string): Quotas {
   return quotas
 }
 
-function taken(quotas: Quotas, times: number, max = MAX): number {
+function taken(quotas: DayQuotas, times: number, max = MAX): number {
   let count = 0
-  for (let call = 0; call < times; call++) if (quotas.take('r', 'alice', max, NOON)) count++
+  for (let call = 0; call < times; call++) if (quotas.countCall('r', 'alice', max, NOON)) count++
   return count
 }
 
@@ -41,7 +41,7 @@ test('what one process has reserved and not used is there for another once it is
   const directory = folder(t)
   const [one, other] = [opened(t, directory), opened(t, directory)]
   assert.equal(taken(one, 10), 10)
-  one.giveBack()
+  one.returnReserved()
   assert.equal(taken(other, MAX), MAX - 10)
   assert.equal(taken(one, 5), 0)
 })
@@ -52,8 +52,8 @@ test('two processes that count at a time let no more in than the quota, and all 
   let count = 0
   for (let call = 0; call < MAX; call++) count += taken(call % 3 === 0 ? one : other, 1)
   assert.ok(count <= MAX)
-  one.giveBack()
-  other.giveBack()
+  one.returnReserved()
+  other.returnReserved()
   count += taken(one, MAX)
   assert.equal(count, MAX)
 })
@@ -63,7 +63,7 @@ test('a reservation of yesterday, or under another limit, counts for nothing tod
   taken(quotas, 5)
   const tomorrow = NOON + 86_400_000
   let count = 0
-  while (quotas.take('r', 'alice', 1500, tomorrow)) count++
+  while (quotas.countCall('r', 'alice', 1500, tomorrow)) count++
   assert.equal(count, 1500)
 })
 
@@ -73,7 +73,7 @@ for (const calls of [3, 257, 700])
     const script = `
       const { openQuotas } = await import(${JSON.stringify(QUOTA)})
       const quotas = openQuotas(${JSON.stringify(directory)})
-      for (let call = 0; call < ${calls}; call++) quotas.take('r', 'alice', ${MAX}, ${NOON})
+      for (let call = 0; call < ${calls}; call++) quotas.countCall('r', 'alice', ${MAX}, ${NOON})
       console.log('done')
       // Held: what nobody refers to is collected, and its lock with it.
       setInterval(() => quotas, 1000)`
@@ -87,7 +87,7 @@ for (const calls of [3, 257, 700])
 
     const living = opened(t, directory)
     // While it lives, what it has reserved is its own.
-    assert.equal(living.hasRoom('r', 'alice', MAX, NOON), true)
+    assert.equal(living.hasCapacity('r', 'alice', MAX, NOON), true)
     const before = readdirSync(directory).filter(name => name.endsWith('.lock')).length
     assert.equal(before, calls > 1 ? 1 : 0)
     living.close()
@@ -108,7 +108,7 @@ test('a killed process whose notes are gone is taken to have used all that it ha
   const script = `
     const { openQuotas } = await import(${JSON.stringify(QUOTA)})
     const quotas = openQuotas(${JSON.stringify(directory)})
-    for (let call = 0; call < 3; call++) quotas.take('r', 'alice', ${MAX}, ${NOON})
+    for (let call = 0; call < 3; call++) quotas.countCall('r', 'alice', ${MAX}, ${NOON})
     process.kill(process.pid, 'SIGKILL')`
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
   await once(spawn(process.execPath, flags, { stdio: 'inherit' }), 'exit')

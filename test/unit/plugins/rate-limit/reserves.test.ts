@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { minuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
-import { Reserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/reserves.ts'
+import { createMinuteMeter, type MeterDeps } from '../../../../plugins/rate-limit/shared/shared-counting.ts'
+import { BatchReserves, type SharedCount, StoreHealth } from '../../../../plugins/rate-limit/shared/batch-reserves.ts'
 import { gatewayError, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
@@ -13,11 +13,11 @@ function counted(store: SharedStore, most: number, more: Partial<SharedCount> = 
   return {
     ahead: most < 20 ? 0 : Math.min(Math.floor(most / 10), 50),
     patienceMs: 100,
-    owes: true,
-    ask: (key, question) => store.permits(key, { most, ms: WINDOW_MS, ...question }),
-    decide: () => ({ allowed: '', retryAfterMs: 1 }),
-    full: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
-    used: () => undefined,
+    reportsDebt: true,
+    requestBatch: (key, question) => store.takePermits(key, { max: most, windowMs: WINDOW_MS, ...question }),
+    decideLocally: () => ({ allowed: '', retryAfterMs: 1 }),
+    createExceeded: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
+    onUsed: () => undefined,
     ...more,
   }
 }
@@ -31,15 +31,15 @@ test('what was got and not used is given back after a second, and at the end', a
   const clock = new HandClock(1_000_000)
   const store = new SharedMemory({ now: () => clock.now() }).of()
   const room = async (): Promise<number> => {
-    const { got } = await store.permits('k', { most: 200, ms: 60_000, wanted: 200 })
-    await store.permits('k', { most: 200, ms: 60_000, wanted: 0, unused: got })
-    return got
+    const { granted } = await store.takePermits('k', { max: 200, windowMs: 60_000, count: 200 })
+    await store.takePermits('k', { max: 200, windowMs: 60_000, count: 0, unused: granted })
+    return granted
   }
   const count = counted(store, 200, {
-    ask: (key, question) => store.permits(key, { most: 200, ms: 60_000, ...question }),
+    requestBatch: (key, question) => store.takePermits(key, { max: 200, windowMs: 60_000, ...question }),
   })
-  const reserves = new Reserves(count, new StoreHealth(), clock)
-  for (let call = 0; call < 10; call++) assert.equal(await reserves.take('k'), undefined)
+  const reserves = new BatchReserves(count, new StoreHealth(), clock)
+  for (let call = 0; call < 10; call++) assert.equal(await reserves.takeOne('k'), undefined)
   await settled()
   assert.ok((await room()) < 190, 'some are reserved')
 
@@ -49,7 +49,7 @@ test('what was got and not used is given back after a second, and at the end', a
   await settled()
   assert.equal(await room(), 190)
 
-  for (let call = 0; call < 5; call++) assert.equal(await reserves.take('k'), undefined)
+  for (let call = 0; call < 5; call++) assert.equal(await reserves.takeOne('k'), undefined)
   await settled()
   await reserves.close()
   assert.equal(await room(), 185)
@@ -66,12 +66,12 @@ function unsteady(
     asked: 0,
     store: {
       ...memory,
-      sharers,
-      permits: async (key: string, request: Parameters<SharedStore['permits']>[1]) => {
+      processCount: sharers,
+      takePermits: async (key: string, request: Parameters<SharedStore['takePermits']>[1]) => {
         state.asked++
         if (state.is === 'away') throw gatewayError('GW_SHARED_AWAY', { why: 'a test' })
         if (state.is === 'late') await new Promise<void>(resolve => clock.after(200, resolve))
-        return memory.permits(key, request)
+        return memory.takePermits(key, request)
       },
     },
   }
@@ -86,7 +86,7 @@ test('while the store is away each process allows its part, and tells of it late
   const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'share' as const }
-  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(away.store, clock))
   away.is = 'away'
 
   const verdicts = []
@@ -102,15 +102,15 @@ test('while the store is away each process allows its part, and tells of it late
     void meter.take('k', 'refuse')
     await settled()
   }
-  const other = await away.store.permits('minute few k', { most: 30, ms: 60_000, wanted: 30 })
-  assert.ok(other.got <= 20, `the ten are counted: ${other.got}`)
+  const other = await away.store.takePermits('minute few k', { max: 30, windowMs: 60_000, count: 30 })
+  assert.ok(other.granted <= 20, `the ten are counted: ${other.granted}`)
 })
 
 test('with "refuse" nothing is let in that is not reserved', async () => {
   const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'refuse' as const }
-  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(away.store, clock))
   for (let call = 0; call < 3; call++) assert.equal(await meter.take('k', 'refuse'), undefined)
   await settled()
   away.is = 'away'
@@ -126,7 +126,7 @@ test('calls do not wait for a store that is late, and what it says late counts',
   const clock = new HandClock(1_000_000)
   const late = unsteady(clock, 1)
   const spec = { per: [], perMinute: 5, onStoreLoss: 'share' as const }
-  const meter = minuteMeter('few', spec, aroundOf(late.store, clock))
+  const meter = createMinuteMeter('few', spec, aroundOf(late.store, clock))
   late.is = 'late'
 
   let first: unknown = 'waits'
@@ -145,6 +145,6 @@ test('calls do not wait for a store that is late, and what it says late counts',
   clock.pass(1000)
   await settled()
 
-  const { got } = await late.store.permits('minute few k', { most: 5, ms: 60_000, wanted: 5 })
-  assert.equal(got, 2)
+  const { granted } = await late.store.takePermits('minute few k', { max: 5, windowMs: 60_000, count: 5 })
+  assert.equal(granted, 2)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import {
@@ -12,8 +12,8 @@ import {
   type TestGateway,
 } from '../../../../src/testing/index.ts'
 
-const alice = makeKey('alice', [])
-const bob = makeKey('bob', [])
+const alice = createKey('alice', [])
+const bob = createKey('bob', [])
 const AUTH = {
   keys: [
     { name: 'alice', hash: alice.hash },
@@ -27,10 +27,7 @@ interface Processes {
 }
 
 /** So many gateways that share a memory, before one server. */
-async function processes(
-  t: TestContext,
-  { count, rules }: { count: number; rules: JsonObject },
-): Promise<Processes> {
+async function processes(t: TestContext, { count, rules }: { count: number; rules: JsonObject }): Promise<Processes> {
   const web = closeAfter(t, await testUpstream({ tools: { read: () => 'rows', add: () => 'added' } }))
   const memory = new SharedMemory({ now: () => performance.now(), sharers: () => count })
   const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { detectorsOf, expression } from '../../../../plugins/redact/secrets.ts'
-import { Redactor, type Action, type Tally } from '../../../../plugins/redact/redactor.ts'
-import { finish } from '../../../../src/util/queues.ts'
+import { selectDetectors, compileExpression } from '../../../../plugins/redact/secrets.ts'
+import { Redactor, type Action, type FindingCounts } from '../../../../plugins/redact/redactor.ts'
+import { runToCompletion } from '../../../../src/util/queues.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'
 
 function redactor(action: Action, ...names: string[]): (text: string) => string {
-  const made = new Redactor(detectorsOf(names, new Map()), action)
-  return text => finish(made.text(text, new Map()))
+  const made = new Redactor(selectDetectors(names, new Map()), action)
+  return text => runToCompletion(made.redactText(text, new Map()))
 }
 
 /** The text with all that may be decoded in it decoded, again and again. */
@@ -52,9 +52,9 @@ test('two hundred secrets in twelve forms: none is left, in whatever way the tex
 
 test('personal data is found in each way it is written, and masked so that two can be told from each other', () => {
   for (const [name, text] of PERSONAL) {
-    const tally: Tally = new Map()
-    const made = new Redactor(detectorsOf(['personal'], new Map()), 'replace')
-    const replaced = finish(made.text(`It is ${text}, and so on.`, tally))
+    const tally: FindingCounts = new Map()
+    const made = new Redactor(selectDetectors(['personal'], new Map()), 'replace')
+    const replaced = runToCompletion(made.redactText(`It is ${text}, and so on.`, tally))
     assert.equal(replaced, `It is [redacted:${name}], and so on.`)
     assert.deepEqual([...tally], [[name, 1]])
   }
@@ -85,8 +85,7 @@ test('what only looks like it stays', () => {
 
 test('JSON inside a text stays JSON: numbers keep their text, and a card in figures becomes 0', () => {
   const redact = redactor('replace', 'personal')
-  const json =
-    '{ "id": 12345678901234567890, "x": 1.50, "card": 4111111111111111,\n "to": "ann\\u0040example.com" }'
+  const json = '{ "id": 12345678901234567890, "x": 1.50, "card": 4111111111111111,\n "to": "ann\\u0040example.com" }'
 
   const changed = redact(json)
 
@@ -110,16 +109,16 @@ test('base64 and hex stay what they are, without what was in them', () => {
 })
 
 test('an expression of the owner is one of RE2, and a wrong one says what is wrong', async () => {
-  const own = new Map([['staff', await expression('staff', 'EMP-[0-9]{6}')]])
-  const made = new Redactor(detectorsOf(['staff'], own), 'replace')
+  const own = new Map([['staff', await compileExpression('staff', 'EMP-[0-9]{6}')]])
+  const made = new Redactor(selectDetectors(['staff'], own), 'replace')
 
-  assert.equal(finish(made.text('by EMP-123456 today', new Map())), 'by [redacted:staff] today')
-  await assert.rejects(expression('bad', '(?<=x)y'))
+  assert.equal(runToCompletion(made.redactText('by EMP-123456 today', new Map())), 'by [redacted:staff] today')
+  await assert.rejects(compileExpression('bad', '(?<=x)y'))
 })
 
 test('hostile texts take time in proportion to their length', async () => {
-  const own = new Map([['evil', await expression('evil', '(a+)+$')]])
-  const made = new Redactor(detectorsOf(['secrets', 'personal', 'evil'], own), 'replace')
+  const own = new Map([['evil', await compileExpression('evil', '(a+)+$')]])
+  const made = new Redactor(selectDetectors(['secrets', 'personal', 'evil'], own), 'replace')
   const units = [
     'a',
     '@',
@@ -172,7 +171,7 @@ test('hostile texts take time in proportion to their length', async () => {
   ]
   const cpu = (text: string): number => {
     const before = process.cpuUsage()
-    finish(made.text(text, new Map()))
+    runToCompletion(made.redactText(text, new Map()))
     const { user, system } = process.cpuUsage(before)
     return user + system
   }
@@ -191,10 +190,10 @@ test('hostile texts take time in proportion to their length', async () => {
 
 test('any number of finds can be taken out of one text', () => {
   const mails = redactor('replace', 'email')('a@b.de '.repeat(150_000))
-  const [card] = detectorsOf(['card'], new Map())
+  const [card] = selectDetectors(['card'], new Map())
 
   assert.equal(mails, '[redacted:email] '.repeat(150_000))
-  assert.equal(card?.find('4111111111111111 '.repeat(150_000)).length, 150_000)
+  assert.equal(card?.findSpans('4111111111111111 '.repeat(150_000)).length, 150_000)
 })
 
 test('a long text is free of what stands at any place of it, as is the base64 of it', () => {

@@ -12,12 +12,7 @@ const KEY = `ghp_${'a1B2'.repeat(9)}`
 const MAIL = 'ann@example.com'
 const ERAS = ['modern', 'legacy'] as const
 
-async function scene(
-  t: TestContext,
-  redact: JsonObject,
-  more: JsonObject = {},
-  era: (typeof ERAS)[number] = 'modern',
-) {
+async function scene(t: TestContext, redact: JsonObject, more: JsonObject = {}, era: (typeof ERAS)[number] = 'modern') {
   const crm = closeAfter(
     t,
     await testUpstream({
@@ -94,17 +89,14 @@ test('arguments reach no server with what a rule names, and the rest as it was w
     arguments: { to: `Ann <${MAIL}>`, deep: [{ card: '4111 1111 1111 1111' }], n: 1.5 },
   })
 
-  const sent = crm.received('tools/call')[0]?.params?.arguments
+  const sent = crm.listCalls('tools/call')[0]?.params?.arguments
   assert.deepEqual(sent, { to: 'Ann <a***@example.com>', deep: [{ card: '****1111' }], n: 1.5 })
   assert.match(JSON.stringify(result), /a\*\*\*@example\.com/)
 })
 
 test('headers that repeat arguments are free of what is taken out of those', async t => {
   const schema = { type: 'object', properties: { to: { type: 'string', 'x-mcp-header': 'To' } } }
-  const web = closeAfter(
-    t,
-    await testUpstream({ tools: { send: { inputSchema: schema, run: () => 'sent' } } }),
-  )
+  const web = closeAfter(t, await testUpstream({ tools: { send: { inputSchema: schema, run: () => 'sent' } } }))
   const redact = { rules: [{ detect: ['email'], in: ['arguments'] }] }
   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: { redact } }))
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
@@ -112,7 +104,7 @@ test('headers that repeat arguments are free of what is taken out of those', asy
 
   const { error } = await client.request('tools/call', { name: 'web__send', arguments: { to: MAIL } })
 
-  const [call] = web.received('tools/call')
+  const [call] = web.listCalls('tools/call')
   assert.equal(error, undefined)
   assert.equal(call?.headers['mcp-param-to'], '[redacted:email]')
   assert.doesNotMatch(JSON.stringify(call), /ann@/)
@@ -134,7 +126,7 @@ test('a rule that refuses lets no such arguments out, and no such answer in', as
   assert.equal((found.error?.data as JsonObject).code, 'GW_REDACT_RESULT')
   assert.doesNotMatch(JSON.stringify([asked, found]), /ghp_|ann@/)
   assert.deepEqual(
-    crm.received('tools/call').map(({ params }) => params?.name),
+    crm.listCalls('tools/call').map(({ params }) => params?.name),
     ['echo', 'find'],
   )
 })
@@ -155,18 +147,14 @@ test('an expression of the owner is used beside ours', async t => {
 
   await client.request('tools/call', { name: 'crm__echo', arguments: { by: 'EMP-123456' } })
 
-  assert.deepEqual(crm.received('tools/call')[0]?.params?.arguments, { by: '[redacted:staff]' })
+  assert.deepEqual(crm.listCalls('tools/call')[0]?.params?.arguments, { by: '[redacted:staff]' })
 })
 
 test('finds are counted and audited, without what was found', async t => {
   const directory = mkdtempSync(join(tmpdir(), 'redact-'))
   cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   const file = join(directory, 'audit.jsonl')
-  const { client, gateway } = await scene(
-    t,
-    { rules: [{ detect: ['email', 'secrets'] }] },
-    { audit: { file } },
-  )
+  const { client, gateway } = await scene(t, { rules: [{ detect: ['email', 'secrets'] }] }, { audit: { file } })
 
   await client.request('tools/call', { name: 'crm__find', arguments: {} })
   const page = await (await fetch(new URL('/metrics', gateway.url))).text()
@@ -209,7 +197,7 @@ test('an expression of the owner is looked for in numbers, but not in the code o
 
   assert.deepEqual(result?.structuredContent, { employee: 0, half: 1.5 })
   assert.equal(failed.error?.code, -32603)
-  assert.deepEqual(crm.received('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
+  assert.deepEqual(crm.listCalls('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
 })
 
 test('a large result is redacted however long that takes on a busy machine', async t => {
@@ -239,7 +227,7 @@ for (const oversized of ['refuse', 'pass'])
     if (oversized === 'refuse') {
       assert.equal((error?.data as JsonObject).code, 'GW_REDACT_SIZE')
       assert.deepEqual(
-        crm.received('tools/call').map(({ params }) => params?.name),
+        crm.listCalls('tools/call').map(({ params }) => params?.name),
         ['find'],
       )
     } else assert.match(JSON.stringify(result), /ann@/)

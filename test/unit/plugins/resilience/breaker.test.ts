@@ -25,11 +25,11 @@ function breaker(limits: Partial<BreakerLimits> = {}, random = 0.5) {
     log,
     probeMs: 60_000,
     random: () => random,
-    opened: () => void openings++,
+    onOpen: () => void openings++,
   }
   const made = new Breaker({ ...LIMITS, ...limits }, host)
   const fail = (times: number): void => {
-    for (let time = 0; time < times; time++) made.failed(made.enter(), 'refused')
+    for (let time = 0; time < times; time++) made.recordFailure(made.acquire(), 'refused')
   }
   return { made, clock, lines, fail, openings: () => openings }
 }
@@ -38,13 +38,13 @@ test('it opens after five failures in a row, and not before', () => {
   const { made, fail } = breaker()
 
   fail(4)
-  made.answered(made.enter(), false)
+  made.recordAnswer(made.acquire(), false)
   fail(4)
   assert.equal(made.state, 'closed')
   fail(1)
 
   assert.equal(made.state, 'open')
-  assert.equal(made.enter(), 0)
+  assert.equal(made.acquire(), 0)
   assert.equal(made.retryAfterMs, 30_000)
 })
 
@@ -52,22 +52,18 @@ test('after its rest exactly one call goes through, and an answer lets all other
   const { made, clock, fail, lines } = breaker()
   fail(5)
   clock.pass(29_999)
-  assert.equal(made.enter(), 0)
+  assert.equal(made.acquire(), 0)
   clock.pass(1)
 
-  const probe = made.enter()
+  const probe = made.acquire()
   assert.notEqual(probe, 0)
-  assert.equal(made.enter(), 0)
-  assert.equal(made.isShut, true)
-  made.answered(probe, false)
+  assert.equal(made.acquire(), 0)
+  assert.equal(made.isOpen, true)
+  made.recordAnswer(probe, false)
 
   assert.equal(made.state, 'closed')
-  assert.notEqual(made.enter(), 0)
-  assert.deepEqual(lines, [
-    'the upstream is given a rest',
-    'one call goes through to see whether the upstream is well',
-    'calls to the upstream go through again',
-  ])
+  assert.notEqual(made.acquire(), 0)
+  assert.deepEqual(lines, ['circuit opened', 'circuit half-open, probing', 'circuit closed'])
 })
 
 test('each failing probe makes the next rest longer, up to five minutes', () => {
@@ -87,18 +83,18 @@ test('a probe whose client went makes room for another one; one that never ends 
   const { made, clock, fail } = breaker()
   fail(5)
   clock.pass(30_000)
-  made.left(made.enter())
-  assert.notEqual(made.enter(), 0)
-  assert.equal(made.enter(), 0)
+  made.release(made.acquire())
+  assert.notEqual(made.acquire(), 0)
+  assert.equal(made.acquire(), 0)
   clock.pass(60_000)
 
-  assert.notEqual(made.enter(), 0)
+  assert.notEqual(made.acquire(), 0)
 })
 
 test('it opens when half of the calls are slow, once there are enough of them to tell', () => {
   const { made, openings } = breaker({ latency: 1000 })
-  const slow = (): void => made.slow(made.enter())
-  const fast = (): void => made.answered(made.enter(), false)
+  const slow = (): void => made.recordSlow(made.acquire())
+  const fast = (): void => made.recordAnswer(made.acquire(), false)
 
   slow()
   slow()
@@ -107,7 +103,7 @@ test('it opens when half of the calls are slow, once there are enough of them to
   slow()
   assert.equal(made.state, 'open')
   assert.equal(openings(), 1)
-  made.heal()
+  made.reset()
   for (let time = 0; time < 4; time++) fast()
   for (let time = 0; time < 3; time++) slow()
 
@@ -119,8 +115,8 @@ test('a slow probe is no good probe', () => {
   fail(5)
   clock.pass(30_000)
 
-  made.slow(made.enter())
+  made.recordSlow(made.acquire())
 
   assert.equal(made.state, 'open')
-  assert.match(made.why, /the probe took over 1000 ms/)
+  assert.match(made.why, /probe took over 1000 ms/)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { retryAfterMs } from '../../../../src/upstreams/http/http-failures.ts'
+import { parseRetryAfter } from '../../../../src/upstreams/http/http-failures.ts'
 import { closeAfter, TestClock, testClient, testGateway } from '../../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard, type Peer } from '../../fixtures/http-peer.ts'
 
@@ -53,9 +53,7 @@ function fine(heard: Heard, response: ServerResponse): void {
 }
 
 test('a Retry-After that cannot be waited for reaches the client', async t => {
-  const { server, client } = await before(t, (_heard, response) =>
-    json(response, 429, {}, { 'retry-after': '120' }),
-  )
+  const { server, client } = await before(t, (_heard, response) => json(response, 429, {}, { 'retry-after': '120' }))
 
   for (const [method, params] of [READ, CALL]) {
     const { error } = await client.request(method, params)
@@ -67,12 +65,12 @@ test('a Retry-After that cannot be waited for reaches the client', async t => {
 test('Retry-After is a number of seconds, or a date by the clock of the server', () => {
   const date = 'Sat, 21 Nov 2026 19:00:00 GMT'
 
-  assert.equal(retryAfterMs({ 'retry-after': '7' }), 7000)
-  assert.equal(retryAfterMs({ 'retry-after': 'Sat, 21 Nov 2026 19:00:09 GMT', date }), 9000)
-  assert.equal(retryAfterMs({ 'retry-after': 'Sat, 21 Nov 2026 18:00:00 GMT', date }), 0)
+  assert.equal(parseRetryAfter({ 'retry-after': '7' }), 7000)
+  assert.equal(parseRetryAfter({ 'retry-after': 'Sat, 21 Nov 2026 19:00:09 GMT', date }), 9000)
+  assert.equal(parseRetryAfter({ 'retry-after': 'Sat, 21 Nov 2026 18:00:00 GMT', date }), 0)
   for (const said of ['', '-1', '1.5', 'soon', '99999999999', 'Sat, 21 Nov 2026 19:00:09 GMT'])
-    assert.equal(retryAfterMs({ 'retry-after': said }), undefined, said)
-  assert.equal(retryAfterMs({}), undefined)
+    assert.equal(parseRetryAfter({ 'retry-after': said }), undefined, said)
+  assert.equal(parseRetryAfter({}), undefined)
 })
 
 test('a read that meets a busy server is made again; a tool call is not', async t => {

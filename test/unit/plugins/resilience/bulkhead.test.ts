@@ -19,21 +19,18 @@ async function bulkhead(spec: JsonObject, reply: Reply) {
   const sent: Call[] = []
   const own = (call: Call): Promise<Answer> => {
     sent.push(call)
-    return Promise.race([
-      reply(),
-      new Promise<never>((_resolve, reject) => call.onCancel(() => reject(cancelled()))),
-    ])
+    return Promise.race([reply(), new Promise<never>((_resolve, reject) => call.onCancel(() => reject(cancelled())))])
   }
   const dispatch = wrapped(hooks, 'web', own, { timeout: '30s', ...spec })
   const status = (): JsonObject =>
-    hooks.runner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream) as never
+    hooks.getRunner('status')?.({ name: 'web' } as never, { name: 'web' } as Upstream) as never
   const call = (method = 'tools/call', name = 'x'): Call => {
     const made = callOf('web', method, { name })
     ;(made.exchange as { startedAt: number }).startedAt = clock.now()
     return made
   }
   const become = (state: 'ready' | 'failed' | 'starting' | 'stopped'): void =>
-    hooks.runner('upstreamState')?.('web', state, undefined)
+    hooks.getRunner('upstreamState')?.('web', state, undefined)
   return { clock, dispatch, sent, status, call, become }
 }
 
@@ -104,7 +101,7 @@ test('a call that gets no turn in time says so', async () => {
   const answer = dispatch(call())
   clock.pass(1000)
 
-  await assert.rejects(answer, { code: 'GW_UPSTREAM_BUSY', message: /no turn within 1000 ms/ })
+  await assert.rejects(answer, { code: 'GW_UPSTREAM_BUSY', message: /not started within 1000 ms/ })
 })
 
 test('an open breaker sends nothing, empties the queue, and is healed when the upstream comes up anew', async () => {
@@ -223,9 +220,7 @@ function codes(settled: readonly PromiseSettledResult<Answer>[]): unknown[] {
 }
 
 test('calls that fail because the server was stopped do not count against it, and those after its next start do', async () => {
-  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () =>
-    Promise.reject(down()),
-  )
+  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () => Promise.reject(down()))
   const failed = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) await assert.rejects(dispatch(call()))
   }

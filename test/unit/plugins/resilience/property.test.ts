@@ -21,9 +21,7 @@ const REPLIES: Readonly<Record<string, () => Promise<Answer>>> = {
   refuses: async () => ({ error: { code: 1, message: 'no' } }),
   fails: () => Promise.reject(gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 503 })),
   limits: () =>
-    Promise.reject(
-      gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 429, retryAfterMs: 20 }),
-    ),
+    Promise.reject(gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'x', status: 429, retryAfterMs: 20 })),
   breaks: () => Promise.reject(gatewayError('GW_UPSTREAM_CLOSED', { upstream: 'web', why: 'x' })),
   hangs: () => new Promise(() => undefined),
 }
@@ -114,7 +112,7 @@ async function play(scripts: readonly Script[], concurrency: number): Promise<vo
     const now = clock.now()
     Object.assign(exchange, { startedAt: now })
     let asked = 0
-    exchange.askThrough(() => {
+    exchange.redirectRequests(() => {
       asked++
       return new Promise(resolve => clock.after(thinks, () => resolve({ result: { action: 'accept' } })))
     })
@@ -139,7 +137,7 @@ async function play(scripts: readonly Script[], concurrency: number): Promise<vo
   assert.ok(concurrency === 0 || upstream.most <= concurrency, `${upstream.most} at once`)
   assert.ok(upstream.sent <= 1.2 * scripts.length + 3, `${upstream.sent} sent`)
   const bare = { name: 'web' } as Upstream
-  const { queue } = hooks.runner('status')?.(bare as never, bare) as unknown as { queue: JsonObject }
+  const { queue } = hooks.getRunner('status')?.(bare as never, bare) as unknown as { queue: JsonObject }
   assert.deepEqual({ running: queue.running, waiting: queue.waiting }, { running: 0, waiting: 0 })
   assert.equal(clock.armed, 0)
 }

@@ -28,7 +28,7 @@ test('a call that takes too long fails with GW_TIMEOUT and is given up toward th
 
   await assert.rejects(answer, {
     code: 'GW_TIMEOUT',
-    message: /"web" did not answer tools\/call within 30000 ms/,
+    message: /"web" timed out: no answer to tools\/call within 30000 ms/,
   })
   assert.deepEqual(reasons, ['no answer within 30000 ms'])
   assert.equal(exchange.cancelled, false)

@@ -9,16 +9,13 @@ const named = (name: string) => ({ info: { name, version: '1' } })
 for (const era of ERAS)
   test(`a ${era} client gets results of the size that it takes, where the size is left to the client`, async t => {
     const { open } = await scene(t, { maxTokens: 'client' }, { fit: OWN })
-    const [small, any] = [
-      await open({ era, ...named('small-agent 1.0') }),
-      await open({ era, ...named('x') }),
-    ]
+    const [small, any] = [await open({ era, ...named('small-agent 1.0') }), await open({ era, ...named('x') })]
 
     const cut = texts(await call(small, 'web__long'))
     const whole = texts(await call(any, 'web__long'))
 
     assert.ok(Buffer.byteLength(cut.join('')) <= 500 * 3.6, 'no more than 500 tokens')
-    assert.match(cut.join(''), /read_result has the whole/)
+    assert.match(cut.join(''), /read_result/)
     assert.deepEqual(whole, [LONG], 'nothing is known of this one, and nothing is cut')
   })
 
@@ -45,7 +42,7 @@ test('a call goes on when nine tenths of the patience of its client are over, an
   await until(() => ends.length === 2, 'both calls have arrived')
   for (const end of ends) end('found')
 
-  assert.match(JSON.stringify(gone?.result), /takes long and goes on/)
+  assert.match(JSON.stringify(gone?.result), /is still running/)
   assert.match(JSON.stringify((await waits)?.result), /found/)
 })
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutJson } from '../../../../plugins/shape/cut-json.ts'
-import { readPath, without } from '../../../../plugins/shape/pick.ts'
+import { readPath, removePath } from '../../../../plugins/shape/pick.ts'
 import { readJson } from '../../../../plugins/shape/cut-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { finish } from '../../../../src/util/queues.ts'
+import { runToCompletion } from '../../../../src/util/queues.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
 const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
@@ -21,7 +21,7 @@ test('an expression that makes much of little is ended, and leaves nothing behin
   const doubling = pickOf(Array.from({ length: 60 }, () => '[@, @]').join(' | '))
   const found = doubling.run({ a: 1 })
 
-  assert.match(String(found.failed), /longer than|too deeply|too much/)
+  assert.match(String(found.failed), /timed out|too deeply|too large/)
   assert.deepEqual(pickOf('a').run({ a: 1 }), { json: '1' })
 })
 
@@ -31,13 +31,7 @@ test('expressions that are too long, too deep or none are no expressions', () =>
 })
 
 test('nothing of the language can be reached with an expression', () => {
-  for (const text of [
-    'constructor',
-    '__proto__',
-    'a.constructor.constructor',
-    'toString',
-    'keys(__proto__)',
-  ]) {
+  for (const text of ['constructor', '__proto__', 'a.constructor.constructor', 'toString', 'keys(__proto__)']) {
     const { json, failed } = pickOf(text).run({ a: {} }) as { json?: string; failed?: string }
     assert.match(String(json ?? failed), /^(null|\{\}|\[\]|.*rror.*|.*xpected.*)$/, text)
   }
@@ -53,12 +47,9 @@ test('a cut value is within its bytes, whatever it is made of', () => {
   ]
   for (const value of values)
     for (const budget of [500, 1000, 5000]) {
-      const cut = finish(cutJson(value, budget, { dropsMembers: true }))
+      const cut = runToCompletion(cutJson(value, budget, { dropsMembers: true }))
       const text = JSON.stringify(cut?.value)
-      assert.ok(
-        Buffer.byteLength(text) <= budget,
-        `${text.slice(0, 40)} ${Buffer.byteLength(text)} ${budget}`,
-      )
+      assert.ok(Buffer.byteLength(text) <= budget, `${text.slice(0, 40)} ${Buffer.byteLength(text)} ${budget}`)
       assert.ok(text.isWellFormed())
     }
 })
@@ -66,8 +57,8 @@ test('a cut value is within its bytes, whatever it is made of', () => {
 test('what is nested a hundred thousand times is given on as a note, and kept whole', () => {
   const deep = `{"content":[{"type":"text","text":"a"}],"structuredContent":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
   const kept: number[] = []
-  const shaped = finish(
-    shapeResult(Payload.raw(Buffer.from(deep)), {
+  const shaped = runToCompletion(
+    shapeResult(Payload.fromBytes(Buffer.from(deep)), {
       ...PLAIN,
       keep: page => {
         kept.push(page)
@@ -87,7 +78,7 @@ test('paths leave out what they name, and nothing is changed in place', () => {
   const drop = (path: string) => {
     const steps = readPath(path)
     assert.ok(typeof steps !== 'string', String(steps))
-    return without(value, steps)
+    return removePath(value, steps)
   }
 
   assert.deepEqual(drop('items[].b.x'), { ...value, items: [{ a: 1, b: { y: 2 } }, { b: {} }, 4] })
@@ -109,11 +100,6 @@ test('numbers are written as they were read', () => {
     String.raw`{"say \"9007199254740993\\":{"__proto__":[-9007199254740993,"1e400\\"]},"e":0.1234567890123456789}`,
   ])
     assert.equal(JSON.stringify(readJson(text)), text)
-  for (const text of [
-    '{9007199254740993:1}',
-    '[9007199254740993-1]',
-    '"9007199254740993',
-    '[9007199254740993',
-  ])
+  for (const text of ['{9007199254740993:1}', '[9007199254740993-1]', '"9007199254740993', '[9007199254740993'])
     assert.equal(readJson(text), undefined)
 })

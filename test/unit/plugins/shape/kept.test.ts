@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { call, handleOf, LONG, MAIN, readAll, scene, texts } from './scene.ts'
 
 test('nobody else opens a handle, and none opens when its time is over', async t => {
-  const keys = ['ann', 'bob'].map(name => makeKey(name, []))
+  const keys = ['ann', 'bob'].map(name => createKey(name, []))
   const { open, clock } = await scene(
     t,
     { maxTokens: 1000, keep: { for: '5m' } },
     { auth: { keys: keys.map(({ name, hash }) => ({ name, hash })) } },
   )
-  const [ann, bob] = await Promise.all(
-    keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })),
-  )
+  const [ann, bob] = await Promise.all(keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })))
   assert.ok(ann !== undefined && bob !== undefined)
   const handle = handleOf(await call(ann, 'web__long'))
 
@@ -26,7 +24,7 @@ test('nobody else opens a handle, and none opens when its time is over', async t
     assert.equal(document.error?.code, -32602)
   }
   assert.equal(await readAll(ann, handle), LONG)
-  clock.pass(300_001)
+  clock.advance(300_001)
   assert.equal((await call(ann, 'read_result', { handle })).isError, true)
 })
 
@@ -40,15 +38,13 @@ test('anonymous callers with a session open what is their session’s, and no ot
 })
 
 test('a caller that floods loses its own oldest results, and nobody else’s', async t => {
-  const keys = ['ann', 'bob'].map(name => makeKey(name, []))
+  const keys = ['ann', 'bob'].map(name => createKey(name, []))
   const { open, gateway } = await scene(
     t,
     { maxTokens: 300, keep: { bytes: '1MiB', share: '200KiB' } },
     { auth: { keys: keys.map(({ name, hash }) => ({ name, hash })) }, metrics: {} },
   )
-  const [ann, bob] = await Promise.all(
-    keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })),
-  )
+  const [ann, bob] = await Promise.all(keys.map(({ key }) => open({ headers: { authorization: `Bearer ${key}` } })))
   assert.ok(ann !== undefined && bob !== undefined)
   const own = handleOf(await call(bob, 'web__long'))
   const first = handleOf(await call(ann, 'web__echo', { text: 'a'.repeat(50_000), n: -1 }))

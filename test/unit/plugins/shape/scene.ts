@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import {
-  closeAfter,
-  TestClock,
-  testClient,
-  testGateway,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, TestClock, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 
 export const ERAS = ['modern', 'legacy'] as const
 export const ROWS = Array.from({ length: 500 }, (_, id) => ({

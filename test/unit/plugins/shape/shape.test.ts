@@ -115,7 +115,7 @@ test('a caller picks for one call, by _meta or by an argument, and the server he
     assert.ok(isObject(refused.error))
     assert.deepEqual([refused.error.code, (refused.error.data as JsonObject).code], [-32602, 'GW_SHAPE_PICK'])
   }
-  const received = web.received('tools/call').map(({ params }) => params)
+  const received = web.listCalls('tools/call').map(({ params }) => params)
   assert.equal(received.length, 3)
   assert.deepEqual(received.at(-1)?.arguments, { a: 1 })
   assert.doesNotMatch(JSON.stringify(received), /pick/)
@@ -125,11 +125,7 @@ test('a caller picks for one call, by _meta or by an argument, and the server he
 
 test('the nearest rule counts: the tool’s, then the profile’s, then the server’s, then the section’s', async t => {
   const profiles = { small: { upstreams: ['web'], shape: { maxTokens: 400 } } }
-  const { open } = await scene(
-    t,
-    { maxTokens: 4000, tools: { web__list: { maxTokens: 100_000 } } },
-    { profiles },
-  )
+  const { open } = await scene(t, { maxTokens: 4000, tools: { web__list: { maxTokens: 100_000 } } }, { profiles })
   const [all, small] = [await open(), await open({}, '/small')]
 
   const long = async (client: Client) => Buffer.byteLength(texts(await call(client, 'web__long'))[0] ?? '')

@@ -23,7 +23,7 @@ function tappedBy(hooks: object, plugins: readonly string[]): Record<string, str
 test('nothing of fit, surface and shape stands in the way of a call that was not asked for', async t => {
   const { hooks } = await (await serve(t)).gateway.inspect()
   assert.deepEqual(tappedBy(hooks, ['fit', 'surface', 'shape']), {
-    fit: ['client', 'control', 'listing', 'status'],
+    fit: ['clientLimits', 'control', 'listing', 'status'],
     surface: [],
     shape: [],
   })
@@ -45,7 +45,7 @@ test('a list that did not change is the same bytes for every client of a program
       headers: {
         'content-type': 'application/json',
         accept: 'application/json, text/event-stream',
-        'mcp-session-id': String(client.initialized?.headers['mcp-session-id']),
+        'mcp-session-id': String(client.initializeReply?.headers['mcp-session-id']),
       },
       body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
     })

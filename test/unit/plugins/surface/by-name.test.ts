@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  type TestTool,
-  testUpstream,
-} from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, type TestTool, testUpstream } from '../../../../src/testing/index.ts'
 
 const IS_WRONG = { content: [{ type: 'text', text: 'to is required' }], isError: true }
 
@@ -22,9 +16,7 @@ for (const era of ['legacy', 'modern'] as const)
   test(`a ${era} client that calls by name has the schema in an error about arguments`, async t => {
     const long = 'synchronize_all_customer_data_across_multiple_regional_systems_again'
     const inputSchema = { type: 'object', properties: { to: { type: 'string', description: 'By whom' } } }
-    const huge = Object.fromEntries(
-      Array.from({ length: 2000 }, (_, at) => [`property_${at}`, { type: 'string' }]),
-    )
+    const huge = Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`property_${at}`, { type: 'string' }]))
     const tools = {
       send: { inputSchema, run: () => IS_WRONG },
       [long]: { inputSchema, run: () => IS_WRONG },
@@ -66,11 +58,7 @@ for (const era of ['legacy', 'modern'] as const)
       inputSchema: schema,
       run: () => ({ code, message: 'no' }),
     })
-    const connect = await serve(
-      t,
-      { surface: { mode: 'search' } },
-      { wrong: fails(-32602), broken: fails(-32603) },
-    )
+    const connect = await serve(t, { surface: { mode: 'search' } }, { wrong: fails(-32602), broken: fails(-32603) })
     const client = await connect(era)
     const wrong = await client.request('tools/call', { name: 'web__wrong', arguments: {} })
     assert.equal(wrong.error?.code, -32602)

@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
-import {
-  copyNumberNotes,
-  hasExactNumbers,
-  parseJson,
-  stringifyJson,
-} from '../../../../src/protocol/json/json.ts'
+import { copyNumberNotes, hasExactNumbers, parseJson, stringifyJson } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 
 const SERVER = join(import.meta.dirname, '../../fixtures/servers/raw-asking-server.mjs')
@@ -18,16 +13,11 @@ test('arguments inside of a call go on as they were written', () => {
   const carried = { ...received, name: 'up__x', arguments: (received.arguments as JsonObject).arguments }
   copyNumberNotes(carried, received)
   assert.equal(hasExactNumbers(carried), false)
-  assert.equal(
-    stringifyJson({ ...carried, name: 'x' }, carried),
-    `{"_meta":{"n":1.0},"name":"x","arguments":${inner}}`,
-  )
+  assert.equal(stringifyJson({ ...carried, name: 'x' }, carried), `{"_meta":{"n":1.0},"name":"x","arguments":${inner}}`)
 })
 
 const ACCEPTED = { action: 'accept', content: {} }
-const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString(
-  'base64',
-)
+const ASK = Buffer.from('{"message":"?","requestedSchema":{"type":"object","properties":{}}}').toString('base64')
 const CARRIED = { name: 'call_tool', arguments: { name: 'up__ask', arguments: { ask: ASK } } }
 
 function asking(t: TestContext) {
@@ -59,8 +49,7 @@ test('a server asks a legacy client in the middle of a call that was carried', a
   const end = new Promise<JsonObject>(resolve => {
     transport.onmessage = message => {
       const { id, method, result } = message as JsonObject
-      if (method === 'elicitation/create')
-        void transport.send({ jsonrpc: '2.0', id, result: ACCEPTED } as never)
+      if (method === 'elicitation/create') void transport.send({ jsonrpc: '2.0', id, result: ACCEPTED } as never)
       else if (id === 2) resolve(result as JsonObject)
     }
   })

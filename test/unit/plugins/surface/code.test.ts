@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { check } from '../../../../plugins/surface/index.ts'
+import { checkSurface } from '../../../../plugins/surface/index.ts'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,
@@ -90,7 +90,7 @@ for (const era of ['legacy', 'modern'] as const)
       console.log('of', items.length)
       return [closed, await tools['web__say']({ text: 'hi' })]`
     assert.equal(await textOf(client, code), 'of 3\n[[{"closed":1},{"closed":2}],"said hi"]')
-    assert.equal(web.received('tools/call').length, 4)
+    assert.equal(web.listCalls('tools/call').length, 4)
   })
 
 test('each call in a script is one of the caller: rules, watchers and limits see it, and the script itself', async t => {
@@ -111,13 +111,13 @@ test('each call in a script is one of the caller: rules, watchers and limits see
       await caught('call_tool'), await caught('web__sya')]`
   const answers = JSON.parse(await textOf(client, code)) as string[]
   assert.match(answers[1] ?? '', /^Unknown tool: web__secret_report/)
-  assert.doesNotMatch(answers.join('\n'), /similar ones: [^"]*secret/)
+  assert.doesNotMatch(answers.join('\n'), /similar: [^"]*secret/)
   assert.equal(answers[2], 'the disk is full')
   assert.match(answers[3] ?? '', /cannot be called in a script/)
   assert.match(answers[4] ?? '', /cannot be called in a script/)
-  assert.match(answers[5] ?? '', /similar ones: .*web__say/)
+  assert.match(answers[5] ?? '', /similar: .*web__say/)
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     ['say', 'fails'],
   )
   const named = seen as [string, string | undefined, string][]
@@ -132,19 +132,15 @@ describe('a script that is wrong or hostile fails alone', () => {
   const cases: readonly [string, string, RegExp][] = [
     ['a mistake in its grammar', 'return (', /^The script failed: SyntaxError/],
     ['an exception, with its line', '\n\nthrow new TypeError("no")', /TypeError: no \(line 3\)/],
-    ['an endless loop', 'for (;;);', /it takes too long/],
-    ['a wait for nothing', 'await new Promise(() => {})', /never comes/],
-    ['a slow pattern', 'return /^(a+)+$/.test("a".repeat(50) + "b")', /it takes too long/],
+    ['an endless loop', 'for (;;);', /timed out/],
+    ['a wait for nothing', 'await new Promise(() => {})', /never settles/],
+    ['a slow pattern', 'return /^(a+)+$/.test("a".repeat(50) + "b")', /timed out/],
     ['a large array', 'return new Array(1e8).fill(0)', /out of memory/],
     ['deep recursion', 'const f = () => f() + 1; return f()', /stack overflow/],
     ['a large result', 'return "x".repeat(1e6)', /the result is too large/],
     ['an import', 'return await import("node:fs")', /failed/],
-    [
-      'what is no object as arguments',
-      'return await tools.web__say([1])',
-      /arguments of a tool are one object/,
-    ],
-    ['a tool that hangs', 'return await tools.web__hangs()', /it takes too long/],
+    ['what is no object as arguments', 'return await tools.web__say([1])', /must be one object/],
+    ['a tool that hangs', 'return await tools.web__hangs()', /timed out/],
   ]
   for (const [what, code, expected] of cases)
     test(what, async t => {
@@ -165,18 +161,7 @@ describe('a script that is wrong or hostile fails alone', () => {
 test('a script finds nothing of the machine, and what it does to its engine ends with it', async t => {
   const { connect } = await serve(t)
   const client = await connect()
-  const globals = [
-    'process',
-    'require',
-    'fetch',
-    'setTimeout',
-    'WebAssembly',
-    'Worker',
-    'std',
-    'os',
-    'Buffer',
-    'send',
-  ]
+  const globals = ['process', 'require', 'fetch', 'setTimeout', 'WebAssembly', 'Worker', 'std', 'os', 'Buffer', 'send']
   assert.equal(
     await textOf(client, `return [${globals.map(name => `typeof ${name}`).join()}].join()`),
     `"${globals.map(() => 'undefined').join()}"`,
@@ -187,10 +172,7 @@ test('a script finds nothing of the machine, and what it does to its engine ends
   await run(client, tricks)
   await run(client, '})()); (async () => { globalThis.kept = 1')
   assert.equal(await textOf(client, inside), '"undefinedundefined"')
-  const proto = await run(
-    client,
-    'return await tools.web__say(JSON.parse(\'{"__proto__":{"a":1},"text":"x"}\'))',
-  )
+  const proto = await run(client, 'return await tools.web__say(JSON.parse(\'{"__proto__":{"a":1},"text":"x"}\'))')
   assert.equal(proto.text, '"said x"')
   assert.equal(({} as JsonObject).a, undefined)
 })
@@ -201,9 +183,9 @@ test('a script makes no more calls than it may, however it tries', async t => {
   const code = `const all = await Promise.allSettled(Array.from({ length: 10000 }, () => tools.web__say({ text: 'x'.repeat(1000) })))
     return all.filter(({ status }) => status === 'fulfilled').length`
   assert.equal(await textOf(client, code), '5')
-  assert.equal(web.received('tools/call').length, 5)
+  assert.equal(web.listCalls('tools/call').length, 5)
   const many = await textOf(client, 'for (let i = 0; i < 6; i++) await tools.web__say()')
-  assert.match(many, /a script may make 5 calls/)
+  assert.match(many, /limit of 5 calls/)
   const large = await textOf(client, 'return await tools.web__say({ text: "x".repeat(300000) })')
   assert.match(large, /the arguments are too large/)
 })
@@ -215,7 +197,7 @@ test('a script that is cancelled ends, and so do its calls', async t => {
     name: 'run_code',
     arguments: { code: 'await tools.web__hangs()' },
   })
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'hangs')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'hangs')
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
   assert.equal(await textOf(client, 'return 1'), '1')
@@ -228,8 +210,8 @@ test('a script has its own time, and not that of a hook', async t => {
   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: CODE, clock }))
   const client = closeAfter(t, await testClient(gateway))
   const running = textOf(client, 'return await tools.web__slow()')
-  await web.next('tools/call')
-  clock.pass(15_000)
+  await web.waitForCall('tools/call')
+  clock.advance(15_000)
   answer.resolve('at last')
   assert.equal(await running, '"at last"')
 })
@@ -239,7 +221,7 @@ test('a caller runs two scripts at a time, and a third one is told to wait', asy
   const client = await connect('legacy')
   const code = 'await tools.web__hangs()'
   const running = [1, 2].map(() => client.start('tools/call', { name: 'run_code', arguments: { code } }))
-  while (web.received('tools/call').length < 2) await new Promise(resolve => setTimeout(resolve, 5))
+  while (web.listCalls('tools/call').length < 2) await new Promise(resolve => setTimeout(resolve, 5))
   assert.match(await textOf(client, 'return 1'), /^Too many scripts are running/)
   await Promise.all(running.map(one => one.cancel()))
   let text = ''
@@ -254,7 +236,7 @@ test('a gateway stops while a script runs', async t => {
     arguments: { code: 'await tools.web__hangs()' },
   })
   running.reply.catch(() => undefined)
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'hangs')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'hangs')
   await gateway.gateway.close()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
 })
@@ -263,25 +245,18 @@ test('scripts run nowhere else, and only text is a script', async t => {
   const { connect } = await serve(t, { surface: { mode: 'search' } })
   assert.match(await textOf(await connect(), 'return 1'), /Unknown tool/)
   const other = await (await serve(t)).connect()
-  for (const code of ['', 5, undefined])
-    assert.match((await run(other, code)).text, /"code" must be a script/)
-  assert.match((await run(other, 'x'.repeat(70_000))).text, /65536 characters at most/)
+  for (const code of ['', 5, undefined]) assert.match((await run(other, code)).text, /"code" must be a script/)
+  assert.match((await run(other, 'x'.repeat(70_000))).text, /65536 characters/)
 })
 
 test('limits of scripts that make no sense are refused', () => {
   const findings = (code: JsonObject): string[] => {
     const found: string[] = []
-    check({ surface: { mode: 'code', code } }, ({ pointer }) => found.push(pointer))
+    checkSurface({ surface: { mode: 'code', code } }, ({ pointer }) => found.push(pointer))
     return found
   }
-  assert.deepEqual(findings({ timeout: '5h', memory: '1KiB' }), [
-    '/surface/code/timeout',
-    '/surface/code/memory',
-  ])
-  assert.deepEqual(findings({ timeout: 0, memory: '8GiB' }), [
-    '/surface/code/timeout',
-    '/surface/code/memory',
-  ])
+  assert.deepEqual(findings({ timeout: '5h', memory: '1KiB' }), ['/surface/code/timeout', '/surface/code/memory'])
+  assert.deepEqual(findings({ timeout: 0, memory: '8GiB' }), ['/surface/code/timeout', '/surface/code/memory'])
   assert.deepEqual(findings({ timeout: 'soon', memory: '16MiB' }), [])
   assert.deepEqual(findings({}), [])
 })

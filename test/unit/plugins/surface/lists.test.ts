@@ -4,9 +4,9 @@ import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { compactTool } from '../../../../plugins/surface/signature.ts'
 import { ToolIndex } from '../../../../plugins/surface/search/ranking.ts'
-import { surfacesOf, type Mode } from '../../../../plugins/surface/settings.ts'
-import { listed, listTokens } from '../../../../plugins/surface/shown.ts'
-import { signature } from '../../../../plugins/surface/signature.ts'
+import { createSurfaceResolver, type SurfaceMode } from '../../../../plugins/surface/settings.ts'
+import { createListing, countListTokens } from '../../../../plugins/surface/listing.ts'
+import { formatSignature } from '../../../../plugins/surface/signature.ts'
 import { ANONYMOUS, type CatalogEntry, type Config, type JsonObject } from '../../../../src/plugin.ts'
 import { liveServers } from '../../../fixtures/live-mcp-tool/index.ts'
 
@@ -16,7 +16,7 @@ function entryOf(upstream: string, value: JsonObject & { readonly name: string }
 
 const LIVE = liveServers().flatMap(({ name, tools }) => tools.map(tool => entryOf(name, tool)))
 
-function settings(mode: Mode, budget: number, pinned: readonly string[] = []) {
+function settings(mode: SurfaceMode, budget: number, pinned: readonly string[] = []) {
   const surface = {
     mode,
     budget,
@@ -28,7 +28,7 @@ function settings(mode: Mode, budget: number, pinned: readonly string[] = []) {
   }
   const upstreams = Object.fromEntries(LIVE.map(({ upstream }) => [upstream, {}]))
   const reader = { principal: ANONYMOUS, client: { name: 'test', version: '1' } }
-  return surfacesOf({ surface, upstreams } as unknown as Config).of(reader)
+  return createSurfaceResolver({ surface, upstreams } as unknown as Config).resolve(reader)
 }
 
 test('a list within a budget never costs more, whatever is pinned', () => {
@@ -37,12 +37,12 @@ test('a list within a budget never costs more, whatever is pinned', () => {
     from: fc.nat(LIVE.length),
     count: fc.nat(LIVE.length),
     pinned: fc.constantFrom([], ['*'], ['*search*', '*get*']),
-    mode: fc.constantFrom<Mode>('search', 'auto'),
+    mode: fc.constantFrom<SurfaceMode>('search', 'auto'),
   })
   fc.assert(
     fc.property(arbitrary, ({ budget, from, count, pinned, mode }) => {
-      const { entries } = listed(LIVE.slice(from, from + count), settings(mode, budget, pinned))
-      return listTokens(entries) <= budget
+      const { entries } = createListing(LIVE.slice(from, from + count), settings(mode, budget, pinned))
+      return countListTokens(entries) <= budget
     }),
     { numRuns: 100 },
   )
@@ -50,14 +50,7 @@ test('a list within a budget never costs more, whatever is pinned', () => {
 
 test('a compact schema takes what the whole one takes', () => {
   const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
-  const samples = [
-    {},
-    { query: 'x' },
-    { path: 'x', content: 'y' },
-    { id: 1 },
-    { url: 'http://a' },
-    { text: 5 },
-  ]
+  const samples = [{}, { query: 'x' }, { path: 'x', content: 'y' }, { id: 1 }, { url: 'http://a' }, { text: 5 }]
   let taken = 0
   for (const entry of LIVE.filter((_, index) => index % 4 === 0)) {
     if (ajv.validateSchema(entry.value.inputSchema as object) !== true) continue
@@ -86,7 +79,7 @@ test('a schema of any shape makes a line and an index', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 5 }), fc.string(), (values, query) => {
       const entries = values.map((value, i) => entryOf('a', { name: `t${i}`, ...value }))
-      entries.forEach(signature)
+      entries.forEach(formatSignature)
       entries.forEach(compactTool)
       new ToolIndex(entries).search(query, 5)
     }),

@@ -70,10 +70,7 @@ for (const era of ['legacy', 'modern'] as const) {
 
     const found = await textOf(client, 'search_tools', { query: 'open a new issue' })
     assert.match(found, /^web__create_issue\(title: string, labels\?: array\) – Create an issue\.$/m)
-    assert.match(
-      found,
-      /^web__get_issue\(number: integer\) – Get one issue of a repository\. \[reads only\]$/m,
-    )
+    assert.match(found, /^web__get_issue\(number: integer\) – Get one issue of a repository\. \[reads only\]$/m)
     assert.equal(
       await textOf(client, 'call_tool', { name: 'web__create_issue', arguments: { title: 'x' } }),
       'created x',
@@ -84,7 +81,7 @@ for (const era of ['legacy', 'modern'] as const) {
     )
     assert.equal(await textOf(client, 'web__get_issue', { number: 8 }), 'issue 8')
     assert.deepEqual(
-      web.received('tools/call').map(({ params }) => params?.name),
+      web.listCalls('tools/call').map(({ params }) => params?.name),
       ['create_issue', 'get_issue', 'get_issue'],
     )
   })
@@ -101,7 +98,7 @@ test('a search names what fits less well behind its results, and nothing twice',
   const client = await connect()
   const lines = (await textOf(client, 'search_tools', { query: 'write a letter' })).split('\n')
   assert.match(lines[0] ?? '', /^web__write_letter\(\)/)
-  assert.match(lines[2] ?? '', /^Others that may fit: web__write_\w+, web__write_\w+\.$/)
+  assert.match(lines[2] ?? '', /^Other matches: web__write_\w+, web__write_\w+\.$/)
   const names = lines.slice(0, 3).flatMap(line => line.match(/web__\w+/g) ?? [])
   assert.equal(new Set(names).size, 4)
   const all = await textOf(client, 'search_tools', { query: 'write a letter', limit: 20 })
@@ -110,9 +107,7 @@ test('a search names what fits less well behind its results, and nothing twice',
 
 test('a search for a server shows tools of no other, in whatever case it is named', async t => {
   const [mail, disk] = await Promise.all(
-    ['letter', 'file'].map(async kind =>
-      closeAfter(t, await testUpstream({ tools: { [`write_${kind}`]: () => '' } })),
-    ),
+    ['letter', 'file'].map(async kind => closeAfter(t, await testUpstream({ tools: { [`write_${kind}`]: () => '' } }))),
   )
   const upstreams = { mail: { type: 'http', url: mail?.url }, disk: { type: 'http', url: disk?.url } }
   const gateway = closeAfter(t, await testGateway({ config: { surface: { mode: 'search' }, upstreams } }))
@@ -127,10 +122,7 @@ test('rules, limits and whoever watches see the real tool, once', async t => {
   const watch: Plugin<never> = {
     name: 'watch',
     setup({ hooks }) {
-      hooks.request.tap(
-        { methods: ['tools/call'], stage: 'trace' },
-        ({ params }) => void seen.push(params?.name),
-      )
+      hooks.request.tap({ methods: ['tools/call'], stage: 'trace' }, ({ params }) => void seen.push(params?.name))
       hooks.settled.tap(
         { methods: ['tools/call'] },
         ({ params, entry }) => void seen.push(params?.name, entry?.original),
@@ -156,7 +148,7 @@ test('the way for reading refuses what does not say that it only reads', async t
   })
   assert.equal(result?.isError, true)
   assert.match(JSON.stringify(result?.content), /call it with call_tool/)
-  assert.equal(web.received('tools/call').length, 0)
+  assert.equal(web.listCalls('tools/call').length, 0)
 })
 
 test('a call that makes no sense is answered by the gateway, in words', async t => {
@@ -166,20 +158,17 @@ test('a call that makes no sense is answered by the gateway, in words', async t 
     ['call_tool', {}, /"name" must be/],
     ['call_tool', { name: 'web__get_issue', arguments: 5 }, /"arguments" must be an object/],
     ['call_tool', { name: 'web__get_issue', arguments: '{' }, /"arguments" must be an object/],
-    ['call_tool', { name: 'call_tool', arguments: { name: 'web__get_issue' } }, /is called directly/],
-    ['call_tool', { name: 'web__get_isue' }, /Unknown tool: web__get_isue – similar ones: web__get_issue/],
-    ['search_tools', {}, /"query" must say/],
-    ['search_tools', { query: 'issue', server: 'wep' }, /No server is called "wep"/],
-    ['search_tools', { query: 'qqqq zzzz' }, /No tool fits/],
+    ['call_tool', { name: 'call_tool', arguments: { name: 'web__get_issue' } }, /directly/],
+    ['call_tool', { name: 'web__get_isue' }, /Unknown tool: web__get_isue – similar: web__get_issue/],
+    ['search_tools', {}, /"query" must/],
+    ['search_tools', { query: 'issue', server: 'wep' }, /No server named "wep"/],
+    ['search_tools', { query: 'qqqq zzzz' }, /No matching tool/],
     ['search_tools', { query: 'issue', limit: 'all' }, /"limit" must be/],
     ['describe_tools', { names: [] }, /"names" must be/],
-    ['describe_tools', { names: Array(6).fill('web__get_issue') }, /5 names at most/],
+    ['describe_tools', { names: Array(6).fill('web__get_issue') }, /at most 5 names/],
   ]
   for (const [name, args, expected] of cases) assert.match(await textOf(client, name, args), expected)
-  assert.equal(
-    await textOf(client, 'call_tool', { name: 'web__get_issue', arguments: '{"number":3}' }),
-    'issue 3',
-  )
+  assert.equal(await textOf(client, 'call_tool', { name: 'web__get_issue', arguments: '{"number":3}' }), 'issue 3')
 })
 
 test('mode auto is full while the list fits, and for clients that put off tools themselves', async t => {
@@ -190,11 +179,7 @@ test('mode auto is full while the list fits, and for clients that put off tools 
     ]),
   )
   const small = await serve(t, { surface: { mode: 'auto', budget: 4000 } })
-  assert.deepEqual(await namesOf(await small.connect()), [
-    'web__get_issue',
-    'web__create_issue',
-    'web__send_mail',
-  ])
+  assert.deepEqual(await namesOf(await small.connect()), ['web__get_issue', 'web__create_issue', 'web__send_mail'])
   const config = {
     surface: { mode: 'auto', budget: 4000, pinned: ['web__tool_7'], clients: { 'odd*': 'compact' } },
   }
@@ -240,7 +225,7 @@ test('progress comes through, and a call that is cancelled is cancelled at its s
   })
   assert.deepEqual(notifications[0]?.params, { progressToken: 5, progress: 1 })
   const running = client.start('tools/call', { name: 'call_tool', arguments: { name: 'web__slow' } })
-  const call = await web.next('tools/call', ({ params }) => params?.name === 'slow')
+  const call = await web.waitForCall('tools/call', ({ params }) => params?.name === 'slow')
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
 })
@@ -250,14 +235,13 @@ test('a tool that is found under a fitted name is called by it', async t => {
   const tools = { [long]: { description: 'Bring customers into line.', run: () => 'done' } }
   const { web, connect } = await serve(t, { surface: { mode: 'search' } }, tools)
   const client = await connect('modern', 'cursor')
-  const name =
-    (await textOf(client, 'search_tools', { query: 'bring customers into line' })).split('(')[0] ?? ''
+  const name = (await textOf(client, 'search_tools', { query: 'bring customers into line' })).split('(')[0] ?? ''
   assert.ok(name.length < 60 && name !== '', name)
 
   assert.equal(await textOf(client, 'call_tool', { name, arguments: {} }), 'done')
   assert.equal(await textOf(client, name, {}), 'done')
   assert.deepEqual(
-    web.received('tools/call').map(({ params }) => params?.name),
+    web.listCalls('tools/call').map(({ params }) => params?.name),
     [long, long],
   )
 })

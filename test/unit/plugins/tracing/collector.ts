@@ -34,8 +34,7 @@ export interface Collector {
 
 type Answer = (response: ServerResponse) => void
 
-const ACCEPTS: Answer = response =>
-  void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+const ACCEPTS: Answer = response => void response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
 
 export async function collector(t: TestContext, answer: Answer = ACCEPTS): Promise<Collector> {
   const spans: Span[] = []

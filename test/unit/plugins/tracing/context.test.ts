@@ -32,7 +32,7 @@ describe('the context of a trace', () => {
     await call('web__search', { traceparent: PARENT.replace(/01$/, '00') })
     await call('web__search', { traceparent: PARENT })
     const { all } = await callSpans(to)
-    const metas = web.received('tools/call').map(({ params }) => params?._meta as JsonObject)
+    const metas = web.listCalls('tools/call').map(({ params }) => params?._meta as JsonObject)
 
     assert.equal(all.length, 2)
     assert.match(String(metas[0]?.traceparent), new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
@@ -45,7 +45,7 @@ describe('the context of a trace', () => {
     for (const one of [closed, open]) await one.call('web__search', { baggage: 'user=ann' })
 
     const meta = (one: Bench): unknown => {
-      const [sent] = one.web.received('tools/call')
+      const [sent] = one.web.listCalls('tools/call')
       return (sent?.params?._meta as JsonObject).baggage
     }
     assert.equal(meta(closed), undefined)

@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { Exporter, SpanCounts } from '../../../../plugins/tracing/exporter.ts'
-import { randomId } from '../../../../plugins/tracing/context.ts'
-import { samplerOf } from '../../../../plugins/tracing/settings.ts'
-import { attribute, envelope, spanText } from '../../../../plugins/tracing/span-text.ts'
+import { createRandomId } from '../../../../plugins/tracing/context.ts'
+import { createSampler } from '../../../../plugins/tracing/settings.ts'
+import { formatAttribute, createEnvelope, formatSpan } from '../../../../plugins/tracing/span-text.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -13,8 +13,8 @@ import { SILENT } from '../install.ts'
 import { collector } from './collector.ts'
 import { until } from '../../../fixtures/until.ts'
 
-const { before, after } = envelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
-const SPAN = spanText({
+const { before, after } = createEnvelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
+const SPAN = formatSpan({
   context: {
     traceId: '5b8efff798038103d269b633813fc60c',
     spanId: 'eee19b7ec3c1b174',
@@ -32,15 +32,11 @@ const SPAN = spanText({
   head: `"name":"I'm a server span","kind":2`,
   startedAt: 1_544_712_660_000,
   endedAt: 1_544_712_661_000.125,
-  attributes: [attribute('my.span.attr', 'some value'), attribute('my.number', 7)].join(','),
+  attributes: [formatAttribute('my.span.attr', 'some value'), formatAttribute('my.number', 7)].join(','),
   failure: undefined,
 })
 
-function exporterTo(
-  t: TestContext,
-  url: string,
-  more: object = {},
-): { exporter: Exporter; counts: SpanCounts } {
+function exporterTo(t: TestContext, url: string, more: object = {}): { exporter: Exporter; counts: SpanCounts } {
   const counts = new SpanCounts()
   const settings = {
     url: `${url}/v1/traces`,
@@ -104,10 +100,7 @@ describe('an exporter', () => {
       const url = kind === 'dead' ? 'http://127.0.0.1:1' : await silence(t)
       const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found' } }))
       const tracing = { endpoint: url, queue: 20, batch: 10, every: 1 }
-      const running = closeAfter(
-        t,
-        await testGateway({ upstreams: { web }, config: { tracing, metrics: {} } }),
-      )
+      const running = closeAfter(t, await testGateway({ upstreams: { web }, config: { tracing, metrics: {} } }))
       const client = closeAfter(t, await testClient(running))
 
       for (let n = 0; n < 40; n++) {
@@ -124,8 +117,8 @@ describe('an exporter', () => {
 })
 
 test('a ratio takes its part of the traces, and always the same', () => {
-  const half = samplerOf('traceidratio', 0.5)
-  const ids = Array.from({ length: 4000 }, () => randomId(16))
+  const half = createSampler('traceidratio', 0.5)
+  const ids = Array.from({ length: 4000 }, () => createRandomId(16))
   const taken = ids.filter(id => half(id, undefined))
 
   assert.ok(taken.length > 1600 && taken.length < 2400, `${taken.length} of 4000`)
@@ -135,7 +128,7 @@ test('a ratio takes its part of the traces, and always the same', () => {
   )
   assert.equal(new Set(ids).size, ids.length)
   assert.equal(
-    samplerOf('parentbased_traceidratio', 0)('a', {
+    createSampler('parentbased_traceidratio', 0)('a', {
       traceId: '',
       spanId: '',
       isSampled: true,
@@ -143,5 +136,5 @@ test('a ratio takes its part of the traces, and always the same', () => {
     }),
     true,
   )
-  assert.equal(samplerOf('always_off', 1)('a', undefined), false)
+  assert.equal(createSampler('always_off', 1)('a', undefined), false)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settingsOf } from '../../../../plugins/tracing/settings.ts'
+import { parseTracingSettings } from '../../../../plugins/tracing/settings.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -25,12 +25,12 @@ test('spans that reach no collector are a finding, which ps and doctor show', as
 
   const [found] = await findings()
   assert.equal(found?.code, 'tracing-unsent')
-  assert.match(found.summary, new RegExp(`^spans cannot be sent to ${endpoint}: .*ECONNREFUSED`))
+  assert.match(found.summary, new RegExp(`^span export to ${endpoint} fails: .*ECONNREFUSED`))
 })
 
 test('a ratio by itself is one of traces that begin here, whatever else is not said', () => {
   const of = (section: object, variables = {}): unknown[] => {
-    const { sampler, ratio } = settingsOf(section as never, variables, 'a')
+    const { sampler, ratio } = parseTracingSettings(section as never, variables, 'a')
     return [sampler, ratio]
   }
   assert.deepEqual(of({ ratio: 0.1 }), ['parentbased_traceidratio', 0.1])

@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { Post } from '../../../../plugins/tracing/waiting.ts'
+import { CollectorClient } from '../../../../plugins/tracing/collector-client.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
-async function listen(t: TestContext, answer: RequestListener): Promise<{ post: Post; sockets: Socket[] }> {
+async function listen(t: TestContext, answer: RequestListener): Promise<{ post: CollectorClient; sockets: Socket[] }> {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer)
   const sockets: Socket[] = []
   server.on('connection', socket => void sockets.push(socket))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const post = new Post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`)
+  const post = new CollectorClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`)
   cleanup(t, () => {
     post.close()
     server.closeAllConnections()
@@ -21,7 +21,7 @@ async function listen(t: TestContext, answer: RequestListener): Promise<{ post: 
   return { post, sockets }
 }
 
-function message(): Parameters<Post['send']>[0] {
+function message(): Parameters<CollectorClient['send']>[0] {
   return { headers: { 'x-key': 'k' }, body: Buffer.from('{}'), signal: AbortSignal.timeout(20_000) }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { hostContext } from '../../../../plugins/tracing/context.ts'
+import { readHostContext } from '../../../../plugins/tracing/context.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { collector, valueOf } from './collector.ts'
@@ -77,7 +77,7 @@ describe('tracing', () => {
     Object.assign(globalThis, { [api]: { context: { active: () => active } } })
     cleanup(t, () => void Reflect.deleteProperty(globalThis, api))
 
-    assert.deepEqual(hostContext(), {
+    assert.deepEqual(readHostContext(), {
       traceId: TRACE,
       spanId: 'b7ad6b7169203331',
       isSampled: true,

@@ -41,7 +41,7 @@ describe('spans', () => {
 
     await call('web__search', { traceparent: PARENT, tracestate: 'rojo=1', 'example.com/own': 'kept' })
     const { client } = await callSpans(to)
-    const [sent] = web.received('tools/call')
+    const [sent] = web.listCalls('tools/call')
     const meta = sent?.params?._meta
 
     assert.ok(isObject(meta))

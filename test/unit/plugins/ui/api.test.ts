@@ -6,10 +6,7 @@ import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { open, posted, setting } from './setting.ts'
 
-const call = (name: string, args: JsonObject = {}): [string, JsonObject] => [
-  'tools/call',
-  { name, arguments: args },
-]
+const call = (name: string, args: JsonObject = {}): [string, JsonObject] => ['tools/call', { name, arguments: args }]
 
 describe('what the API tells', () => {
   test('calls with their outcome, the newest first, page by page', async t => {
@@ -95,7 +92,7 @@ describe('what the API tells', () => {
       (calls as JsonObject[]).map(({ id }) => id),
       [15, 14, 13, 12, 11, 10, 9, 8, 7, 6],
     )
-    assert.match(JSON.stringify(await json('call?id=5')), /no longer kept/)
+    assert.match(JSON.stringify(await json('call?id=5')), /not found/)
   })
 })
 
@@ -103,9 +100,9 @@ describe('what the API tells of tools and clients', () => {
   test('tools as they were listed, and asks no server for them', async t => {
     const made = await setting(t)
     const { json } = await made.opened()
-    const before = made.upstream.received('tools/list').length
+    const before = made.upstream.listCalls('tools/list').length
     assert.deepEqual((await json('tools')).tools, [])
-    assert.equal(made.upstream.received('tools/list').length, before)
+    assert.equal(made.upstream.listCalls('tools/list').length, before)
     await (await made.client()).request('tools/list', {})
     const listed = await json('tools?search=ech')
     assert.deepEqual(

@@ -30,13 +30,13 @@ describe('who has no link', () => {
   test('reads nothing, and does nothing', async t => {
     const made = await setting(t)
     const { upstream } = made
-    const before = upstream.received('tools/call').length
+    const before = upstream.listCalls('tools/call').length
     for (const name of ['session', ...ROUTES]) {
       const [path = '', method = 'GET'] = name.split(' ').reverse()
       const init = method === 'GET' ? {} : posted({ name: 'web__echo' })
       assert.equal((await fetch(`${made.origin}/ui/api/${path}`, init)).status, 401, name)
     }
-    assert.equal(upstream.received('tools/call').length, before)
+    assert.equal(upstream.listCalls('tools/call').length, before)
   })
 
   test('gets in by no token that he makes up, of whatever type', async t => {
@@ -44,8 +44,7 @@ describe('who has no link', () => {
     const url = new URL('/ui/api/session', origin)
     for (const token of ['', 'x', 'a'.repeat(43), '../', 'null', '__proto__'])
       assert.equal((await session(url, { token })).status, 401)
-    for (const token of [null, 1, {}, ['x'], true])
-      assert.notEqual((await session(url, { token })).status, 200)
+    for (const token of [null, 1, {}, ['x'], true]) assert.notEqual((await session(url, { token })).status, 200)
     assert.equal((await session(url, {})).status, 401)
   })
 
@@ -95,10 +94,10 @@ describe('a link', () => {
     const late = String((await gateway.gateway.control('ui.link')).url)
     const opened = await open(url)
     assert.equal((await opened.ask('calls')).status, 200)
-    clock.pass(301_000)
+    clock.advance(301_000)
     const token = new URL(late).hash.replace('#token=', '')
     assert.equal((await session(new URL('api/session', late), { token })).status, 401)
-    clock.pass(3_600_000)
+    clock.advance(3_600_000)
     assert.equal((await opened.ask('calls')).status, 401)
   })
 
@@ -208,8 +207,7 @@ describe('paths and bodies', () => {
     ]
     for (const path of paths) assert.equal((await raw(origin, `/ui/${path}`)).status, 404, path)
     const guarded = ['/calls', '%63alls', 'calls/', '../api/calls', 'calls;x', '__proto__']
-    for (const path of guarded)
-      assert.ok([401, 404].includes((await raw(origin, `/ui/api/${path}`)).status), path)
+    for (const path of guarded) assert.ok([401, 404].includes((await raw(origin, `/ui/api/${path}`)).status), path)
   })
 
   test('that are broken, too large, or of another shape are refused in words', async t => {

@@ -103,17 +103,15 @@ describe('behind auth', () => {
     const ask = async (): Promise<number> => (await fetch(`${origin}/ui/api/calls`, { headers })).status
     assert.equal(await ask(), 200)
     const events = await Promise.all(
-      [headers, bearer('key-that-acts-00000002')].map(own =>
-        fetch(`${origin}/ui/api/events`, { headers: own }),
-      ),
+      [headers, bearer('key-that-acts-00000002')].map(own => fetch(`${origin}/ui/api/events`, { headers: own })),
     )
     const { config: now } = gateway.gateway.generation.loaded
     await gateway.gateway.reload({ ...now, auth: { keys: AUTH.keys.slice(0, 1) } })
-    clock.pass(31_000)
+    clock.advance(31_000)
     // A stream that sends no more requests ends too.
     await Promise.all(events.map(reply => reply.text()))
     assert.equal(await ask(), 401)
-    clock.pass(1)
+    clock.advance(1)
     assert.equal(await ask(), 401)
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldsOf, readForm } from '../../../../plugins/ui/page/fields.ts'
+import { listFields, readForm } from '../../../../plugins/ui/page/fields.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 
 const object = (properties: JsonObject, required: readonly string[] = []): JsonObject => ({
@@ -23,12 +23,9 @@ test('plain values have fields, and all other members are one JSON text', () => 
     other: { $ref: '#/$defs/other' },
     anything: {},
   })
-  const { fields, others } = fieldsOf(schema)
+  const { fields, otherNames: others } = listFields(schema)
   assert.deepEqual(
-    fields.map(({ name, attributes, options }) => [
-      name,
-      options?.map(([, title]) => title) ?? attributes.type,
-    ]),
+    fields.map(({ name, attributes, options }) => [name, options?.map(([, title]) => title) ?? attributes.type]),
     [
       ['text', undefined],
       ['day', 'date'],
@@ -69,10 +66,10 @@ test('a value that the schema does not take is named with its field', () => {
       return (error as Error).message
     }
   }
-  assert.equal(refused({ a: '1.5' }), '“a” is no whole number: 1.5')
-  assert.equal(refused({ b: '' }), '“Name” is needed')
-  assert.equal(refused({ c: '2' }), '“c” is needed')
-  for (const json of ['[1]', '{', '5']) assert.equal(refused({}, json), 'the arguments are no JSON object')
+  assert.equal(refused({ a: '1.5' }), '“a” is not an integer: 1.5')
+  assert.equal(refused({ b: '' }), '“Name” is required')
+  assert.equal(refused({ c: '2' }), '“c” is required')
+  for (const json of ['[1]', '{', '5']) assert.equal(refused({}, json), 'the arguments are not a JSON object')
 })
 
 test('any schema of a server makes a form', () => {
@@ -83,8 +80,7 @@ test('any schema of a server makes a form', () => {
     { properties: { __proto__: 5, constructor: { type: 'string' } } },
     { properties: { a: { anyOf: [5, null] }, b: null, c: { type: ['string', 'integer'] }, d: { enum: [] } } },
   ]
-  for (const schema of odd)
-    assert.equal(typeof readForm(schema as JsonObject, { fields: {} }), 'object', typeof schema)
+  for (const schema of odd) assert.equal(typeof readForm(schema as JsonObject, { fields: {} }), 'object', typeof schema)
 })
 
 test('numbers are sent with the digits that were typed', () => {
@@ -98,5 +94,5 @@ test('numbers are sent with the digits that were typed', () => {
     JSON.stringify(readForm(schema, values)),
     `{"whole":${large},"part":0.10,"list":[${large},{"deep":-${large}.5}]}`,
   )
-  assert.throws(() => readForm(undefined, { fields: {}, json: large }), /no JSON object/)
+  assert.throws(() => readForm(undefined, { fields: {}, json: large }), /not a JSON object/)
 })

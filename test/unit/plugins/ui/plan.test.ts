@@ -37,7 +37,7 @@ describe('the plan of a text', () => {
     })
     const servers = plan.servers as JsonObject
     assert.deepEqual([servers.started, servers.kept, plan.changes], [['more'], ['web'], true])
-    assert.match(JSON.stringify(servers.unknown), /not started/)
+    assert.match(JSON.stringify(servers.unknown), /starts no server/)
     assert.deepEqual((plan.tools as JsonObject).removed, ['web__boom'])
     assert.ok((plan.settings as string[]).includes('filters'))
     assert.deepEqual([...made.gateway.gateway.upstreams.keys()], ['web'])
@@ -68,7 +68,7 @@ describe('the plan of a text', () => {
     const plugin = await json('plan', {
       yaml: textOf(made, { plugins: { bad: { use: join(place, 'plugin.mjs') } } }),
     })
-    assert.match(JSON.stringify(plugin.problems), /no code is run/)
+    assert.match(JSON.stringify(plugin.problems), /runs no code/)
     assert.deepEqual(readdirSync(place), [])
   })
 
@@ -118,10 +118,7 @@ test('an answer in which nothing fits says how far it has looked, so that no cal
   assert.deepEqual([before.calls, before.newest], [[], 3])
   await call()
   const since = await json(`calls?tool=echo&limit=1&after=${String(before.newest)}`)
-  assert.deepEqual(
-    [(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next],
-    [[4], 4, undefined],
-  )
+  assert.deepEqual([(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next], [[4], 4, undefined])
 })
 
 test('values of the configuration come page by page, those that nobody has set when they are asked for', async t => {

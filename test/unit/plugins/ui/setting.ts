@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { RoutesDeps } from '../../../../plugins/ui/overview.ts'
-import { apiRoutes } from '../../../../plugins/ui/routes.ts'
-import { Trials } from '../../../../plugins/ui/trials.ts'
+import type { ApiRoutesDeps } from '../../../../plugins/ui/overview.ts'
+import { createApiRoutes } from '../../../../plugins/ui/routes.ts'
+import { ToolTrials } from '../../../../plugins/ui/tool-trials.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -17,11 +17,11 @@ import {
 
 /** All operations of the API, by method and name. */
 export const ROUTES = Object.keys(
-  apiRoutes({
+  createApiRoutes({
     parts: ['approvals', 'logins', 'cache', 'agents'],
     recorder: {},
-    trials: new Trials(text => text),
-  } as unknown as RoutesDeps),
+    trials: new ToolTrials(text => text),
+  } as unknown as ApiRoutesDeps),
 )
 
 /** A gateway with the page, and a server whose tools show all that a page can show. */

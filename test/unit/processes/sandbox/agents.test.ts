@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { it } from 'node:test'
-import { BoundedRoom } from '../../../../src/processes/process-quota.ts'
-import { OwnPrograms } from '../../../../src/processes/plugin-programs.ts'
-import { privateFile, PrivatePlaces } from '../../../../src/util/private-place.ts'
+import { ProcessQuota } from '../../../../src/processes/process-quota.ts'
+import { PluginPrograms } from '../../../../src/processes/plugin-programs.ts'
+import { createPrivateFile, PrivatePathSet } from '../../../../src/util/private-path.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
 import { clock } from '../../fixtures/upstream-bench.ts'
@@ -24,12 +24,12 @@ it(
       'state/homes/other/token': CANARY,
       'state/homes/own/token': 'own',
     })
-    const privatePlaces = new PrivatePlaces()
-    privatePlaces.add([{ directory: `${directory}/state` }, privateFile(directory, 'gateway.yaml')])
-    const programs = new OwnPrograms({
+    const privatePlaces = new PrivatePathSet()
+    privatePlaces.add([{ directory: `${directory}/state` }, createPrivateFile(directory, 'gateway.yaml')])
+    const programs = new PluginPrograms({
       log: createLog({ level: 'error', format: 'json', write: () => undefined }),
       ...{ clock, directory, privatePlaces, hide: (text: string) => text },
-      room: new BoundedRoom(4, 4),
+      room: new ProcessQuota(4, 4),
       environment: { PATH: process.env.PATH, HOME: `${directory}/user` },
     })
     cleanup(t, () => programs.retire())
@@ -54,7 +54,7 @@ interface Script {
   readonly script: string
 }
 
-function outputOf(programs: OwnPrograms, { script, ...spec }: Script): Promise<string> {
+function outputOf(programs: PluginPrograms, { script, ...spec }: Script): Promise<string> {
   const chunks: Buffer[] = []
   return new Promise((resolve, reject) => {
     programs

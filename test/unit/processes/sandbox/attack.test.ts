@@ -98,8 +98,7 @@ describe('a hostile server in a sandbox', { skip, concurrency: 2 }, () => {
     for (const name of sockets) await listening(t, path.join(directory, name))
     const { port } = await listening(t, undefined)
 
-    for (const name of sockets)
-      assert.match(await attempt('dial', { file: path.join(directory, name) }), /^E/, name)
+    for (const name of sockets) assert.match(await attempt('dial', { file: path.join(directory, name) }), /^E/, name)
     assert.match(await attempt('connect', { port }), /^E/)
   })
 
@@ -154,8 +153,7 @@ describe('a hostile server in a sandbox', { skip, concurrency: 2 }, () => {
 /** A gateway of that configuration, and what its server can be told to try. */
 async function attacked(t: TestContext, upstream: string) {
   const directory = directoryWith(t, FILES)
-  for (const name of ['runtime/tapgate', 'project/run'])
-    mkdirSync(path.join(directory, name), { recursive: true })
+  for (const name of ['runtime/tapgate', 'project/run']) mkdirSync(path.join(directory, name), { recursive: true })
   const environment = {
     PATH: process.env.PATH,
     HOME: path.join(directory, 'home'),

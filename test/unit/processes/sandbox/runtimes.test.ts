@@ -52,16 +52,12 @@ describe('in a sandbox runs', { skip, concurrency: 2 }, () => {
     assert.match(await attempt('list', { file: `${HOME}/.npm` }), /_logs|_cacache|_update/)
   })
 
-  it(
-    'Python, with its HOME and packages',
-    { skip: PYTHON === undefined ? 'no python3 here' : false },
-    async t => {
-      const directory = directoryWith(t, { 'project/server.py': PYTHON_SERVER })
-      const attempt = await started(t, 'python3', ['server.py'], directory)
+  it('Python, with its HOME and packages', { skip: PYTHON === undefined ? 'no python3 here' : false }, async t => {
+    const directory = directoryWith(t, { 'project/server.py': PYTHON_SERVER })
+    const attempt = await started(t, 'python3', ['server.py'], directory)
 
-      assert.equal(await attempt('any'), `${directory}/state/servers/it`)
-    },
-  )
+    assert.equal(await attempt('any'), `${directory}/state/servers/it`)
+  })
 })
 
 /** A server in a project, with a place for its state; what it can be told to try. */
@@ -75,7 +71,7 @@ async function started(t: TestContext, command: string, args: string[], director
     startupTimeout: '60s',
   })
   const home = `${directory}/state/servers/it`
-  const sandboxing = { home, places: () => [{ directory: `${directory}/state` }] }
-  const { upstream } = await bench(t, spec, { sandboxing })
+  const sandboxing = { home, listPrivatePaths: () => [{ directory: `${directory}/state` }] }
+  const { upstream } = await bench(t, spec, { sandboxContext: sandboxing })
   return async (name: string, given = {}) => textOf(await upstream.dispatch(toolCall(name, given)))
 }

@@ -165,9 +165,7 @@ interface Answer {
 
 /** `result`, the code of the error, or what is wrong with the answer. */
 function kindOf(text: string, n: number): string {
-  const documents = text.startsWith('{')
-    ? [text]
-    : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => one)
+  const documents = text.startsWith('{') ? [text] : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => one)
   const [answer, ...more] = documents.map(one => JSON.parse(one ?? '{}') as Answer)
   return answer === undefined || more.length > 0 ? `WRONG: ${documents.length} answers` : kindOfOne(answer, n)
 }

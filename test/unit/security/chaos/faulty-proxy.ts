@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { KeptPort } from '../../../../src/testing/upstream-http.ts'
+import { ReservedPort } from '../../../../src/testing/upstream-http.ts'
 import { reset } from '../../../fixtures/reset.ts'
 
 /** All that can go wrong between two programs on a network. */
@@ -35,7 +35,7 @@ export class FaultyProxy {
   readonly #sockets = new Set<Socket>()
   #server: Server | undefined
   #port = 0
-  #kept: KeptPort | undefined
+  #kept: ReservedPort | undefined
   #calls = 0
 
   constructor(target: string) {
@@ -47,7 +47,7 @@ export class FaultyProxy {
   }
 
   async listen(): Promise<void> {
-    await this.#kept?.free()
+    await this.#kept?.release()
     this.#kept = undefined
     const server = createServer(socket => this.#accept(socket))
     await new Promise<void>(resolve => server.listen(this.#port, '127.0.0.1', resolve))
@@ -58,12 +58,12 @@ export class FaultyProxy {
   /** Connections are refused until it listens again, and those that are open end. */
   async refuse(): Promise<void> {
     await this.#stop()
-    this.#kept = await KeptPort.keep(this.#port)
+    this.#kept = await ReservedPort.reserve(this.#port)
   }
 
   async close(): Promise<void> {
     await this.#stop()
-    await this.#kept?.free()
+    await this.#kept?.release()
   }
 
   async #stop(): Promise<void> {
@@ -99,8 +99,7 @@ export class FaultyProxy {
     const text = written(reply)
     if (fault === 'reset after the request') reset(socket)
     else if (fault === 'half a response') socket.end(text.slice(0, text.length - (reply.body.length >> 1)))
-    else if (fault === 'garbage')
-      socket.end(Buffer.from('\u0000\u00ff\u0001not HTTP\r\n\r\n{"id":1}', 'latin1'))
+    else if (fault === 'garbage') socket.end(Buffer.from('\u0000\u00ff\u0001not HTTP\r\n\r\n{"id":1}', 'latin1'))
     else if (fault === 'truncated chunk') socket.end(cutChunk(reply))
     else if (fault === 'duplicate response') socket.write(text + text)
     else if (fault === 'slow drip') drip(text, socket, ++this.#calls % 2 === 0 ? 64 : 1)

@@ -45,8 +45,7 @@ const RPC = WAYS.filter(way => way !== 'rest')
 const INVALID = -32600
 const PARSE = -32700
 const MISMATCH = -32020
-const META =
-  '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+const META = '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
 type Options = { readonly ways?: readonly Way[]; readonly code?: number }
 
@@ -189,8 +188,7 @@ const ROWS: readonly Row[] = [
       const meta = d.params.filter(([each]) => each === '_meta')
       d.envelope = replace(d.envelope, 'method', '"completion/complete"')
       d.params = [['ref', object(ref)], ['argument', `{"name":"a","value":"${d.mark}"}`], ...meta]
-      if (d.way === 'modern')
-        d.headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'completion/complete' }
+      if (d.way === 'modern') d.headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'completion/complete' }
     },
     { ways: RPC },
   ),
@@ -198,21 +196,8 @@ const ROWS: readonly Row[] = [
     'a tool by a name like',
     0,
     [
-      ...[
-        'web__\u017fecret',
-        'web__Secret',
-        'WEB__secret',
-        'web__secret ',
-        ' web__secret',
-        'web__secret\\u0000',
-      ],
-      ...[
-        'web__\u0455ecret',
-        'web__\\u0073ecret',
-        'web__secret',
-        'old__\\u0073ecret',
-        'web\\u005f\\u005fsecret',
-      ],
+      ...['web__\u017fecret', 'web__Secret', 'WEB__secret', 'web__secret ', ' web__secret', 'web__secret\\u0000'],
+      ...['web__\u0455ecret', 'web__\\u0073ecret', 'web__secret', 'old__\\u0073ecret', 'web\\u005f\\u005fsecret'],
       ...['secret', 'open'],
     ],
     (d, name) => {
@@ -275,20 +260,14 @@ const ROWS: readonly Row[] = [
     'a batch in the modern era,',
     0,
     ['alone', 'behind another'],
-    (d, how) =>
-      (d.wrap = body => (how === 'alone' ? `[${body}]` : ` [${call('web__secret', d.mark)},${body}]`)),
+    (d, how) => (d.wrap = body => (how === 'alone' ? `[${body}]` : ` [${call('web__secret', d.mark)},${body}]`)),
     { ways: ['modern', 'socket'], code: INVALID },
   ),
   row(
     'a batch in the legacy era',
     3,
     d => {
-      const marks = ['a', 'b', 'c', 'd'].map(letter => `${d.mark}${letter}-`) as [
-        string,
-        string,
-        string,
-        string,
-      ]
+      const marks = ['a', 'b', 'c', 'd'].map(letter => `${d.mark}${letter}-`) as [string, string, string, string]
       d.marks = marks
       const calls = [
         call('web__open', marks[0]),
@@ -353,9 +332,7 @@ const ROWS: readonly Row[] = [
     0,
     [
       ...[/$/, /\}$/, /^/].map((at, n) => [at, ['{}', ',}', '/* */'][n] ?? ''] as const),
-      ...['"n":0', '"n":+', '"x":NaN,"n":', '"x":"\t","n":', '"x":"\\x41","n":'].map(
-        bad => ['"n":', bad] as const,
-      ),
+      ...['"n":0', '"n":+', '"x":NaN,"n":', '"x":"\t","n":', '"x":"\\x41","n":'].map(bad => ['"n":', bad] as const),
       [/"/g, "'"] as const,
     ],
     (d, [from, to]) => {
@@ -387,16 +364,14 @@ const ROWS: readonly Row[] = [
 /** Each row over two of its ways, so that all rows together go over every way. */
 export function casesOf(): Case[] {
   return ROWS.flatMap(({ what, passes, change, ways, code }, n) =>
-    [...new Set([n, n + 1 + Math.floor(n / ways.length)].map(at => ways[at % ways.length] as Way))].map(
-      way => {
-        const draft = draftOf(`mark-${n}-${way}-`, way, n % 2 === 0 ? 'web__open' : 'old__raw')
-        change(draft)
-        const { envelope, params, headers, space, wrap, mark, marks = [mark] } = draft
-        const inner = object(params, space)
-        const body = wrap(way === 'rest' ? inner : object([...envelope, ['params', inner]], space))
-        return { what, way, body, headers, marks, passes, code }
-      },
-    ),
+    [...new Set([n, n + 1 + Math.floor(n / ways.length)].map(at => ways[at % ways.length] as Way))].map(way => {
+      const draft = draftOf(`mark-${n}-${way}-`, way, n % 2 === 0 ? 'web__open' : 'old__raw')
+      change(draft)
+      const { envelope, params, headers, space, wrap, mark, marks = [mark] } = draft
+      const inner = object(params, space)
+      const body = wrap(way === 'rest' ? inner : object([...envelope, ['params', inner]], space))
+      return { what, way, body, headers, marks, passes, code }
+    }),
   )
 }
 
@@ -418,9 +393,7 @@ function draftOf(mark: string, way: Way, name: string): Draft {
       ...(isModern ? [['_meta', META] as const] : []),
     ],
     headers:
-      way === 'modern'
-        ? { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
-        : {},
+      way === 'modern' ? { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name } : {},
     space: '',
     wrap: body => body,
   }

@@ -113,9 +113,7 @@ function pipeOn(streams: Ends): Plugin {
       let make: ((spec: ListenerConfig, context: ListenerContext) => Listener) | undefined
       const hooks = { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } }
       await stdioListener(streams).setup({ ...api, hooks } as never)
-      api.hooks.createListener
-        .for('stdio')
-        .tap({ before: 'listen-stdio' }, (spec, context) => make?.(spec, context))
+      api.hooks.createListener.for('stdio').tap({ before: 'listen-stdio' }, (spec, context) => make?.(spec, context))
     },
   }
 }
@@ -141,9 +139,7 @@ async function server(t: TestContext, received: Received[]): Promise<string> {
       const offer = OFFERS[method]
       const freshness = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'private' }
       const answer =
-        offer === undefined
-          ? { error: { code: -32601, message: 'no' } }
-          : { result: { ...freshness, ...offer } }
+        offer === undefined ? { error: { code: -32601, message: 'no' } } : { result: { ...freshness, ...offer } }
       response.writeHead(offer === undefined ? 404 : 200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
     })

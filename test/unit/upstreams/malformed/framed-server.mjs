@@ -25,9 +25,7 @@ let last = Promise.resolve()
 function frame(id, pieces) {
   last = last.then(async () => {
     for (const piece of pieces) {
-      process.stdout.write(
-        piece.replaceAll('$N', id).replaceAll('$S', `"${id}"`).replaceAll('$X', 'x'.repeat(70_000)),
-      )
+      process.stdout.write(piece.replaceAll('$N', id).replaceAll('$S', `"${id}"`).replaceAll('$X', 'x'.repeat(70_000)))
       if (pieces.length > 1) await new Promise(resolve => setImmediate(resolve))
     }
   })

@@ -39,9 +39,7 @@ function cuts(whole: string): (readonly string[])[] {
 
 function httpBodies(): Variant[] {
   const spaces = ['', ' ', '\t', '\r\n', '\n \n']
-  const texts = spaces.flatMap(space =>
-    BOMS.flatMap(bom => answers(space).map(answer => bom + space + answer + space)),
-  )
+  const texts = spaces.flatMap(space => BOMS.flatMap(bom => answers(space).map(answer => bom + space + answer + space)))
   return texts.flatMap(cuts).map(pieces => ({ server: 'json', type: 'application/json', pieces }))
 }
 
@@ -65,9 +63,7 @@ function frames(): Variant[] {
   const before = ['garbage', '[]', '42', '{"jsonrpc":"2.0","id":99999,"result":{}}', '']
   return before.flatMap(first =>
     ['', '\n'].flatMap(space =>
-      BOMS.flatMap(bom =>
-        answers(space).map(answer => ({ server: 'ws', pieces: [first, bom + space + answer] })),
-      ),
+      BOMS.flatMap(bom => answers(space).map(answer => ({ server: 'ws', pieces: [first, bom + space + answer] }))),
     ),
   )
 }
@@ -97,14 +93,7 @@ function longLines(): Variant[] {
     .map(line => ({ server: 'stdio', pieces: [line], fails: 'GW_TOO_LARGE' }))
 }
 
-const VARIANTS = [
-  ...httpBodies(),
-  ...events('events'),
-  ...events('sse'),
-  ...frames(),
-  ...lines(),
-  ...longLines(),
-]
+const VARIANTS = [...httpBodies(), ...events('events'), ...events('sse'), ...frames(), ...lines(), ...longLines()]
 
 test('answers in every frame that servers write are matched, and cost no other server', async t => {
   assert.ok(VARIANTS.length >= 400, `${VARIANTS.length} variants`)

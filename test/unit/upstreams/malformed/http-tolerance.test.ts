@@ -4,17 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import {
-  event,
-  type Heard,
-  json,
-  legacy,
-  modern,
-  peer,
-  refusal,
-  result,
-  said,
-} from '../../fixtures/http-peer.ts'
+import { event, type Heard, json, legacy, modern, peer, refusal, result, said } from '../../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { answerTo, oldServer } from '../transports/network-upstream.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -168,8 +158,7 @@ describe('redirects', () => {
   it('elsewhere are named, without their parameters, and loops end', async t => {
     const server = await peer(
       t,
-      (_heard, response) =>
-        void response.writeHead(307, { location: 'https://other.example/mcp?key=secret' }).end(),
+      (_heard, response) => void response.writeHead(307, { location: 'https://other.example/mcp?key=secret' }).end(),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
     await upstream.start()
@@ -216,10 +205,7 @@ describe('bodies that a server compressed unasked', () => {
   })
 })
 
-async function listening(
-  t: Parameters<typeof peer>[0],
-  server: ReturnType<typeof createServer>,
-): Promise<string> {
+async function listening(t: Parameters<typeof peer>[0], server: ReturnType<typeof createServer>): Promise<string> {
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
   cleanup(t, () => {
     server.close()
@@ -266,9 +252,7 @@ describe('after a long outage', () => {
     const clock = new HandClock()
     let isDown = true
     const fine = modern((heard, response) => result(response, heard, said('ok')))
-    const server = await peer(t, (heard, response) =>
-      isDown ? json(response, 503, {}) : fine(heard, response),
-    )
+    const server = await peer(t, (heard, response) => (isDown ? json(response, 503, {}) : fine(heard, response)))
     const { upstream } = await bench(t, httpSpec(server.url, { era: 'modern' }), { clock })
     await upstream.start()
     for (let n = 0; n < 12; n++) {

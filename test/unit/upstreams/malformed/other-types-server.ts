@@ -8,8 +8,7 @@ export function replies({ id, method, params }: Said): string[] {
   if (id === undefined) return []
   const write = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message })
   if (method === 'initialize') return [write({ id: flipped(id), result: HELLO })]
-  if (method !== 'tools/call')
-    return [write({ id: flipped(id), error: { code: -32601, message: 'Method not found' } })]
+  if (method !== 'tools/call') return [write({ id: flipped(id), error: { code: -32601, message: 'Method not found' } })]
   const { progressToken } = params?._meta as { progressToken: number }
   return [
     write({

@@ -5,15 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import {
-  bench,
-  httpSpec,
-  sseSpec,
-  stdioSpec,
-  textOf,
-  toolCall,
-  wsSpec,
-} from '../../fixtures/upstream-bench.ts'
+import { bench, httpSpec, sseSpec, stdioSpec, textOf, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { oldServer, type Said, wsServer } from '../transports/network-upstream.ts'
 import { replies } from './other-types-server.ts'
 
@@ -70,7 +62,7 @@ for (const [name, make] of Object.entries(SERVERS))
       [{ progressToken: 'mine', progress: 1 }],
     )
     assert.deepEqual(
-      it.asked.map(({ ask }) => ask.isTakenBack),
+      it.asked.map(({ ask }) => ask.isCancelled),
       [true, true],
     )
     assert.equal(it.upstream.dropped, undefined)

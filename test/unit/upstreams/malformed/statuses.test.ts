@@ -2,12 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import {
-  type RawRequest,
-  rawServer,
-  type RawServer,
-  startMalformed,
-} from '../../../fixtures/malformed-upstream.ts'
+import { type RawRequest, rawServer, type RawServer, startMalformed } from '../../../fixtures/malformed-upstream.ts'
 
 /** A fault that a server has in answering one message. */
 interface Fault {
@@ -16,14 +11,7 @@ interface Fault {
 }
 
 /** Every step of a conversation that a fault may hit. */
-const STEPS = [
-  'server/discover',
-  'initialize',
-  'notifications/initialized',
-  'GET',
-  'lists',
-  'tools/call',
-] as const
+const STEPS = ['server/discover', 'initialize', 'notifications/initialized', 'GET', 'lists', 'tools/call'] as const
 type Step = (typeof STEPS)[number]
 
 /** Each status that something is made of, and one of each kind of others. */
@@ -71,8 +59,7 @@ const LOCATIONS = [
 const redirects: Fault[] = LOCATIONS.flatMap(location =>
   [302, 308].map(status => ({
     name: `${status} to "${location}"`,
-    answer: (_request: RawRequest, response: ServerResponse) =>
-      void response.writeHead(status, { location }).end(),
+    answer: (_request: RawRequest, response: ServerResponse) => void response.writeHead(status, { location }).end(),
   })),
 )
 
@@ -196,8 +183,7 @@ describe('odd statuses, sessions and streams cost the good servers nothing', { c
             )
       await peers.each(async client => {
         for (const [index, { step }] of bad.entries())
-          if (step === 'tools/call')
-            await client.callTool({ name: `bad${index}__work` }).catch(() => undefined)
+          if (step === 'tools/call') await client.callTool({ name: `bad${index}__work` }).catch(() => undefined)
       })
       await peers.useGood()
     })
@@ -207,8 +193,7 @@ test('servers that hang in any step cost the good servers nothing', async t => {
   const hanging: RawServer[] = [
     () => undefined,
     (_request, response) => void response.writeHead(200, HEADERS).write('{"jsonrpc":'),
-    (_request, response) =>
-      void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
+    (_request, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
   ]
   const bad = STEPS.flatMap(step => hanging.map(answer => serverOf({ name: 'hangs', step, answer })))
   const servers = Object.fromEntries(bad.map((server, index) => [`bad${index}`, server]))

@@ -28,10 +28,7 @@ function reply(index: number, id: string): Buffer {
 }
 
 /** Calls the tool that answers badly once for each sequence; says what came of it. */
-async function eachBad(
-  { upstream }: Bench,
-  argumentsFor: (index: number) => JsonObject,
-): Promise<Set<string>> {
+async function eachBad({ upstream }: Bench, argumentsFor: (index: number) => JsonObject): Promise<Set<string>> {
   const outcomes = new Set<string>()
   for (let index = 0; index < BAD.length; index++)
     await upstream.dispatch(toolCall('break', argumentsFor(index))).then(
@@ -66,11 +63,8 @@ describe('a reply that is not UTF-8', () => {
           const bytes =
             name === 'break'
               ? reply(args.n, id)
-              : Buffer.from(
-                  `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"fine"}]}}`,
-                )
-          if (way === 'one JSON text')
-            response.writeHead(200, { 'content-type': 'application/json' }).end(bytes)
+              : Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"fine"}]}}`)
+          if (way === 'one JSON text') response.writeHead(200, { 'content-type': 'application/json' }).end(bytes)
           else stream(response).end(Buffer.concat([Buffer.from('data: '), bytes, Buffer.from('\n\n')]))
         }),
       )

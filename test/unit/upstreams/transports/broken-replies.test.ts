@@ -65,7 +65,7 @@ it('a tool whose schema nests too deep is withheld alone, with a word in the log
     tools.filter(isObject).map(({ name }) => name),
     ['one', 'two'],
   )
-  const warning = logs.find(({ level, message }) => level === 'warn' && /withheld an entry/.test(message))
+  const warning = logs.find(({ level, message }) => level === 'warn' && /dropped a list entry/.test(message))
   assert.match(String(warning?.fields.sample), /"name":"deep"/)
   assert.deepEqual(upstream.dropped, { entry: 1 })
 })

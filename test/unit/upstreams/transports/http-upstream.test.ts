@@ -69,7 +69,7 @@ describe('the headers of a request', () => {
 
     await assert.rejects(
       upstream.dispatch(callOf('tools/call', { name: 'a' }, {}, { 'x-bad': 'a\nb' })),
-      /cannot be written as HTTP/,
+      /invalid HTTP request/,
     )
 
     assert.equal(upstream.state, 'ready')

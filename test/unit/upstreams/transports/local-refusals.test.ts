@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { UpstreamStatus } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
-  type Reply,
+  type TestReply,
   type TestClient,
   type TestGateway,
   closeAfter,
@@ -28,13 +28,13 @@ async function legacyClient(t: TestContext, gateway: TestGateway): Promise<TestC
 }
 
 async function endSession({ url }: TestGateway, client: TestClient): Promise<void> {
-  const session = client.initialized?.headers['mcp-session-id'] ?? assert.fail()
+  const session = client.initializeReply?.headers['mcp-session-id'] ?? assert.fail()
   const { status } = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session } })
   assert.ok(status < 300, String(status))
   await client[Symbol.asyncDispose]()
 }
 
-function isBusy({ error }: Reply): boolean {
+function isBusy({ error }: TestReply): boolean {
   const data = error?.data as JsonObject | undefined
   return data?.code === 'GW_UPSTREAM_BUSY' && typeof data.retryAfterMs === 'number'
 }
@@ -50,11 +50,11 @@ function breakerOf(gateway: TestGateway): JsonObject {
 test('twelve calls of 4 MiB at once to a shared local server succeed or are told it is busy, and others go on', async t => {
   const gateway = await served(t, local('slow-reader.mjs'))
   const [greedy, modest] = [await legacyClient(t, gateway), await legacyClient(t, gateway)]
-  const take = (client: TestClient, text: string): Promise<Reply> =>
+  const take = (client: TestClient, text: string): Promise<TestReply> =>
     client.request('tools/call', { name: 'it__take', arguments: { text } })
 
   const large = Array.from({ length: 12 }, () => take(greedy, BIG))
-  const small: Reply[] = []
+  const small: TestReply[] = []
   for (let n = 0; n < 20; n++) small.push(await take(modest, 'small'))
   const ends = await Promise.all(large)
 
@@ -89,11 +89,9 @@ test('sessions that come and go wait for the processes of those that have ended,
 })
 
 test('who finds no room for a process is told that the server is busy, and its breaker stays closed', async t => {
-  const gateway = await served(
-    t,
-    local('keeping-server.mjs', { isolation: 'session', breaker: { failures: 2 } }),
-    { processes: { max: 2 } },
-  )
+  const gateway = await served(t, local('keeping-server.mjs', { isolation: 'session', breaker: { failures: 2 } }), {
+    processes: { max: 2 },
+  })
   const holder = await legacyClient(t, gateway)
   const held = holder.start('tools/call', { name: 'it__hold', arguments: {} })
   await until(() => statusOf(gateway).runtime?.inFlight === 1, 'its process is in use')

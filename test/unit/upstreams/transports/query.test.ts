@@ -21,9 +21,7 @@ async function server(t: TestContext) {
   }
   let stream: ServerResponse | undefined
   const answer = (said: Said): string | undefined =>
-    said.method === 'tools/list'
-      ? JSON.stringify({ jsonrpc: '2.0', id: said.id, result: TOOLS })
-      : answerTo(said)
+    said.method === 'tools/list' ? JSON.stringify({ jsonrpc: '2.0', id: said.id, result: TOOLS }) : answerTo(said)
   const http = createServer((request, response) => {
     note(request)
     if (request.method === 'GET') {

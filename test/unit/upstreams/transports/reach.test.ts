@@ -149,7 +149,7 @@ describe('an upstream', () => {
     const proxy = await startProxy(t, { credentials: 'gate:right-one' })
     const web = { type: 'http', url: server.url, proxy: proxy.url.replace('//', '//gate:wrong-one@') }
     const made = await gatewayOf(t, web, directoryWith(t, {}))
-    assert.match(await stateOf(made), /it cannot be reached \(the proxy answers HTTP 407\)/)
+    assert.match(await stateOf(made), /unreachable \(proxy returned HTTP 407\)/)
     assert.doesNotMatch(JSON.stringify(made.log), /wrong-one/)
   })
 
@@ -157,7 +157,7 @@ describe('an upstream', () => {
     const proxy = await startProxy(t)
     const web = { type: 'sse', url: 'https://localhost:1/sse', proxy: proxy.url, http2: true }
     const made = await gatewayOf(t, web, directoryWith(t, {}))
-    assert.match(await stateOf(made), /it cannot be reached \(the proxy answers HTTP 502\)/)
+    assert.match(await stateOf(made), /unreachable \(proxy returned HTTP 502\)/)
     assert.deepEqual(proxy.seen.slice(0, 1), ['CONNECT localhost:1'])
   })
 
@@ -206,14 +206,14 @@ describe('an upstream', () => {
 
     assert.match(
       await stateThrough(closed.url.replace('//', '//gate:wrong-one@')),
-      /it cannot be reached \(the proxy answers HTTP 407\)/,
+      /unreachable \(proxy returned HTTP 407\)/,
     )
     assert.match(
       await stateThrough(closed.url.replace('//', '//gate:right-one@')),
-      /it cannot be reached \(the proxy answers HTTP 502\)/,
+      /unreachable \(proxy returned HTTP 502\)/,
     )
-    assert.match(await stateThrough(silent.url), /it cannot be reached \(the proxy does not answer\)/)
-    assert.match(await stateThrough('http://127.0.0.1:1'), /it cannot be reached \(ECONNREFUSED\)/)
+    assert.match(await stateThrough(silent.url), /unreachable \(proxy timed out\)/)
+    assert.match(await stateThrough('http://127.0.0.1:1'), /unreachable \(ECONNREFUSED\)/)
   })
 })
 

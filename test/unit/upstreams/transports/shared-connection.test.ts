@@ -2,20 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Ask, AskReply } from '../../../../src/api/index.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
-import {
-  bench,
-  callOf,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-  type TestCall,
-} from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, script, stdioSpec, textOf, toolCall, type TestCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const SERVER = script('turns-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
-const CANNOT_TELL = /cannot tell which client.*isolation: session.*limits\.concurrency: 1/
+const CANNOT_TELL = /ambiguous client.*isolation: session.*limits\.concurrency: 1/
 
 describe('a legacy server that asks on a connection that all share', { concurrency: 2 }, () => {
   it('reaches the client of the only open call', async t => {

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GatewayError } from '../../../../src/errors/errors.ts'
-import {
-  badServer,
-  bench,
-  callOf,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-} from '../../fixtures/upstream-bench.ts'
+import { badServer, bench, callOf, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
 
 describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
@@ -85,9 +77,7 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
     const { upstream, states } = await bench(t, badServer('dies-in-call'))
     await upstream.start()
 
-    const calls = await Promise.allSettled(
-      Array.from({ length: 20 }, () => upstream.dispatch(toolCall('echo', {}))),
-    )
+    const calls = await Promise.allSettled(Array.from({ length: 20 }, () => upstream.dispatch(toolCall('echo', {}))))
 
     for (const call of calls) {
       assert.ok(call.status === 'rejected' && call.reason instanceof GatewayError)

@@ -14,10 +14,7 @@ import { until } from '../../../fixtures/until.ts'
 
 describe('a legacy server on a pipe', { concurrency: 4 }, () => {
   it('is found to be legacy and keeps its answers as they came', async t => {
-    const { upstream, states } = await bench(
-      t,
-      stdioSpec(['stdio'], { command: program('mcp-server-everything') }),
-    )
+    const { upstream, states } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
 
     await upstream.start()
 
@@ -71,7 +68,7 @@ describe('a legacy server on a pipe', { concurrency: 4 }, () => {
     await upstream.start()
 
     assert.equal(upstream.state, 'failed')
-    assert.match(upstream.problem ?? '', /does not speak 2026-07-28/)
+    assert.match(upstream.problem ?? '', /does not support protocol version 2026-07-28/)
   })
 })
 
@@ -108,11 +105,7 @@ describe('what a server asks of its client', { concurrency: 4 }, () => {
       one.emitted.map(said => said.method),
       ['notifications/message'],
     )
-    assert.equal(
-      two.flatMap(call => call.emitted).length,
-      1,
-      'the second call is alone when the first has its answer',
-    )
+    assert.equal(two.flatMap(call => call.emitted).length, 1, 'the second call is alone when the first has its answer')
     assert.deepEqual(notified, [])
   })
 

@@ -56,7 +56,7 @@ test('a WebSocket that closes fails its calls and is opened anew', async t => {
 
   server.sockets[0]?.close(1012, 'restart')
 
-  await assert.rejects(call, /it closed the WebSocket \(code 1012: restart\)/)
+  await assert.rejects(call, /closed the WebSocket \(code 1012: restart\)/)
   await until(() => states.filter(state => state === 'ready').length === 2, 'it is ready again')
 })
 
@@ -97,10 +97,10 @@ test('what is wrong with a server is said in words', async t => {
   const mute = await wsServer(t, answerTo, { handleProtocols: () => false })
   const large = await wsServer(t, ({ id }) => JSON.stringify({ id, text: 'x'.repeat(2000) }))
 
-  assert.match(await problem('ws://127.0.0.1:1/ws'), /cannot be reached \(ECONNREFUSED\)/)
-  assert.match(await problem(plain.url), /refuses WebSocket connections \(HTTP 400\)/)
+  assert.match(await problem('ws://127.0.0.1:1/ws'), /unreachable \(ECONNREFUSED\)/)
+  assert.match(await problem(plain.url), /WebSocket rejected \(HTTP 400\)/)
   assert.match(await problem(mute.url), /Server sent no subprotocol/)
-  assert.match(await problem(large.url, { maxReply: '1KiB' }), /a message larger than 1KiB/)
+  assert.match(await problem(large.url, { maxReply: '1KiB' }), /message larger than 1KiB/)
 })
 
 test('a connection that a server refuses can be closed at any moment', async t => {

@@ -7,7 +7,7 @@ test('a cancelled turn is cancelled, whatever comes after: a late end, a questio
   const agent = pool()
   const run = async (script: string, host = agent) => {
     const heard = listener(() => new Promise(() => undefined))
-    const session = await host.open(wanted(directory, heard.side))
+    const session = await host.openSession(wanted(directory, heard.side))
     const ended = session.prompt(say(script))
     await heard.until(() => heard.text() !== '' || heard.requests.length > 0)
     session.cancel()
@@ -34,7 +34,7 @@ test('a cancelled turn is cancelled, whatever comes after: a late end, a questio
 test('a permission that the agent takes back is answered so, and whoever decides hears of it', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, requests, text } = listener(() => new Promise(() => undefined))
-  const session = await pool().open(wanted(directory, side))
+  const session = await pool().openSession(wanted(directory, side))
   await session.prompt(say('[[ask-withdrawn edit a.txt]]'))
   assert.equal(text(), 'error -32800')
   assert.equal(requests[0]?.signal?.aborted, true)

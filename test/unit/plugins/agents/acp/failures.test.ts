@@ -10,7 +10,7 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const { pool, directory } = await agentWorld(t)
   const open = (args: string[], settings = {}) => {
     const agent = pool({ args, settings })
-    const opened = agent.open(wanted(directory, listener().side))
+    const opened = agent.openSession(wanted(directory, listener().side))
     opened.catch(() => undefined)
     return { agent, opened }
   }
@@ -19,16 +19,10 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const future = open(['--protocol', '2'])
   const strange = open(['--answer', 'initialize={}'])
 
-  await assert.rejects(
-    silent.opened,
-    fails('timeout', 'initialize', /did not answer initialize within 400 ms/),
-  )
-  await assert.rejects(
-    dead.opened,
-    fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s),
-  )
-  await assert.rejects(future.opened, fails('protocol', 'initialize', /speaks version 2/))
-  await assert.rejects(strange.opened, fails('protocol', 'initialize', /without a protocolVersion/))
+  await assert.rejects(silent.opened, fails('timeout', 'initialize', /initialize timed out after 400 ms/))
+  await assert.rejects(dead.opened, fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s))
+  await assert.rejects(future.opened, fails('protocol', 'initialize', /uses protocol version 2/))
+  await assert.rejects(strange.opened, fails('protocol', 'initialize', /no protocolVersion/))
   for (const { agent } of [silent, dead, future, strange]) {
     assert.equal(agent.health.state, 'unavailable')
     assert.deepEqual(agent.load, { processes: 0, sessions: 0 })
@@ -40,16 +34,16 @@ test('a session that is not opened in time fails, and takes its process along', 
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ args: ['--hang', 'session/new'], settings: { timeouts: { session: '300ms' } } })
   await assert.rejects(
-    agent.open(wanted(directory, listener().side)),
-    fails('timeout', 'session', /did not answer session\/new within 300 ms/),
+    agent.openSession(wanted(directory, listener().side)),
+    fails('timeout', 'session', /session\/new timed out after 300 ms/),
   )
   assert.equal(agent.load.processes, 0)
 
   const dies = pool({ args: ['--crash', 'session/new'] })
-  await assert.rejects(dies.open(wanted(directory, listener().side)), fails('crash', 'process', /last words/))
+  await assert.rejects(dies.openSession(wanted(directory, listener().side)), fails('crash', 'process', /last words/))
   const nameless = pool({ args: ['--answer', 'session/new={"sessionId":7}'] })
   await assert.rejects(
-    nameless.open(wanted(directory, listener().side)),
+    nameless.openSession(wanted(directory, listener().side)),
     fails('protocol', 'session', /without an id/),
   )
 })
@@ -59,13 +53,13 @@ test('a login that is missing is told with the methods there are; the configured
   const wishes = () => wanted(directory, listener().side)
   const none = pool({ args: ['--auth', 'api-key'] })
   await assert.rejects(
-    none.open(wishes()),
+    none.openSession(wishes()),
     fails('auth', 'session', /methods: api-key, login \(in a terminal\)/),
   )
   assert.equal(none.health.state, 'needs_auth')
 
   const settings = { auth: { method: 'api-key' } }
-  const session = await pool({ args: ['--auth', 'api-key'], settings }).open(wishes())
+  const session = await pool({ args: ['--auth', 'api-key'], settings }).openSession(wishes())
   assert.match(session.id, /^s-/)
   const provider = {
     id: 'main',
@@ -73,20 +67,20 @@ test('a login that is missing is told with the methods there are; the configured
     url: 'http://127.0.0.1:9/v1',
     headers: { authorization: 'Bearer x' },
   }
-  await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).open(wishes())
+  await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).openSession(wishes())
 
   const terminal = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'login' } } })
-  await assert.rejects(terminal.open(wishes()), fails('auth', 'auth', /needs a terminal/))
+  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /requires a terminal/))
   const other = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'oauth' } } })
   await assert.rejects(
-    other.open(wishes()),
-    fails('auth', 'auth', /no such method; without a terminal it offers api-key/),
+    other.openSession(wishes()),
+    fails('auth', 'auth', /does not offer this method; methods without a terminal: api-key/),
   )
 })
 
 test('a crash in a turn fails its session with the last words, which only the owner may read', async t => {
   const { pool, directory } = await agentWorld(t)
-  const crashing = await pool().open(wanted(directory, listener().side))
+  const crashing = await pool().openSession(wanted(directory, listener().side))
 
   const error = await crashing.prompt(say('[[crash 9]]')).catch((thrown: unknown) => thrown as AgentFailure)
 
@@ -99,7 +93,7 @@ test('a crash in a turn fails its session with the last words, which only the ow
 
 test('limits are known by code, status and quota fields, and never by prose', async t => {
   const { pool, directory } = await agentWorld(t)
-  const session = await pool().open(wanted(directory, listener().side))
+  const session = await pool().openSession(wanted(directory, listener().side))
   const kindOf = async (script: string) =>
     session.prompt(say(script)).then(
       () => 'none',
@@ -120,49 +114,33 @@ test('limits are known by code, status and quota fields, and never by prose', as
   ])
     kinds.push(await kindOf(script))
 
-  assert.deepEqual(kinds, [
-    'limit',
-    'limit',
-    'limit',
-    'limit',
-    'refused',
-    'refused',
-    'auth',
-    'auth',
-    'protocol',
-  ])
+  assert.deepEqual(kinds, ['limit', 'limit', 'limit', 'limit', 'refused', 'refused', 'auth', 'auth', 'protocol'])
 })
 
 test('an answer of no known shape is a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
-  const session = await agent.open(wanted(directory, listener().side))
-  await assert.rejects(
-    session.prompt(say('[[answer {}]]')),
-    fails('protocol', 'prompt', /unknown stopReason: nothing/),
-  )
+  const session = await agent.openSession(wanted(directory, listener().side))
+  await assert.rejects(session.prompt(say('[[answer {}]]')), fails('protocol', 'prompt', /unknown stopReason: nothing/))
 })
 
 test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
-  const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).open(
+  const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).openSession(
     wanted(directory, listener().side),
   )
-  await assert.rejects(
-    long.prompt(say('[[line 70000]] [[hang]]')),
-    fails('crash', 'process', /longer than 65536 bytes/),
-  )
-  const junk = await pool().open(wanted(directory, listener().side))
+  await assert.rejects(long.prompt(say('[[line 70000]] [[hang]]')), fails('crash', 'process', /exceeds 65536 bytes/))
+  const junk = await pool().openSession(wanted(directory, listener().side))
   await assert.rejects(
     junk.prompt(say('[[junk 1200]] [[hang]]')),
-    fails('protocol', 'process', /1000 lines that are no message/),
+    fails('protocol', 'process', /1000 invalid lines in a row/),
   )
 })
 
 test('a turn without a sign of life, or that goes quiet, or lasts too long fails with its phase, and the process is ended', async t => {
   const { pool, directory } = await agentWorld(t)
   const run = async (script: string, settings: object) => {
-    const session = await pool({ settings }).open(wanted(directory, listener().side))
+    const session = await pool({ settings }).openSession(wanted(directory, listener().side))
     const { pid } = session
     const error = await session.prompt(say(script)).catch((thrown: unknown) => thrown as AgentFailure)
     await session.close()
@@ -194,7 +172,7 @@ test('an agent that waits for our answer is not idle', async t => {
     return { optionId: 'no' }
   })
   const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
-  const session = await pool({ settings, parts: { clock } }).open(wanted(directory, side))
+  const session = await pool({ settings, parts: { clock } }).openSession(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
 })

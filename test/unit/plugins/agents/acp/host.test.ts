@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
+import { SlotQueue } from '../../../../../plugins/agents/scheduling.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
 test('each session has a process, which ends with it; as many run at a time as may', async t => {
   const { pool, directory, clock } = await agentWorld(t)
-  const places = new PlaceQueue(clock, { concurrent: 2, queue: 64 })
+  const places = new SlotQueue(clock, { concurrent: 2, queue: 64 })
   const [one, other] = [pool({ id: 'one', parts: { places } }), pool({ id: 'other', parts: { places } })]
-  const first = await one.open(wanted(directory, listener().side))
-  const second = await other.open(wanted(directory, listener().side))
+  const first = await one.openSession(wanted(directory, listener().side))
+  const second = await other.openSession(wanted(directory, listener().side))
   assert.notEqual(first.pid, second.pid)
   assert.deepEqual(one.load, { processes: 1, sessions: 1 })
 
   const given = new AbortController()
   const givenUp = assert.rejects(
-    one.open(wanted(directory, listener().side, { signal: given.signal })),
+    one.openSession(wanted(directory, listener().side, { signal: given.signal })),
     fails('stopped', 'place'),
   )
-  const waiting = other.open(wanted(directory, listener().side))
+  const waiting = other.openSession(wanted(directory, listener().side))
   given.abort()
   await givenUp
   await first.close()
   assert.equal(isAlive(first.pid), false)
   assert.equal((await (await waiting).prompt(say('hi'))).stopReason, 'end_turn')
   const late = pool({ parts: { places }, settings: { limits: { queueTimeout: '50ms' } } })
-  await assert.rejects(late.open(wanted(directory, listener().side)), fails('busy', 'place'))
+  await assert.rejects(late.openSession(wanted(directory, listener().side)), fails('busy', 'place'))
 })
 
 test('a probe says what an agent is, and whether it wants a login', async t => {
@@ -39,13 +39,13 @@ test('a probe says what an agent is, and whether it wants a login', async t => {
   )
   const missing = await pool({ command: 'no-such-agent' }).probe()
   assert.equal(missing.state, 'unavailable')
-  assert.match(missing.why ?? '', /no-such-agent" cannot be run: it is not there/)
+  assert.match(missing.why ?? '', /cannot run "no-such-agent": not found/)
 })
 
 test('an agent whose model wanted a login, and that opens a session now, is ready for no other reason', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
-  const session = await agent.open(wanted(directory, listener().side))
+  const session = await agent.openSession(wanted(directory, listener().side))
   await assert.rejects(session.prompt(say('[[error 401 no key]]')), fails('auth', 'prompt'))
   assert.equal(agent.health.state, 'needs_auth')
 
@@ -67,21 +67,21 @@ test('a probe says which mode an agent begins in by itself, and nothing where th
 
 test('what stops fails with that, in whatever it was, and nothing is left', async t => {
   const { pool, directory, clock } = await agentWorld(t)
-  const places = new PlaceQueue(clock, { concurrent: 1, queue: 64 })
+  const places = new SlotQueue(clock, { concurrent: 1, queue: 64 })
   const agent = pool({ parts: { places } })
   const heard = listener()
-  const session = await agent.open(wanted(directory, heard.side))
+  const session = await agent.openSession(wanted(directory, heard.side))
   const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))
-  const waiting = assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
+  const waiting = assert.rejects(agent.openSession(wanted(directory, heard.side)), fails('stopped'))
   const starting = pool({ args: ['--hang', 'initialize'] })
-  const never = assert.rejects(starting.open(wanted(directory, heard.side)), fails('stopped'))
+  const never = assert.rejects(starting.openSession(wanted(directory, heard.side)), fails('stopped'))
   await heard.until(() => heard.text() === 'a')
 
   await Promise.all([agent.stop(), starting.stop()])
 
   await Promise.all([prompt, waiting, never])
   assert.equal(isAlive(session.pid), false)
-  await assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
+  await assert.rejects(agent.openSession(wanted(directory, heard.side)), fails('stopped'))
 })
 
 test('whoever gives up on a start leaves nothing', async t => {
@@ -89,7 +89,7 @@ test('whoever gives up on a start leaves nothing', async t => {
   const agent = pool({ args: ['--delay', 'initialize=200'] })
   const given = new AbortController()
   const lost = assert.rejects(
-    agent.open(wanted(directory, listener().side, { signal: given.signal })),
+    agent.openSession(wanted(directory, listener().side, { signal: given.signal })),
     fails('stopped'),
   )
   given.abort()

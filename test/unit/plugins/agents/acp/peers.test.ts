@@ -10,7 +10,7 @@ const EXAMPLE = fileURLToPath(new URL('examples/agent.js', import.meta.resolve('
 test('an agent made with the SDK opens sessions, works, and asks', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text, requests } = listener(allowOnce)
-  const session = await pool({ script: SDK_AGENT }).open(wanted(directory, side))
+  const session = await pool({ script: SDK_AGENT }).openSession(wanted(directory, side))
   const end = await session.prompt(say('hello'))
   await session.prompt(say('ask'))
 
@@ -22,7 +22,7 @@ test('an agent made with the SDK opens sessions, works, and asks', async t => {
 test("the example agent of the SDK's first generation works until it is cancelled", async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, until, updates } = listener(allowOnce)
-  const session = await pool({ script: EXAMPLE }).open(wanted(directory, side))
+  const session = await pool({ script: EXAMPLE }).openSession(wanted(directory, side))
   const ended = session.prompt(say('hello'))
   await until(() => updates.length > 0)
   session.cancel()

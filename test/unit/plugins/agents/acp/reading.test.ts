@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { programOf } from '../../../../../plugins/agents/acp/agent-host.ts'
+import { resolveProgramFile } from '../../../../../plugins/agents/acp/agent-host.ts'
 import { ToolCalls } from '../../../../../plugins/agents/acp/updates.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
@@ -26,29 +26,29 @@ test('the program of an agent is what its links lead to, and only what the globs
   }
 
   assert.equal(
-    programOf({ id: 'a', command: 'agent' }, { ...rules, commands: undefined }),
+    resolveProgramFile({ id: 'a', command: 'agent' }, { ...rules, commands: undefined }),
     join(directory, 'bin', 'agent'),
   )
   assert.equal(
-    programOf({ id: 'a', command: 'agent' }, { ...rules, commands: [`${directory}/agent-*`] }),
+    resolveProgramFile({ id: 'a', command: 'agent' }, { ...rules, commands: [`${directory}/agent-*`] }),
     real,
   )
-  assert.equal(programOf({ id: 'a', command: './bin/agent' }, { ...rules, commands: [real] }), real)
+  assert.equal(resolveProgramFile({ id: 'a', command: './bin/agent' }, { ...rules, commands: [real] }), real)
   const refused = {
     code: 'GW_AGENT_COMMAND',
-    message: /agents\.list\.a\.command: "agent" cannot be run: .*matches none/,
+    message: /agents\.list\.a\.command: cannot run "agent": .*does not match/,
   }
   assert.throws(
-    () => programOf({ id: 'a', command: 'agent' }, { ...rules, commands: [`${directory}/bin/*`] }),
+    () => resolveProgramFile({ id: 'a', command: 'agent' }, { ...rules, commands: [`${directory}/bin/*`] }),
     refused,
   )
-  assert.throws(() => programOf({ id: 'a', command: 'agent' }, { ...rules, commands: [] }), refused)
-  assert.throws(() => programOf({ id: 'a', command: 'gone' }, { ...rules, commands: undefined }), {
+  assert.throws(() => resolveProgramFile({ id: 'a', command: 'agent' }, { ...rules, commands: [] }), refused)
+  assert.throws(() => resolveProgramFile({ id: 'a', command: 'gone' }, { ...rules, commands: undefined }), {
     code: 'GW_AGENT_COMMAND',
   })
   assert.throws(
-    () => programOf({ id: 'a', command: 'bin' }, { ...rules, searchPath: directory, commands: undefined }),
-    /not there/,
+    () => resolveProgramFile({ id: 'a', command: 'bin' }, { ...rules, searchPath: directory, commands: undefined }),
+    /not found/,
   )
 })
 
@@ -65,14 +65,9 @@ test('paths of a tool call come from locations and diffs, add up, and never look
 
   const many = Array.from({ length: 300 }, (_, index) => ({ path: `/w/${index}` }))
   assert.ok(calls.merge({ toolCallId: 'b', locations: many })?.call.paths.includes('/'))
-  assert.ok(
-    calls.merge({ toolCallId: 'c', locations: [{ path: 'x'.repeat(5000) }] })?.call.paths.includes('/'),
-  )
+  assert.ok(calls.merge({ toolCallId: 'c', locations: [{ path: 'x'.repeat(5000) }] })?.call.paths.includes('/'))
   assert.equal(calls.merge({ toolCallId: 'd', kind: 'juggle' })?.call.kind, undefined)
-  assert.equal(
-    calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput,
-    undefined,
-  )
+  assert.equal(calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput, undefined)
   assert.equal(calls.merge({ title: 'no id' }), undefined)
   for (let index = 0; index < 1000; index++) calls.merge({ toolCallId: `n${index}` })
   assert.equal(calls.merge({ toolCallId: 'a' })?.isNew, true)

@@ -9,7 +9,7 @@ test('a turn says what the agent says', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
   const one = listener()
-  const session = await agent.open(wanted(directory, one.side))
+  const session = await agent.openSession(wanted(directory, one.side))
   const end = await session.prompt(say('hello'))
 
   assert.deepEqual(end.stopReason, 'end_turn')
@@ -22,7 +22,7 @@ test('a turn says what the agent says', async t => {
 test('a second prompt in a session that is busy is refused, and the first one goes on', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text, until } = listener()
-  const session = await pool().open(wanted(directory, side))
+  const session = await pool().openSession(wanted(directory, side))
   const first = session.prompt(say('[[say a]] [[hang]]'))
   await until(() => text() === 'a')
 
@@ -36,11 +36,9 @@ test('a second prompt in a session that is busy is refused, and the first one go
 test('a permission is asked with all that was said of the call before, whatever the request itself says', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, requests, text, updates } = listener(allowOnce)
-  const session = await pool().open(wanted(directory, side))
+  const session = await pool().openSession(wanted(directory, side))
 
-  await session.prompt(
-    say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'),
-  )
+  await session.prompt(say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'))
 
   assert.deepEqual(
     requests.map(({ call }) => [call.kind, call.title, call.paths]),
@@ -64,7 +62,7 @@ test('a permission is asked with all that was said of the call before, whatever 
 test('an option that was not offered is never chosen', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener(() => ({ optionId: 'made-up' }))
-  const session = await pool().open(wanted(directory, side))
+  const session = await pool().openSession(wanted(directory, side))
   await session.prompt(say('[[ask edit a.txt]]'))
   assert.equal(text(), 'cancelled')
 })
@@ -72,7 +70,7 @@ test('an option that was not offered is never chosen', async t => {
 test('updates that nobody knows go on as they came, and junk on stdout does no harm', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, updates, text } = listener()
-  const session = await pool().open(wanted(directory, side))
+  const session = await pool().openSession(wanted(directory, side))
 
   await session.prompt(say('[[junk 50]] [[weird]] [[request $/odd]] [[say fine]]'))
 
@@ -92,10 +90,8 @@ test('an agent has a HOME of its own that only its owner reads, and no variable 
   cleanup(t, () => delete process.env.AGENTS_TEST_SECRET)
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
-  const session = await pool({ settings: { env: { OWN: 'set' } } }).open(wanted(directory, side))
-  await session.prompt(
-    say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'),
-  )
+  const session = await pool({ settings: { env: { OWN: 'set' } } }).openSession(wanted(directory, side))
+  await session.prompt(say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'))
 
   const home = join(directory, 'state', 'homes', 'scripted')
   assert.equal(text(), `HOME=${home},OWN=set,AGENTS_TEST_SECRET=,${directory}`)
@@ -107,17 +103,17 @@ test('a session is taken up again after a restart: resumed, else loaded without 
   const store = ['--store', join(directory, 'sessions')]
   const first = pool({ args: store })
   const { id } = await (async () => {
-    const session = await first.open(wanted(directory, listener().side))
+    const session = await first.openSession(wanted(directory, listener().side))
     await session.prompt(say('one'))
     return session
   })()
   await first.stop()
 
   const loaded = listener()
-  const again = await pool({ args: store }).open(wanted(directory, loaded.side, { resume: id }))
+  const again = await pool({ args: store }).openSession(wanted(directory, loaded.side, { resume: id }))
   await again.prompt(say('[[history]]'))
   const resumed = listener()
-  const third = await pool({ args: [...store, '--resume', '--no-load'] }).open(
+  const third = await pool({ args: [...store, '--resume', '--no-load'] }).openSession(
     wanted(directory, resumed.side, { resume: id }),
   )
   await third.prompt(say('[[turns]]'))
@@ -125,12 +121,9 @@ test('a session is taken up again after a restart: resumed, else loaded without 
   assert.deepEqual([again.id, loaded.text()], [id, '["one"]'])
   assert.equal(resumed.text(), 'turns 3')
   const none = pool({ args: ['--no-load'] })
+  await assert.rejects(none.openSession(wanted(directory, listener().side, { resume: id })), fails('lost', 'session'))
   await assert.rejects(
-    none.open(wanted(directory, listener().side, { resume: id })),
-    fails('lost', 'session'),
-  )
-  await assert.rejects(
-    pool().open(wanted(directory, listener().side, { resume: 'unknown' })),
+    pool().openSession(wanted(directory, listener().side, { resume: 'unknown' })),
     fails('lost', 'session'),
   )
 })
@@ -139,10 +132,10 @@ test('a session is set to mode, model and options, and what the agent does not o
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
   const settings = { mode: 'write', model: 'large', options: { fast: true } }
-  const session = await pool({ args: ['--options'], settings }).open(wanted(directory, side))
+  const session = await pool({ args: ['--options'], settings }).openSession(wanted(directory, side))
   await session.prompt(say('[[session]]'))
   const older = listener()
-  const other = await pool({ args: ['--modes'], settings: { mode: 'read-only' } }).open(
+  const other = await pool({ args: ['--modes'], settings: { mode: 'read-only' } }).openSession(
     wanted(directory, older.side),
   )
   await other.prompt(say('[[session]]'))
@@ -151,8 +144,8 @@ test('a session is set to mode, model and options, and what the agent does not o
   assert.match(older.text(), /"mode":"read-only"/)
   const wrong = pool({ args: ['--options'], settings: { mode: 'yolo' } })
   await assert.rejects(
-    wrong.open(wanted(directory, listener().side)),
-    fails('refused', 'session', /no value "yolo" for mode; it offers ask, write, read-only/),
+    wrong.openSession(wanted(directory, listener().side)),
+    fails('refused', 'session', /no value "yolo" for mode; available: ask, write, read-only/),
   )
   assert.equal(wrong.load.sessions, 0)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CallbackToken, Caller } from '../../../../../plugins/agents/types.ts'
+import type { CallbackToken, TaskCaller } from '../../../../../plugins/agents/types.ts'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../../../src/testing/index.ts'
 import { call, faceSetting, type Setting } from '../mcp/kit.ts'
@@ -15,18 +15,18 @@ async function setting(t: TestContext, config: JsonObject = {}): Promise<Setting
 }
 
 /** A task of this caller, as the runner would open a session for it. */
-async function begun(client: TestClient, { service }: Setting): Promise<{ task: string; caller: Caller }> {
+async function begun(client: TestClient, { service }: Setting): Promise<{ task: string; caller: TaskCaller }> {
   await call(client, 'delegate_task', { prompt: 'p', background: true })
   return { task: service.last.view.id, caller: service.last.caller }
 }
 
 /** The task that a client has begun without being told of it. */
-async function firstTask({ service }: Setting): Promise<{ id: string; caller: Caller }> {
+async function firstTask({ service }: Setting): Promise<{ id: string; caller: TaskCaller }> {
   while (service.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
   return { id: service.last.view.id, caller: service.last.caller }
 }
 
-function open({ callback, settings }: Setting, task: string, caller: Caller, depth = 0): CallbackToken {
+function open({ callback, settings }: Setting, task: string, caller: TaskCaller, depth = 0): CallbackToken {
   const [agent] = settings
   const callbackToken = agent && callback.open({ task, root: 'root', depth, caller, agent })
   if (callbackToken === undefined) throw new Error('there is no door')
@@ -34,10 +34,7 @@ function open({ callback, settings }: Setting, task: string, caller: Caller, dep
 }
 
 function placeOf({ server }: CallbackToken): { url: string; headers: Record<string, string> } {
-  const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [
-    name,
-    value,
-  ])
+  const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [name, value])
   return { url: String(server.url), headers: Object.fromEntries(headers) as Record<string, string> }
 }
 
@@ -58,13 +55,7 @@ test('an agent sees what its owner sees, as far as it may use it, and changes no
   const callbackToken = open(around, task, caller)
   const agent = await enter(t, callbackToken)
 
-  assert.deepEqual(await names(agent), [
-    'agent_reply',
-    'agent_result',
-    'agent_status',
-    'delegate_task',
-    'web__search',
-  ])
+  assert.deepEqual(await names(agent), ['agent_reply', 'agent_result', 'agent_status', 'delegate_task', 'web__search'])
   assert.ok((await names(owner)).includes('web__drop'))
   assert.deepEqual((await call(agent, 'web__search', {})).content, [{ type: 'text', text: 'found' }])
   for (const name of ['web__drop', 'agent_cancel', 'list_agents'])
@@ -176,10 +167,7 @@ test('an agent finds none of the tasks that the gateway hosts for its owner, by 
 test('an agent of somebody who came through a profile sees no more than that shows, and cannot choose another', async t => {
   const profiles = { narrow: { tools: { allow: ['delegate_task', 'agent_*'] } }, wide: {} }
   const around = await setting(t, { profiles, rest: { path: '/api' } })
-  const narrow = closeAfter(
-    t,
-    await testClient(`${around.gateway.url}/narrow`, { headers: { 'x-who': 'ada' } }),
-  )
+  const narrow = closeAfter(t, await testClient(`${around.gateway.url}/narrow`, { headers: { 'x-who': 'ada' } }))
   const { task, caller } = await begun(narrow, around)
   const callbackToken = open(around, task, caller)
   const { url, headers } = placeOf(callbackToken)

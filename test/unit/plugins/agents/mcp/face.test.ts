@@ -95,9 +95,7 @@ test('a call that is given up takes its task with it, and one in the background 
   const { view } = await begun
 
   await running.cancel()
-  await new Promise<void>(resolve =>
-    service.watch(view.id, '', now => now.state === 'cancelled' && resolve()),
-  )
+  await new Promise<void>(resolve => service.watch(view.id, '', now => now.state === 'cancelled' && resolve()))
   await call(caller, 'delegate_task', { prompt: 'b', background: true })
 
   assert.deepEqual(service.cancelled, [view.id])
@@ -108,12 +106,12 @@ test('wrong arguments are told to the model, each in its words, and nothing is b
   const caller = await client()
   const wrong: [JsonObject, RegExp][] = [
     [{}, /"prompt" is missing/],
-    [{ prompt: 'p', promt: 1 }, /"promt" is not known; known: prompt, agent/],
+    [{ prompt: 'p', promt: 1 }, /"promt"; known: prompt, agent/],
     [{ prompt: 'a\0b' }, /"prompt" must be a string .* without NUL/],
     [{ prompt: 'p', wait_ms: 60_000 }, /"wait_ms" must be a whole number from 0 to 45000/],
-    [{ prompt: 'p', files: [1] }, /"files" must be a list, each of it a string/],
+    [{ prompt: 'p', files: [1] }, /"files" must be a list with each item a string/],
     [{ prompt: 'p', isolation: 'jail' }, /"isolation" must be one of none, worktree/],
-    [{ prompt: 'p', __proto__x: 1 }, /is not known/],
+    [{ prompt: 'p', __proto__x: 1 }, /unknown argument/],
   ]
 
   for (const [given, why] of wrong) {
@@ -147,16 +145,10 @@ test('a task of another caller is unknown in every way', async t => {
 
   for (const name of ['agent_status', 'agent_cancel', 'agent_result', 'agent_reply']) {
     const result = await call(bob, name, { task_id })
-    assert.deepEqual(
-      [result.isError, words(result)],
-      [true, 'Unknown task: it has expired, or never was yours'],
-    )
+    assert.deepEqual([result.isError, words(result)], [true, 'Unknown task: expired, or not yours'])
   }
   for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
-    assert.equal(
-      (await bob.request(method, { taskId: made?.taskId, inputResponses: {} })).error?.code,
-      -32602,
-    )
+    assert.equal((await bob.request(method, { taskId: made?.taskId, inputResponses: {} })).error?.code, -32602)
   assert.equal((await bob.request('resources/read', { uri: `agent-task://${task_id}` })).error?.code, -32602)
   assert.deepEqual((await bob.request('resources/list')).result?.resources, [])
   assert.deepEqual(facts(await call(bob, 'agent_status', {})).tasks, [])

@@ -61,7 +61,7 @@ export async function faceSetting(
         callback = callbackTokens
         settings = all
         const nothing = (): Promise<void> => Promise.resolve()
-        return { service, start: nothing, stop: nothing, adopt: () => undefined, figures: () => [] }
+        return { service, start: nothing, stop: nothing, applyConfig: () => undefined, figures: () => [] }
       })
     },
   }

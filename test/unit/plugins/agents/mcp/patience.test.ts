@@ -35,7 +35,7 @@ test('a call that wants to wait less than its client is answered when it wants t
   for (let n = 0; n < 120; n++) await call(caller, 'delegate_task', { prompt: `work ${n}`, wait_ms: 0 })
 
   assert.equal(service.tasks.size, 120)
-  const figures = gateway.gateway.generation.graph.hooks.runner('figures')?.([]) ?? []
+  const figures = gateway.gateway.generation.graph.hooks.getRunner('metrics')?.([]) ?? []
   const slow = figures.find(({ name }) => name === 'tapgate_slow_calls')
   assert.equal(slow?.samples[0]?.value, 0)
 })
@@ -89,14 +89,14 @@ test('while a person thinks the time stands still', async t => {
   const answered = client.callTool(params).finally(() => (isAnswered = true))
   service.ask((await begun).view.id)
   await asked.promise
-  clock.pass(90_000)
+  clock.advance(90_000)
   await new Promise(resolve => setTimeout(resolve, 50))
 
   assert.equal(isAnswered, false)
   thought.resolve({ action: 'accept', content: { decision: 'allow' } })
   await until(() => service.answers.length === 1, 'the answer has arrived')
   await until(() => {
-    clock.pass(1000)
+    clock.advance(1000)
     return isAnswered
   }, 'its time is over')
   assert.equal(facts(await answered).state, 'running')

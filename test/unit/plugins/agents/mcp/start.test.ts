@@ -17,14 +17,9 @@ test('a call to agents that comes before they have started waits for the start',
   const context = {
     name: 'agents',
     gateway: { name: 'tapgate', version: '0' },
-    stateChanged: () => undefined,
+    reportState: () => undefined,
   } as unknown as Parts[1]
-  const upstream = new AgentsUpstream(
-    { type: 'agents' } as unknown as Parts[0],
-    context,
-    {} as Parts[2],
-    runtime,
-  )
+  const upstream = new AgentsUpstream({ type: 'agents' } as unknown as Parts[0], context, {} as Parts[2], runtime)
 
   const answered = upstream
     .dispatch({ method: 'tools/list' } as Parameters<typeof upstream.dispatch>[0])

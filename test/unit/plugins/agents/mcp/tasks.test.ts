@@ -13,10 +13,7 @@ test('a client with the tasks extension gets the task at once, and its end by ta
     name: 'delegate_task',
     arguments: { prompt: 'p' },
   })
-  assert.deepEqual(
-    [task?.resultType, task?.status, service.last.request.background],
-    ['task', 'working', true],
-  )
+  assert.deepEqual([task?.resultType, task?.status, service.last.request.background], ['task', 'working', true])
   service.complete(service.last.view.id, 'done')
   const { result: state } = await modern.request('tasks/get', { taskId: task?.taskId })
 
@@ -148,12 +145,11 @@ test('tasks are resources of their owner, and who subscribed hears of changes', 
     (listed?.resources as JsonObject[]).map(resource => resource.uri),
     [uri],
   )
-  const templates = (await legacy.request('resources/templates/list')).result
-    ?.resourceTemplates as JsonObject[]
+  const templates = (await legacy.request('resources/templates/list')).result?.resourceTemplates as JsonObject[]
   assert.equal(templates.length, 3)
   assert.equal((await legacy.request('resources/subscribe', { uri })).error, undefined)
   service.change(service.last.view.id, { progress: 'on its way' })
-  assert.equal((await legacy.notified('notifications/resources/updated')).params?.uri, uri)
+  assert.equal((await legacy.nextNotification('notifications/resources/updated')).params?.uri, uri)
   const { result: read } = await legacy.request('resources/read', { uri })
   assert.match((read?.contents as { text: string }[])[0]?.text ?? '', /on its way/)
   const log = (await legacy.request('resources/read', { uri: `${uri}/log` })).result

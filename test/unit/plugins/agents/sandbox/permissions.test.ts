@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { AgentToolCall } from '../../../../../plugins/agents/types.ts'
-import { decide } from '../../../../../plugins/agents/permissions.ts'
+import { decidePermission } from '../../../../../plugins/agents/permissions.ts'
 import type { PermissionPolicy } from '../../../../../plugins/agents/settings.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
@@ -18,17 +18,13 @@ function aSite(t: TestContext) {
   return { directory, cwd: join(directory, 'work') }
 }
 
-function verdict(
-  rules: Rules,
-  call: Partial<AgentToolCall>,
-  site = { cwd: '/nowhere', directory: '/nowhere' },
-) {
+function verdict(rules: Rules, call: Partial<AgentToolCall>, site = { cwd: '/nowhere', directory: '/nowhere' }) {
   const whole: AgentToolCall = {
     ...{ id: '1', title: '', kind: undefined, status: 'pending' },
     ...{ paths: [], rawInput: undefined, content: [], ...call },
   }
   const policy: PermissionPolicy = { rules, default: 'deny', askTimeoutMs: 1000 }
-  const decision = decide(policy, whole, site)
+  const decision = decidePermission(policy, whole, site)
   return `${decision.do} by ${decision.by}`
 }
 
@@ -47,8 +43,7 @@ test('the first rule that fits decides, and an unknown kind fits no rule about k
 
 test('a command is the whole line, and a glob that allows stands for no shell operator', () => {
   const rules: Rules = [{ commands: ['npm test*', 'git status'], do: 'allow' }]
-  const line = (rawInput: NonNullable<AgentToolCall['rawInput']>) =>
-    verdict(rules, { kind: 'execute', rawInput })
+  const line = (rawInput: NonNullable<AgentToolCall['rawInput']>) => verdict(rules, { kind: 'execute', rawInput })
 
   assert.equal(line({ command: 'npm test -- --bail' }), 'allow by rule 1')
   assert.equal(line({ command: ['npm', 'test'] }), 'allow by rule 1')
@@ -105,16 +100,10 @@ test('within may be a directory of the configuration, and no command fits it tha
     verdict([{ within: 'docs', do: 'allow' }], { paths: [join(directory, 'docs/x')] }, site),
     'allow by rule 1',
   )
-  assert.equal(
-    verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site),
-    'deny by default',
-  )
+  assert.equal(verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site), 'deny by default')
   const told = { paths: [join(cwd, 'x')], rawInput: { command: 'rm -rf x' } }
   assert.equal(verdict([{ within: 'cwd', do: 'allow' }], told, site), 'deny by default')
-  assert.equal(
-    verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], told, site),
-    'allow by rule 1',
-  )
+  assert.equal(verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], told, site), 'allow by rule 1')
 })
 
 /** In a directory of which nothing exists, with another default. */
@@ -124,7 +113,7 @@ function fallbackVerdict(rules: Rules, call: Partial<AgentToolCall>, fallback: R
     ...{ paths: [], rawInput: undefined, content: [], ...call },
   }
   const site = { cwd: '/nowhere/work', directory: '/nowhere' }
-  return decide({ rules, default: fallback, askTimeoutMs: 1000 }, whole, site).do
+  return decidePermission({ rules, default: fallback, askTimeoutMs: 1000 }, whole, site).do
 }
 
 test('a rule that denies commands and sees none asks, whatever allows behind it', () => {
@@ -149,10 +138,7 @@ test('a rule that asks about facts that are missing asks, too', () => {
 test('a rule that denies a directory holds for any file in it, and asks where files are not told', () => {
   const rules: Rules = [{ within: 'secret', do: 'deny' }, { do: 'allow' }]
 
-  assert.equal(
-    fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a', '/nowhere/secret/b'] }),
-    'deny',
-  )
+  assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a', '/nowhere/secret/b'] }), 'deny')
   assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a'] }), 'allow')
   assert.equal(fallbackVerdict(rules, { kind: 'edit' }), 'ask')
   assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['~/x'] }), 'ask')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cleanLine, cleanText } from '../../../../../plugins/agents/store/journal.ts'
+import { cleanLine, cleanText } from '../../../../../plugins/agents/store/task-journal.ts'
 
 const DIRTY: readonly [string, string][] = [
   ['plain \t text\nand more', 'plain \t text\nand more'],

@@ -30,8 +30,7 @@ async function aRepository(t: TestContext) {
   cleanup(t, () => rmSync(home, { recursive: true, force: true }))
   const repository = join(home, 'repository')
   mkdirSync(join(repository, 'sub'), { recursive: true })
-  const git = (...args: string[]): string =>
-    execFileSync('git', ['-C', repository, ...NAMED, ...args], QUIET).trim()
+  const git = (...args: string[]): string => execFileSync('git', ['-C', repository, ...NAMED, ...args], QUIET).trim()
   git('init', '--quiet')
   for (const name of ['one', 'sub/two']) writeFileSync(join(repository, name), `${name}\n`)
   git('add', '.')
@@ -116,7 +115,7 @@ test('no repository and no commit are said so', async t => {
   await fails(home, 'a', /not a git repository/)
   execFileSync('git', ['-C', empty, 'init', '--quiet'], QUIET)
   await fails(empty, 'a', /no commit/)
-  await fails(repository, '../a', /no usable id/)
+  await fails(repository, '../a', /invalid task id/)
 })
 
 test('a directory of the repository that is a link in the commit does not lead out of the worktree', async t => {

@@ -24,11 +24,7 @@ export const NOWHERE = 'is not there'
 export async function aWorld(t: TestContext) {
   const world = realpathSync(mkdtempSync(join(tmpdir(), 'contain-')))
   cleanup(t, () => rmSync(world, { recursive: true, force: true }))
-  const [root, twin, outside] = ['work', 'work2', 'outside'].map(name => join(world, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [root, twin, outside] = ['work', 'work2', 'outside'].map(name => join(world, name)) as [string, string, string]
   for (const folder of [root, twin, outside, join(root, 'sub'), join(outside, 'deep'), join(twin, 'sub')])
     mkdirSync(folder, { recursive: true })
   for (const folder of [twin, outside, join(outside, 'deep'), join(twin, 'sub')])
@@ -71,8 +67,8 @@ export function plant({ root, outside, twin, world }: World): void {
 
 /** Paths that lead out, or to what is no file. */
 export function pathsOf({ root, outside, twin, world }: World): string[] {
-  const links = [...readdirSync(root), ...readdirSync(join(root, 'sub')).map(name => `sub/${name}`)].filter(
-    name => lstatSync(join(root, name)).isSymbolicLink(),
+  const links = [...readdirSync(root), ...readdirSync(join(root, 'sub')).map(name => `sub/${name}`)].filter(name =>
+    lstatSync(join(root, name)).isSymbolicLink(),
   )
   const inside = links.map(name => join(root, name))
   const through = links.map(name => `${root}/${name}/secret`)
@@ -96,9 +92,7 @@ export function pathsOf({ root, outside, twin, world }: World): string[] {
     ...['/proc/self/environ', '/proc/self/cwd', '/proc/1/root/etc/passwd', '/dev/null', '/etc/passwd'],
     ...['fine/../../outside/secret', '../outside/secret', 'to-outside/secret', 'to-secret', 'sub/up-file'],
     ...['~/secret', '~root/.profile', `file://${outside}/secret`, `file://${root}/fine`],
-    ...['socket', 'fifo', 'sub/fifo', 'hard', 'sub/hard', 'fine/', 'fine/..', 'fine/x'].map(
-      name => `${root}/${name}`,
-    ),
+    ...['socket', 'fifo', 'sub/fifo', 'hard', 'sub/hard', 'fine/', 'fine/..', 'fine/x'].map(name => `${root}/${name}`),
     `${root}/${'a/../'.repeat(2000)}../outside/secret`,
     `${root}/${'x'.repeat(5000)}`,
   ]

@@ -26,7 +26,7 @@ test('a real process works: it asks its owner, gets the trace, and says what it 
   assert.equal(view.text, `allowed yes${JSON.stringify(TRACE)}`)
   assert.equal(view.usage?.outputTokens, 7)
   assert.ok(await readFile(join(world.directory, 'made.txt')))
-  const log = service.page(id, 'ann', 'log', 0, 99_999)?.text ?? ''
+  const log = service.readPage(id, 'ann', 'log', 0, 99_999)?.text ?? ''
   assert.match(log, /permission allowed: edit: edit made.txt/)
   assert.match(log, /tool read: read x – completed/)
 })
@@ -51,8 +51,7 @@ test('a turn that hangs is cancelled, one that crashes is a result, one without 
   const { id } = await run('[[hang]]', 'open')
   await service.wait(id, 'ann', { ms: 20_000, since: 2 })
   assert.equal(service.cancel(id, 'ann', 'enough'), true)
-  while (service.agents().some(({ running }) => running > 0))
-    await new Promise(resolve => setTimeout(resolve, 5))
+  while (service.agents().some(({ running }) => running > 0)) await new Promise(resolve => setTimeout(resolve, 5))
   const denied = await settled(service, (await run('[[ask execute rm]][[stop cancelled]]', 'open')).id)
   assert.deepEqual([denied.isError, denied.why], [true, 'denied by policy'])
 })

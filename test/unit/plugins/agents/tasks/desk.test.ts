@@ -2,20 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditEvent } from '../../../../../src/plugin.ts'
 import type { PermissionOutcome } from '../../../../../plugins/agents/types.ts'
-import {
-  ANN,
-  BOB,
-  call,
-  deskOf,
-  END,
-  fails,
-  FakeHost,
-  hangs,
-  OPTIONS,
-  request,
-  says,
-  settled,
-} from './kit.ts'
+import { ANN, BOB, call, deskOf, END, fails, FakeHost, hangs, OPTIONS, request, says, settled } from './kit.ts'
 
 test('a task is done in the background, and what was said is there, clean and without secrets', async context => {
   const host = new FakeHost('a', async ({ side }) => {
@@ -52,8 +39,7 @@ test('another owner sees nothing, and can do nothing, by any method', async cont
   assert.deepEqual(service.list('bob', { after: id, limit: 9 }), [])
   assert.equal(await service.wait(id, 'bob', { ms: 9000 }), undefined)
   assert.deepEqual(service.events(id, 'bob', 0, 9), [])
-  for (const what of ['text', 'diff', 'log'] as const)
-    assert.equal(service.page(id, 'bob', what, 0, 99), undefined)
+  for (const what of ['text', 'diff', 'log'] as const) assert.equal(service.readPage(id, 'bob', what, 0, 99), undefined)
   assert.throws(() => service.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
     code: 'GW_AGENT_TASK_UNKNOWN',
   })
@@ -100,11 +86,7 @@ test('limit, login and start fall back to the next agent; what has had an effect
     const service = deskOf(context, hosts)
     const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
-    assert.deepEqual(
-      [view.state, view.agent, view.text, view.why],
-      ['completed', 'b', 'done', undefined],
-      kind,
-    )
+    assert.deepEqual([view.state, view.agent, view.text, view.why], ['completed', 'b', 'done', undefined], kind)
     assert.deepEqual(view.attempts, [
       { agent: 'a', failure: `${kind}: no ***` },
       { agent: 'b', failure: undefined },
@@ -145,12 +127,9 @@ test('a permission is asked for once, by kind, and never for always', async cont
     assert.equal(asked.state, 'input_required')
     const question = asked.questions[0]?.id ?? ''
     assert.match(asked.questions[0]?.message ?? '', /a wants to execute: npm test/)
-    assert.throws(
-      () => service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }),
-      {
-        code: 'GW_AGENT_QUESTION',
-      },
-    )
+    assert.throws(() => service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }), {
+      code: 'GW_AGENT_QUESTION',
+    })
     service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
     assert.throws(() => service.answer(id, 'ann', question, { action: 'decline' }), {
       code: 'GW_AGENT_QUESTION',
@@ -160,7 +139,7 @@ test('a permission is asked for once, by kind, and never for always', async cont
   const view = await settled(service, id)
 
   assert.deepEqual(outcomes, [{ optionId: 'yes' }, 'cancelled'])
-  assert.match(view.denied[0] ?? '', /offered no way to allow it once/)
+  assert.match(view.denied[0] ?? '', /no allow-once option/)
 })
 
 test('nobody answers: denied; nothing said and something denied is no success', async context => {
@@ -178,14 +157,13 @@ test('nobody answers: denied; nothing said and something denied is no success', 
   const asked = await settled(service, id)
   assert.equal(asked.state, 'input_required')
   let view = asked
-  while (view.state !== 'failed')
-    view = (await service.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
+  while (view.state !== 'failed') view = (await service.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
 
-  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
-  assert.match(view.denied[0] ?? '', /nobody answered in time/)
+  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied: the approval timed out', []])
+  assert.match(view.denied[0] ?? '', /approval timed out/)
   assert.deepEqual(
     recorded.map(({ kind, outcome, fields }) => [kind, outcome, fields?.agent, fields?.task, fields?.by]),
-    [['permission', 'denied', 'a', id, 'nobody answered in time']],
+    [['permission', 'denied', 'a', id, 'approval timed out']],
   )
 })
 
@@ -205,7 +183,7 @@ test('a form of the agent is filled in by the owner of the task', async context 
   assert.deepEqual([question?.kind, question?.schema], ['elicitation', form])
   assert.throws(
     () => service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
-    /lacks colour/,
+    /missing colour/,
   )
   service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
   const view = await settled(service, id)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type {
   AgentRow,
-  Caller,
+  TaskCaller,
   Page,
-  Question,
+  TaskQuestion,
   QuestionAnswer,
   RouteDecision,
   TaskEvent,
@@ -17,7 +17,7 @@ import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
 interface Kept {
   view: TaskView
   readonly owner: string
-  readonly caller: Caller
+  readonly caller: TaskCaller
   readonly request: TaskRequest
   readonly events: TaskEvent[]
   text: string
@@ -32,8 +32,7 @@ const DECISION: RouteDecision = {
 /** A desk whose tasks do what the test says. */
 export class HandDesk implements TaskService {
   readonly tasks = new Map<string, Kept>()
-  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] =
-    []
+  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] = []
   readonly cancelled: string[] = []
   refusal: Error | undefined
   readonly #watchers = new Map<string, Set<(view: TaskView) => void>>()
@@ -50,7 +49,7 @@ export class HandDesk implements TaskService {
     return this.#last
   }
 
-  delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+  delegate(request: TaskRequest, caller: TaskCaller): Promise<TaskView> {
     if (this.refusal !== undefined) return Promise.reject(this.refusal)
     const known = [...this.tasks.values()].find(
       kept =>
@@ -83,8 +82,14 @@ export class HandDesk implements TaskService {
     this.change(id, { state: 'completed', text, stopReason: 'end_turn', endedAt: 5, ...more })
   }
 
-  ask(id: string, question: Partial<Question> = {}): void {
-    const whole: Question = { id: 'q1', kind: 'permission', message: 'May it?', schema: FORM, ...question }
+  ask(id: string, question: Partial<TaskQuestion> = {}): void {
+    const whole: TaskQuestion = {
+      id: 'q1',
+      kind: 'permission',
+      message: 'May it?',
+      schema: FORM,
+      ...question,
+    }
     this.change(id, { state: 'input_required', questions: [whole] })
   }
 
@@ -101,7 +106,7 @@ export class HandDesk implements TaskService {
       .slice(0, limit)
   }
 
-  all({ limit }: { readonly limit: number }): readonly TaskSummary[] {
+  listAll({ limit }: { readonly limit: number }): readonly TaskSummary[] {
     const rows = [...this.tasks.values()].map(({ view, owner, caller: { issuer, subject } }) => {
       const { id, state, why, agent, progress, isError, hasDiff, createdAt, updatedAt, endedAt } = view
       const about = { issuer, subject, parent: undefined, state, why, agent, progress, isError, hasDiff }
@@ -110,18 +115,14 @@ export class HandDesk implements TaskService {
     return rows.reverse().slice(0, limit)
   }
 
-  ownerOf(id: string): string | undefined {
+  findOwner(id: string): string | undefined {
     return this.tasks.get(id)?.owner
   }
 
   wait(
     id: string,
     owner: string,
-    {
-      ms,
-      since,
-      signal,
-    }: { readonly ms: number; readonly since?: number | undefined; readonly signal?: AbortSignal },
+    { ms, since, signal }: { readonly ms: number; readonly since?: number | undefined; readonly signal?: AbortSignal },
   ): Promise<TaskView | undefined> {
     return new Promise(resolve => {
       const done = (): void => {
@@ -144,13 +145,7 @@ export class HandDesk implements TaskService {
     return (this.tasks.get(id)?.events ?? []).filter(({ seq }) => seq > since).slice(0, limit)
   }
 
-  page(
-    id: string,
-    owner: string,
-    what: 'text' | 'diff' | 'log',
-    offset: number,
-    bytes: number,
-  ): Page | undefined {
+  readPage(id: string, owner: string, what: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
     if (this.view(id, owner) === undefined || what === 'diff') return undefined
     const text = what === 'log' ? 'state: running' : (this.tasks.get(id)?.text ?? '')
     const end = offset + bytes

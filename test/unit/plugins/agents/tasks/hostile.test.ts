@@ -9,7 +9,7 @@ test('why an agent is not well is told without secrets and control characters, t
 
   assert.equal(service.agents()[0]?.health.why, 'the key *** is refused')
   const [candidate] = service.route(request(), ANN).candidates
-  assert.equal(candidate?.why, 'it is not available: the key *** is refused')
+  assert.equal(candidate?.why, 'unavailable: the key *** is refused')
   await assert.rejects(service.delegate(request(), ANN), ({ message }: Error) => !message.includes('s3cret'))
 })
 
@@ -53,7 +53,7 @@ test('an agent that asks and takes it back for ever does not fill the disk', asy
   let view = service.view(id, 'ann')
   while (view !== undefined && view.state !== 'completed')
     view = await service.wait(id, 'ann', { ms: 20_000, since: view.seq })
-  assert.match(view?.warnings.join() ?? '', /more than 200 questions/)
+  assert.match(view?.warnings.join() ?? '', /question limit of 200/)
   assert.deepEqual(view?.questions, [])
 })
 

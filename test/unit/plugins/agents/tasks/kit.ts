@@ -8,16 +8,16 @@ import type { Containment } from '../../../../../plugins/agents/containment.ts'
 import {
   AgentFailure,
   type AgentToolCall,
-  type Caller,
+  type TaskCaller,
   type SessionRequest,
-  type SessionSide,
+  type SessionHandler,
   type TaskRequest,
   type TaskView,
   type TurnEnd,
 } from '../../../../../plugins/agents/types.ts'
-import { type AgentsConfig, settingsOf } from '../../../../../plugins/agents/settings.ts'
-import { taskSettingsOf, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
-import type { ServiceParts } from '../../../../../plugins/agents/tasks/context.ts'
+import { type AgentsConfig, resolveSettings } from '../../../../../plugins/agents/settings.ts'
+import { parseTaskSettings, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
+import type { ServiceDeps } from '../../../../../plugins/agents/tasks/context.ts'
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { SILENT } from '../../install.ts'
@@ -28,7 +28,7 @@ type AgentConfig = AgentsConfig['list'][string]
 /** One prompt that a fake agent got, and all it can do about it. */
 export interface Turn {
   readonly text: string
-  readonly side: SessionSide
+  readonly side: SessionHandler
   readonly session: string
   readonly how: 'new' | 'resumed'
   /** Resolves when the turn is cancelled. */
@@ -55,11 +55,11 @@ export class FakeHost implements AgentHost {
 
   constructor(id: string, play: Play, config: Partial<AgentConfig> = {}) {
     const usual = { command: 'fake', args: [], enabled: true, capabilities: [] }
-    this.settings = settingsOf(id, { ...usual, ...config })
+    this.settings = resolveSettings(id, { ...usual, ...config })
     this.#play = play
   }
 
-  async open(wanted: SessionRequest): Promise<AgentSession> {
+  async openSession(wanted: SessionRequest): Promise<AgentSession> {
     this.wishes.push(wanted)
     this.onOpen?.()
     if (wanted.resume !== undefined && !this.sessions.has(wanted.resume))
@@ -150,8 +150,8 @@ export function request(facts: Partial<TaskRequest> = {}): TaskRequest {
   }
 }
 
-export const ANN: Caller = { owner: 'ann', issuer: '', subject: 'ann', parent: undefined }
-export const BOB: Caller = { owner: 'bob', issuer: '', subject: 'bob', parent: undefined }
+export const ANN: TaskCaller = { owner: 'ann', issuer: '', subject: 'ann', parent: undefined }
+export const BOB: TaskCaller = { owner: 'bob', issuer: '', subject: 'bob', parent: undefined }
 
 export interface DeskOptions {
   readonly file?: string | undefined
@@ -166,15 +166,11 @@ export interface DeskOptions {
 }
 
 /** A desk over these agents; it is stopped when the test is over. */
-export function deskOf(
-  context: TestContext,
-  hosts: readonly AgentHost[],
-  options: DeskOptions = {},
-): LocalTaskService {
-  const parts: ServiceParts = {
+export function deskOf(context: TestContext, hosts: readonly AgentHost[], options: DeskOptions = {}): LocalTaskService {
+  const parts: ServiceDeps = {
     agents: new Map(hosts.map(host => [host.settings.id, host])),
     routing: options.routing,
-    tasks: taskSettingsOf(options.tasks),
+    tasks: parseTaskSettings(options.tasks),
     containment: { ...CONTAINMENT, ...options.containment },
     callback: undefined,
   }

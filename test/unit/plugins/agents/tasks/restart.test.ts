@@ -64,7 +64,7 @@ test('without its session it is begun anew, but never after it may have changed 
 
     assert.deepEqual(host.prompts, hasEffect ? [] : ['build it'])
     assert.equal(view.state, hasEffect ? 'failed' : 'completed')
-    if (hasEffect) assert.match(view.why ?? '', /not done a second time/)
+    if (hasEffect) assert.match(view.why ?? '', /not running it again/)
   }
 })
 
@@ -74,7 +74,7 @@ test('a second gateway on the same file is refused until the first one stops', a
 
   assert.throws(() => deskOf(context, [new FakeHost('a', says('stolen'))], { file }), {
     code: 'GW_UPSTREAM_DOWN',
-    message: /another gateway works on its tasks/,
+    message: /another gateway uses the task database/,
   })
   first.stop()
   assert.deepEqual(deskOf(context, [], { file }).list('ann', { after: undefined, limit: 1 }), [])

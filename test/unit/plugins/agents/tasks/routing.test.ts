@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { routing, type AgentStatus, type RouteRequest } from '../../../../../plugins/agents/scheduling.ts'
+import { createRouter, type AgentStatus, type RouteRequest } from '../../../../../plugins/agents/scheduling.ts'
 
 function agent(id: string, facts: Partial<AgentStatus> = {}): AgentStatus {
   return { id, capabilities: new Set<string>(), unfit: undefined, ...facts }
@@ -12,13 +12,13 @@ function wanted(facts: Partial<RouteRequest> = {}): RouteRequest {
 }
 
 test('who was named gets it, and nobody else', () => {
-  const { chosen, by, candidates } = routing({ rules: [], default: ['b'] })(wanted({ agent: 'a' }), [
+  const { chosen, by, candidates } = createRouter({ rules: [], default: ['b'] })(wanted({ agent: 'a' }), [
     agent('a'),
     agent('b'),
   ])
 
   assert.deepEqual([chosen, by], [['a'], 'explicit'])
-  assert.deepEqual(candidates[1], { agent: 'b', fits: false, why: 'it is not named by explicit' })
+  assert.deepEqual(candidates[1], { agent: 'b', fits: false, why: 'not named by explicit' })
 })
 
 test('the first rule that fits says who, else the default, else the order of the list', () => {
@@ -27,7 +27,7 @@ test('the first rule that fits says who, else the default, else the order of the
     { taskTypes: ['review'], prefer: ['d'] },
   ]
   const agents = ['a', 'b', 'c', 'd'].map(id => agent(id))
-  const route = routing({ rules, default: ['b'] })
+  const route = createRouter({ rules, default: ['b'] })
   const who = (facts: Partial<RouteRequest>): unknown => {
     const { chosen, by } = route(wanted(facts), agents)
     return [...chosen, by]
@@ -37,18 +37,18 @@ test('the first rule that fits says who, else the default, else the order of the
   assert.deepEqual(who({ taskType: 'review', caller: ci }), ['c', 'b', 'rule:sec'])
   assert.deepEqual(who({ taskType: 'review' }), ['d', 'rule:2'])
   assert.deepEqual(who({ taskType: 'code', caller: ci }), ['b', 'default'])
-  assert.deepEqual(routing(undefined)(wanted(), agents).chosen, ['a', 'b', 'c', 'd'])
+  assert.deepEqual(createRouter(undefined)(wanted(), agents).chosen, ['a', 'b', 'c', 'd'])
 })
 
 test('only who can do it and is well may have it, and who comes first and is not well is named', () => {
   const can = { capabilities: new Set(['review']) }
   const agents = [agent('a'), agent('b', { ...can, unfit: 'ill' }), agent('c', can), agent('d', can)]
-  const { chosen, candidates, passedOver } = routing(undefined)(wanted({ capabilities: ['review'] }), agents)
+  const { chosen, candidates, passedOver } = createRouter(undefined)(wanted({ capabilities: ['review'] }), agents)
 
   assert.deepEqual(chosen, ['c', 'd'])
   assert.deepEqual(
     candidates.map(({ why }) => why),
-    ['it lacks review', 'ill', 'it fits', 'it fits'],
+    ['lacks review', 'ill', 'it fits', 'it fits'],
   )
   assert.deepEqual(passedOver, [{ agent: 'b', why: 'ill' }])
 })
@@ -58,10 +58,10 @@ test('a rule that names a subject alone is for the key of that name, and not for
   const auth = {
     ...{ keyHeader: 'x-api-key', except: [], rules: [], keysFile: './keys.txt' },
     jwt: [{ issuer, jwks: './jwks.json', audience: [], algorithms: [], leeway: '30s' }],
-  } as unknown as Parameters<typeof routing>[1]
+  } as unknown as Parameters<typeof createRouter>[1]
   const chosen = (principals: string | string[], of: string): unknown => {
     const rules = [{ principals, prefer: ['b'] }]
-    return routing({ rules, default: [] }, auth)(wanted({ caller: { issuer: of, subject: 'ci' } }), [
+    return createRouter({ rules, default: [] }, auth)(wanted({ caller: { issuer: of, subject: 'ci' } }), [
       agent('a'),
       agent('b'),
     ]).by

@@ -7,10 +7,10 @@ import {
   type TaskStart,
   TaskStore,
   emptyData,
-  openDatabase,
+  openTaskDatabase,
 } from '../../../../../plugins/agents/store/task-store.ts'
 import { type Log, SqlDatabase } from '../../../../../src/plugin.ts'
-import { PlaceQueue } from '../../../../../plugins/agents/scheduling.ts'
+import { SlotQueue } from '../../../../../plugins/agents/scheduling.ts'
 import { SILENT } from '../../install.ts'
 import { fileOf } from './kit.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
@@ -31,7 +31,7 @@ function task(id: string, owner = 'ann', key?: string): NewTask {
 }
 
 function open(context: TestContext, file?: string, log: Log = SILENT): SqlDatabase {
-  const database = new SqlDatabase(openDatabase(file, log))
+  const database = new SqlDatabase(openTaskDatabase(file, log))
   cleanup(context, () => database.close())
   return database
 }
@@ -40,10 +40,10 @@ test('of two that end a task at once the first wins', context => {
   const one = new TaskStore(open(context), () => 1)
   one.add(task('t'), BOUNDS)
 
-  assert.equal(one.change('t', 'ann', ['running'], { state: 'completed' }), false)
-  assert.equal(one.change('t', 'bob', ['queued'], { state: 'cancelled' }), false, 'not its owner')
-  assert.equal(one.change('t', 'ann', ['queued', 'running'], { state: 'cancelled', why: 'x' }), true)
-  assert.equal(one.change('t', 'ann', ['queued', 'running'], { state: 'completed' }), false)
+  assert.equal(one.updateState('t', 'ann', ['running'], { state: 'completed' }), false)
+  assert.equal(one.updateState('t', 'bob', ['queued'], { state: 'cancelled' }), false, 'not its owner')
+  assert.equal(one.updateState('t', 'ann', ['queued', 'running'], { state: 'cancelled', why: 'x' }), true)
+  assert.equal(one.updateState('t', 'ann', ['queued', 'running'], { state: 'completed' }), false)
   assert.deepEqual([one.find('t', 'ann')?.state, one.find('t', 'ann')?.endedAt], ['cancelled', 1])
 })
 
@@ -55,8 +55,8 @@ test('tasks are there after a restart, in a file and a directory for their owner
   const again = new TaskStore(open(context, file), () => 6)
 
   assert.equal(again.find('t', 'ann')?.createdAt, 5)
-  assert.equal(again.byKey('ann', 'key')?.id, 't')
-  assert.equal(again.byKey('bob', 'key'), undefined)
+  assert.equal(again.findByKey('ann', 'key')?.id, 't')
+  assert.equal(again.findByKey('bob', 'key'), undefined)
   assert.deepEqual([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777], [0o600, 0o700])
 })
 
@@ -65,7 +65,7 @@ test('what is no database of tasks is set aside, and said', context => {
   const log = { ...SILENT, warn: (message: string) => void sayings.push(message) }
   const file = fileOf(context)
   open(context, file).close()
-  const database = new SqlDatabase(openDatabase(join(dirname(file), 'other.db'), SILENT))
+  const database = new SqlDatabase(openTaskDatabase(join(dirname(file), 'other.db'), SILENT))
   database.run('PRAGMA application_id = 7')
   database.close()
   for (const [name, bytes] of [
@@ -94,10 +94,10 @@ test('the oldest that have ended make room, and with none of those a new one is 
   assert.equal(store.add(task('t3'), bounds), 'full-of-caller')
   store.add(task('t3', 'bob'), bounds)
   assert.equal(store.add(task('t4', 'bob'), bounds), 'full')
-  store.change('t2', 'ann', ['queued'], { state: 'completed' })
+  store.updateState('t2', 'ann', ['queued'], { state: 'completed' })
   assert.equal(store.add(task('t4', 'bob'), bounds), undefined)
   assert.equal(store.find('t2', 'ann'), undefined)
-  store.change('t4', 'bob', ['queued'], { state: 'completed' })
+  store.updateState('t4', 'bob', ['queued'], { state: 'completed' })
   store.sweep(-10)
   assert.equal(store.find('t4', 'bob'), undefined)
   assert.deepEqual(
@@ -112,7 +112,7 @@ test('one caller whose tasks end one after the other pushes out his own', contex
   const bounds = { max: 4, maxPerCaller: 4 }
   const run = (id: string, owner: string): void => {
     assert.equal(store.add(task(id, owner), bounds), undefined)
-    store.change(id, owner, ['queued'], { state: 'completed' })
+    store.updateState(id, owner, ['queued'], { state: 'completed' })
   }
   run('b1', 'bob')
   for (let count = 1; count <= 9; count++) run(`a${count}`, 'ann')
@@ -125,11 +125,11 @@ test('one caller whose tasks end one after the other pushes out his own', contex
 })
 
 test('a queue is bounded, serves owners in turn, and forgets who gives up', async () => {
-  const queue = new PlaceQueue(new HandClock(), { concurrent: 1, queue: 4 })
+  const queue = new SlotQueue(new HandClock(), { concurrent: 1, queue: 4 })
   const { signal } = new AbortController()
   const order: string[] = []
   const enter = async (owner: string, name: string): Promise<void> => {
-    const leave = await queue.enter(owner, 1000, signal)
+    const leave = await queue.acquire(owner, 1000, signal)
     order.push(typeof leave === 'function' ? name : `${name} ${leave}`)
     if (typeof leave !== 'function') return
     assert.equal(queue.running, 1)
@@ -137,15 +137,9 @@ test('a queue is bounded, serves owners in turn, and forgets who gives up', asyn
     // The second time it frees nobody else's place.
     leave()
   }
-  const first = await queue.enter('ann', 1000, signal)
+  const first = await queue.acquire('ann', 1000, signal)
   assert.ok(typeof first === 'function')
-  const all = [
-    enter('ann', 'a1'),
-    enter('ann', 'a2'),
-    enter('bob', 'b1'),
-    enter('cy', 'c1'),
-    enter('cy', 'c2'),
-  ]
+  const all = [enter('ann', 'a1'), enter('ann', 'a2'), enter('bob', 'b1'), enter('cy', 'c1'), enter('cy', 'c2')]
   await all[4]
   first()
   await Promise.all(all)
@@ -156,12 +150,12 @@ test('a queue is bounded, serves owners in turn, and forgets who gives up', asyn
 
 test('one owner who fills a queue leaves a place for each of the others, up to as many again', async () => {
   const clock = new HandClock()
-  const queue = new PlaceQueue(clock, { concurrent: 1, queue: 2 })
+  const queue = new SlotQueue(clock, { concurrent: 1, queue: 2 })
   const { signal } = new AbortController()
-  const leave = await queue.enter('ann', 1000, signal)
+  const leave = await queue.acquire('ann', 1000, signal)
   const order: string[] = []
   const waiting = ['ann', 'ann', 'ann', 'bob', 'bob', 'cy', 'dan'].map(async owner => {
-    const place = await queue.enter(owner, 1000, signal)
+    const place = await queue.acquire(owner, 1000, signal)
     order.push(typeof place === 'function' ? owner : `${owner} ${place}`)
     if (typeof place === 'function') place()
   })
@@ -177,11 +171,11 @@ test('one owner who fills a queue leaves a place for each of the others, up to a
 
 test('who waits too long, or is not wanted any more, leaves the queue', async () => {
   const clock = new HandClock()
-  const queue = new PlaceQueue(clock, { concurrent: 1, queue: 4 })
+  const queue = new SlotQueue(clock, { concurrent: 1, queue: 4 })
   const controller = new AbortController()
-  const leave = await queue.enter('ann', 1000, controller.signal)
-  const late = queue.enter('ann', 1000, new AbortController().signal)
-  const dropped = queue.enter('bob', 5000, controller.signal)
+  const leave = await queue.acquire('ann', 1000, controller.signal)
+  const late = queue.acquire('ann', 1000, new AbortController().signal)
+  const dropped = queue.acquire('bob', 5000, controller.signal)
   clock.pass(1000)
   controller.abort()
 

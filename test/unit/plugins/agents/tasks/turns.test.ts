@@ -7,21 +7,19 @@ test('each end of a turn is what it means', async context => {
   const ends = [
     { stopReason: 'refusal', isError: true, why: 'the agent refused' },
     { stopReason: 'max_tokens', isError: false, why: 'the agent stopped early: max_tokens' },
-    { stopReason: 'cancelled', isError: true, why: 'the agent gave the turn up by itself' },
+    { stopReason: 'cancelled', isError: true, why: 'the agent cancelled the turn' },
   ] as const
   for (const { stopReason, isError, why } of ends) {
-    const service = deskOf(context, [
-      new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined })),
-    ])
+    const service = deskOf(context, [new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined }))])
     const view = await settled(service, (await service.delegate(request(), ANN)).id)
     assert.deepEqual([view.state, view.isError, view.why], [isError ? 'failed' : 'completed', isError, why])
   }
   const slow = deskOf(context, [new FakeHost('a', hangs)])
   const late = await settled(slow, (await slow.delegate(request({ timeoutMs: 5 }), ANN)).id)
-  assert.deepEqual([late.state, late.isError, late.why], ['failed', true, 'timeout: its time was over'])
+  assert.deepEqual([late.state, late.isError, late.why], ['failed', true, 'timeout: time limit reached'])
   const apart = deskOf(context, [new FakeHost('a', hangs, { isolation: 'worktree' })])
   const failed = await settled(apart, (await apart.delegate(request({ isolation: 'none' }), ANN)).id)
-  assert.deepEqual([failed.state, failed.why], ['failed', 'the gateway failed: no worktree here'])
+  assert.deepEqual([failed.state, failed.why], ['failed', 'internal gateway error: no worktree here'])
 })
 
 test('a task goes on in the session of one that has ended, of the same agent and directory', async context => {
@@ -43,7 +41,7 @@ test('a task goes on in the session of one that has ended, of the same agent and
     service,
     (await service.delegate(request({ continues: second.id, prompt: 'again' }), ANN)).id,
   )
-  assert.deepEqual([third.state, third.warnings], ['completed', ['its session could not be taken up again']])
+  assert.deepEqual([third.state, third.warnings], ['completed', ['the session cannot be resumed']])
   assert.deepEqual(host.prompts, ['do it', 'more', 'again'])
 })
 
@@ -59,10 +57,7 @@ test('children have the budget of the first task, and never wait for a place tha
   const child = { ...ANN, parent: { task: id, root: id, depth: 0 } }
 
   await assert.rejects(service.delegate(request({ continues: id }), child), { code: 'GW_AGENT_TASK_BUSY' })
-  await assert.rejects(
-    service.delegate(request({ agent: 'a' }), child),
-    /held by the tasks that this one is for/,
-  )
+  await assert.rejects(service.delegate(request({ agent: 'a' }), child), /held by parent tasks/)
   const first = await service.delegate(request(), child)
   assert.equal(first.decision.chosen[0], 'b')
   const deep = { ...ANN, parent: { task: first.id, root: first.id, depth: 0 } }
@@ -78,10 +73,10 @@ test('who cannot be chosen is said, and one that was ill is looked at again', as
   const host = new FakeHost('a', says('x'), { capabilities: ['code'] })
   const service = deskOf(context, [host])
   await assert.rejects(service.delegate(request({ agent: 'z' }), ANN), { code: 'GW_AGENT_UNKNOWN' })
-  await assert.rejects(service.delegate(request({ capabilities: ['fly'] }), ANN), /a: it lacks fly/)
+  await assert.rejects(service.delegate(request({ capabilities: ['fly'] }), ANN), /a: lacks fly/)
   host.health = { state: 'unavailable', why: 'no such file' }
   await assert.rejects(service.delegate(request(), ANN), { code: 'GW_AGENT_NONE_FITS' })
-  await assert.rejects(service.delegate(request(), ANN), /not available: no such file/)
+  await assert.rejects(service.delegate(request(), ANN), /unavailable: no such file/)
   assert.equal(host.probes, 1, 'not at every call')
   assert.deepEqual(
     service.agents().map(({ id, health }) => [id, health.state]),
@@ -100,7 +95,7 @@ test('output is kept within its bounds, and paged between characters', async con
   assert.ok(text.startsWith(read) && Buffer.byteLength(read) > 190 && Buffer.byteLength(read) <= 200)
   assert.ok(pages > 10)
   assert.equal(service.events(view.id, 'ann', 0, 100).length, 3)
-  assert.match(service.page(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
+  assert.match(service.readPage(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
 })
 
 test('what was counted is in the figures', async context => {
@@ -120,7 +115,7 @@ function readAll(service: LocalTaskService, id: string): { read: string; pages: 
   let read = ''
   let pages = 0
   for (let next: number | undefined = 0; next !== undefined; pages++) {
-    const page = service.page(id, 'ann', 'text', next, 17)
+    const page = service.readPage(id, 'ann', 'text', next, 17)
     assert.equal(page?.cut, true)
     read += page?.text ?? ''
     next = page?.next

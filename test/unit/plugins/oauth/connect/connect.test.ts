@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { makeKey } from '../../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../../src/cli/scaffold/new-key.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'
@@ -31,10 +31,7 @@ describe('a caller who must log in', () => {
     const bob = await (await client('bob')).request('tools/call', CALL)
     assert.notEqual(linkIn(bob.result), linkIn(asked))
     assert.match((await loggedIn(made, linkIn(bob.result), 'bob')).text, /You are logged in/)
-    assert.match(
-      JSON.stringify((await (await client('bob')).request('tools/call', CALL)).result),
-      /you are bob/,
-    )
+    assert.match(JSON.stringify((await (await client('bob')).request('tools/call', CALL)).result), /you are bob/)
     assert.deepEqual(
       recorded.map(({ outcome, fields }) => [outcome, fields?.subject, fields?.upstream]),
       [
@@ -58,9 +55,7 @@ describe('a caller who must log in', () => {
     const answer = (await waiting).result as { requestState?: string }
     const { requestState } = answer
     const last =
-      requestState === undefined
-        ? answer
-        : (await alice.request('tools/call', { ...back, requestState })).result
+      requestState === undefined ? answer : (await alice.request('tools/call', { ...back, requestState })).result
     assert.match(JSON.stringify(last), /you are alice/)
   })
 
@@ -85,7 +80,7 @@ describe('a caller who must log in', () => {
     }
     assert.equal(elicitations.length, 1)
     assert.equal(elicitations[0]?.mode, 'url')
-    const told = alice.notified('notifications/elicitation/complete')
+    const told = alice.nextNotification('notifications/elicitation/complete')
     assert.match((await loggedIn(made, linkIn(error), 'alice')).text, /You are logged in/)
     assert.equal((await told).params?.elicitationId, elicitations[0].elicitationId)
     const { result } = await alice.request('tools/call', CALL)
@@ -112,19 +107,19 @@ describe('a caller who must log in', () => {
 
 describe('a caller with a key', () => {
   test('types the code that its client shows, a few times at most', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const made = await setting(t, { auth: { keys: [{ name: 'ci', hash: key.hash }] }, oauth: {} })
     const options = { headers: { authorization: `Bearer ${key.key}` }, capabilities: OPENS_PAGES }
     const ci = closeAfter(t, await testClient(made.gateway, options))
     const said = JSON.stringify((await ci.request('tools/call', CALL)).result)
-    const code = /Type this code there: ([A-Z0-9]{4}-[A-Z0-9]{4})/.exec(said)?.[1] ?? ''
+    const code = /Enter this code there: ([A-Z0-9]{4}-[A-Z0-9]{4})/.exec(said)?.[1] ?? ''
     assert.notEqual(code, '', said)
     const browser = new PlainBrowser()
     const page = await browser.open(linkIn(said))
     assert.doesNotMatch(page.text, new RegExp(code))
     const wrong = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
     assert.equal(wrong.status, 403)
-    assert.match(wrong.text, /not the code/)
+    assert.match(wrong.text, /code is wrong/)
     const right = await browser.submit(wrong, {
       answer: 'allow',
       code: ` ${code.toLowerCase().replace('-', ' ')} `,
@@ -134,15 +129,14 @@ describe('a caller with a key', () => {
   })
 
   test('has no link any more after five wrong codes', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const made = await setting(t, { auth: { keys: [{ name: 'ci', hash: key.hash }] }, oauth: {} })
     const options = { headers: { authorization: `Bearer ${key.key}` }, capabilities: OPENS_PAGES }
     const ci = closeAfter(t, await testClient(made.gateway, options))
     const link = linkIn((await ci.request('tools/call', CALL)).result)
     const browser = new PlainBrowser()
     let page = await browser.open(link)
-    for (let turn = 0; turn < 4; turn++)
-      page = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
+    for (let turn = 0; turn < 4; turn++) page = await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })
     assert.equal(page.status, 403)
     assert.equal((await browser.submit(page, { answer: 'allow', code: 'AAAA-AAAA' })).status, 404)
     assert.notEqual(linkIn((await ci.request('tools/call', CALL)).result), link)
@@ -155,7 +149,7 @@ describe('the configuration', () => {
 
   test('that lets nobody say who calls is refused', async () => {
     await assert.rejects(testGateway({ config: { listeners, upstreams } }), (error: Error) => {
-      assert.match(JSON.stringify(error), /without \\+"auth\\+" nobody knows who a caller is/)
+      assert.match(JSON.stringify(error), /without \\+"auth\\+" callers are not identified/)
       return true
     })
   })
@@ -170,7 +164,7 @@ describe('the configuration', () => {
   })
 
   test('without such an upstream has no page', async t => {
-    const key = makeKey('ci', [])
+    const key = createKey('ci', [])
     const auth = { keys: [{ name: 'ci', hash: key.hash }] }
     const gateway = closeAfter(t, await testGateway({ config: { listeners, auth } }))
     for (const path of ['/oauth/callback', '/oauth/person', `/oauth/connect/${'x'.repeat(22)}`])

@@ -10,7 +10,7 @@ describe('a link', () => {
     const link = linkIn((await alice.request('tools/call', CALL)).result)
     const [browser, page] = await opened(made, link, 'bob')
     assert.equal(page.status, 403)
-    assert.match(page.text, /not yours/)
+    assert.match(page.text, /for another user/)
     assert.doesNotMatch(page.text, /<form/)
     const again = await browser.open(link)
     assert.equal(again.status, 403)
@@ -35,22 +35,14 @@ describe('a link', () => {
       assert.doesNotMatch(await reply.text(), new RegExp(id))
     }
     // Whatever does not even look like one is no path of ours.
-    for (const path of [
-      '/oauth',
-      '/oauth/',
-      '/oauth/connect',
-      '/oauth/connect/',
-      '/oauth/connect/a/b',
-      '/oauth/other',
-    ])
+    for (const path of ['/oauth', '/oauth/', '/oauth/connect', '/oauth/connect/', '/oauth/connect/a/b', '/oauth/other'])
       assert.equal((await fetch(base + path)).status, 401, path)
   })
 
   test('opens ten times a minute for an address that shows no cookie, and no more', async t => {
     const { base } = await setting(t)
     const statuses: number[] = []
-    for (let turn = 0; turn < 12; turn++)
-      statuses.push((await fetch(`${base}/oauth/connect/${'x'.repeat(22)}`)).status)
+    for (let turn = 0; turn < 12; turn++) statuses.push((await fetch(`${base}/oauth/connect/${'x'.repeat(22)}`)).status)
     assert.deepEqual(statuses, [...Array<number>(10).fill(404), 429, 429])
   })
 
@@ -102,7 +94,7 @@ describe('the page', () => {
     assert.deepEqual(statuses, [403, 403, 403, 403])
     assert.equal(made.recorded.length, 0)
     const declined = await browser.submit(page, { answer: 'deny' })
-    assert.match(declined.text, /Nothing was allowed/)
+    assert.match(declined.text, /Access denied/)
     assert.equal(made.recorded.at(-1)?.outcome, 'declined')
   })
 

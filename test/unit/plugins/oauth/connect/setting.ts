@@ -12,11 +12,7 @@ import {
 import { freePort } from '../../../../fixtures/free-port.ts'
 import { identityProvider, type IdentityProvider } from '../../../../fixtures/people/identity-provider.ts'
 import { PlainBrowser, type Visited } from '../../../../fixtures/people/plain-browser.ts'
-import {
-  protectedServer,
-  type Denied,
-  type ProtectedServer,
-} from '../../../../fixtures/oauth/protected-server.ts'
+import { protectedServer, type Denied, type ProtectedServer } from '../../../../fixtures/oauth/protected-server.ts'
 
 export interface Setting {
   readonly gateway: TestGateway
@@ -51,8 +47,7 @@ export async function setting(
   const recorded: AuditEvent[] = []
   const witness: Plugin = {
     name: 'witness',
-    setup: ({ hooks }) =>
-      void hooks.recorded.tap(event => void (event.kind === 'login' && recorded.push(event))),
+    setup: ({ hooks }) => void hooks.auditEvent.tap(event => void (event.kind === 'login' && recorded.push(event))),
   }
   const config = {
     listeners: { main: { type: 'http', port } },
@@ -141,11 +136,7 @@ export function linkIn(said: unknown): string {
 export const CALL = { name: 'files__whoami', arguments: {} }
 
 /** Opens a link as somebody, up to the page that asks. */
-export async function opened(
-  { idp }: Setting,
-  link: string,
-  subject: string,
-): Promise<[PlainBrowser, Visited]> {
+export async function opened({ idp }: Setting, link: string, subject: string): Promise<[PlainBrowser, Visited]> {
   const browser = new PlainBrowser()
   return [browser, await throughProvider(browser, await browser.open(link), subject, idp.issuer)]
 }

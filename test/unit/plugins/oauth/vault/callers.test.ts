@@ -1,31 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WaitingCallers, accountFor, callerNamed, nameOf } from '../../../../../plugins/oauth/callers.ts'
+import { WaitingCallers, hashAccount, parseCaller, formatCaller } from '../../../../../plugins/oauth/callers.ts'
 import type { Config } from '../../../../../src/plugin.ts'
 import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 
 const ALICE = { issuer: 'https://id.example.com', subject: 'alice' }
 const BOB = { issuer: 'api-key', subject: 'bob' }
-const OF_ALICE = { ...KEY, account: accountFor(ALICE) }
+const OF_ALICE = { ...KEY, account: hashAccount(ALICE) }
 
 test('scopes that were asked for last are kept with the login, over a renewal and a restart', async context => {
   const state = stateOf(context)
   const vault = vaultIn(context, state)
   const first = (await vault.put(OF_ALICE, { ...grantOf('f'), caller: ALICE })) ?? 0
-  await vault.want(OF_ALICE.account, KEY.resource, first, ['write'])
-  await vaultIn(context, state).want(OF_ALICE.account, KEY.resource, first, ['admin', 'write'])
+  await vault.addWantedScopes(OF_ALICE.account, KEY.resource, first, ['write'])
+  await vaultIn(context, state).addWantedScopes(OF_ALICE.account, KEY.resource, first, ['admin', 'write'])
   const wanted = await vault.find(OF_ALICE.account, KEY.resource)
   assert.deepEqual([wanted?.generation, wanted?.scopesWanted], [first, ['write', 'admin']])
 
   const renewed = await vault.put(OF_ALICE, grantOf('g'), first)
   const after = await vaultIn(context, state).find(OF_ALICE.account, KEY.resource)
-  assert.deepEqual(
-    [after?.scopesWanted, after?.caller, after?.access],
-    [['write', 'admin'], ALICE, 'access-g.0'],
-  )
+  assert.deepEqual([after?.scopesWanted, after?.caller, after?.access], [['write', 'admin'], ALICE, 'access-g.0'])
   // One that is not there any more wants nothing.
-  await vault.want(OF_ALICE.account, KEY.resource, first, ['late'])
+  await vault.addWantedScopes(OF_ALICE.account, KEY.resource, first, ['late'])
   assert.equal((await vault.find(OF_ALICE.account, KEY.resource))?.generation, renewed)
 
   await vault.put(OF_ALICE, { ...grantOf('h'), caller: ALICE })
@@ -35,31 +32,31 @@ test('scopes that were asked for last are kept with the login, over a renewal an
 test('callers are counted: who has a login, whose is lost, and who waits since', async context => {
   const vault = vaultIn(context, stateOf(context))
   const waiting = new WaitingCallers(vault)
-  assert.equal(waiting.counts('web', KEY.resource), undefined, 'nobody has opened it')
+  assert.equal(waiting.countLogins('web', KEY.resource), undefined, 'nobody has opened it')
   await vault.put(KEY, grantOf('own'))
-  assert.deepEqual(waiting.counts('web', KEY.resource), { granted: 0, waiting: 0 })
+  assert.deepEqual(waiting.countLogins('web', KEY.resource), { granted: 0, waiting: 0 })
 
   const first = (await vault.put(OF_ALICE, { ...grantOf('f'), caller: ALICE })) ?? 0
   await vault.put({ ...OF_ALICE, issuer: 'https://other.example.com' }, { ...grantOf('f2'), caller: ALICE })
-  const ofBob = { upstream: 'web', resource: KEY.resource, account: accountFor(BOB), caller: BOB }
-  for (let i = 0; i < 3; i++) waiting.add({ ...ofBob, since: Date.now() })
-  assert.deepEqual(waiting.counts('web', KEY.resource), { granted: 1, waiting: 1 })
-  assert.deepEqual(waiting.counts('other', 'https://other.example.com/mcp'), { granted: 0, waiting: 0 })
+  const ofBob = { upstream: 'web', resource: KEY.resource, account: hashAccount(BOB), caller: BOB }
+  for (let i = 0; i < 3; i++) waiting.addWaiting({ ...ofBob, since: Date.now() })
+  assert.deepEqual(waiting.countLogins('web', KEY.resource), { granted: 1, waiting: 1 })
+  assert.deepEqual(waiting.countLogins('other', 'https://other.example.com/mcp'), { granted: 0, waiting: 0 })
 
   await vault.put({ ...KEY, account: ofBob.account }, { ...grantOf('b'), caller: BOB })
-  waiting.add({ ...ofBob, since: Date.now() - 1000 })
-  assert.deepEqual(waiting.counts('web', KEY.resource), { granted: 2, waiting: 0 })
+  waiting.addWaiting({ ...ofBob, since: Date.now() - 1000 })
+  assert.deepEqual(waiting.countLogins('web', KEY.resource), { granted: 2, waiting: 0 })
   assert.equal(waiting.hasLoggedIn('web', KEY.resource, ofBob.account), true)
   // Its server takes the login no more: there is one, and it is of no use.
-  waiting.add({ ...ofBob, since: Date.now() + 1000 })
-  assert.deepEqual(waiting.counts('web', KEY.resource), { granted: 1, waiting: 1 })
+  waiting.addWaiting({ ...ofBob, since: Date.now() + 1000 })
+  assert.deepEqual(waiting.countLogins('web', KEY.resource), { granted: 1, waiting: 1 })
   assert.equal(waiting.hasLoggedIn('web', KEY.resource, ofBob.account), false)
 
   await vault.remove({ ...OF_ALICE, issuer: 'https://other.example.com' }, first + 1)
   await vault.remove(OF_ALICE, first, 'it was over')
-  assert.deepEqual(waiting.counts('web', KEY.resource), { granted: 0, waiting: 2 })
+  assert.deepEqual(waiting.countLogins('web', KEY.resource), { granted: 0, waiting: 2 })
   assert.deepEqual(
-    (await vault.lost()).map(({ caller }) => caller),
+    (await vault.listLost()).map(({ caller }) => caller),
     [ALICE],
   )
 })
@@ -71,16 +68,13 @@ test('a caller is named as he is shown, and nobody else', () => {
     certificates: [{ issuer: 'ca' }],
   } as unknown as Config['auth']
   for (const one of [ALICE, BOB, { issuer: 'ca', subject: 'CN=ci,O=Example' }])
-    assert.deepEqual(callerNamed(nameOf(one), both), one)
-  assert.equal(callerNamed('alice', both), undefined)
-  assert.deepEqual(
-    callerNamed('alice', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']),
-    ALICE,
-  )
+    assert.deepEqual(parseCaller(formatCaller(one), both), one)
+  assert.equal(parseCaller('alice', both), undefined)
+  assert.deepEqual(parseCaller('alice', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']), ALICE)
   // Without keys nobody is called by one.
-  assert.deepEqual(callerNamed('key:x', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']), {
+  assert.deepEqual(parseCaller('key:x', { jwt: [{ issuer: ALICE.issuer }] } as unknown as Config['auth']), {
     ...ALICE,
     subject: 'key:x',
   })
-  assert.equal(callerNamed('alice', undefined), undefined)
+  assert.equal(parseCaller('alice', undefined), undefined)
 })

@@ -15,11 +15,8 @@ test('a login that is renewed on a full disk is used from memory, written when t
   const { kinds, full, kept, presented, said } = JSON.parse(stdout) as Record<string, unknown>
 
   assert.deepEqual(kinds, ['renewed-1', 'renewed-1', 'renewed-1'])
-  assert.match(String(full), /the logins in \/mnt\/grants\.sqlite cannot be used now: .*(full|disk)/)
+  assert.match(String(full), /the login store \/mnt\/grants\.sqlite is unavailable: .*(full|disk)/)
   assert.equal(kept, 'renewed-1')
   assert.equal(presented, 1)
-  assert.deepEqual(said, [
-    'a renewed login cannot be written; it is held in memory',
-    'the renewed login is written now',
-  ])
+  assert.deepEqual(said, ['a renewed login could not be written; kept in memory', 'the renewed login was written'])
 })

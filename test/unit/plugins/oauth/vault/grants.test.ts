@@ -2,16 +2,11 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
-import type { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
+import type { FileVault } from '../../../../../plugins/oauth/vault/file-vault.ts'
 import type { Clock } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import {
-  grantOf,
-  plainEndpoint,
-  tokenServer,
-  type TokenServer,
-} from '../../../../fixtures/oauth/token-server.ts'
+import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/oauth/token-server.ts'
 import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
@@ -45,7 +40,7 @@ async function setting(
     log: SILENT,
     now: () => date.now,
   })
-  cleanup(context, () => grants.settled())
+  cleanup(context, () => grants.waitUntilIdle())
   return { vault, grants, server, date, state }
 }
 
@@ -87,7 +82,7 @@ test('a token that was refused is renewed once for all who say so, and each gets
   const { vault, grants, server, date } = await setting(context)
   const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
   date.now += 100_000
-  const refuse = (): ReturnType<RefreshedGrants['refused']> => grants.refused(account, resource, generation)
+  const refuse = (): ReturnType<RefreshedGrants['renewRefused']> => grants.renewRefused(account, resource, generation)
   const answers = await Promise.all(Array.from({ length: 50 }, refuse))
   answers.push(await refuse())
 
@@ -99,15 +94,15 @@ test('a new token that is refused too needs a login, and the authorization serve
   const { vault, grants, server, date } = await setting(context)
   const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
   date.now += 100_000
-  const renewed = await grants.refused(account, resource, generation)
+  const renewed = await grants.renewRefused(account, resource, generation)
   assert.ok(renewed.kind === 'token')
   for (let n = 0; n < 5; n++) {
-    const { kind } = await grants.refused(account, resource, renewed.generation)
+    const { kind } = await grants.renewRefused(account, resource, renewed.generation)
     assert.equal(kind, 'login')
     assert.equal((await grants.access(account, resource)).kind, 'login')
   }
   assert.deepEqual(server.presented, ['f.0'])
-  assert.equal((await grants.standing(account, resource)).kind, 'needs_auth')
+  assert.equal((await grants.getStatus(account, resource)).kind, 'needs_auth')
 })
 
 test('a login that is made while the old one is refused stays, and is what callers get', async context => {
@@ -161,7 +156,7 @@ test('an authorization server that cannot be reached is left alone for a while, 
   date.now += 60_000
   clock.pass(1000)
   const over = await grants.access(account, resource)
-  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /cannot be reached: HTTP 503/)
+  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /unreachable: HTTP 503/)
   await grants.access(account, resource)
   assert.equal(server.presented.length, 2, 'the second pause is longer')
   clock.pass(1000)
@@ -214,7 +209,7 @@ test('a login without a refresh token is over with its token', async context => 
   date.now += 1000
   assert.deepEqual(await grants.access(account, resource), {
     kind: 'login',
-    why: 'the login has expired, and cannot be renewed',
+    why: 'the login has expired and cannot be renewed',
   })
   assert.deepEqual(server.presented, [])
 })
@@ -225,5 +220,5 @@ test('a vault that cannot be opened is no reason to log in', async context => {
   const grants = new RefreshedGrants({ vault, endpoint, clock: systemClock, log: SILENT })
 
   assert.deepEqual(await grants.access(account, resource), { kind: 'unavailable', why: 'no key here' })
-  assert.deepEqual(await grants.standing(account, resource), { kind: 'unusable', why: 'no key here' })
+  assert.deepEqual(await grants.getStatus(account, resource), { kind: 'unusable', why: 'no key here' })
 })

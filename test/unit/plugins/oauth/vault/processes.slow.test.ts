@@ -47,10 +47,7 @@ test('two gateways with fifty callers each refresh an ending token once, and all
   cleanup(context, () => server.close())
   server.delayMs = 300
   await vaultIn(context, state).put(KEY, grantOf('f', Date.now() + 1000))
-  const two = await Promise.all([
-    running(context, state, server, '', 900),
-    running(context, state, server, '', 900),
-  ])
+  const two = await Promise.all([running(context, state, server, '', 900), running(context, state, server, '', 900)])
   const answers = (await Promise.all(two.map(one => one.answers()))).flat()
 
   assert.deepEqual(server.presented, ['f.0'])

@@ -72,7 +72,7 @@ test('a key that others may read is not used', async context => {
 
   await assert.rejects(vaultIn(context, state).list(), {
     code: 'GW_VAULT_KEY',
-    message: /others than the user of this process can read it/,
+    message: /it is readable by other users/,
   })
 })
 
@@ -107,10 +107,7 @@ test('an older value of the same row is not opened', async context => {
 test('a damaged database stays as it is, and each use says so', async context => {
   const state = stateOf(context)
   const path = join(state, 'grants.sqlite')
-  writeFileSync(
-    path,
-    'this is no database, and it is long enough to be looked at as if it were one'.repeat(20),
-  )
+  writeFileSync(path, 'this is no database, and it is long enough to be looked at as if it were one'.repeat(20))
   const before = readFileSync(path)
   const said: string[] = []
   const clock = new HandClock()
@@ -123,7 +120,7 @@ test('a damaged database stays as it is, and each use says so', async context =>
   await assert.rejects(vault.put(KEY, grantOf('f')), { code: 'GW_VAULT_DAMAGED' })
   clock.pass(1000)
   await assert.rejects(vault.list(), { code: 'GW_VAULT_DAMAGED' })
-  assert.deepEqual(said, ['logins cannot be used'])
+  assert.deepEqual(said, ['login store unavailable'])
   assert.deepEqual(readFileSync(path), before)
 })
 
@@ -134,7 +131,7 @@ test('a database of somebody else is not written to', async context => {
   database.exec('CREATE TABLE theirs (x)')
   database.close()
 
-  await assert.rejects(vaultIn(context, state).list(), /another database/)
+  await assert.rejects(vaultIn(context, state).list(), /a different database/)
 })
 
 test('a registration is found by issuer and redirect alone', async context => {

@@ -1,0 +1,309 @@
+import type { JsonObject, SqlDatabase } from '../../../src/plugin.ts'
+import { toOneLine, sanitizeText } from '../../../src/plugin.ts'
+import type { AgentSettings } from '../settings.ts'
+import type { Page, TaskQuestion, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
+import type { TaskChange, TaskData, TaskRecord, TaskStore } from './task-store.ts'
+import { ACTIVE } from './task-store.ts'
+
+/** Write batching interval. */
+const GATHER_MS = 200
+/** Characters held back, so that a secret that arrives in parts can be redacted. */
+const HELD = 2048
+const MAX_HELD = 256 * 1024
+const MAX_LINES = 100
+const MAX_FILES = 1000
+const MAX_EVENT = 1000
+const MAX_USAGE = 16_384
+
+type OutputLimits = AgentSettings['output']
+
+interface TaskJournalDeps extends CleanerDeps {
+  readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
+  readonly database: SqlDatabase
+  readonly tasks: TaskStore
+  readonly watchers: { notify(id: string): void }
+}
+
+/** Records one task's progress: state changes immediately, output in batches. All text is cleaned and redacted. */
+export class TaskJournal {
+  readonly data: TaskData
+  readonly #context: TaskJournalDeps
+  readonly #id: string
+  readonly #owner: string
+  #output: OutputLimits
+  #text = ''
+  #events: TaskEvent[] = []
+  #isChanged = false
+  #stopTimer: (() => void) | undefined
+
+  constructor(context: TaskJournalDeps, { id, owner, data }: TaskRecord, output: OutputLimits) {
+    this.#context = context
+    this.#id = id
+    this.#owner = owner
+    this.#output = output
+    this.data = structuredClone(data)
+  }
+
+  /** Applies the limits for the current agent. */
+  setLimits(output: OutputLimits): void {
+    this.#output = output
+  }
+
+  addText(text: string): void {
+    this.#text += text
+    if (this.#text.length > MAX_HELD) this.flush()
+    else this.#scheduleWrite()
+  }
+
+  /** True if the agent wrote any non-blank text. */
+  get hasText(): boolean {
+    return this.data.said > 0 || this.#text.trim() !== ''
+  }
+
+  addEvent(kind: TaskEvent['kind'], text: string): void {
+    const line = formatLine(this.#context, text, MAX_EVENT)
+    this.#events.push({ seq: ++this.data.seq, at: this.#context.environment.now(), kind, text: line })
+    if (this.#events.length > this.#output.events + MAX_LINES) this.#events.shift()
+    this.#scheduleWrite()
+  }
+
+  setProgress(text: string): void {
+    this.data.progress = formatLine(this.#context, text, 200)
+    this.#scheduleWrite()
+  }
+
+  addChangedFile(path: string): void {
+    const name = formatLine(this.#context, path, 4096)
+    if (this.data.files.length < MAX_FILES && !this.data.files.includes(name)) this.data.files.push(name)
+    this.#scheduleWrite()
+  }
+
+  addDenial(text: string): void {
+    if (this.data.denied.length < MAX_LINES) this.data.denied.push(formatLine(this.#context, text))
+  }
+
+  addWarning(text: string): void {
+    const line = formatLine(this.#context, text)
+    if (this.data.warnings.length < MAX_LINES) this.data.warnings.push(line)
+    this.addEvent('warning', line)
+  }
+
+  addAttempt(agent: string): void {
+    this.data.attempts.push({ agent })
+    this.#scheduleWrite()
+  }
+
+  /** Records why the last attempt failed. */
+  failAttempt(failure: string): void {
+    const last = this.data.attempts.at(-1)
+    if (last !== undefined) last.failure = formatLine(this.#context, failure)
+    this.#scheduleWrite()
+  }
+
+  /** Opens a question; stored with the next state change. */
+  openQuestion(question: TaskQuestion): void {
+    this.data.questions.push(question)
+    this.#scheduleWrite()
+  }
+
+  /** Closes one question, or all. */
+  closeQuestions(id?: string): void {
+    this.data.questions = this.data.questions.filter(question => id !== undefined && question.id !== id)
+    this.#scheduleWrite()
+  }
+
+  setUsage(usage: JsonObject): void {
+    const clean = cleanJson(this.#context, usage)
+    const all = { ...this.data.usage, ...clean }
+    const kept = [all, clean].find(each => JSON.stringify(each).length <= MAX_USAGE)
+    if (kept === undefined) return
+    this.data.usage = kept
+    this.#scheduleWrite()
+  }
+
+  setDiff(text: string): void {
+    const bytes = Buffer.from(this.#cleanOutput(text))
+    const kept = truncateBytes(bytes, this.#output.keep)
+    this.data.diff = bytes.length
+    this.data.diffKept = kept.length
+    this.#context.tasks.dropChunks(this.#id, 'diff')
+    if (kept.length > 0) this.#context.tasks.addChunk(this.#id, 'diff', 0, kept)
+  }
+
+  /** Discards the text before another agent starts over. */
+  dropText(): void {
+    this.#text = ''
+    this.#context.tasks.dropChunks(this.#id, 'text')
+    this.data.said = 0
+    this.data.kept = 0
+  }
+
+  /** Compare and set, together with buffered data; on disk on return. Returns false if the state has changed. */
+  transition(from: readonly TaskState[], state: TaskState, change: Omit<TaskChange, 'state' | 'data'> = {}): boolean {
+    const before = this.data.seq
+    const why = change.why === undefined ? undefined : formatLine(this.#context, change.why)
+    const text = why === undefined ? state : `${state}: ${why}`
+    this.addEvent('state', text)
+    const hasMoved = this.#context.database.runTransaction(() => {
+      const written = { ...change, ...(why === undefined ? {} : { why }), state }
+      if (!this.#context.tasks.updateState(this.#id, this.#owner, from, written)) return false
+      this.#write(true)
+      return true
+    })
+    if (!hasMoved) {
+      this.#events = this.#events.filter(({ seq }) => seq <= before)
+      this.data.seq = before
+    }
+    this.#context.watchers.notify(this.#id)
+    return hasMoved
+  }
+
+  /** Records, on disk, that the agent may change something from now on. */
+  markEffect(): void {
+    this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, { hadEffect: true })
+  }
+
+  /** Writes buffered data. */
+  flush(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    if (!this.#isChanged || !this.#context.database.isOpen) return
+    this.#isChanged = false
+    this.#context.database.runTransactionUnsynced(() => {
+      if (this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, {})) this.#write(false)
+    })
+    this.#context.watchers.notify(this.#id)
+  }
+
+  /** Records data that arrives after the end, such as the changes from a cancelled task. */
+  writeLast(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    if (!this.#context.database.isOpen) return
+    this.#context.database.runTransactionUnsynced(() => {
+      if (this.#context.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
+    })
+    this.#context.watchers.notify(this.#id)
+  }
+
+  #scheduleWrite(): void {
+    this.#isChanged = true
+    this.#stopTimer ??= this.#context.environment.clock.after(GATHER_MS, () => this.flush())
+  }
+
+  #write(isLast: boolean): void {
+    this.#isChanged = false
+    const { tasks } = this.#context
+    const bytes = Buffer.from(this.#takeText(isLast))
+    const kept = truncateBytes(bytes, Math.max(0, this.#output.keep - this.data.kept))
+    // Text after truncation would not be contiguous.
+    const isWhole = this.data.said === this.data.kept
+    if (kept.length > 0 && isWhole) {
+      tasks.addChunk(this.#id, 'text', this.data.kept, kept)
+      this.data.kept += kept.length
+    }
+    this.data.said += bytes.length
+    for (const event of this.#events) tasks.addEvent(this.#id, event)
+    if (this.#events.length > 0) tasks.dropEvents(this.#id, this.data.seq - this.#output.events)
+    this.#events = []
+    tasks.writeData(this.#id, this.#owner, this.data)
+  }
+
+  #takeText(isLast: boolean): string {
+    const whole = this.#cleanOutput(this.#text)
+    const cut = isLast ? this.#text.length : findCharacterStart(this.#text, this.#text.length - HELD)
+    if (cut <= 0) return ''
+    const [head, tail] = [this.#text.slice(0, cut), this.#text.slice(cut)]
+    const clean = this.#cleanOutput(head)
+    // A secret spans the boundary; hold it back until more text arrives.
+    if (!isLast && clean + this.#cleanOutput(tail) !== whole && this.#text.length < MAX_HELD) return ''
+    this.#text = tail
+    return clean
+  }
+
+  #cleanOutput(text: string): string {
+    return this.#context.environment.hide(cleanText(text))
+  }
+}
+
+/** Avoids splitting a surrogate pair. */
+function findCharacterStart(text: string, at: number): number {
+  const code = at > 0 ? text.charCodeAt(at) : 0
+  return code >= 0xdc00 && code < 0xe000 ? at - 1 : at
+}
+
+function truncateBytes(bytes: Buffer, max: number): Buffer {
+  if (bytes.length <= max) return bytes
+  const head = bytes.subarray(0, max)
+  return max < 4 ? Buffer.alloc(0) : head.subarray(0, findLastBoundary(head))
+}
+
+/** Removes escape sequences, control characters, bidi controls and lone surrogates. */
+export function cleanText(text: string): string {
+  return sanitizeText(text.toWellFormed())
+}
+
+/** Cleans a text to one line with at most `max` characters, for logs and messages. */
+export function cleanLine(text: string, max = 200): string {
+  const line = toOneLine(text.toWellFormed())
+  return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`
+}
+
+interface CleanerDeps {
+  readonly environment: { hide(text: string): string }
+}
+
+/** Redacts and cleans JSON data; returns an empty object if it is no longer valid. */
+export function cleanJson<T extends object>({ environment }: CleanerDeps, value: T): Partial<T> {
+  const clean = (_: string, each: unknown): unknown => (typeof each === 'string' ? cleanLine(each, 500) : each)
+  try {
+    return JSON.parse(environment.hide(JSON.stringify(value, clean))) as Partial<T>
+  } catch {
+    // Redaction broke the JSON syntax, or the data is nested too deeply.
+    return {}
+  }
+}
+
+/** Redacts and cleans a text to one line with at most `max` characters. */
+export function formatLine({ environment }: CleanerDeps, text: string, max = 500): string {
+  return cleanLine(environment.hide(cleanText(text)), max)
+}
+
+/** Slices bytes at character boundaries. */
+export function slicePage(
+  bytes: Buffer,
+  { offset, kept, total }: { offset: number; kept: number; total: number },
+): Page {
+  const start = findFirstBoundary(bytes)
+  const isLast = offset + bytes.length >= kept
+  const end = isLast ? bytes.length : findLastBoundary(bytes)
+  const next = offset + end
+  return {
+    text: bytes.toString('utf8', start, Math.max(end, start)),
+    next: isLast ? undefined : next,
+    end: next,
+    total,
+    cut: total > kept,
+  }
+}
+
+/** Start offset for the first complete character. */
+function findFirstBoundary(bytes: Buffer): number {
+  let at = 0
+  while (at < 3 && at < bytes.length && isContinuationByte(bytes[at])) at++
+  return at
+}
+
+/** End offset for the last complete character; the whole length if there is none. */
+function findLastBoundary(bytes: Buffer): number {
+  let start = bytes.length - 1
+  while (start > 0 && start > bytes.length - 4 && isContinuationByte(bytes[start])) start--
+  const lead = bytes[start] ?? 0
+  const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+  if (start + length <= bytes.length) return bytes.length
+  return start === 0 ? bytes.length : start
+}
+
+function isContinuationByte(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}

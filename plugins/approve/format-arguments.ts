@@ -1,0 +1,81 @@
+import type { ApprovalRequest } from '../../src/plugin.ts'
+import { isObject, toOneLine } from '../../src/plugin.ts'
+
+/** Character budget for all values; each gets a share of at least `MIN_VALUE`. */
+const MAX_TEXT = 2000
+const MIN_VALUE = 60
+/** Character limit for an argument name. */
+const MAX_KEY = 120
+
+/** Characters that are invisible or change how others are displayed; escaped in JSON. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/gu
+const WORD = /[\p{L}\p{M}\p{N}]+/gu
+const ASCII_LETTER = /[a-z]/i
+const LATIN = /\p{Script=Latin}/u
+/** Letters in other alphabets that look like Latin ones. */
+const CONFUSABLE = /^[авекмнорстухіјѕԁԛԝһӏґαβεηικμνορτυχγωօսոհցɡ\p{N}\p{M}]+$/iu
+
+/** Returns the arguments to show, without values hidden by plugins such as `redact`. */
+export function selectArguments({ call, shownArguments }: ApprovalRequest): unknown {
+  return shownArguments ?? call.params?.arguments ?? {}
+}
+
+/** Formats all arguments on one line, with invisible and confusable characters escaped. */
+export function writeArguments(request: ApprovalRequest): string {
+  return markUnusual(JSON.stringify(selectArguments(request)))
+}
+
+/** Formats a summary: long values truncated in the middle, all top-level keys present. */
+export function summarizeArguments(request: ApprovalRequest): string {
+  const shown = selectArguments(request)
+  if (!isObject(shown)) return truncate(writeArguments(request), MAX_TEXT)
+  const whole = writeArguments(request)
+  if (whole.length <= MAX_TEXT) return whole
+  const members = Object.entries(shown).map(
+    ([key, value]) =>
+      [truncate(markUnusual(JSON.stringify(key)), MAX_KEY), markUnusual(JSON.stringify(value))] as const,
+  )
+  const share = findShare(members.map(([, value]) => value.length))
+  return `{${members.map(([key, value]) => `${key}:${truncate(value, share)}`).join(',')}}`
+}
+
+/** Computes the length limit per value so that all fit: short values leave their share to long ones. */
+function findShare(lengths: readonly number[]): number {
+  let room = MAX_TEXT
+  let left = lengths.length
+  for (const length of lengths.toSorted((one, other) => one - other)) {
+    if (length * left > room) break
+    room -= length
+    left--
+  }
+  return left === 0 ? MAX_TEXT : Math.max(MIN_VALUE, Math.floor(room / left))
+}
+
+function truncate(text: string, max: number): string {
+  if (text.length <= max) return text
+  const half = Math.floor(max / 2)
+  return `${text.slice(0, half)}… ${text.length - 2 * half} characters …${text.slice(-half)}`
+}
+
+function markUnusual(json: string): string {
+  return toOneLine(json.replace(INVISIBLE, escapeCharacters).replace(WORD, markLookAlikes))
+}
+
+/** Escapes confusable letters in words that mix alphabets or only look Latin. */
+function markLookAlikes(word: string): string {
+  let text = ''
+  const isMixed = ASCII_LETTER.test(word) || CONFUSABLE.test(word)
+  for (const character of word) {
+    const isAscii = character <= '\u007f'
+    const isFont = !isAscii && /^[a-z0-9]+$/i.test(character.normalize('NFKC'))
+    const isForeign = !isAscii && isMixed && /\p{L}/u.test(character) && !LATIN.test(character)
+    text += isFont || isForeign || character === 'ɡ' ? escapeCharacters(character) : character
+  }
+  return text
+}
+
+function escapeCharacters(characters: string): string {
+  let text = ''
+  for (let at = 0; at < characters.length; at++) text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
+  return text
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Log, ServeForwarded } from '../../src/plugin.ts'
+import { BoundedMap, getErrorMessage, RPC } from '../../src/plugin.ts'
+import type { Address } from './host-port.ts'
+import { formatAddress } from './host-port.ts'
+import { clusterError } from './errors.ts'
+import type { ReplicaTls } from './tls.ts'
+import type { VoucherProblem, Vouchers } from './vouchers.ts'
+
+const HANDED = 'x-tapgate-handed'
+const MAX_HEADER_BYTES = 32 * 1024
+const MAX_HEADERS = 130
+const HEADERS_MS = 10_000
+const KEEP_ALIVE_MS = 120_000
+/** Interval between checks for connections that sent no request in time. */
+const CHECK_MS = 5000
+const WARN_MS = 10_000
+/** Time during which a clock offset is reported. */
+const CLOCK_SHOWN_MS = 120_000
+/** Maximum connections without a valid voucher. */
+const MAX_UNPROVEN = 512
+
+interface PeerServerDeps {
+  readonly vouchers: Vouchers
+  readonly log: Log
+  readonly listeners: ReadonlyMap<string, ServeForwarded>
+  readonly tls: ReplicaTls | undefined
+  /** Replica id. */
+  readonly id: string
+}
+
+/** Accepts requests forwarded by other replicas. Must not be reachable for clients. */
+export class PeerServer {
+  accepted = 0
+  refused = 0
+  readonly #deps: PeerServerDeps
+  readonly #server: Server | SecureServer
+  #warnedAt = -Infinity
+  #clockSeen: { readonly offMs: number; readonly at: number } | undefined
+  readonly #unproven = new UnprovenConnections(MAX_UNPROVEN)
+
+  constructor(deps: PeerServerDeps) {
+    this.#deps = deps
+    const options = {
+      requestTimeout: 0,
+      headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    }
+    const take = (request: IncomingMessage, response: ServerResponse): void => this.#handleRequest(request, response)
+    const { tls } = deps
+    this.#server =
+      tls === undefined
+        ? process.getBuiltinModule('node:http').createServer(options, take)
+        : this.#secure(process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take), tls)
+    this.#server.maxHeadersCount = MAX_HEADERS
+    this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
+    this.#server.unref()
+  }
+
+  /**
+   * Clock offset to another replica in milliseconds if it was recently too large; positive if the other clock is
+   * ahead.
+   */
+  get clockOffset(): number | undefined {
+    const { offMs, at = -Infinity } = this.#clockSeen ?? {}
+    return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
+  }
+
+  /** Starts listening and resolves with the bound address. */
+  async start({ host, port }: Address): Promise<Address> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause: Error) => {
+        const address = formatAddress({ host, port })
+        reject(clusterError('GW_CLUSTER_LISTEN', { address, why: cause.message, cause }))
+      })
+      this.#server.listen({ host, port, exclusive: true }, resolve)
+    })
+    return { host, port: (this.#server.address() as AddressInfo).port }
+  }
+
+  stop(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #secure(server: SecureServer, tls: ReplicaTls): SecureServer {
+    tls.onRenewed(pem => {
+      server.setSecureContext(pem)
+      this.#deps.log.info('using a renewed certificate for other replicas')
+    })
+    server.on('tlsClientError', (error: Error, { remoteAddress }) => {
+      this.#warnOnce(`invalid replica TLS connection: ${getErrorMessage(error)}`, remoteAddress)
+    })
+    return server
+  }
+
+  #handleRequest(request: IncomingMessage, response: ServerResponse): void {
+    const voucher = takeHeader(request.rawHeaders, HANDED)
+    const read = this.#deps.vouchers.redeem(voucher ?? '', request, this.#deps.id)
+    if ('problem' in read) return this.#refuseVoucher(request, response, read)
+    this.#unproven.remove(request.socket)
+    const serve = this.#deps.listeners.get(read.listener)
+    if (serve === undefined) return this.#refuse(request, response, 'unknown listener', 404)
+    this.accepted++
+    serve(request, response, read)
+  }
+
+  #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: VoucherProblem): void {
+    // The voucher's signature is valid, so the offset is trustworthy.
+    if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
+    this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
+    this.#warnOnce(why, request.socket.remoteAddress)
+    sendAnswer(request, response, status, why)
+  }
+
+  #warnOnce(why: string, from: string | undefined): void {
+    this.refused++
+    const now = Date.now()
+    if (now - this.#warnedAt <= WARN_MS) return
+    this.#warnedAt = now
+    this.#deps.log.warn('refused forwarded request', { why, from, refused: this.refused })
+  }
+}
+
+/** Removes a header from raw header lines and returns it. */
+function takeHeader(lines: string[], wanted: string): string | undefined {
+  const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === wanted)
+  return at < 0 ? undefined : lines.splice(at, 2)[1]
+}
+
+// A closed connection emits `close` afterwards.
+function ignore(): void {}
+
+/** Connections without a valid voucher, in a bounded set; the oldest is closed first. */
+class UnprovenConnections {
+  readonly #sockets: BoundedMap<string, Socket>
+
+  constructor(max: number) {
+    this.#sockets = new BoundedMap<string, Socket>({ max, onForget: (_name, socket) => socket.destroy() })
+  }
+
+  add(socket: Socket): void {
+    const name = formatRemoteEnd(socket)
+    if (name === undefined) return
+    this.#sockets.set(name, socket)
+    socket.once('close', () => {
+      if (this.#sockets.get(name) === socket) this.#sockets.delete(name)
+    })
+  }
+
+  remove(socket: Socket): void {
+    this.#sockets.delete(formatRemoteEnd(socket) ?? '')
+  }
+}
+
+/** Formats the remote address, which is equal for TCP and its TLS; undefined for a Unix socket. */
+function formatRemoteEnd({ remoteAddress, remotePort }: Socket): string | undefined {
+  return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
+}
+
+function sendAnswer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  request.on('error', ignore).resume()
+  response.on('error', ignore)
+  if (response.destroyed) return
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: RPC.internal, message } })
+  const own = status === 503 ? { 'retry-after': '1' } : { connection: 'close' }
+  response.writeHead(status, { 'content-type': 'application/json', ...own })
+  response.end(body)
+}

@@ -1,0 +1,343 @@
+import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
+import { getErrorMessage } from '../../../src/plugin.ts'
+import type { BegunLogin, BrowserLogins } from '../flow/login.ts'
+import type { RequestLimiter, BrowserState, BrowserStore } from './browsers.ts'
+import type { ConsentStore, ReplicaNames, SentCallers } from './replica-state.ts'
+import {
+  renderAlreadyDone,
+  renderConsentPage,
+  parseForm,
+  renderMessage,
+  renderUnknownLogin,
+  renderForbidden,
+  redirect,
+  renderUnknownLink,
+  addCookie,
+} from './pages.ts'
+import type { LoginLink, LoginLinks } from './links.ts'
+import type { IdentityProvider } from './identity-provider.ts'
+
+interface LoginPagesDeps {
+  readonly links: LoginLinks
+  readonly browsers: BrowserStore
+  readonly requestLimiter: RequestLimiter
+  readonly names: ReplicaNames
+  readonly sentCallers: Pick<SentCallers, 'publishLogin'>
+  readonly consents: ConsentStore
+  readonly logins: Pick<BrowserLogins, 'beginLogin' | 'finishLogin'>
+  readonly identityProvider: IdentityProvider | undefined
+  readonly log: Log
+  getBaseUrl(listener: string): string | undefined
+  /** Previews a login: where it happens, and for which scopes. */
+  previewLogin(upstream: string, account: string): Promise<LoginPreview>
+  record(event: AuditEvent): void
+}
+
+/** A login before it begins. */
+export interface LoginPreview {
+  readonly host: string
+  readonly issuer: string
+  readonly scopes: readonly string[]
+}
+
+/** A request with its link and browser. */
+interface ConsentVisit {
+  readonly request: HttpRequest
+  readonly link: LoginLink
+  readonly browser: BrowserState
+  readonly isNew: boolean
+}
+
+export const CONNECT = '/oauth/connect/'
+export const PERSON = '/oauth/person'
+export const CALLBACK = '/oauth/callback'
+
+/** A random id, or a sealed one that names its replica. */
+const ID = /^[\w.-]{22,200}$/
+
+/** Returns true for paths without authentication; the pages identify users themselves. */
+export function isPagePath(path: string): boolean {
+  return path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
+}
+
+/** Pages where callers log in to upstreams. */
+export class LoginPages {
+  readonly #deps: LoginPagesDeps
+
+  constructor(host: LoginPagesDeps) {
+    this.#deps = host
+  }
+
+  async serveRequest(request: HttpRequest): Promise<HttpReply | undefined> {
+    const { browsers, requestLimiter, log, getBaseUrl } = this.#deps
+    const base = getBaseUrl(request.listener)
+    if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
+    const at = this.#findReplica(request)
+    if (at !== undefined) return { ...renderUnknownLink(), replicaId: at }
+    const browser = browsers.findBrowser(request, base)
+    if (!requestLimiter.tryAdmit(this.#getSenderKey(request, browser)))
+      return renderMessage(429, 'Too many requests', 'Wait a minute and try again.')
+    try {
+      return await this.#route(request, base, browser)
+    } catch (error) {
+      log.warn('a login page failed', {
+        path: request.path.slice(0, CONNECT.length),
+        reason: getErrorMessage(error),
+      })
+      return renderMessage(502, 'Login failed', 'The login is not possible now. See the log of the gateway.')
+    }
+  }
+
+  /** Finds the replica that has the link and browser. */
+  #findReplica({ path, query }: HttpRequest): string | undefined {
+    const { names } = this.#deps
+    if (path.startsWith(CONNECT)) return names.findReplica('link', path.slice(CONNECT.length))
+    return names.findReplica(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
+  }
+
+  /** Browsers behind a proxy share an address, so an open link has its own limit. */
+  #getSenderKey({ path, remoteAddress = '' }: HttpRequest, browser: BrowserState | undefined): string {
+    if (browser !== undefined) return `browser ${browser.cookie}`
+    const link = this.#deps.links.findById(path.slice(CONNECT.length))
+    return link === undefined ? `address ${remoteAddress}` : `link ${link.id}`
+  }
+
+  #route(
+    request: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): HttpReply | undefined | Promise<HttpReply | undefined> {
+    const { path, method } = request
+    if (path === PERSON) return method === 'GET' ? this.#finishPersonLogin(request, base, browser) : undefined
+    if (path === CALLBACK) return method === 'GET' ? this.#finishUpstreamLogin(request, base, browser) : undefined
+    return this.#serveLink(request, base, browser)
+  }
+
+  #serveLink(
+    request: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): HttpReply | undefined | Promise<HttpReply> {
+    const { path, method } = request
+    const link = this.#deps.links.findById(path.slice(CONNECT.length))
+    if (link === undefined || link.base !== base) return renderUnknownLink()
+    if (link.isDone) return renderAlreadyDone()
+    if (method === 'GET') {
+      const own = browser ?? this.#deps.browsers.openBrowser()
+      return this.#showConsent({ request, link, browser: own, isNew: browser === undefined })
+    }
+    if (method !== 'POST') return undefined
+    return browser === undefined ? renderForbidden() : this.#handleForm({ request, link, browser, isNew: false })
+  }
+
+  async #showConsent(visit: ConsentVisit): Promise<HttpReply> {
+    const { link, browser, request, isNew } = visit
+    const cookie = this.#deps.browsers.formatCookie(browser, link.base)
+    const proof = checkProof(visit)
+    if (proof === 'other') return this.#refuseVisit(visit)
+    if (proof === 'none' && link.proof === 'person') {
+      const { identityProvider, names } = this.#deps
+      if (identityProvider === undefined) return renderForbidden()
+      const { url, login } = await identityProvider.beginLogin(link.id, link.base, names.createName('person'))
+      browser.login = login
+      return addCookie(redirect(url), cookie)
+    }
+    const look = await this.#deps.previewLogin(link.upstream, link.account)
+    // Another site may have linked here: then ask for consent again.
+    const mayGoOn = proof === 'shown' && isUserNavigation(request)
+    if (mayGoOn && (await this.#deps.consents.hasConsent(createConsentKey(link, look))))
+      return this.#beginLogin(visit, look)
+    const page = this.#renderConsent(visit, look)
+    return isNew ? addCookie(page, cookie) : page
+  }
+
+  #renderConsent(visit: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
+    const { link, browser } = visit
+    browser.shown.set(link.id, createConsentKey(link, look))
+    const { issuer, subject } = link.principal
+    return renderConsentPage({
+      ...{ upstream: link.upstream, host: look.host, scopes: look.scopes },
+      server: new URL(look.issuer).host,
+      ...{ subject, issuer, client: link.client },
+      action: link.url,
+      token: this.#deps.browsers.createFormToken(browser, link.id),
+      wantsCode: link.proof === 'code' && checkProof(visit) !== 'shown',
+      problem,
+    })
+  }
+
+  async #handleForm(visit: ConsentVisit): Promise<HttpReply> {
+    const { link } = visit
+    const form = await this.#readForm(visit)
+    if (form === undefined) return renderForbidden()
+    if (checkProof(visit) === 'other') return this.#refuseVisit(visit)
+    if (form.get('answer') !== 'allow') {
+      this.#recordOutcome(link, 'declined')
+      return renderMessage(200, 'Access denied', 'You can close this page.')
+    }
+    const refused = link.proof === 'code' ? await this.#checkCode(visit, form.get('code') ?? '') : undefined
+    if (refused !== undefined) return refused
+    return checkProof(visit) === 'shown' ? this.#beginLogin(visit) : renderForbidden()
+  }
+
+  /** Reads the form if its CSRF token and origin are valid. */
+  async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
+    const [site = 'same-origin'] = request.header('sec-fetch-site')
+    const form = await parseForm(request)
+    const isOurs = form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token') ?? '')
+    return isOurs && site === 'same-origin' ? form : undefined
+  }
+
+  /** Checks the code; returns an error page, or undefined if it is correct. It is entered once per browser. */
+  async #checkCode(visit: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
+    const { link, browser } = visit
+    if (browser.proved.has(link.id)) return undefined
+    if (link.isCode(typed)) {
+      browser.proved.add(link.id)
+      return undefined
+    }
+    this.#recordOutcome(link, 'wrong code')
+    if (!link.isInTime) return renderUnknownLink()
+    const look = await this.#deps.previewLogin(link.upstream, link.account)
+    return {
+      ...this.#renderConsent(visit, look, 'The code is wrong.'),
+      status: 403,
+    }
+  }
+
+  /** Redirects to the authorization server; a second click gets the same redirect. */
+  async #beginLogin(visit: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
+    const { link, browser } = visit
+    const shown = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
+    const known = browser.starts.get(link.id)
+    const start = known ?? this.#startLogin(link)
+    browser.starts.set(link.id, start)
+    const begun = await start.catch((error: unknown) => {
+      browser.starts.delete(link.id)
+      throw error
+    })
+    const asked: LoginPreview = { host: '', issuer: begun.issuer, scopes: begun.scopes }
+    if (shown !== createConsentKey(link, asked)) {
+      browser.starts.delete(link.id)
+      const now = await this.#deps.previewLogin(link.upstream, link.account)
+      return this.#renderConsent(visit, now, 'The requested access has changed.')
+    }
+    this.#deps.browsers.noteLogin(browser, begun.state, link.id)
+    return redirect(begun.url)
+  }
+
+  #startLogin({ upstream, account, base, principal }: LoginLink): Promise<BegunLogin> {
+    const { issuer, subject } = principal
+    const caller = { issuer, subject }
+    const state = this.#deps.names.createName('state')
+    return this.#deps.logins.beginLogin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
+  }
+
+  /** Callback of the identity provider. */
+  async #finishPersonLogin(
+    { query }: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): Promise<HttpReply> {
+    const { identityProvider, browsers, links, log } = this.#deps
+    const login = browser?.login
+    if (browser === undefined || login === undefined || identityProvider === undefined) return renderForbidden()
+    // Any site may send the browser here: an unknown state must not end a login.
+    if (query.get('state') !== login.state) return renderForbidden()
+    browser.login = undefined
+    const link = links.findById(login.link)
+    if (link === undefined) return renderUnknownLink()
+    try {
+      const person = await identityProvider.finishLogin(query, login, base)
+      return addCookie(redirect(link.url), browsers.formatCookie(browsers.renewCookie(browser, person), base))
+    } catch (error) {
+      log.warn('could not identify the user of a login', {
+        upstream: link.upstream,
+        reason: getErrorMessage(error),
+      })
+      this.#recordOutcome(link, 'unidentified')
+      return renderMessage(403, 'Login failed', 'You could not be identified. Open the link again.')
+    }
+  }
+
+  /** Callback of an upstream's authorization server. */
+  async #finishUpstreamLogin(
+    { query }: HttpRequest,
+    base: string,
+    browser: BrowserState | undefined,
+  ): Promise<HttpReply> {
+    const state = query.get('state') ?? ''
+    const id = browser?.begun.get(state)
+    if (browser === undefined || id === undefined) return renderUnknownLogin()
+    browser.begun.delete(state)
+    browser.starts.delete(id)
+    const link = this.#deps.links.findById(id)
+    if (link === undefined) return renderUnknownLogin()
+    if (link.isDone) return renderAlreadyDone()
+    const { logins, consents, log } = this.#deps
+    try {
+      const made = await logins.finishLogin(
+        `${base}${CALLBACK}?${query.toString()}`,
+        ({ account }) => account === link.account,
+      )
+      const consent = browser.shown.get(link.id)
+      if (consent !== undefined) consents.addConsent(consent)
+      log.debug('a caller has logged in', { upstream: made.upstream })
+      this.#recordOutcome(link, 'made')
+      link.complete()
+      await this.#deps.sentCallers.publishLogin(link)
+      return renderMessage(200, 'You are logged in', 'You can close this page and return to your client.')
+    } catch (error) {
+      log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
+      this.#recordOutcome(link, 'failed')
+      return renderMessage(
+        400,
+        'Login failed',
+        'Open the link in your client again. See the log of the gateway for details.',
+      )
+    }
+  }
+
+  #refuseVisit({ link, browser }: ConsentVisit): HttpReply {
+    const { person } = browser
+    this.#deps.log.warn('a login link was opened by another user', {
+      upstream: link.upstream,
+      subject: person?.subject,
+    })
+    this.#recordOutcome(link, 'denied', person === undefined ? {} : { person: person.subject, at: person.issuer })
+    return renderMessage(
+      403,
+      'This link is for another user',
+      'Another user requested this login. Nothing was allowed. The sender may try to use your account.',
+    )
+  }
+
+  #recordOutcome({ upstream, principal }: LoginLink, outcome: string, more: Record<string, string> = {}): void {
+    const { issuer, subject } = principal
+    this.#deps.record({
+      kind: 'login',
+      name: 'oauth.connect',
+      outcome,
+      fields: { upstream, issuer, subject, ...more },
+    })
+  }
+}
+
+/** Compares the browser's user with the caller. */
+function checkProof({ link, browser }: ConsentVisit): 'shown' | 'none' | 'other' {
+  if (link.proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
+  const { person } = browser
+  if (person === undefined) return 'none'
+  const { issuer, subject } = link.principal
+  return person.issuer === issuer && person.subject === subject ? 'shown' : 'other'
+}
+
+function createConsentKey({ account, upstream }: LoginLink, { issuer, scopes }: LoginPreview): string {
+  return JSON.stringify([account, upstream, issuer, [...scopes].sort()])
+}
+
+/** Returns true for a navigation started by the user on this origin or by typing. */
+function isUserNavigation(request: HttpRequest): boolean {
+  const [site] = request.header('sec-fetch-site')
+  return site === 'none' || site === 'same-origin'
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import { isObject, readMap, readText } from '../../../src/plugin.ts'
+import type {
+  Encoding,
+  Operation,
+  Parameter,
+  ParameterLocation,
+  PlainObject,
+  References,
+  RequestBody,
+} from './types.ts'
+
+const HASH_LENGTH = 6
+
+/**
+ * Names tools by operation id, or else by method and path. Names stay stable when the document grows, unless they
+ * collide.
+ */
+export function nameOperations(operations: readonly Operation[], maxLength: number): ReadonlyMap<Operation, string> {
+  const plain = operations.map(operation => [operation, createOperationName(operation)] as const)
+  const counts = new Map<string, number>()
+  for (const [, name] of plain)
+    counts.set(truncateName(name, '', maxLength), (counts.get(truncateName(name, '', maxLength)) ?? 0) + 1)
+  return new Map(
+    plain.map(([operation, name]) => {
+      const isUnique = counts.get(truncateName(name, '', maxLength)) === 1
+      const hash = `_${hashOperation(operation)}`
+      return [operation, isUnique && name.length <= maxLength ? name : truncateName(name, hash, maxLength)]
+    }),
+  )
+}
+
+function createOperationName({ id, method, path }: Operation): string {
+  const own = id === undefined ? '' : sanitizeName(id)
+  if (own !== '') return own
+  const made = sanitizeName(`${method.toLowerCase()}${path}`)
+  return made === '' ? 'operation' : made
+}
+
+/** Reduces a text to characters that every client accepts in names. */
+export function sanitizeName(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|(?<!_)_+$/g, '')
+}
+
+function truncateName(name: string, end: string, maxLength: number): string {
+  return name.slice(0, maxLength - end.length) + end
+}
+
+function hashOperation({ method, path }: Operation): string {
+  return createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, HASH_LENGTH)
+}
+
+const LOCATIONS: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie'])
+const STYLES: Readonly<Record<ParameterLocation, string>> = {
+  path: 'simple',
+  query: 'form',
+  header: 'simple',
+  cookie: 'form',
+}
+/** Headers that the HTTP client sets or that identify the caller; they cannot be arguments. */
+const RESERVED_HEADERS =
+  /^(accept|accept-encoding|authorization|connection|content-length|content-type|cookie|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|x-forwarded-.*)$/i
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Parses parameters; those of the operation override those of the path. */
+export function parseParameters(all: readonly PlainObject[]): Parameter[] {
+  return [...new Map(all.flatMap(one => parseParameter(one)).map(one => [`${one.in} ${one.name}`, one])).values()]
+}
+
+function parseParameter(one: PlainObject): Parameter[] {
+  const { name, in: place } = one
+  if (typeof name !== 'string' || !isLocation(place) || !isArgument(name, place)) return []
+  const style = readText(one, 'style') ?? STYLES[place]
+  const [content] = Object.values(readMap(one, 'content'))
+  return [
+    {
+      ...{ name, in: place, style },
+      required: one.required === true || place === 'path',
+      description: readText(one, 'description'),
+      schema: isObject(content) ? content.schema : one.schema,
+      explode: typeof one.explode === 'boolean' ? one.explode : style === 'form',
+      allowReserved: one.allowReserved === true,
+      isJson: isObject(content),
+    },
+  ]
+}
+
+function isArgument(name: string, place: ParameterLocation): boolean {
+  return place === 'header' ? HEADER_NAME.test(name) && !RESERVED_HEADERS.test(name) : name !== ''
+}
+
+function isLocation(value: unknown): value is ParameterLocation {
+  return LOCATIONS.has(value)
+}
+
+/** Returns true for `application/json` and types with the suffix `+json`. */
+export function isJsonType(contentType: string): boolean {
+  return /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i.test(contentType.trim())
+}
+
+/** Request body types in order of preference. */
+const PREFERRED = [
+  isJsonType,
+  (type: string) => /^application\/x-www-form-urlencoded/i.test(type),
+  (type: string) => /^multipart\/form-data/i.test(type),
+  (type: string) => /^text\//i.test(type),
+]
+
+/** Parses the request body with the preferred content type. */
+export function parseBody(given: unknown, references: References): RequestBody | undefined {
+  const body = references.follow(given)
+  if (!isObject(body)) return undefined
+  const types = Object.keys(readMap(body, 'content'))
+  const preferred = PREFERRED.map(fits => types.find(fits)).find(type => type !== undefined)
+  const contentType = preferred ?? types[0]
+  if (contentType === undefined) return undefined
+  const media = references.follow(readMap(body, 'content')[contentType])
+  return {
+    required: body.required === true,
+    description: readText(body, 'description'),
+    contentType: normalizeContentType(contentType),
+    schema: isObject(media) ? media.schema : undefined,
+    encoding: new Map(Object.entries(readMap(media, 'encoding')).map(([name, one]) => [name, parseEncoding(one)])),
+  }
+}
+
+/** Replaces ranges and invalid types by a type that can be sent. */
+export function normalizeContentType(contentType: string): string {
+  return /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(\s*;\s*[\w-]+=[\w-]+)*$/.test(contentType)
+    ? contentType
+    : contentType.startsWith('*/')
+      ? 'application/json'
+      : 'application/octet-stream'
+}
+
+function parseEncoding(one: unknown): Encoding {
+  const explode = readMap(one).explode
+  return {
+    style: readText(one, 'style'),
+    explode: typeof explode === 'boolean' ? explode : undefined,
+    contentType: readText(one, 'contentType'),
+  }
+}
+
+/** Finds the JSON schema of successful responses; undefined if there is none or several differ. */
+export function findResultSchema(operation: PlainObject, references: References): unknown {
+  const schemas: unknown[] = []
+  for (const [status, given] of Object.entries(readMap(operation, 'responses'))) {
+    if (!/^2(\d\d|XX)$/i.test(status)) continue
+    const content = Object.entries(readMap(references.follow(given), 'content'))
+    if (content.length === 0) continue
+    const json = content.find(([type]) => isJsonType(type))
+    schemas.push(json === undefined ? undefined : readMap(json[1]).schema)
+  }
+  return findCommonSchema(schemas)
+}
+
+/** Returns the schema if all are equal. */
+export function findCommonSchema(schemas: readonly unknown[]): unknown {
+  const [first] = schemas
+  const text = JSON.stringify(first)
+  return schemas.every(one => JSON.stringify(one) === text) ? first : undefined
+}

@@ -1,0 +1,327 @@
+import type { HttpMethod } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
+import {
+  parseBody,
+  isJsonType,
+  findCommonSchema,
+  parseParameters,
+  normalizeContentType,
+  findResultSchema,
+} from './operation-parts.ts'
+import type {
+  ApiDocument,
+  Operation,
+  Parameter,
+  PlainObject,
+  References,
+  RequestBody,
+  Requirements,
+  SecurityScheme,
+} from './types.ts'
+
+/** Swagger 2.0 parameter members that belong to the schema in OpenAPI 3. */
+const SCHEMA_MEMBERS =
+  'type format items enum default minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems multipleOf'.split(
+    ' ',
+  )
+const STYLES: Readonly<Record<string, string>> = {
+  csv: 'form',
+  multi: 'form',
+  ssv: 'spaceDelimited',
+  tsv: 'tabDelimited',
+  pipes: 'pipeDelimited',
+}
+
+/** Parses Swagger 2.0 parameters except those of the body. */
+function parseSwaggerParameters(all: readonly PlainObject[]): Parameter[] {
+  return parseParameters(
+    all.map(one => {
+      const list = readText(one, 'collectionFormat') ?? 'csv'
+      const style = one.in === 'query' || one.in === 'cookie' ? (STYLES[list] ?? 'form') : 'simple'
+      return { ...one, schema: extractSchema(one), style, explode: list === 'multi' }
+    }),
+  )
+}
+
+function extractSchema(one: PlainObject): PlainObject {
+  const entries = SCHEMA_MEMBERS.filter(key => one[key] !== undefined).map(key => [key, one[key]])
+  const schema = Object.fromEntries(entries) as PlainObject
+  return schema.type === 'file' ? { ...schema, type: 'string', format: 'binary' } : schema
+}
+
+/** Parses a Swagger 2.0 body: one `body` parameter, or all `formData` parameters. */
+function parseSwaggerBody(
+  all: readonly PlainObject[],
+  operation: PlainObject,
+  document: PlainObject,
+): RequestBody | undefined {
+  const own = readList(operation, 'consumes')
+  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(type => typeof type === 'string')
+  const body = all.find(one => one.in === 'body')
+  const shared = { description: body && readText(body, 'description'), encoding: new Map() }
+  if (body !== undefined) {
+    const contentType = types.find(isJsonType) ?? types[0] ?? 'application/json'
+    const required = body.required === true
+    return { ...shared, required, contentType: normalizeContentType(contentType), schema: body.schema }
+  }
+  const fields = all.filter(one => one.in === 'formData' && typeof one.name === 'string')
+  if (fields.length === 0) return undefined
+  const hasFile = fields.some(({ type }) => type === 'file')
+  const isMultipart = hasFile || (types.includes('multipart/form-data') && !types.includes(FORM))
+  const required = fields.filter(field => field.required === true).map(({ name }) => String(name))
+  const properties = fields.map(field => {
+    const described = { ...extractSchema(field), description: readText(field, 'description') }
+    return [String(field.name), described] as const
+  })
+  const encoding = fields.map(({ name, collectionFormat }) => {
+    const style = STYLES[String(collectionFormat ?? 'csv')] ?? 'form'
+    return [String(name), { style, explode: collectionFormat === 'multi', contentType: undefined }] as const
+  })
+  return {
+    description: undefined,
+    encoding: new Map(encoding),
+    required: required.length > 0,
+    contentType: isMultipart ? 'multipart/form-data' : FORM,
+    schema: { type: 'object', properties: Object.fromEntries(properties), required },
+  }
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+
+function findSwaggerResult(operation: PlainObject, references: References): unknown {
+  const schemas = Object.entries(readMap(operation, 'responses'))
+    .filter(([status]) => /^2\d\d$/.test(status))
+    .map(([, given]) => references.follow(given))
+    .flatMap(response => (isObject(response) && response.schema !== undefined ? [response.schema] : []))
+  const [only] = schemas
+  return isObject(only) && only.type === 'file' ? undefined : findCommonSchema(schemas)
+}
+
+/** Converts `host`, `basePath` and `schemes` to OpenAPI 3 servers. */
+function convertSwaggerServers(document: PlainObject): unknown {
+  const host = readText(document, 'host')
+  const path = readText(document, 'basePath') ?? ''
+  if (host === undefined) return [{ url: path === '' ? '/' : path }]
+  const schemes = readList(document, 'schemes')
+  const scheme = schemes.length === 0 || schemes.includes('https') ? 'https' : String(schemes[0])
+  return [{ url: `${scheme}://${host}${path}` }]
+}
+
+const METHODS: Readonly<Record<string, HttpMethod>> = {
+  get: 'GET',
+  head: 'HEAD',
+  options: 'OPTIONS',
+  post: 'POST',
+  put: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+}
+
+/** Maximum number of operations; the rest are skipped. */
+const MAX_OPERATIONS = 10_000
+const MAX_PATH = 2048
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const NO_PATH = /[\x00-\x20\x7f?#\\]|^\/\/|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
+
+/**
+ * Parses a document, converting Swagger 2.0 to OpenAPI 3. An invalid operation is skipped.
+ * @throws Error if it is not an OpenAPI document
+ */
+export function readDocument(document: unknown): ApiDocument {
+  if (!isObject(document)) throw new Error('it is not an object')
+  const isSwagger = document.swagger === '2.0' || document.swagger === 2
+  if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
+    throw new Error('it is not OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" must be one of these versions)')
+  const references = createReferences(document)
+  const found = parseOperations({ document, isSwagger, references })
+  const description = readText(document, 'info', 'description')
+  return {
+    title: toOneLine(readText(document, 'info', 'title') ?? 'API').slice(0, 200),
+    version: toOneLine(String(readMap(document, 'info').version ?? '0')).slice(0, 50),
+    description,
+    ...found,
+    servers: isSwagger ? convertSwaggerServers(document) : document.servers,
+    schemes: parseSecuritySchemes(document, references),
+    references,
+  }
+}
+
+interface DocumentContext {
+  readonly document: PlainObject
+  readonly isSwagger: boolean
+  readonly references: References
+}
+
+function parseOperations(reading: DocumentContext): Pick<ApiDocument, 'operations' | 'skipped'> {
+  const operations: Operation[] = []
+  const skipped: string[] = []
+  for (const [path, given] of Object.entries(readMap(reading.document, 'paths'))) {
+    const shown = toOneLine(path).slice(0, 100)
+    const item = attemptRead(() => reading.references.follow(given))
+    if (typeof item === 'string') skipped.push(`${shown}: ${item}`)
+    if (!isObject(item)) continue
+    for (const [key, method] of Object.entries(METHODS)) {
+      const attempt = attemptRead(() => parseOperation(reading, { path, item, key, method }))
+      if (attempt === undefined) continue
+      if (typeof attempt === 'string') skipped.push(`${method} ${shown}: ${attempt}`)
+      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shown}: too many operations`)
+      else operations.push(attempt)
+    }
+  }
+  return { operations, skipped }
+}
+
+function attemptRead<T>(read: () => T): T | string {
+  try {
+    return read()
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+interface OperationSource {
+  readonly path: string
+  readonly item: PlainObject
+  readonly key: string
+  readonly method: HttpMethod
+}
+
+function parseOperation(
+  reading: DocumentContext,
+  { path, item: shared, key, method }: OperationSource,
+): Operation | undefined {
+  if (!isObject(shared[key])) return undefined
+  const own = shared[key]
+  if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path)) throw new Error('invalid path')
+  const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
+  const all = given.map(one => reading.references.follow(one)).filter(isObject)
+  const parts = reading.isSwagger ? parseSwaggerParts(reading, own, all) : parseOperationParts(reading, own, all)
+  checkPathParameters(path, parts.parameters)
+  const said = { ...shared, ...own }
+  return {
+    ...{ method, path, ...parts },
+    id: readText(own, 'operationId'),
+    summary: readText(said, 'summary'),
+    description: readText(said, 'description'),
+    tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
+    isDeprecated: own.deprecated === true,
+    security: parseRequirements(own.security ?? reading.document.security),
+    servers: said.servers,
+  }
+}
+
+type OperationParts = Pick<Operation, 'parameters' | 'body' | 'result'>
+
+function parseOperationParts(
+  { references }: DocumentContext,
+  own: PlainObject,
+  all: readonly PlainObject[],
+): OperationParts {
+  const body = parseBody(own.requestBody, references)
+  return { parameters: parseParameters(all), body, result: findResultSchema(own, references) }
+}
+
+function parseSwaggerParts(
+  { references, document }: DocumentContext,
+  own: PlainObject,
+  all: readonly PlainObject[],
+): OperationParts {
+  const body = parseSwaggerBody(all, own, document)
+  return { parameters: parseSwaggerParameters(all), body, result: findSwaggerResult(own, references) }
+}
+
+/** Each template variable needs a parameter. */
+function checkPathParameters(path: string, parameters: readonly Parameter[]): void {
+  for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
+    if (!parameters.some(one => one.in === 'path' && one.name === name))
+      throw new Error(`path parameter "${toOneLine(String(name)).slice(0, 50)}" is not declared`)
+}
+
+function parseRequirements(security: unknown): Requirements | undefined {
+  if (!Array.isArray(security)) return undefined
+  return security.filter(isObject).map(alternative => Object.keys(alternative))
+}
+
+/** Maximum number of chained references. */
+const MAX_HOPS = 32
+
+/**
+ * Resolves `#/…` within the document. Files and URLs are never read: the document's author must not choose what this
+ * machine reads.
+ */
+function createReferences(document: unknown): References {
+  return {
+    follow(value) {
+      let found = value
+      for (let hops = 0; isObject(found) && typeof found.$ref === 'string'; hops++) {
+        if (hops >= MAX_HOPS) throw new Error('circular reference')
+        found = lookUpReference(document, found.$ref)
+      }
+      return found
+    },
+  }
+}
+
+function lookUpReference(document: unknown, reference: string): unknown {
+  if (!reference.startsWith('#/')) throw new Error(`reference ${quoteReference(reference)} is not within the document`)
+  let found = document
+  for (const part of reference.slice(2).split('/')) {
+    const key = decodePointerToken(part)
+    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key)
+    if (!isThere) throw new Error(`reference ${quoteReference(reference)} not found`)
+    found = (found as Record<string, unknown>)[key]
+  }
+  return found
+}
+
+function decodePointerToken(part: string): string {
+  let text = part
+  try {
+    text = decodeURIComponent(part)
+  } catch {
+    // A percent sign that encodes nothing is literal.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function quoteReference(reference: string): string {
+  return JSON.stringify(reference.slice(0, 100))
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Parses security schemes by name; unsupported ones are skipped. */
+function parseSecuritySchemes(document: PlainObject, references: References): ReadonlyMap<string, SecurityScheme> {
+  const schemes = {
+    ...readMap(document, 'securityDefinitions'),
+    ...readMap(document, 'components', 'securitySchemes'),
+  }
+  const found = Object.entries(schemes).flatMap(([name, given]) => {
+    const scheme = parseSecurityScheme(references.follow(given))
+    return scheme === undefined ? [] : [[name, scheme] as const]
+  })
+  return new Map(found)
+}
+
+/** Kinds by type, and by scheme for `http`. */
+const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
+  ['basic', 'basic'],
+  ['http basic', 'basic'],
+  ['http bearer', 'bearer'],
+  ['oauth2', 'bearer'],
+  ['openIdConnect', 'bearer'],
+])
+
+function parseSecurityScheme(given: unknown): SecurityScheme | undefined {
+  const type = readText(given, 'type')
+  const scheme = type === 'http' ? ` ${readText(given, 'scheme')?.toLowerCase() ?? ''}` : ''
+  const kind = KINDS.get(`${type ?? ''}${scheme}`)
+  if (kind !== undefined) return { kind }
+  return type === 'apiKey' ? parseApiKeyScheme(readText(given, 'in'), readText(given, 'name') ?? '') : undefined
+}
+
+function parseApiKeyScheme(place: string | undefined, name: string): SecurityScheme | undefined {
+  if (place === 'query') return { kind: 'apiKey', in: place, name }
+  const isIn = place === 'header' || place === 'cookie'
+  return isIn && TOKEN.test(name) ? { kind: 'apiKey', in: place, name } : undefined
+}

@@ -1,0 +1,199 @@
+import type { CatalogEntry, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
+import { BoundedMap } from '../../src/plugin.ts'
+import type { PinnedKind } from './definition.ts'
+import { hashBody, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
+import { pinsError } from './errors.ts'
+import type { Lock, UpstreamPins } from './lock-file.ts'
+import { createSkeleton } from './text.ts'
+
+export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
+
+/** `same`: as accepted; `new`: never accepted; `changed`: different from the accepted definition. */
+export type Status = 'same' | 'new' | 'changed'
+
+interface PinVerdict {
+  readonly status: Status
+  /** Accepted definition that this one resembles, if its name differs. */
+  readonly like?: string
+}
+
+/** A difference from the lock. */
+export interface Drift extends PinVerdict {
+  readonly upstream: string
+  readonly what: 'tools' | 'prompts' | 'resourceTemplates' | 'instructions'
+  readonly name: string
+  readonly hash: string
+  readonly isWithheld: boolean
+}
+
+/** Maximum number of remembered verdicts, needed for names that are in no list. */
+const MAX_NAMES = 50_000
+
+const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resourceTemplates: 'resource template',
+}
+
+/** Lookups to find an accepted definition that resembles a new name. */
+interface SimilarityIndex {
+  readonly bySkeleton: ReadonlyMap<string, string>
+  readonly byBody: ReadonlyMap<string, string>
+  readonly byDescription: ReadonlyMap<string, string>
+}
+
+interface PinJudgeDeps {
+  readonly lock: Lock | undefined
+  /** By upstream; missing ones are not judged. */
+  readonly modes: ReadonlyMap<string, Mode>
+  /** Hashes by listed value, to compute each once. */
+  readonly hashes: WeakMap<JsonObject, string>
+  /** Called for every difference; may repeat. */
+  onDrift(drift: Drift): void
+}
+
+/** Compares definitions with the accepted ones. Repeated judgement of an entry is one lookup. */
+export class PinJudge {
+  readonly #deps: PinJudgeDeps
+  /** Judged entries by original entry. */
+  readonly #judged = new WeakMap<CatalogEntry, CatalogEntry>()
+  /** Latest verdicts by upstream, kind and name. */
+  readonly #last = new BoundedMap<string, PinVerdict>({ max: MAX_NAMES })
+  readonly #likeness = new Map<string, SimilarityIndex>()
+
+  constructor(bench: PinJudgeDeps) {
+    this.#deps = bench
+  }
+
+  /** Marks the entry, and withholds it if the upstream's mode requires it. */
+  judge(entry: CatalogEntry): CatalogEntry {
+    const mode = this.#deps.modes.get(entry.upstream)
+    const { kind } = entry
+    // An empty name asks whether anything of the upstream is visible.
+    if (mode === undefined || !isPinnedKind(kind) || entry.original === '') return entry
+    const known = this.#judged.get(entry)
+    if (known !== undefined) return known
+    if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
+    const hash = this.#hash(entry, kind)
+    const verdict = this.#judgeDefinition(entry, kind, hash)
+    this.#last.set(createEntryKey(entry), verdict)
+    const judged = markEntry(entry, verdict, mode)
+    if (verdict.status !== 'same') this.#reportDrift(judged, verdict, hash)
+    this.#judged.set(entry, judged)
+    return judged
+  }
+
+  /** Filters out withheld instructions. */
+  instructions(all: readonly UpstreamInstructions[]): readonly UpstreamInstructions[] {
+    return all.filter(({ upstream, text }) => this.#canPassInstructions(upstream, text))
+  }
+
+  /** Counts names by upstream and status. */
+  counts(): ReadonlyMap<string, Readonly<Record<Status, number>>> {
+    const counts = new Map<string, Record<Status, number>>()
+    for (const [key, { status }] of this.#last.entries()) {
+      const [upstream] = JSON.parse(key) as [string]
+      const own = counts.get(upstream) ?? { same: 0, new: 0, changed: 0 }
+      own[status]++
+      counts.set(upstream, own)
+    }
+    return counts
+  }
+
+  #canPassInstructions(upstream: string, text: string): boolean {
+    const mode = this.#deps.modes.get(upstream)
+    if (mode === undefined) return true
+    const pins = this.#deps.lock?.get(upstream)
+    const hash = hashValue(text)
+    if (pins?.instructions?.hash === hash) return true
+    // Instructions added after acceptance are a change.
+    const status = pins === undefined ? 'new' : 'changed'
+    const isWithheld = shouldWithhold(mode, status)
+    this.#deps.onDrift({ upstream, what: 'instructions', name: 'instructions', hash, status, isWithheld })
+    return !isWithheld
+  }
+
+  #hash({ value }: CatalogEntry, kind: PinnedKind): string {
+    let hash = this.#deps.hashes.get(value)
+    if (hash === undefined) this.#deps.hashes.set(value, (hash = hashValue(extractDefinition(kind, value))))
+    return hash
+  }
+
+  #judgeDefinition({ upstream, original, value }: CatalogEntry, kind: PinnedKind, hash: string): PinVerdict {
+    const pins = this.#deps.lock?.get(upstream)
+    if (pins === undefined) return { status: 'new' }
+    const accepted = pins.definitions[kind].get(original)
+    if (accepted !== undefined) return { status: accepted.hash === hash ? 'same' : 'changed' }
+    const like = this.#findSimilar(upstream, kind, pins, original, extractDefinition(kind, value))
+    return like === undefined ? { status: 'new' } : { status: 'changed', like }
+  }
+
+  /** Finds an accepted definition that a new name imitates or renames; a rename counts as a change. */
+  #findSimilar(
+    upstream: string,
+    kind: PinnedKind,
+    pins: UpstreamPins,
+    name: string,
+    definition: JsonObject,
+  ): string | undefined {
+    const key = JSON.stringify([upstream, kind])
+    let likeness = this.#likeness.get(key)
+    if (likeness === undefined) this.#likeness.set(key, (likeness = indexSimilarNames(kind, pins)))
+    const { bySkeleton, byBody, byDescription } = likeness
+    const looks = bySkeleton.get(createSkeleton(name))
+    if (looks !== undefined) return looks
+    const body = hashBody(definition)
+    if (body === undefined) return undefined
+    return byBody.get(body) ?? byDescription.get(String(definition.description).trim())
+  }
+
+  /** Judges a name that is in no list by its latest verdict, so that guessing a name bypasses nothing. */
+  #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
+    const known = this.#last.get(createEntryKey(entry))
+    if (known !== undefined) return markEntry(entry, known, mode)
+    const isAccepted = this.#deps.lock?.get(entry.upstream)?.definitions[kind].has(entry.original) === true
+    return isAccepted ? entry : markEntry(entry, { status: 'new' }, mode)
+  }
+
+  #reportDrift({ upstream, kind, original, refusal }: CatalogEntry, verdict: PinVerdict, hash: string): void {
+    const isWithheld = refusal !== undefined
+    this.#deps.onDrift({ ...verdict, upstream, what: kind as PinnedKind, name: original, hash, isWithheld })
+  }
+}
+
+/** Returns true if a definition with this status is withheld. */
+export function shouldWithhold(mode: Mode, status: Status): boolean {
+  return status === 'changed' ? mode === 'withhold' || mode === 'strict' : status === 'new' && mode === 'strict'
+}
+
+function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode): CatalogEntry {
+  const judged = { ...entry, marks: { ...entry.marks, pin: status } }
+  if (!shouldWithhold(mode, status)) return judged
+  const code = status === 'new' ? 'GW_DEFINITION_NEW' : 'GW_DEFINITION_CHANGED'
+  const { message, entry: row } = pinsError(code, {
+    what: KIND_NAMES[entry.kind as PinnedKind],
+    name: entry.exposed,
+    upstream: entry.upstream,
+    like: like === undefined ? '' : `, and it resembles "${like}"`,
+  })
+  const reason = status === 'new' ? 'definition_new' : 'definition_changed'
+  return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }
+}
+
+function indexSimilarNames(kind: PinnedKind, { definitions }: UpstreamPins): SimilarityIndex {
+  const bySkeleton = new Map<string, string>()
+  const byBody = new Map<string, string>()
+  const byDescription = new Map<string, string>()
+  for (const [name, { accepted }] of definitions[kind]) {
+    bySkeleton.set(createSkeleton(name), name)
+    const body = hashBody(accepted)
+    if (body === undefined) continue
+    byBody.set(body, name)
+    byDescription.set(String(accepted.description).trim(), name)
+  }
+  return { bySkeleton, byBody, byDescription }
+}
+
+function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
+  return JSON.stringify([upstream, kind, original])
+}

@@ -1,0 +1,196 @@
+import type { JsonObject } from '../../src/plugin.ts'
+
+/** Fields of structured variables with their CEL types. `args` has no fixed fields. */
+export const FIELDS = {
+  principal: {
+    authenticated: 'bool',
+    issuer: 'string',
+    subject: 'string',
+    client: 'string',
+    scopes: 'list<string>',
+    groups: 'list<string>',
+    claims: 'map<string, dyn>',
+    key: 'string',
+  },
+  client: { name: 'string', version: 'string', era: 'string', via: 'string', listener: 'string' },
+  tool: { name: 'string', original: 'string', annotations: 'map<string, dyn>' },
+  prompt: { name: 'string', original: 'string' },
+  resource: { uri: 'string', original: 'string', scheme: 'string' },
+  upstream: { name: 'string', tags: 'list<string>', trusted: 'bool' },
+  session: { id: 'string', label: 'string', calls: 'int' },
+  request: { remote: 'string', headers: 'map<string, dyn>', trace: 'string' },
+  pin: { status: 'string' },
+} as const
+
+type StructuredVariable = keyof typeof FIELDS
+
+export type Variable = StructuredVariable | 'args' | 'method' | 'phase' | 'now'
+
+/** Other variables with their CEL types. */
+export const VALUES = {
+  args: 'map<string, dyn>',
+  method: 'string',
+  phase: 'string',
+  now: 'google.protobuf.Timestamp',
+} as const
+
+export const VARIABLES: readonly Variable[] = [
+  ...(Object.keys(FIELDS) as StructuredVariable[]),
+  ...(Object.keys(VALUES) as (keyof typeof VALUES)[]),
+]
+
+/** Variables that are known when an entry is listed. */
+export const LISTED: ReadonlySet<Variable> = new Set([
+  'principal',
+  'tool',
+  'prompt',
+  'resource',
+  'upstream',
+  'pin',
+  'phase',
+])
+
+/** Subjects of calls and rules. */
+export type SubjectKind = 'tools' | 'prompts' | 'resources'
+
+/** Values of one evaluation; only those that its rules read. */
+export type Facts = { [V in Variable]?: object | string }
+
+/** Each structured variable has its own class, by which the CEL engine knows its fields. */
+export class PrincipalFacts {
+  readonly authenticated: boolean
+  readonly issuer: string
+  readonly subject: string
+  readonly client: string
+  readonly scopes: readonly string[]
+  readonly groups: readonly string[]
+  readonly claims: JsonObject
+  readonly key: string
+
+  constructor(from: {
+    authenticated: boolean
+    issuer: string
+    subject: string
+    client: string
+    scopes: readonly string[]
+    groups: readonly string[]
+    claims: JsonObject
+    key: string
+  }) {
+    this.authenticated = from.authenticated
+    this.issuer = from.issuer
+    this.subject = from.subject
+    this.client = from.client
+    this.scopes = from.scopes
+    this.groups = from.groups
+    this.claims = from.claims
+    this.key = from.key
+  }
+}
+
+export class ClientFacts {
+  readonly name: string
+  readonly version: string
+  readonly era: string
+  readonly via: string
+  readonly listener: string
+
+  constructor(from: { name: string; version: string; era: string; via: string; listener: string }) {
+    this.name = from.name
+    this.version = from.version
+    this.era = from.era
+    this.via = from.via
+    this.listener = from.listener
+  }
+}
+
+export class ToolFacts {
+  readonly name: string
+  readonly original: string
+  readonly annotations: JsonObject
+
+  constructor(name = '', original = '', annotations: JsonObject = {}) {
+    this.name = name
+    this.original = original
+    this.annotations = annotations
+  }
+}
+
+export class PromptFacts {
+  readonly name: string
+  readonly original: string
+
+  constructor(name = '', original = '') {
+    this.name = name
+    this.original = original
+  }
+}
+
+export class ResourceFacts {
+  readonly uri: string
+  readonly original: string
+  readonly scheme: string
+
+  constructor(uri = '', original = '') {
+    this.uri = uri
+    this.original = original
+    this.scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(uri)?.[0].toLowerCase() ?? ''
+  }
+}
+
+export class UpstreamFacts {
+  readonly name: string
+  readonly tags: readonly string[]
+  readonly trusted: boolean
+
+  constructor(name = '', tags: readonly string[] = [], trusted = false) {
+    this.name = name
+    this.tags = tags
+    this.trusted = trusted
+  }
+}
+
+export class SessionFacts {
+  readonly id: string
+  readonly label: string
+  readonly calls: bigint
+
+  constructor(id = '', label = '', calls = 0) {
+    this.id = id
+    this.label = label
+    this.calls = BigInt(calls)
+  }
+}
+
+export class RequestFacts {
+  readonly headers: JsonObject
+  readonly trace: string
+  readonly remote: string
+
+  constructor(headers: JsonObject = {}, trace = '', remote = '') {
+    this.headers = headers
+    this.trace = trace
+    this.remote = remote
+  }
+}
+
+export class PinFacts {
+  readonly status: string
+
+  constructor(status = 'unknown') {
+    this.status = status
+  }
+}
+
+/** Classes by structured variable. */
+export const CLASSES = {
+  principal: PrincipalFacts,
+  client: ClientFacts,
+  tool: ToolFacts,
+  prompt: PromptFacts,
+  resource: ResourceFacts,
+  upstream: UpstreamFacts,
+  session: SessionFacts,
+  request: RequestFacts,
+  pin: PinFacts,
+} as const

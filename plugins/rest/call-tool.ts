@@ -1,0 +1,153 @@
+import type { Answer, HttpReply, HttpErrorResponse, JsonObject, Notification } from '../../src/plugin.ts'
+import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
+import type { RestRequest, RestSessions } from './rest-session.ts'
+import { problem, toProblem, toProblemFromThrown } from './rest-session.ts'
+
+const EVENT_NAMES: ReadonlyMap<string, string> = new Map([
+  ['notifications/progress', 'progress'],
+  ['notifications/message', 'log'],
+])
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
+
+interface RestToolCall {
+  /** Request body as received. */
+  readonly received: JsonObject
+  readonly params: { readonly name: string; readonly arguments: JsonObject }
+}
+
+/** POST /tools/call: replies with the result, or with events and then the result. */
+export async function callTool(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
+  const form = negotiateFormat(request.http.header('accept').join(','))
+  if (form === undefined) return problem(406, 'Accept must allow application/json or text/event-stream')
+  const wanted = await readCall(request)
+  if ('status' in wanted) return wanted
+  return form === 'json' ? replyWithJson(request, sessions, wanted) : replyWithEvents(request, sessions, wanted)
+}
+
+/** Chooses JSON or events by the Accept header; the first match wins. */
+function negotiateFormat(accept: string): 'json' | 'events' | undefined {
+  const types = accept.split(',').map(part => part.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+  const named = types.find(type => type === 'text/event-stream' || type === 'application/json')
+  if (named !== undefined) return named === 'application/json' ? 'json' : 'events'
+  const takesAny = types.some(type => type === '' || type === '*/*' || type === 'application/*')
+  return takesAny ? 'json' : undefined
+}
+
+async function readCall({ http }: RestRequest): Promise<RestToolCall | HttpReply> {
+  if (!JSON_TYPE.test(http.header('content-type').join(',')))
+    return problem(415, 'Content-Type must be application/json')
+  try {
+    return parseCall(parseParams(await http.body()))
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return toProblemFromThrown(thrown)
+    return problem(400, `Invalid body: ${getErrorMessage(thrown)}`)
+  }
+}
+
+function parseCall(value: unknown): RestToolCall | HttpReply {
+  if (!isObject(value) || typeof value.name !== 'string')
+    return problem(400, 'The body must be { "name": string, "arguments"?: object }')
+  const { name, arguments: given = {} } = value
+  if (!isObject(given)) return problem(400, '"arguments" must be an object')
+  return { received: value, params: { name, arguments: given } }
+}
+
+async function replyWithJson(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
+  try {
+    const answer = await sessions.withSession(request, false, visit =>
+      visit.request({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
+    )
+    const result = toResult(answer, wanted.params.name)
+    if ('status' in result) return result
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(result.value),
+    }
+  } catch (thrown) {
+    return toProblemFromThrown(thrown)
+  }
+}
+
+/** Streams a call. A failure before the first event is a plain error reply; later ones are events. */
+async function replyWithEvents(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
+  const events = new CallEvents()
+  const { received } = wanted
+  const params = { ...wanted.params, _meta: { progressToken: 1 } }
+  const ended = sessions
+    .withSession(request, true, visit =>
+      visit.request({
+        method: 'tools/call',
+        params,
+        received,
+        emit: notification => events.emit(notification),
+      }),
+    )
+    .then(answer => toResult(answer, wanted.params.name), toProblemFromThrown)
+  const refused = await Promise.race([events.firstEvent, ended.then(end => ('status' in end ? end : undefined))])
+  if (refused !== undefined) return refused
+  void ended.then(end => events.finish(end))
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform' },
+    body: events.body,
+  }
+}
+
+/** Result for clients without MCP. A tool failure is a result with `isError`. */
+function toResult(answer: Answer, tool: string): { value: JsonObject } | HttpReply {
+  if ('error' in answer) return addChallenge(toProblem(answer.error, tool), answer.http?.headers)
+  if (!('result' in answer))
+    return toProblem({
+      code: RPC.missingCapability,
+      message: `The client does not support ${listInputMethods(answer)}`,
+    })
+  const { resultType: _, ...value } = answer.result.value()
+  return { value }
+}
+
+/** Adds the `www-authenticate` header for missing scopes (RFC 6750). */
+function addChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = {}): HttpReply {
+  const challenge = headers['www-authenticate']
+  return challenge === undefined ? reply : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
+}
+
+/** Lists the methods of client requests that a REST client cannot answer. */
+function listInputMethods(answer: Answer): string {
+  const { inputRequests } = 'input' in answer ? answer.input.value() : {}
+  const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
+  const methods = asks.map(ask => (isObject(ask) ? String(ask.method) : ''))
+  return [...new Set(methods)].join(', ') || 'calls that continue after their answer'
+}
+
+type CallEnd = { readonly value: JsonObject } | HttpReply
+
+/** Event stream of a call: progress and log messages, then the result. */
+class CallEvents {
+  readonly body = new TextStream()
+  readonly firstEvent: Promise<undefined>
+  #signalFirstEvent: () => void = () => undefined
+
+  constructor() {
+    this.firstEvent = new Promise(resolve => (this.#signalFirstEvent = () => resolve(undefined)))
+  }
+
+  /** Sends progress and log messages; ignores other notifications. */
+  emit({ method, params = {} }: Notification): void {
+    const name = EVENT_NAMES.get(method)
+    if (name === undefined || !this.body.hasCapacity) return
+    const { progressToken: _token, _meta, ...shown } = params
+    this.body.append(formatEvent(name, JSON.stringify(shown)))
+    this.#signalFirstEvent()
+  }
+
+  finish(end: CallEnd): void {
+    if ('value' in end) this.body.end(formatEvent('result', JSON.stringify(end.value)))
+    else this.body.end(formatEvent('error', typeof end.body === 'string' ? end.body : '{}'))
+  }
+}
+
+function formatEvent(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`
+}

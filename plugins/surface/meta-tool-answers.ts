@@ -1,0 +1,162 @@
+import type { Answer, CatalogEntry, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { answer, estimateBytes, suggestName, isObject, estimateTokens, toolError } from '../../src/plugin.ts'
+import { compactTool, formatSignature, formatStub } from './signature.ts'
+import type { Surface } from './listing.ts'
+import type { RankedTool } from './search/ranking.ts'
+
+const MAX_DESCRIBED = 5
+const MAX_RESULTS = 20
+/** Maximum further results listed by name, and tokens for their names. */
+const MAX_OTHER_RESULTS = 15
+const OTHER_NAMES_TOKENS = 120
+/** Maximum tokens of one description. */
+const MAX_TOKENS = 4000
+
+/** Answers `search_tools`. */
+export async function answerSearch(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
+  const wanted = parseSearch(args, surface.settings.results)
+  if (typeof wanted === 'string') return toolFailure(wanted)
+  const found = await findTools(surface, wanted, rank, MAX_OTHER_RESULTS)
+  if (found.length === 0) return textAnswer(describeNoMatch(surface, wanted))
+  const { names } = surface
+  return textAnswer(
+    [
+      ...found.slice(0, wanted.limit).map(formatSignature),
+      ...listOtherNames(found.slice(wanted.limit)),
+      surface.runsCode
+        ? `Call them in a script with ${names.code}: await tools.${found[0]?.exposed ?? 'NAME'}({ … }).`
+        : `Call one with ${names.call}, or with ${names.read} where it only reads.`,
+    ].join('\n'),
+  )
+}
+
+/** Lists further names, because models may recognize a tool by its name. */
+function listOtherNames(entries: readonly CatalogEntry[]): string[] {
+  let left = estimateBytes(OTHER_NAMES_TOKENS)
+  const names = entries.map(({ exposed }) => exposed).filter(name => (left -= name.length + 2) > 0)
+  return names.length === 0 ? [] : [`Other matches: ${names.join(', ')}.`]
+}
+
+function parseSearch(args: unknown, results: number): ToolSearch | string {
+  const { query, server, limit = results } = isObject(args) ? args : {}
+  if (typeof query !== 'string' || query.trim() === '') return '"query" must describe the task'
+  if (server !== undefined && typeof server !== 'string') return '"server" must be a name'
+  if (!isCount(limit)) return '"limit" must be a positive integer'
+  return { query, server: server === '' ? undefined : server, limit: Math.min(limit, MAX_RESULTS) }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1
+}
+
+function describeNoMatch({ entries }: Surface, { server }: ToolSearch): string {
+  const servers = [...new Set(entries.map(({ upstream }) => upstream))]
+  if (server !== undefined && !servers.includes(server)) {
+    const hint = suggestName(server, servers)
+    return `No server named "${server.slice(0, 64)}"${hint === undefined ? '' : ` – ${hint}`}.`
+  }
+  return 'No matching tool. Try other words, such as a verb and a noun.'
+}
+
+/** Answers `describe_tools`. */
+export async function answerDescribe(surface: Surface, args: unknown): Promise<Answer> {
+  const names = isObject(args) ? args.names : undefined
+  const list = typeof names === 'string' ? [names] : names
+  if (!Array.isArray(list) || list.length === 0 || !list.every(name => typeof name === 'string'))
+    return toolFailure('"names" must be a list of tool names')
+  if (list.length > MAX_DESCRIBED) return toolFailure(`"names" must have at most ${MAX_DESCRIBED} names`)
+  const texts = await Promise.all(list.map(async name => describeTool(surface, name)))
+  return textAnswer(texts.join('\n'))
+}
+
+async function describeTool(surface: Surface, name: string): Promise<string> {
+  const entry = surface.find(name)
+  if (entry === undefined) return describeUnknownTool(surface, name)
+  const stub = surface.runsCode ? formatStub(entry) : ''
+  return stub !== '' && estimateTokens(stub) <= MAX_TOKENS ? stub : formatDefinition(entry)
+}
+
+/** Serializes a definition; a very long one without schema texts. */
+function formatDefinition(entry: CatalogEntry): string {
+  const whole = serializeDefinition(entry, entry.value)
+  if (estimateTokens(whole) <= MAX_TOKENS) return whole
+  const compact = serializeDefinition(entry, compactTool(entry).value)
+  if (estimateTokens(compact) <= MAX_TOKENS) return `${compact} (texts omitted)`
+  return `${formatSignature(entry)} (schema omitted: ${estimateTokens(whole)} tokens)`
+}
+
+function serializeDefinition({ exposed }: CatalogEntry, value: JsonObject): string {
+  const { title, description, inputSchema, annotations } = value
+  return JSON.stringify({ name: exposed, title, description, inputSchema, annotations })
+}
+
+/** Describes an unknown tool, with similar names. */
+export async function describeUnknownTool(surface: Surface, name: string): Promise<string> {
+  const near = (await surface.index()).search(name, 3).map(({ entry }) => entry.exposed)
+  const shown = name.slice(0, 128)
+  return `Unknown tool: ${shown}${near.length === 0 ? '' : ` – similar: ${near.join(', ')}`}`
+}
+
+/** Formats the argument schema for a failed call. */
+export function formatArgumentSchema({ exposed, value }: CatalogEntry): string {
+  const whole = JSON.stringify(value.inputSchema ?? {})
+  const most = estimateBytes(MAX_TOKENS)
+  if (Buffer.byteLength(whole) <= most) return `Arguments of ${exposed}: ${whole}`
+  const { value: compact } = compactTool({ kind: 'tools', upstream: '', original: '', exposed, value })
+  const text = JSON.stringify(compact.inputSchema)
+  return Buffer.byteLength(text) <= most ? `Arguments of ${exposed}, without texts: ${text}` : ''
+}
+
+export function textAnswer(text: string): Answer {
+  return answer({ content: [{ type: 'text', text }] })
+}
+
+export function toolFailure(text: string): Answer {
+  return answer(toolError(text))
+}
+
+/** Validated search. */
+interface ToolSearch {
+  readonly query: string
+  readonly server: string | undefined
+  readonly limit: number
+}
+
+type RankFunction = PluginApi['rank']
+
+/** Maximum candidates passed to a `rank` tap. */
+const MAX_RANKED_CANDIDATES = 50
+/** Smooths the top ranks in reciprocal rank fusion. */
+const FUSION_OFFSET = 60
+/** Weight of the tap's ranking relative to the text search. */
+const TAP_WEIGHT = 1.5
+
+/** Finds matching tools, best first: `limit`, and up to `more` further ones. */
+export async function findTools(
+  surface: Surface,
+  { query, server, limit }: ToolSearch,
+  rank: RankFunction,
+  more = 0,
+): Promise<readonly CatalogEntry[]> {
+  const ranked = (await surface.index()).search(query, surface.entries.length)
+  const fitting = server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
+  return (await fuseWithTap(fitting, query, rank)).slice(0, limit + more)
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.trim().toLowerCase()
+}
+
+async function fuseWithTap(ranked: readonly RankedTool[], query: string, rank: RankFunction): Promise<CatalogEntry[]> {
+  const entries = ranked.map(({ entry }) => entry)
+  const candidates = entries.slice(0, MAX_RANKED_CANDIDATES)
+  const scores = candidates.length < 2 ? undefined : await rank(query, candidates)
+  if (scores?.length !== candidates.length || !scores.every(Number.isFinite)) return entries
+  const places = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+  const fused = candidates.map((entry, index) => ({
+    entry,
+    score: 1 / (FUSION_OFFSET + index) + TAP_WEIGHT / (FUSION_OFFSET + places.indexOf(index)),
+  }))
+  fused.sort((one, other) => other.score - one.score)
+  return [...fused.map(({ entry }) => entry), ...entries.slice(MAX_RANKED_CANDIDATES)]
+}

@@ -1,0 +1,214 @@
+import type { Answer, CatalogEntry, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { isObject, refuse, RPC } from '../../src/plugin.ts'
+import {
+  answerDescribe,
+  toolFailure,
+  formatArgumentSchema,
+  answerSearch,
+  describeUnknownTool,
+} from './meta-tool-answers.ts'
+import type { MetaTool } from './meta-tools.ts'
+import { isMetaToolName } from './meta-tools.ts'
+import type { Scripts } from './code/scripts.ts'
+import type { Surface } from './listing.ts'
+import { isReadOnly } from './signature.ts'
+
+/** Call of a meta tool. */
+interface MetaToolCall {
+  readonly surface: Surface
+  readonly meta: MetaTool
+  /** Error message; undefined for a valid call. */
+  readonly problem?: string
+  /** Name of the requested tool. */
+  readonly toolName?: string
+}
+
+/** Call in the arguments of a meta tool. */
+interface InnerCall {
+  readonly name: string
+  readonly arguments: JsonObject
+}
+
+type SurfaceFor = (exchange: Exchange) => Promise<Surface | undefined>
+
+const CALL_METHODS = ['tools/call']
+
+/** Answers meta tools, and replaces `call_tool` by the call in its arguments. */
+export function tapMetaTools({ hooks, slot, rank }: PluginApi<never>, surfaceFor: SurfaceFor): void {
+  const through = slot.exchange((): MetaToolCall | undefined => undefined)
+  const scripts = slot.gateway((): { made?: Promise<Scripts> } => ({}))
+
+  hooks.unwrap.tap({ methods: CALL_METHODS }, exchange => {
+    const name = exchange.params?.name
+    if (!isMetaToolName(name)) return undefined
+    return surfaceFor(exchange).then(async surface => {
+      const meta = surface?.findMetaTool(name)
+      if (surface === undefined || meta === undefined) return undefined
+      if (meta !== 'read' && meta !== 'call') {
+        through.set(exchange, { surface, meta })
+        return undefined
+      }
+      const inner = await parseInnerCall(exchange.params?.arguments, surface, meta)
+      const found = typeof inner === 'string' ? { problem: inner } : { toolName: inner.name }
+      through.set(exchange, { surface, meta, ...found })
+      return typeof inner === 'string' ? undefined : inner
+    })
+  })
+  // After limits, policies and filters: a search is a normal call.
+  hooks.request.tap({ methods: CALL_METHODS, stage: 'transform', calls: true }, exchange => {
+    const own = through.get(exchange)
+    if (own === undefined || own.toolName !== undefined) return undefined
+    if (own.problem !== undefined) return toolFailure(own.problem)
+    if (own.meta === 'code') return loadScripts(scripts).then(all => all.runCode(own.surface, exchange))
+    const args = exchange.params?.arguments
+    return own.meta === 'search' ? answerSearch(own.surface, args, rank) : answerDescribe(own.surface, args)
+  })
+  hooks.response.tap({ methods: CALL_METHODS, stage: 'transform' }, (answer, exchange) => {
+    if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined
+    const own = through.get(exchange)
+    if (own !== undefined)
+      return own.toolName === undefined ? undefined : addSchemaToFailure(answer, exchange, own.surface, own.toolName)
+    return addSchemaToDirectCall(answer, exchange, surfaceFor)
+  })
+}
+
+/** False for most answers, so that they do not wait; refusals by plugins do not concern arguments. */
+function isFailure(answer: Answer): boolean {
+  if ('error' in answer) return answer.error.code === RPC.invalidParams
+  return 'result' in answer && answer.result.isToolError
+}
+
+/** Adds the schema to a failed direct call, unless the client already has it. */
+async function addSchemaToDirectCall(
+  answer: Answer,
+  exchange: Exchange,
+  surfaceFor: SurfaceFor,
+): Promise<Answer | undefined> {
+  const surface = await surfaceFor(exchange)
+  const entry = surface && findCalledTool(surface, exchange)
+  if (surface === undefined || entry === undefined) return undefined
+  const { inputSchema } = entry.value
+  const shown = await exchange.listShownEntries('tools')
+  const hasSchema = shown.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
+  return hasSchema ? undefined : addSchemaToFailure(answer, exchange, surface, entry.exposed)
+}
+
+/** Finds the called tool by exposed name, else by original name. */
+function findCalledTool(surface: Surface, { received, route }: Exchange): CatalogEntry | undefined {
+  const name = received?.name
+  const named = typeof name === 'string' ? surface.find(name) : undefined
+  if (named !== undefined || route?.to !== 'one') return named
+  const { upstream, params } = route
+  return surface.entries.find(one => one.upstream === upstream && one.original === params?.name)
+}
+
+/** Loads the scripts once; they survive a reload. */
+function loadScripts(kept: { made?: Promise<Scripts> }): Promise<Scripts> {
+  return (kept.made ??= import('./code/scripts.ts').then(({ Scripts }) => new Scripts()))
+}
+
+/** Parses the inner call; returns an error message for an invalid one. Models may send arguments as a JSON string. */
+async function parseInnerCall(args: unknown, surface: Surface, meta: MetaTool): Promise<InnerCall | string> {
+  const { name, arguments: inner = {} } = isObject(args) ? args : {}
+  if (typeof name !== 'string' || name === '') return '"name" must be a tool name'
+  const read = typeof inner === 'string' ? parseJson(inner) : inner
+  if (!isObject(read)) return '"arguments" must be an object'
+  return (await checkInnerCall(surface, meta, name)) ?? { name, arguments: read }
+}
+
+function parseJson(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks if the meta tool may make this call; policies decide about the call itself. */
+async function checkInnerCall(surface: Surface, meta: MetaTool, name: string): Promise<string | undefined> {
+  if (surface.findMetaTool(name) !== undefined) return `call ${name} directly`
+  if (meta !== 'read') return undefined
+  const entry = surface.find(name)
+  if (entry === undefined) return describeUnknownTool(surface, name)
+  return isReadOnly(entry.value) ? undefined : `${name} is not marked as read-only: call it with ${surface.names.call}`
+}
+
+/** Adds similar names or the argument schema to a failed call. */
+function addSchemaToFailure(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): TeachingAnswer {
+  const entry = surface.find(wanted)
+  if ('error' in answer) return addSchemaToError(answer, surface, wanted)
+  if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
+  const { content } = answer.result.value()
+  const list: unknown[] = Array.isArray(content) ? content : []
+  // Arguments as received, because the visible schema may have other names.
+  const { arguments: given } = exchange.received ?? exchange.params ?? {}
+  if (!isAboutArguments(entry.value.inputSchema, given, joinTexts(list))) return undefined
+  const text = formatArgumentSchema(entry)
+  return text === ''
+    ? undefined
+    : { result: answer.result.edit(['content'], { content: [...list, { type: 'text', text }] }) }
+}
+
+type TeachingAnswer = Answer | undefined | Promise<Answer | undefined>
+
+function addSchemaToError(
+  answer: Extract<Answer, { error: unknown }>,
+  surface: Surface,
+  wanted: string,
+): TeachingAnswer {
+  const { message, data } = answer.error
+  const entry = surface.find(wanted)
+  if (entry === undefined)
+    return message.startsWith('Unknown tool')
+      ? describeUnknownTool(surface, wanted).then(text => refuse(RPC.invalidParams, text, data))
+      : undefined
+  const text = formatArgumentSchema(entry)
+  return text === '' ? undefined : { ...answer, error: { ...answer.error, message: `${message}\n${text}` } }
+}
+
+function joinTexts(content: readonly unknown[]): string {
+  return content.map(block => (isObject(block) && typeof block.text === 'string' ? block.text : '')).join(' ')
+}
+
+type TypeCheck = (value: unknown) => boolean
+
+const TYPE_CHECKS: Readonly<Record<string, TypeCheck>> = {
+  string: value => typeof value === 'string',
+  number: value => typeof value === 'number',
+  integer: value => Number.isInteger(value),
+  boolean: value => typeof value === 'boolean',
+  array: value => Array.isArray(value),
+  object: value => isObject(value),
+  null: value => value === null,
+}
+
+/** Words in error messages about arguments. */
+const ARGUMENT_ERROR_WORDS = /argument|parameter|required|invalid|validation|schema|expected|missing|property|must be/i
+
+/** True if the arguments do not match the schema, or the message mentions them. */
+function isAboutArguments(schema: unknown, args: unknown, text: string): boolean {
+  return !matchesSchema(schema, args) || ARGUMENT_ERROR_WORDS.test(text.slice(0, 2000))
+}
+
+/** Checks the top level only: required members and types. */
+function matchesSchema(schema: unknown, args: unknown = {}): boolean {
+  if (!isObject(schema)) return true
+  if (!isObject(args)) return false
+  const { required, properties, additionalProperties } = schema
+  if (Array.isArray(required) && required.some(name => typeof name === 'string' && args[name] === undefined))
+    return false
+  const known = isObject(properties) ? properties : {}
+  return Object.entries(args).every(([name, value]) => {
+    if (!Object.hasOwn(known, name)) return additionalProperties !== false
+    return isOfType(known[name], value)
+  })
+}
+
+function isOfType(schema: unknown, value: unknown): boolean {
+  if (!isObject(schema)) return true
+  const { type, enum: values } = schema
+  if (Array.isArray(values) && !values.includes(value) && !isObject(value)) return false
+  const types = (Array.isArray(type) ? type : [type]).filter(one => typeof one === 'string')
+  return types.length === 0 || types.some(one => TYPE_CHECKS[one]?.(value) ?? true)
+}

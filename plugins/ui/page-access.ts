@@ -1,0 +1,145 @@
+import type { Config, Credentials, HttpRequest, Principal } from '../../src/plugin.ts'
+import { ANONYMOUS, getCredentialType, parseDuration, principalKey } from '../../src/plugin.ts'
+import type { BrowserSession, Browsers, LoginSecrets } from './browsers.ts'
+
+type UiOptions = NonNullable<Config['ui']>
+
+/** Authorized user of the page or API. */
+export interface PageUser {
+  readonly principal: Principal
+  readonly canAct: boolean
+  /** True after login by a `gateway ui` link, which requires access to the machine. */
+  readonly isOwner: boolean
+  /** Key for per-user limits. */
+  readonly share: string
+  readonly browser: BrowserSession | undefined
+  /** Checks access again, for open streams. */
+  isAllowed(): Promise<boolean>
+}
+
+export interface PageRefusal {
+  readonly status: 401 | 403
+  readonly why: string
+}
+
+/** Interval between credential checks. */
+const RECHECK_MS = 30_000
+
+/** Decides who may view the page, and who may act. */
+export class PageAccess {
+  readonly #browsers: Browsers
+  readonly #options: UiOptions
+  readonly #keyHeader: string
+  readonly #now: () => number
+  readonly sessionMs: number
+
+  constructor(browsers: Browsers, { ui, auth }: Config & { ui: UiOptions }, now: () => number) {
+    this.#browsers = browsers
+    this.#options = ui
+    this.#keyHeader = auth?.keyHeader ?? 'authorization'
+    this.#now = now
+    this.sessionMs = parseDuration(ui.session)
+  }
+
+  /** True for requests without credentials for `auth`, which the page identifies by cookie. */
+  isForPage(credentials: Credentials): boolean {
+    const { header, certificate } = credentials
+    if (header('authorization').length > 0 || header(this.#keyHeader).length > 0) return false
+    return certificate === undefined || this.#browsers.hasCookie(credentials)
+  }
+
+  /** Identifies the user of an API request, or returns a refusal. */
+  async identify(request: HttpRequest): Promise<PageUser | PageRefusal> {
+    if (!isSameOrigin(request)) return { status: 403, why: 'cross-origin request refused' }
+    const browser = this.#browsers.findSession(request)
+    if (browser === undefined) {
+      if (getCredentialType(request.caller) === 'nobody')
+        return { status: 401, why: 'authentication required: log in with a link from "gateway ui"' }
+      return this.#authorize(request.caller, undefined, request)
+    }
+    if (browser.principal === undefined) {
+      const isAllowed = (): Promise<boolean> => Promise.resolve(this.#browsers.isOpen(browser))
+      return { principal: ANONYMOUS, canAct: true, isOwner: true, share: 'owner', browser, isAllowed }
+    }
+    const principal = await this.#checkAgain(browser, request)
+    if (principal !== undefined) return this.#authorize(principal, browser, request)
+    this.#browsers.closeSession(browser)
+    return { status: 401, why: 'credential expired or revoked: log in again' }
+  }
+
+  /** Logs in with a link token, or with credentials that `auth` accepts. */
+  logIn(request: HttpRequest, token: unknown): LoginSecrets | PageRefusal {
+    if (!isSameOrigin(request)) return { status: 403, why: 'cross-origin login refused' }
+    const { caller: principal, listener } = request
+    if (typeof token === 'string')
+      return (
+        this.#browsers.openSessionByLink(token, listener, this.sessionMs) ?? {
+          status: 401,
+          why: 'login link used or expired: get a new one with "gateway ui"',
+        }
+      )
+    const [credential] = request.header('authorization')
+    if (getCredentialType(principal) === 'nobody' || credential === undefined)
+      return { status: 401, why: 'a login link, API key or access token is required' }
+    const known = this.#authorize(principal, undefined, request)
+    if ('status' in known) return known
+    return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, known.share)
+  }
+
+  #authorize(principal: Principal, browser: BrowserSession | undefined, request: HttpRequest): PageUser | PageRefusal {
+    const { readScope, actScope } = this.#options
+    if (!principal.scopes.includes(readScope)) return { status: 403, why: `scope "${readScope}" is required` }
+    return {
+      principal,
+      canAct: principal.scopes.includes(actScope),
+      isOwner: false,
+      share: principalKey(principal),
+      browser,
+      isAllowed: async () => {
+        if (browser !== undefined && !this.#browsers.isOpen(browser)) return false
+        const now =
+          browser === undefined
+            ? await authenticate(request, request, request.caller)
+            : await this.#checkAgain(browser, request)
+        return now?.scopes.includes(readScope) === true
+      },
+    }
+  }
+
+  /** Verifies the login credential again; undefined if it is no longer valid. */
+  async #checkAgain(browser: BrowserSession, request: HttpRequest): Promise<Principal | undefined> {
+    const { checked, credential = '', principal = ANONYMOUS } = browser
+    if (checked !== undefined && this.#now() - checked.at < RECHECK_MS) return checked.principal
+    const header = (name: string): string[] => (name.toLowerCase() === 'authorization' ? [credential] : [])
+    const shown = { ...request, certificate: undefined, header }
+    const found = await authenticate(request, shown, checked?.principal ?? principal)
+    if (found === undefined || principalKey(found) !== principalKey(principal)) return undefined
+    browser.checked = { principal: found, at: this.#now() }
+    return found
+  }
+}
+
+/** Authenticates credentials; returns `before` if the check fails with a server error. */
+async function authenticate(
+  { gate }: HttpRequest,
+  credentials: Credentials,
+  before: Principal,
+): Promise<Principal | undefined> {
+  const found = await gate.authenticate(credentials)
+  if (!('status' in found)) return found
+  return found.status >= 500 ? before : undefined
+}
+
+/**
+ * False for cross-origin requests. Uses Sec-Fetch-Site, which pages cannot set, otherwise Origin. Another port is
+ * another origin.
+ */
+function isSameOrigin({ header, endpoint }: HttpRequest): boolean {
+  const [site] = header('sec-fetch-site')
+  if (site !== undefined) return site === 'same-origin'
+  const [origin] = header('origin')
+  if (origin === undefined) return true
+  const [host = ''] = header('host')
+  const own = [`http://${host}`, `https://${host}`, URL.parse(endpoint)?.origin ?? '']
+  return own.some(one => one.toLowerCase() === origin.toLowerCase())
+}

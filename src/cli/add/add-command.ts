@@ -1,0 +1,208 @@
+import { relative } from 'node:path'
+import { fromYaml } from '../../config/source/plain-yaml.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { tryParseJson, readText } from '../../util/plain-data.ts'
+import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
+import { runOwnProgram } from '../background/run-program.ts'
+import { formatDiff } from '../clients/connect.ts'
+import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
+import { promptForConsent } from '../output/prompt.ts'
+import { formatTable } from '../output/table.ts'
+import type { AddFlags, PlannedAddition, RegistryFlags, TrialResult } from './add.ts'
+import { writeAddition, resolveConfigFile, planAddition, openRegistry, tryAddition } from './add.ts'
+import type { EditedConfig } from './edit-config.ts'
+import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
+import { listLaunchOptions } from './launch-options.ts'
+
+interface ConfirmFlags {
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+  readonly json?: boolean | undefined
+}
+
+interface AddRequest {
+  readonly what: string | undefined
+  readonly command: readonly string[]
+  readonly flags: AddFlags & ConfirmFlags
+}
+
+export async function runAdd(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
+  const { flags } = given
+  const { err } = terminal
+  const adding = await planAddition(given, terminal, host)
+  for (const note of adding.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
+  const say = flags.json === true ? undefined : terminal
+  if (say !== undefined) printChange(adding.file, adding.edited, say)
+  const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
+  if (say !== undefined && tools !== undefined) printTools(adding.name, tools, say.out)
+  const consent = await promptForConsent('Write this?', flags, terminal, host)
+  const isWritten = consent === 'given'
+  const pins = isWritten ? await writeAndPin(adding, tools, terminal, host) : undefined
+  printAddResult(adding, tools, { isWritten, pins, say }, terminal)
+  return consent === 'declined' ? 1 : 0
+}
+
+/** Writes the addition and pins its definitions, if the server was started. */
+async function writeAndPin(
+  adding: PlannedAddition,
+  tools: TrialResult | undefined,
+  terminal: Terminal,
+  host: Host,
+): Promise<PinResult | undefined> {
+  await writeAddition(adding, terminal)
+  return tools === undefined ? undefined : pinDefinitions(adding, host)
+}
+
+interface AddOutcome {
+  readonly isWritten: boolean
+  readonly pins: PinResult | undefined
+  /** Undefined with `--json`. */
+  readonly say: Terminal | undefined
+}
+
+function printAddResult(
+  adding: PlannedAddition,
+  tools: TrialResult | undefined,
+  { isWritten, pins, say }: AddOutcome,
+  { out }: Terminal,
+): void {
+  if (say === undefined) out.json({ ...createAdditionJson(adding, tools, isWritten), pins })
+  else if (isWritten) printWritten(adding, pins, say)
+}
+
+export async function runRemove(
+  name: string,
+  flags: ConfirmFlags & { readonly config?: string | undefined },
+  terminal: Terminal,
+  host: Host,
+): Promise<number> {
+  const { out } = terminal
+  const file = await resolveConfigFile(flags, terminal)
+  const change = { name, upstream: undefined }
+  const plan = await applyChange(file, change)
+  if (flags.json !== true) printChange(file, plan, terminal)
+  const consent = await promptForConsent('Write this?', flags, terminal, host)
+  const isWritten = consent === 'given'
+  if (isWritten)
+    await writeChange(file, change, now => withDraftConfig(now.before, now.after, terminal, () => Promise.resolve()))
+  if (flags.json) out.json({ file, name, removed: isWritten })
+  else if (isWritten) out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}: removed ${name}`)
+  return consent === 'declined' ? 1 : 0
+}
+
+export async function runSearch(
+  words: readonly string[],
+  flags: RegistryFlags & { readonly json?: boolean | undefined },
+  terminal: Terminal,
+): Promise<number> {
+  const { out } = terminal
+  const registry = await openRegistry(flags, terminal)
+  const found = (await registry.search(words)).map(entry => {
+    const options = listLaunchOptions(entry.packages, entry.remotes)
+    const kinds = [...new Set(options.flatMap(option => ('kind' in option ? [option.kind] : [])))]
+    return {
+      name: entry.name,
+      version: entry.version,
+      status: entry.status,
+      kinds,
+      description: entry.description,
+    }
+  })
+  if (flags.json) out.json({ servers: found })
+  else printSearchResults(found, out)
+  return 0
+}
+
+interface SearchRow {
+  readonly name: string
+  readonly version: string
+  readonly status: string
+  readonly kinds: readonly string[]
+  readonly description: string
+}
+
+function printSearchResults(found: readonly SearchRow[], out: TerminalOutput): void {
+  if (found.length === 0) return out.line('no server matches all words')
+  const rows = found.map(({ name, version, status, kinds, description }) => [
+    out.paint('bold', name),
+    toOneLine(version).slice(0, 30),
+    kinds.length === 0 ? out.paint('red', 'not supported') : kinds.join(', '),
+    truncateText(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
+  ])
+  for (const line of formatTable(rows, out)) out.line(line)
+  out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)
+}
+
+function printChange(file: string, { before, after }: EditedConfig, { out, cwd }: Terminal): void {
+  out.line(`${out.paint('bold', relative(cwd, file))}${before.text === undefined ? ' (new)' : ''}`)
+  for (const line of formatDiff(before.text ?? '', after)) out.line(`  ${paintDiffLine(line, out)}`)
+}
+
+function paintDiffLine(line: string, out: TerminalOutput): string {
+  if (line.startsWith('+')) return out.paint('green', line)
+  return line.startsWith('-') ? out.paint('red', line) : line
+}
+
+const MAX_SHOWN_TOOLS = 20
+
+function printTools(name: string, { tools, tokens }: TrialResult, out: TerminalOutput): void {
+  out.line(`${out.paint('green', 'started')} ${name}: ${plural(tools.length, 'tool')}, about ${tokens} tokens`)
+  const rows = tools
+    .slice(0, MAX_SHOWN_TOOLS)
+    .map(tool => [`  ${toOneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
+  for (const line of formatTable(rows, out)) out.line(line)
+  if (tools.length > MAX_SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - MAX_SHOWN_TOOLS} more`)}`)
+}
+
+function printWritten(
+  { file, name, secrets }: PlannedAddition,
+  pins: PinResult | undefined,
+  { out, cwd }: Terminal,
+): void {
+  out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
+  for (const { file: own, place } of secrets.files)
+    out.line(`  ${place} is stored in secrets/${own}, readable only by you`)
+  if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
+  if (pins?.problem !== undefined)
+    out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${toOneLine(pins.problem)})`)
+  out.line(`${out.paint('dim', 'next:')} gateway reload (not needed with --watch)`)
+  out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
+}
+
+function createAdditionJson(
+  { file, name, launch, secrets, notes }: PlannedAddition,
+  tools: TrialResult | undefined,
+  isWritten: boolean,
+): object {
+  return {
+    ...{ file, name, kind: launch.kind, upstream: secrets.upstream, notes, written: isWritten },
+    secrets: secrets.files.map(({ place, file: own }) => ({ place, file: `secrets/${own}` })),
+    ...(tools === undefined ? {} : tools),
+  }
+}
+
+/** File with the pinned definitions, or the reason why pinning failed. */
+type PinResult =
+  { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
+
+/** Pins the definitions of a new server with `gateway lock`. Returns undefined if the configuration has no `pins`. */
+async function pinDefinitions({ file, name, edited }: PlannedAddition, host: Host): Promise<PinResult | undefined> {
+  if (!hasPins(edited.after)) return undefined
+  const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
+  const said = tryParseJson(text)
+  const lock = readText(said, 'file')
+  if (exit === 0 && lock !== undefined) return { file: lock }
+  const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
+  return {
+    problem: readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'the lock file was not written',
+  }
+}
+
+function hasPins(text: string): boolean {
+  try {
+    const config = fromYaml(text)
+    return isObject(config) && config.pins !== undefined
+  } catch {
+    return false
+  }
+}

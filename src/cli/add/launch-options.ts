@@ -1,0 +1,307 @@
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { readList, readMap, readText } from '../../util/plain-data.ts'
+import type { Answers, InputValue, Input } from './registry-inputs.ts'
+import { parseInputValue, escapeReferences } from './registry-inputs.ts'
+
+/** One way to run or reach a server. */
+export interface LaunchOption {
+  readonly kind: string
+  readonly inputs: readonly Input[]
+  /** Creates the upstream entry; `more` are extra arguments from the user. */
+  readonly upstream: (answers: Answers, more?: readonly string[]) => JsonObject
+  /** Command or URL, on one line. */
+  readonly title: string
+}
+
+type PackageMatch = LaunchOption | { readonly why: string }
+
+interface Runner {
+  readonly command: string
+  /** Valid package names: no leading dash, no path. */
+  readonly identifier: RegExp
+  /** Arguments before those of the package. */
+  readonly line: (identifier: string, version: string) => readonly string[]
+  /** Runner options that a registry entry may set. */
+  readonly options: RegExp
+  readonly separator?: string
+}
+
+const EXACT_VERSION = /^(?!latest$)v?\d[0-9A-Za-z.+_-]{0,99}$/
+
+const RUNNERS: Readonly<Record<string, Runner>> = {
+  npm: {
+    command: 'npx',
+    identifier: /^(@[a-z0-9][a-z0-9._-]{0,99}\/)?[a-z0-9][a-z0-9._-]{0,199}$/,
+    line: (identifier, version) => ['-y', `${identifier}@${version}`],
+    options: /^(-y|--yes)$/,
+  },
+  pypi: {
+    command: 'uvx',
+    identifier: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,199}[A-Za-z0-9])?$/,
+    line: (identifier, version) => [`${identifier}==${version}`],
+    options: /^(?!)/,
+  },
+  nuget: {
+    command: 'dnx',
+    identifier: /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    line: (identifier, version) => [`${identifier}@${version}`, '--yes'],
+    options: /^(--yes|-y)$/,
+    separator: '--',
+  },
+}
+
+/** Lists launch options, safest first: remotes, packages, then SSE remotes. */
+export function listLaunchOptions(
+  packages: readonly JsonObject[],
+  remotes: readonly JsonObject[],
+): readonly PackageMatch[] {
+  const reached = remotes.map(parseRemote)
+  const isDeprecatedTransport = (option: PackageMatch): boolean => 'kind' in option && option.kind === 'sse'
+  return [
+    ...reached.filter(option => !isDeprecatedTransport(option)),
+    ...packages.map(parsePackage),
+    ...reached.filter(isDeprecatedTransport),
+  ]
+}
+
+/** Parses a package of a `server.json`. */
+export function parsePackage(given: JsonObject): PackageMatch {
+  const type = readText(given, 'registryType') ?? ''
+  const option = parseLaunchOption(given, type)
+  return 'why' in option && type !== '' ? { why: `${quoteExcerpt(type)}: ${option.why}` } : option
+}
+
+function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
+  const transport = readText(given, 'transport', 'type') ?? 'stdio'
+  if (type === 'mcpb') return { why: 'MCPB bundles are not supported' }
+  if (transport !== 'stdio')
+    return {
+      why: `it must be started separately (${quoteExcerpt(transport)}) and added by its URL`,
+    }
+  const environment = parseEnvironment(given)
+  if ('why' in environment) return environment
+  const identifier = readText(given, 'identifier') ?? ''
+  const own = parseArguments(given, 'packageArguments')
+  const parts = { given, identifier, environment: environment.all, own }
+  if (type === 'oci') return createDockerOption(parts)
+  const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
+  return runner === undefined ? { why: 'unsupported package type' } : createRunnerOption(type, runner, parts)
+}
+
+interface PackageDetails {
+  readonly given: JsonObject
+  readonly identifier: string
+  readonly environment: ReadonlyMap<string, InputValue>
+  readonly own: readonly PackageArgument[]
+}
+
+function createRunnerOption(
+  type: string,
+  runner: Runner,
+  { given, identifier, environment, own }: PackageDetails,
+): PackageMatch {
+  const version = readText(given, 'version') ?? ''
+  if (!runner.identifier.test(identifier) || identifier.includes('..'))
+    return { why: `"${quoteExcerpt(identifier)}" is not a valid package name` }
+  if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is not an exact version` }
+  const options = parseArguments(given, 'runtimeArguments')
+  const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
+  if (bad !== undefined)
+    return {
+      why: `it requires ${runner.command} to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
+    }
+  const line = runner.line(identifier, version)
+  return {
+    kind: type,
+    title: [runner.command, ...line].join(' '),
+    inputs: collectInputs(environment, own),
+    upstream: (answers, more = []) => {
+      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
+      const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
+      return createStdioUpstream(runner.command, [...line, ...separator, ...rest], fillValues(environment, answers))
+    },
+  }
+}
+
+const IMAGE =
+  /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/
+
+/** Returns the image name with its version, or undefined if it is invalid or not exact. */
+function formatImage(identifier: string, version: string): string | undefined {
+  const hasTag = /(:[A-Za-z0-9_][A-Za-z0-9._-]*|@sha256:[0-9a-f]+)$/.test(identifier.split('/').at(-1) ?? '')
+  const image = hasTag || version === '' ? identifier : `${identifier}:${version}`
+  const tag = /:([^:/@]+)(@sha256:.*)?$/.exec(image)?.[1] ?? 'latest'
+  const isExact = image.includes('@sha256:') || tag !== 'latest'
+  return IMAGE.test(image) && isExact ? image : undefined
+}
+
+function createDockerOption({ given, identifier, environment, own }: PackageDetails): PackageMatch {
+  const image = formatImage(identifier, readText(given, 'version') ?? '')
+  if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
+  const options = parseArguments(given, 'runtimeArguments')
+  const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
+  if (bad !== undefined)
+    return {
+      why: `it requires docker to run with ${quoteExcerpt(bad.name ?? bad.fixed ?? 'an argument')}, which is not allowed from a registry`,
+    }
+  return {
+    kind: 'oci',
+    title: `docker run ${image}`,
+    inputs: collectInputs(environment, [...options, ...own]),
+    upstream: (answers, more = []) => {
+      const chosen = options.flatMap(one => one.words(answers).slice(1))
+      const settings = [...fillValues(environment, answers).map(pair => pair.join('=')), ...chosen]
+      const { flags, env } = splitDockerVariables(settings)
+      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
+      return createStdioUpstream('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
+    },
+  }
+}
+
+/** Variables that the docker client itself reads. */
+const DOCKER_CLIENT_VARIABLE =
+  /^(DOCKER_|BUILDKIT_|BUILDX_|CONTAINER_|XDG_|SSL_CERT_|SSH_|OTEL_|GODEBUG$|(HTTPS?|ALL|NO)_PROXY$)/i
+
+/**
+ * Splits `NAME=value` settings. Docker takes values from its environment, because all users can read its arguments.
+ */
+function splitDockerVariables(settings: readonly string[]): {
+  readonly flags: readonly string[]
+  readonly env: readonly EnvironmentEntry[]
+} {
+  const env: EnvironmentEntry[] = []
+  const flags = settings.flatMap(setting => {
+    const [, name = '', value = ''] = /^([A-Za-z_]\w{0,199})=(.*)$/s.exec(setting) ?? []
+    if (name === '' || CODE_LOADING_VARIABLE.test(name) || DOCKER_CLIENT_VARIABLE.test(name)) return ['-e', setting]
+    env.push([name, value])
+    return ['-e', name]
+  })
+  return { flags, env }
+}
+
+type EnvironmentEntry = readonly [name: string, value: string]
+
+function createStdioUpstream(command: string, args: readonly string[], env: readonly EnvironmentEntry[]): JsonObject {
+  return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
+}
+
+function collectInputs(environment: ReadonlyMap<string, InputValue>, all: readonly PackageArgument[]): Input[] {
+  return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
+}
+
+interface PackageArgument {
+  readonly name: string | undefined
+  readonly fixed: string | undefined
+  readonly inputs: readonly Input[]
+  readonly words: (answers: Answers) => readonly string[]
+}
+
+function parseArguments(given: JsonObject, key: string): PackageArgument[] {
+  return readList(given, key)
+    .filter(isObject)
+    .map((one, i) => {
+      const isNamed = readText(one, 'type') === 'named'
+      const written = isNamed ? readText(one, 'name') : undefined
+      const name = written === undefined ? undefined : escapeReferences(written)
+      const { inputs, value } = parseInputValue(one, 'arg', name ?? readText(one, 'valueHint') ?? `${i + 1}`)
+      const words = (answers: Answers): string[] => {
+        const text = value(answers)
+        if (name === undefined) return text === undefined ? [] : [text]
+        if (text !== undefined) return [name, text]
+        return one.isRequired === true && one.value === undefined ? [name] : []
+      }
+      // An option without a value is a switch.
+      const isSwitch =
+        isNamed &&
+        one.value === undefined &&
+        one.default === undefined &&
+        one.valueHint === undefined &&
+        one.isRequired !== true
+      return {
+        name,
+        fixed: readText(one, 'value'),
+        inputs: isSwitch ? inputs.map(input => ({ ...input, isRequired: false })) : inputs,
+        words,
+      }
+    })
+}
+
+/** Variables that make a program load code. */
+const CODE_LOADING_VARIABLE =
+  /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
+
+function parseEnvironment(
+  given: JsonObject,
+): { readonly all: ReadonlyMap<string, InputValue> } | { readonly why: string } {
+  const all = new Map<string, InputValue>()
+  for (const one of readList(given, 'environmentVariables').filter(isObject)) {
+    const name = readText(one, 'name') ?? ''
+    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${quoteExcerpt(name)}" is not a valid variable name` }
+    if (CODE_LOADING_VARIABLE.test(name)) return { why: `it sets ${name}, which is not allowed from a registry` }
+    all.set(name, parseInputValue(one, 'env', name))
+  }
+  return { all }
+}
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
+
+const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
+  ['streamable-http', 'http'],
+  ['http', 'http'],
+  ['sse', 'sse'],
+])
+
+/** Parses a remote of a `server.json`. */
+function parseRemote(given: JsonObject): PackageMatch {
+  const kind = readText(given, 'type') ?? ''
+  const template = readText(given, 'url') ?? ''
+  const type = TRANSPORTS.get(kind)
+  if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is not a supported transport` }
+  if (!isSafeUrl(template, readMap(given, 'variables')))
+    return { why: `${kind}: "${quoteExcerpt(template)}" is not an https URL` }
+  const url = parseInputValue({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
+  const headers = parseHeaders(given)
+  if (typeof headers === 'string') return { why: `${kind}: "${quoteExcerpt(headers)}" is not a valid header name` }
+  return {
+    kind: type === 'http' ? 'remote' : 'sse',
+    title: template,
+    inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
+    upstream: answers => {
+      const sent = fillValues(headers, answers)
+      const rest = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
+      return { type, url: url.value(answers), ...rest }
+    },
+  }
+}
+
+/** True for an https URL template without credentials. */
+function isSafeUrl(template: string, variables: JsonObject): boolean {
+  const filled = template.replace(/\{([\w.-]+)\}/g, (whole, name: string) =>
+    Object.hasOwn(variables, name) ? 'x' : whole,
+  )
+  const url = URL.parse(filled)
+  return url?.protocol === 'https:' && url.username === '' && !/[\s{}\\]/.test(filled)
+}
+
+/** Parses the headers of a remote. Returns the first invalid name, if any. */
+function parseHeaders(given: JsonObject): ReadonlyMap<string, InputValue> | string {
+  const headers = new Map<string, InputValue>()
+  for (const one of readList(given, 'headers').filter(isObject)) {
+    const name = readText(one, 'name') ?? ''
+    if (!HEADER_NAME.test(name)) return name
+    headers.set(name, parseInputValue(one, 'header', name))
+  }
+  return headers
+}
+
+function fillValues(all: ReadonlyMap<string, InputValue>, answers: Answers): EnvironmentEntry[] {
+  return [...all].flatMap(([name, one]) => {
+    const value = one.value(answers)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+}
+
+function quoteExcerpt(text: string): string {
+  return JSON.stringify(text.slice(0, 80)).slice(1, -1)
+}

@@ -1,0 +1,196 @@
+import { dirname, relative } from 'node:path'
+import { gatewayError } from '../../errors/errors.ts'
+import { suggestHint } from '../../util/suggest.ts'
+import { findOwnCommand } from '../background/run-program.ts'
+import { findConfigFile, getStateDirectory } from '../load-source.ts'
+import type { Consent } from '../output/prompt.ts'
+import { promptForConsent } from '../output/prompt.ts'
+import { formatTable, wrapWords } from '../output/table.ts'
+import type { Host, Terminal } from '../output/terminal.ts'
+import type { ClientDefinition, EntryValues } from './clients.ts'
+import { CLIENTS, createExport, isInstalled } from './clients.ts'
+import type { ClientStatus, ConnectPlan, UndoPlan, UndoResult } from './connect.ts'
+import { applyPlan, listClientStatus, planConnect, planUndo, undoConnect } from './connect.ts'
+import { ConnectRecords } from './connect-records.ts'
+import { formatConnectPlan, formatUndoPlan } from './format-plan.ts'
+
+export interface ConnectFlags {
+  readonly config?: string | undefined
+  readonly env?: string | undefined
+  readonly name: string
+  readonly scope: 'user' | 'project'
+  /** URL of a gateway, instead of `gateway attach`. */
+  readonly http?: string | undefined
+  readonly all: boolean
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+  readonly export: boolean
+  readonly json: boolean
+}
+
+/** Adds the gateway to client settings after confirmation. Returns the exit code. */
+export async function runConnect(
+  names: readonly string[],
+  flags: ConnectFlags,
+  terminal: Terminal,
+  host: Host,
+): Promise<number> {
+  const connections = openConnectRecords(terminal)
+  if (names.length === 0 && !flags.all)
+    return printClients(await listClientStatus(connections, terminal), flags, terminal)
+  const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(findClient)
+  const values = await resolveEntryValues(flags, terminal, host)
+  if (flags.export) return printExports(clients, values, terminal)
+  const options = { scope: flags.scope, values, connections, terminal }
+  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
+  if (!flags.json)
+    for (const line of plans.flatMap(plan => formatConnectPlan(plan, terminal.out))) terminal.out.line(line)
+  const writes = plans.filter(({ after }) => after !== undefined)
+  const consent = await confirmWrites(writes.length, flags, terminal, host)
+  if (consent === 'given') for (const plan of writes) await applyPlan(plan, options)
+  return printConnectResult(plans, writes, consent, flags, terminal)
+}
+
+function printConnectResult(
+  plans: readonly ConnectPlan[],
+  writes: readonly ConnectPlan[],
+  consent: Consent,
+  { json }: ConnectFlags,
+  terminal: Terminal,
+): number {
+  const isWritten = consent === 'given'
+  if (json) terminal.out.json(plans.map(plan => createPlanJson(plan, isWritten)))
+  else if (isWritten) printWrittenClients(writes, terminal)
+  return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
+}
+
+type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
+
+/** Undoes `gateway connect`, or previews the changes. Returns the exit code. */
+export async function runDisconnect(
+  names: readonly string[],
+  flags: DisconnectFlags,
+  terminal: Terminal,
+): Promise<number> {
+  const connections = openConnectRecords(terminal)
+  const clients = new Set(names.map(name => findClient(name).name))
+  if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'name a client, or use --all' })
+  const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
+  if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
+  const undone: UndoResult[] = []
+  for (const connected of wanted) undone.push(await undoConnect(connected, connections))
+  if (flags.json) terminal.out.json(undone)
+  else printUndoResults(undone, terminal)
+  return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
+}
+
+function printUndoPlans(undoings: readonly UndoPlan[], { json }: DisconnectFlags, { out }: Terminal): number {
+  const rows = undoings.map(({ result, before }) => (before === undefined ? result : { ...result, outcome: 'planned' }))
+  if (json) out.json(rows)
+  else for (const line of undoings.flatMap(one => formatUndoPlan(one, out))) out.line(line)
+  if (!json && undoings.length === 0) out.line(NOTHING_CONNECTED)
+  return rows.some(({ outcome }) => outcome === 'left') ? 1 : 0
+}
+
+const NOTHING_CONNECTED = 'no connected clients'
+
+function printUndoResults(undone: readonly UndoResult[], terminal: Terminal): void {
+  for (const one of undone) terminal.out.line(formatUndoResult(one, terminal))
+  if (undone.length === 0) terminal.out.line(NOTHING_CONNECTED)
+}
+
+export function openConnectRecords(terminal: Terminal): ConnectRecords {
+  // Shared by all configurations.
+  const state = getStateDirectory({ file: 'any' }, terminal)
+  if (state === undefined)
+    throw gatewayError('GW_USAGE', { what: 'HOME is not set, so client settings cannot be found' })
+  return new ConnectRecords(dirname(state))
+}
+
+function findClient(name: string): ClientDefinition {
+  const client = CLIENTS.find(one => one.name === name)
+  if (client !== undefined) return client
+  const names = CLIENTS.map(one => one.name)
+  throw gatewayError('GW_USAGE', { what: `no client named "${name}"${suggestHint(name, names)}` })
+}
+
+async function resolveEntryValues(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
+  const { name, http, env } = flags
+  if (http !== undefined) return { name, line: [], url: parseEndpointUrl(http) }
+  const config = await findConfigFile(flags, terminal)
+  const more = env === undefined ? [] : ['--env', env]
+  return { name, line: [...findOwnCommand(terminal, host), 'attach', '-c', config, ...more] }
+}
+
+function parseEndpointUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
+  throw gatewayError('GW_USAGE', {
+    what: `--http must be the URL of a gateway, such as http://127.0.0.1:8080/mcp`,
+  })
+}
+
+async function confirmWrites(count: number, flags: ConnectFlags, terminal: Terminal, host: Host): Promise<Consent> {
+  if (count === 0) return 'not asked'
+  return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
+}
+
+function printClients(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
+  const { out } = terminal
+  if (json) {
+    out.json(found)
+    return 0
+  }
+  const here = found.filter(({ isInstalled, connected }) => isInstalled || connected.length > 0)
+  const rows = here.map(({ client, title, file = '', connected }) => [
+    client,
+    title,
+    connected.length > 0 ? out.paint('green', `connected as ${connected.join(', ')}`) : 'not connected',
+    out.paint('dim', relative(terminal.cwd, file).startsWith('..') ? file : relative(terminal.cwd, file)),
+  ])
+  for (const line of formatTable(rows, out)) out.line(line)
+  if (here.length === 0) out.line('no clients found on this machine')
+  const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
+  const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
+  if (others.length > 0) for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
+  const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
+  if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
+  return 0
+}
+
+function printExports(clients: readonly ClientDefinition[], values: EntryValues, { out }: Terminal): number {
+  out.line(
+    JSON.stringify(
+      clients.map(client => createExport(client, values)),
+      undefined,
+      2,
+    ),
+  )
+  return 0
+}
+
+function printWrittenClients(plans: readonly ConnectPlan[], { out }: Terminal): void {
+  for (const { client, file } of plans) {
+    out.line(`${out.paint('green', 'wrote')} ${file}`)
+    if (client.note !== undefined) out.line(`  ${client.note}`)
+    if (client.check !== undefined) out.line(`  ${out.paint('dim', 'check:')} ${client.check}`)
+  }
+  out.line(`${out.paint('dim', 'undo:')} gateway disconnect ${plans.map(({ client }) => client.name).join(' ')}`)
+}
+
+function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: Terminal): string {
+  if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'unchanged:')} ${why ?? ''}`
+  const said = { restored: 'restored', removed: 'entry removed', gone: 'entry already removed' }[outcome]
+  return `${client}: ${file} ${said}`
+}
+
+function createPlanJson({ client, file, entry, isDone = false, problem }: ConnectPlan, isWritten: boolean): object {
+  const outcome = problem !== undefined ? 'left' : isDone ? 'unchanged' : isWritten ? 'written' : 'planned'
+  return {
+    client: client.name,
+    file,
+    outcome,
+    ...(entry === undefined ? {} : { entry }),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}

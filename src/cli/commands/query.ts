@@ -1,0 +1,228 @@
+import { string } from '@oclif/core/flags'
+import {
+  QUERY_FLAGS,
+  createCommand,
+  CONFIG_FLAGS,
+  CONTROL_FLAGS,
+  optionalArgument,
+  requiredArgument,
+  booleanFlag,
+} from '../command.ts'
+
+/** Read-only commands for a configuration or a gateway. */
+export const QUERY_COMMANDS = {
+  validate: createCommand({
+    summary: 'Check a configuration without starting anything.',
+    description:
+      'With --online, each server is started, initialized and asked for its lists; a running gateway is not affected. ' +
+      'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up or a server did not answer.',
+    examples: [
+      'gateway validate',
+      'gateway validate --config gateway.yaml --env production --json',
+      'gateway validate --online --within 30s',
+      'gateway validate --set listeners.main.port=9000',
+    ],
+    flags: {
+      ...CONFIG_FLAGS,
+      exec: booleanFlag({ summary: 'Also run the commands of ${exec:…} and ${keyring:…}.' }),
+      online: booleanFlag({
+        summary: 'Also start the servers and check handshakes, names and schemas for each client, and token counts.',
+      }),
+      within: string({
+        summary: 'Startup timeout of the servers with --online. Default: 60s.',
+        helpValue: '<duration>',
+      }),
+    },
+    run: async ({ flags, terminal }) => (await import('../local/validate.ts')).runValidate(flags, terminal),
+  }),
+
+  inspect: createCommand({
+    summary: 'Show the effective configuration, the plugins and hooks, and the catalog.',
+    description: [
+      'Asks the running gateway of the configuration. If none is running, starts the upstreams without listeners and waits',
+      'until each is ready or has failed.',
+      'Secrets are hidden.',
+    ],
+    examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
+    flags: {
+      live: booleanFlag({
+        allowNo: true,
+        default: true,
+        summary: 'Start the upstreams and show what they offer.',
+      }),
+      offline: booleanFlag({
+        exclusive: ['live'],
+        summary: 'Start nothing: show only configuration, plugins and hooks.',
+      }),
+      origins: booleanFlag({ summary: 'Show the origin of each value.' }),
+      ...QUERY_FLAGS,
+    },
+    async run({ flags, terminal, print }) {
+      const { inspectGateway, formatInspection } = await import('../local/inspect.ts')
+      const inspection = await inspectGateway(flags, flags.live && !flags.offline, terminal)
+      print(inspection, () => formatInspection(inspection, flags.origins, terminal))
+    },
+  }),
+
+  tools: createCommand({
+    summary: 'List the tools that clients see.',
+    description: 'Asks the running gateway of the configuration, or starts a temporary one.',
+    examples: ['gateway tools', "gateway tools 'files__*'", 'gateway tools search --json', 'gateway tools --tokens'],
+    args: { pattern: optionalArgument('Glob, or part of the name.') },
+    flags: {
+      ...QUERY_FLAGS,
+      tokens: booleanFlag({
+        summary: 'Estimate the tokens of each tool, largest first, with totals.',
+      }),
+    },
+    async run({ args, flags, terminal, print }) {
+      const { formatCosts, estimateCosts, listTools, formatTools } = await import('../local/tools.ts')
+      const tools = await listTools(flags, args.pattern, terminal)
+      if (!flags.tokens) return print({ tools }, () => formatTools(tools, terminal))
+      const costs = estimateCosts(tools)
+      print(costs, () => formatCosts(costs, terminal))
+    },
+  }),
+
+  call: createCommand({
+    summary: 'Call a tool, as a client would.',
+    description: [
+      'Uses the running gateway of the configuration, or starts a temporary one.',
+      'Pass arguments as a JSON object in --args, as KEY=VALUE after the tool name, or both.',
+      'Exit codes: 0 the tool succeeded, 2 wrong usage or unknown tool, 3 invalid configuration,',
+      '4 the server did not start, 5 the tool or its server returned an error.',
+    ],
+    usage:
+      'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]',
+    examples: [
+      'gateway call files__read_file path=README.md',
+      `gateway call memory__search_nodes --args '{"query": "gateway"}'`,
+      'gateway call web__search --args - --json < arguments.json',
+    ],
+    takesRest: true,
+    args: { tool: requiredArgument('Tool name, as clients see it.') },
+    flags: {
+      args: string({
+        char: 'a',
+        helpValue: '<json>',
+        summary: 'Arguments as a JSON object; - reads them from stdin.',
+      }),
+      ...QUERY_FLAGS,
+    },
+    async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
+      const { callTool, getExitCode, readArguments, formatResult } = await import('../local/call.ts')
+      const given = await readArguments({ json: flags.args, pairs, stdin: host.stdin })
+      const result = await callTool(flags, args.tool, given, terminal)
+      print(result, () => formatResult(result, terminal.out))
+      return getExitCode(result)
+    },
+  }),
+
+  explain: createCommand({
+    summary: 'Explain how a call would be handled, without calling the tool.',
+    description: [
+      'Asks the running gateway of the configuration, or starts a temporary one: route, matching rules, cache,',
+      'rate limits and final answer. Nothing is called or counted.',
+      'Pass arguments as for gateway call: a JSON object in --args, KEY=VALUE after the tool name, or both.',
+    ],
+    usage:
+      'explain TOOL [KEY=VALUE...] [--args <json>] [--as <who>] [--scope <scope>...] [--client <name>] [--profile <name>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]',
+    examples: [
+      'gateway explain files__read_file path=README.md',
+      'gateway explain files__write_file --as key:ci --args \'{"path":"/etc/passwd"}\'',
+      'gateway explain web__search --client cursor --json',
+    ],
+    takesRest: true,
+    args: { tool: requiredArgument('Tool name, as clients see it.') },
+    flags: {
+      as: string({
+        helpValue: '<who>',
+        summary: 'Caller: key:<name>, token:<subject> or anonymous (default).',
+      }),
+      scope: string({
+        helpValue: '<scope>',
+        multiple: true,
+        multipleNonGreedy: true,
+        summary: 'Scope of the caller, instead of those of its key; repeatable.',
+      }),
+      client: string({ helpValue: '<name>', summary: 'Client program, such as cursor.' }),
+      profile: string({ helpValue: '<name>', summary: 'Profile of the client.' }),
+      args: string({
+        helpValue: '<json>',
+        summary: 'Arguments of the call as a JSON object; - reads them from stdin.',
+      }),
+      ...QUERY_FLAGS,
+    },
+    async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
+      const { explainTool, formatExplanation } = await import('../local/explain.ts')
+      const { readArguments } = await import('../local/call.ts')
+      const isGiven = flags.args !== undefined || pairs.length > 0
+      const given = isGiven ? await readArguments({ json: flags.args, pairs, stdin: host.stdin }) : undefined
+      const explanation = await explainTool(args.tool, given, flags, terminal)
+      print(explanation, () => formatExplanation(explanation, terminal))
+    },
+  }),
+
+  plan: createCommand({
+    summary: 'Show what a configuration change would do, without applying it.',
+    description: [
+      'Compares with the running gateway, or with the current file: servers started, stopped and kept;',
+      'tools added, removed, renamed and changed. Starts new servers temporarily. Exit codes: 0 no changes, 6 changes.',
+    ],
+    examples: ['gateway plan -c new.yaml', 'gateway plan -c new.yaml --against gateway.yaml --json'],
+    flags: {
+      against: string({
+        helpValue: '<file>',
+        summary: 'Current configuration. Default: that of the running gateway, or the nearest gateway.yaml.',
+      }),
+      ...CONFIG_FLAGS,
+      socket: CONTROL_FLAGS.socket,
+    },
+    async run({ flags, terminal, print }) {
+      const { createPlan, formatPlan, CHANGES_EXIT_CODE } = await import('../local/explain.ts')
+      const plan = await createPlan(flags, terminal)
+      print(plan, () => formatPlan(plan, terminal))
+      return plan.changes ? CHANGES_EXIT_CODE : 0
+    },
+  }),
+
+  doctor: createCommand({
+    summary: 'Diagnose problems and fix the safe ones.',
+    description: [
+      'Checks the configuration, programs, variables, ports, file modes, stale files, client settings and the running',
+      'gateway. Exit codes: 0 no problems, 1 warnings, 6 errors,',
+      '2 wrong usage.',
+    ],
+    examples: [
+      'gateway doctor',
+      'gateway doctor --fix --dry-run',
+      'gateway doctor --fix',
+      'gateway doctor --online --json',
+    ],
+    flags: {
+      online: booleanFlag({
+        summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',
+      }),
+      fix: booleanFlag({
+        summary: 'Fix file modes, stale files, missing directories and broken client entries.',
+      }),
+      'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Print the fixes without applying them.' }),
+      ...QUERY_FLAGS,
+    },
+    run: async ({ flags, terminal, host }) => (await import('../doctor/doctor.ts')).runDoctor(flags, terminal, host),
+  }),
+
+  errors: createCommand({
+    summary: 'Explain error codes of the gateway and its plugins.',
+    description: 'Includes the errors of the configured plugins. Exit codes: 0 found, 2 unknown code.',
+    examples: ['gateway errors', 'gateway errors GW_UPSTREAM_START', 'gateway errors --json'],
+    args: { code: optionalArgument('Show only this code.') },
+    flags: CONFIG_FLAGS,
+    async run({ args, flags, terminal, print }) {
+      const { formatErrors, listErrors, findError } = await import('../local/errors.ts')
+      const all = await listErrors(flags, terminal)
+      const shown = args.code === undefined ? all : findError(args.code, all)
+      print(shown, () => formatErrors(shown, terminal.out))
+    },
+  }),
+}

@@ -1,0 +1,371 @@
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import type { ClientInputs, PlaceholderStyle, TimeoutUnit } from './formats.ts'
+import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
+
+/** Converted upstream, or the reason why it cannot be one. */
+type ConversionResult = { readonly upstream: JsonObject } | { readonly why: string }
+
+/** Converts a key of a client entry. Returns false if it is not supported; adds unsupported parts to `lost`. */
+type KeyConverter = (value: unknown, into: UpstreamDraft, lost: string[]) => boolean | void
+
+interface UpstreamDraft {
+  readonly spec: JsonObject
+  readonly tools: { allow?: unknown; deny?: unknown }
+  type: string | undefined
+  readonly directory: string
+}
+
+interface EntryReporter {
+  /** Reports a setting that could not be converted. */
+  note(text: string): void
+  /** Reports a key that only concerns the client. */
+  leave(key: string): void
+}
+
+interface EntryFormat {
+  readonly placeholders: PlaceholderStyle
+  readonly timeout: TimeoutUnit
+  readonly inputs: ClientInputs
+  /** Project directory, the base of relative paths. */
+  readonly directory: string
+}
+
+/** Converts a client entry to an upstream. */
+export function convertEntry(
+  server: JsonObject,
+  writing: EntryFormat,
+  { note, leave }: EntryReporter,
+): ConversionResult {
+  const draft: UpstreamDraft = { spec: {}, tools: {}, type: undefined, directory: writing.directory }
+  const lost: string[] = []
+  const notes: string[] = []
+  for (const [key, value] of Object.entries(flattenEntry(server, lost))) {
+    const ofKey: string[] = []
+    const carry = key === 'timeout' ? TIMEOUT_CONVERTERS[writing.timeout] : KEY_CONVERTERS.get(key)
+    const filling = {
+      inputs: writing.inputs,
+      note: (text: string) => void ofKey.push(text),
+      disable: () => carry && (draft.spec.enabled = false),
+    }
+    const rewritten = mapStrings(value, text => PLACEHOLDER_REWRITERS[writing.placeholders](text, filling))
+    const isCarried = carry !== undefined && carry(rewritten, draft, lost) !== false
+    if (isCarried) notes.push(...ofKey)
+    else if (IGNORED_KEYS.has(key)) leave(key)
+    else lost.push(key)
+  }
+  const converted = finishDraft(draft, text => void notes.push(text))
+  // A skipped entry needs no other notes.
+  if (!('upstream' in converted)) return converted
+  for (const text of notes) note(text)
+  for (const key of lost) note(`"${key}" is not supported and was skipped`)
+  return converted
+}
+
+function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) => void): ConversionResult {
+  const { command, url, ...rest } = spec
+  const filter = Object.keys(tools).length > 0 ? { tools } : {}
+  if (typeof url === 'string') {
+    const remote = dropKeys(rest, STDIO_KEYS, 'a server with a URL', note)
+    if (command !== undefined) note('"command" does not apply to a server with a URL and was skipped')
+    if (!isReachable(url)) {
+      note(`${url} is not a URL that a gateway can reach: set another one, and remove "enabled"`)
+      return {
+        upstream: { type: type ?? 'http', url: UNREACHABLE_URL, ...remote, enabled: false, ...filter },
+      }
+    }
+    return { upstream: { type: type ?? inferType(url), url, ...remote, ...filter } }
+  }
+  if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
+  if (type !== undefined) note(`"type" is ${type}, which does not apply to a server with a command, and was skipped`)
+  const local = dropKeys(rest, HTTP_KEYS, 'a server with a command', note)
+  return { upstream: { type: 'stdio', command, ...escapeOwnVariables(local), ...filter } }
+}
+
+/** Escapes arguments with variables of the entry's own `env`, which the server expands itself. */
+function escapeOwnVariables(spec: JsonObject): JsonObject {
+  const { args, env } = spec
+  if (!Array.isArray(args) || !isObject(env)) return spec
+  const isOwn = (name: string): boolean => Object.hasOwn(env, name) && env[name] !== `\${${name}}`
+  const kept = args.map(arg =>
+    String(arg).replace(/(?<!\$)\$\{(\w+)\}/g, (whole, name: string) => (isOwn(name) ? `$${whole}` : whole)),
+  )
+  return { ...spec, args: kept }
+}
+
+/** URL of a disabled server without a valid URL. */
+const UNREACHABLE_URL = 'http://localhost'
+
+/** True for a supported URL, or one that begins with a variable. */
+function isReachable(url: string): boolean {
+  const isKnown = /^((https?|wss?):\/\/|\$\{)/i.test(url) && !url.includes('$${')
+  return isKnown && !/\s/.test(url.replace(/\$\{[^}]*\}/g, 'x'))
+}
+
+const STDIO_KEYS: readonly string[] = ['args', 'env', 'cwd']
+const HTTP_KEYS: readonly string[] = ['headers']
+
+function dropKeys(spec: JsonObject, keys: readonly string[], what: string, note: (text: string) => void): JsonObject {
+  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" does not apply to ${what} and was skipped`)
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !keys.includes(key)))
+}
+
+/** Infers the transport from the URL. */
+function inferType(url: string): string {
+  if (/^wss?:/.test(url)) return 'ws'
+  return /\/sse\/?(\?|$)/.test(url) ? 'sse' : 'http'
+}
+
+/** Zed nests the command, Continue the transport. */
+function flattenEntry(server: JsonObject, lost: string[]): JsonObject {
+  const { command, transport, ...rest } = server
+  if (isObject(command)) {
+    const { path, ...more } = command
+    return mergeMaps(transport === undefined ? rest : { ...rest, transport }, { ...more, command: path }, lost)
+  }
+  return isObject(transport) ? mergeMaps(command === undefined ? rest : { ...rest, command }, transport, lost) : server
+}
+
+/** Merges two maps; inner values win, nested maps are joined. */
+function mergeMaps(outer: JsonObject, inner: JsonObject, lost: string[]): JsonObject {
+  const joined = { ...outer }
+  for (const [key, value] of Object.entries(inner)) {
+    const own = outer[key]
+    if (isObject(own) && isObject(value)) joined[key] = { ...own, ...value }
+    else {
+      if (own !== undefined && JSON.stringify(own) !== JSON.stringify(value)) lost.push(key)
+      joined[key] = value
+    }
+  }
+  return joined
+}
+
+function mapStrings(value: unknown, text: (text: string) => string): unknown {
+  if (typeof value === 'string') return text(value)
+  if (Array.isArray(value)) return value.map(item => mapStrings(item, text))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, text)]))
+}
+
+const TYPE_NAMES: ReadonlyMap<string, string> = new Map([
+  ['http', 'http'],
+  ['streamable-http', 'http'],
+  ['streamablehttp', 'http'],
+  ['streamable_http', 'http'],
+  ['sse', 'sse'],
+  ['ws', 'ws'],
+  ['websocket', 'ws'],
+])
+
+/** Types that command or URL already imply. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
+
+/** Returns false for an unknown type. */
+function convertType(value: unknown, into: UpstreamDraft): boolean {
+  if (typeof value !== 'string') return false
+  into.type = TYPE_NAMES.get(value.toLowerCase())
+  return into.type !== undefined || PLAIN_TYPES.has(value.toLowerCase())
+}
+
+function convertCommand(value: unknown, { spec }: UpstreamDraft): boolean {
+  const [command, ...args] = Array.isArray(value) ? value.map(String) : [value]
+  if (typeof command !== 'string') return false
+  spec.command = command
+  if (args.length > 0) spec.args = [...args, ...((spec.args as string[] | undefined) ?? [])]
+  return true
+}
+
+/** Appends arguments to those of a command array. A string is rejected, since it cannot be split reliably. */
+function convertArguments(value: unknown, { spec }: UpstreamDraft): boolean {
+  if (value === undefined || value === null) return true
+  if (!Array.isArray(value) || value.some(item => typeof item === 'object')) return false
+  if (value.length > 0) spec.args = [...((spec.args as string[] | undefined) ?? []), ...value.map(String)]
+  return true
+}
+
+function copyKey(key: string): KeyConverter {
+  return (value, { spec }, lost) => {
+    if (value === undefined || value === null || isEmpty(value)) return true
+    if (MAP_KEYS.has(key)) return isObject(value) && convertMap(key, value, spec, lost)
+    if (typeof value !== 'string' || (spec[key] ?? value) !== value) return false
+    spec[key] = value
+    return true
+  }
+}
+
+/** Copies string values; skips null and nested maps. */
+function convertMap(key: string, value: JsonObject, spec: JsonObject, lost: string[]): true {
+  const flat = Object.entries(value).filter(([name, item]) => {
+    if (typeof item === 'object') lost.push(`${key}.${name}`)
+    return typeof item !== 'object'
+  })
+  if (flat.length > 0) spec[key] = { ...(spec[key] as JsonObject | undefined), ...toStrings(Object.fromEntries(flat)) }
+  return true
+}
+
+const MAP_KEYS: ReadonlySet<string> = new Set(['env', 'headers'])
+
+function toStrings(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item)]))
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function setHeader(name: string, value: string, { spec }: UpstreamDraft): void {
+  spec.headers = { ...(spec.headers as JsonObject | undefined), [name]: value }
+}
+
+function createHeadersReader(write: (value: string) => string | undefined): KeyConverter {
+  return (value, into, lost) => {
+    if (!isObject(value)) return false
+    for (const [name, item] of Object.entries(value)) {
+      const text = typeof item === 'object' ? undefined : write(String(item))
+      if (text === undefined) lost.push(`headers.${name}`)
+      else setHeader(name, text, into)
+    }
+    return true
+  }
+}
+
+/** True for a plain variable name. */
+function isVariable(name: unknown): name is string {
+  return typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)
+}
+
+/** Reads a file of variables once; variables of the entry win. */
+function convertEnvFile(value: unknown, { spec, directory }: UpstreamDraft, lost: string[]): boolean {
+  if (typeof value !== 'string' || value.includes('${')) return false
+  const file = resolve(directory, value)
+  try {
+    if (statSync(file).size > MAX_ENV_FILE_BYTES) return false
+    const variables = Object.entries(parseEnv(readFileSync(file, 'utf8')))
+    const read = Object.fromEntries(variables.map(([name, text]) => [name, escapePlaceholders(text ?? '')]))
+    return convertMap('env', { ...read, ...(spec.env as JsonObject | undefined) }, spec, lost)
+  } catch {
+    return false
+  }
+}
+
+const MAX_ENV_FILE_BYTES = 64 * 1024
+
+/** Variables that the server inherits from the client, by name. */
+function convertInherited(value: unknown, { spec }: UpstreamDraft): boolean {
+  if (!Array.isArray(value) || !value.every(isVariable)) return false
+  const filled = Object.fromEntries(value.map(name => [name, `\${${name}}`]))
+  spec.env = { ...filled, ...(spec.env as JsonObject | undefined) }
+  return true
+}
+
+/** Continue stores headers in its request options. */
+function convertRequestOptions(value: unknown, into: UpstreamDraft, lost: string[]): boolean {
+  if (!isObject(value) || Object.keys(value).some(key => key !== 'headers')) return false
+  return createHeadersReader(text => text)(value.headers, into, lost) !== false
+}
+
+function convertMilliseconds(key: string): KeyConverter {
+  return (value, { spec }) => typeof value === 'number' && value > 0 && void (spec[key] = Math.ceil(value))
+}
+
+function convertSeconds(key: string): KeyConverter {
+  return (value, { spec }) => typeof value === 'number' && value > 0 && void (spec[key] = `${Math.ceil(value)}s`)
+}
+
+const TIMEOUT_CONVERTERS: Readonly<Record<TimeoutUnit, KeyConverter>> = {
+  seconds: convertSeconds('timeout'),
+  milliseconds: convertMilliseconds('timeout'),
+  'seconds to start': convertSeconds('startupTimeout'),
+  // Most clients use milliseconds; small numbers are seconds.
+  either: (value, into, lost) =>
+    (Number(value) < 1000 ? convertSeconds('timeout') : convertMilliseconds('timeout'))(value, into, lost),
+}
+
+function convertEnabled(expected: boolean): KeyConverter {
+  return (value, { spec }) => {
+    if (typeof value !== 'boolean') return false
+    if (value !== expected) spec.enabled = false
+    return true
+  }
+}
+
+function convertToolFilter(key: 'allow' | 'deny'): KeyConverter {
+  return (value, { tools }) => {
+    if (!Array.isArray(value)) return false
+    if (key === 'deny' || !value.includes('*')) tools[key] = value.map(String)
+    return true
+  }
+}
+
+const KEY_CONVERTERS: ReadonlyMap<string, KeyConverter> = new Map<string, KeyConverter>([
+  ['type', convertType],
+  ['transport', convertType],
+  ['transportType', convertType],
+  ['command', convertCommand],
+  ['cmd', convertCommand],
+  ['args', convertArguments],
+  ['env', copyKey('env')],
+  ['envs', copyKey('env')],
+  ['envFile', convertEnvFile],
+  ['environment', copyKey('env')],
+  ['cwd', copyKey('cwd')],
+  ['workingDirectory', copyKey('cwd')],
+  ['working_directory', copyKey('cwd')],
+  ['url', copyKey('url')],
+  ['uri', copyKey('url')],
+  ['serverUrl', copyKey('url')],
+  ['server_url', copyKey('url')],
+  ['httpUrl', copyKey('url')],
+  ['headers', copyKey('headers')],
+  ['http_headers', copyKey('headers')],
+  [
+    'bearer_token_env_var',
+    (value, into) => isVariable(value) && setHeader('Authorization', `Bearer \${${value}}`, into),
+  ],
+  ['bearer_token', (value, into) => setHeader('Authorization', `Bearer ${String(value)}`, into)],
+  ['env_http_headers', createHeadersReader(variable => (isVariable(variable) ? `\${${variable}}` : undefined))],
+  ['requestOptions', convertRequestOptions],
+  ['env_vars', convertInherited],
+  ['env_keys', convertInherited],
+  ['startup_timeout_ms', convertMilliseconds('startupTimeout')],
+  ['initTimeout', convertMilliseconds('startupTimeout')],
+  ['connectionTimeout', convertMilliseconds('startupTimeout')],
+  ['startup_timeout_sec', convertSeconds('startupTimeout')],
+  ['tool_timeout_sec', convertSeconds('timeout')],
+  ['enabled', convertEnabled(true)],
+  ['disabled', convertEnabled(false)],
+  ['enabled_tools', convertToolFilter('allow')],
+  ['includeTools', convertToolFilter('allow')],
+  ['enabledTools', convertToolFilter('allow')],
+  ['allowedTools', convertToolFilter('allow')],
+  ['available_tools', convertToolFilter('allow')],
+  ['tools', convertToolFilter('allow')],
+  ['disabled_tools', convertToolFilter('deny')],
+  ['excludeTools', convertToolFilter('deny')],
+  ['disabledTools', convertToolFilter('deny')],
+])
+
+/** Keys without meaning for a gateway: display names, descriptions, client permissions. */
+const IGNORED_KEYS: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'display_name',
+  'source',
+  'bundled',
+  'trust',
+  'autoApprove',
+  'auto_approve',
+  'alwaysAllow',
+  'always_allow',
+  'displayName',
+  'title',
+  'icon',
+  'iconPath',
+  'version',
+  'gallery',
+  'chatMenu',
+  'default_tools_approval_mode',
+])

@@ -1,0 +1,192 @@
+import type { Command } from '@oclif/core/command'
+import { findErrorEntry, GatewayError, gatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
+import type { Problem } from '../../config/problem.ts'
+import { formatProblem } from '../../config/problem.ts'
+import { ERRORS } from '../../errors/table.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Command names of other programs. */
+const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
+  list: 'ps',
+  ls: 'ps',
+  run: 'serve',
+  check: 'validate',
+}
+
+/** Prints an error as text, or as JSON with --json. Returns the exit code. */
+export async function reportError(
+  thrown: unknown,
+  argv: readonly string[],
+  terminal: Terminal,
+  commands: KnownCommands,
+): Promise<number> {
+  const error = await toGatewayError(thrown, commands)
+  if (wantsJson(argv)) terminal.out.json({ error: createErrorJson(error) })
+  else for (const line of formatError(error, terminal)) terminal.err.line(line)
+  return error.entry.exit ?? 1
+}
+
+function createErrorJson(error: GatewayError): Record<string, unknown> {
+  const { problems } = error.fields
+  return {
+    code: error.code,
+    message: getOwnerReason(error),
+    hint: error.hint,
+    ...(problems === undefined ? {} : { problems }),
+  }
+}
+
+/** Formats a configuration problem on one line with a highlighted location. */
+export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): string {
+  const text = sanitizeText(formatProblem(problem, cwd))
+  const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
+  const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
+  return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
+}
+
+/** Converts any thrown value to a GatewayError. */
+export async function toGatewayError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
+  if (thrown instanceof GatewayError) return thrown
+  if (isUsageError(thrown)) return convertUsageError(thrown, commands)
+  if (isRpcFailure(thrown)) return convertRpcError(thrown.error)
+  return gatewayError('GW_INTERNAL', { cause: thrown })
+}
+
+function wantsJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  return argv.slice(0, end === -1 ? undefined : end).includes('--json')
+}
+
+/** Formats an error; parts of it are untrusted text. */
+function formatError(error: GatewayError, terminal: Terminal): string[] {
+  const { paint } = terminal.err
+  const problems = (error.fields['problems'] ?? []) as readonly Problem[]
+  return [
+    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${sanitizeText(getOwnerReason(error))}`,
+    ...problems.map(problem => formatProblemLine(problem, terminal)),
+    ...formatCause(error),
+    `${paint('dim', 'hint:')} ${sanitizeText(error.hint)}`,
+  ]
+}
+
+// Only internal errors need the cause.
+function formatCause({ code, cause }: GatewayError): string[] {
+  if (code !== 'GW_INTERNAL' || cause === undefined) return []
+  return [
+    `  ${sanitizeText(cause instanceof Error ? (cause.stack ?? getErrorMessage(cause)) : getErrorMessage(cause))}`,
+  ]
+}
+
+interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+function isRpcFailure(thrown: unknown): thrown is Error & { readonly error: RpcError } {
+  return thrown instanceof Error && thrown.name === 'RpcFailure' && 'error' in thrown
+}
+
+const OWN_CODE = /^GW_[A-Z_]{1,60}$/
+
+/** Keeps gateway error codes; other codes come from the server. */
+function convertRpcError({ code, message, data }: RpcError): GatewayError {
+  const own = isObject(data) ? data['code'] : undefined
+  if (typeof own !== 'string' || !OWN_CODE.test(own)) return gatewayError('GW_REFUSED', { why: message, code })
+  const hint = getHint(own) ?? `Run gateway errors ${own} for details.`
+  return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
+}
+
+/** Returns the hint of a code, unless it contains placeholders, whose values only the gateway has. */
+function getHint(code: string): string | undefined {
+  const hint = findErrorEntry(code)?.hint
+  return hint?.includes('{') === true ? undefined : hint
+}
+
+/** Command-line error of oclif. */
+interface UsageError extends Error {
+  readonly oclif: { readonly exit?: number }
+  readonly flags?: readonly string[]
+  readonly args?: readonly { readonly name: string }[]
+  readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
+}
+
+/** Command name as typed: `key new`. */
+export interface KnownCommand {
+  readonly name: string
+  /** Required flags. */
+  readonly required: readonly string[]
+}
+
+/** Lists all commands. */
+type KnownCommands = () => Promise<readonly KnownCommand[]>
+
+function isUsageError(thrown: unknown): thrown is UsageError {
+  return thrown instanceof Error && 'oclif' in thrown
+}
+
+/** Rewrites oclif's message and adds a suggestion. */
+async function convertUsageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
+  const what =
+    (await describeUnknownCommand(error, commands)) ??
+    (await describeUnknownFlags(error)) ??
+    describeMissingArguments(error)
+  return gatewayError('GW_USAGE', { what: what ?? rewriteOclifMessage(error.message) })
+}
+
+async function describeUnknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
+  const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
+  if (name === undefined) return undefined
+  const here = COMMAND_ALIASES[name]
+  if (here !== undefined) return `unknown command "${name}" – did you mean "${here}"?`
+  const known = await commands()
+  const asked = known.toSorted((a, b) => a.name.length - b.name.length).findLast(one => name.startsWith(`${one.name} `))
+  if (asked !== undefined) return describeExtraWord(asked, name.slice(asked.name.length + 1))
+  const names = known.map(one => one.name)
+  return `unknown command "${name}"${await formatSuggestion(name, names)}`
+}
+
+/** An extra word is probably the value of the only required flag. */
+function describeExtraWord({ name, required }: KnownCommand, rest: string): string {
+  const [flag, ...others] = required
+  const isValue = flag !== undefined && others.length === 0 && !rest.includes(' ')
+  const hint = isValue ? ` – did you mean "--${flag} ${rest}"?` : ''
+  return `"gateway ${name}" takes no argument ${JSON.stringify(rest)}${hint}`
+}
+
+async function describeUnknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
+  if (flags === undefined) return undefined
+  const known = Object.keys(parse?.input?.flags ?? {})
+  const each = flags.map(async flag => `unknown flag ${flag}${await suggestFlag(flag, known)}`)
+  return (await Promise.all(each)).join('; ')
+}
+
+function describeMissingArguments({ message, args = [] }: UsageError): string | undefined {
+  if (!message.startsWith('Missing')) return undefined
+  return `missing: ${args.map(({ name }) => name.toUpperCase()).join(', ')}`
+}
+
+/** Compare without dashes, which make any two short flags similar. */
+function suggestFlag(flag: string, known: readonly string[]): Promise<string> {
+  const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
+  return formatSuggestion(name, known, '--')
+}
+
+async function formatSuggestion(word: string, known: readonly string[], before = ''): Promise<string> {
+  const { findSimilar } = await import('../../util/suggest.ts')
+  const found = findSimilar(word, known)
+  return found === undefined ? '' : ` – did you mean "${before}${found}"?`
+}
+
+function rewriteOclifMessage(message: string): string {
+  const lines = message
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '' && !/^(See more help with|The following errors? occurred)/.test(line))
+  const text = lines
+    .join(' ')
+    .replace(/^Parsing (--\S+) (\w)/, (_, flag: string, first: string) => `${flag}: ${first.toLowerCase()}`)
+  return text.slice(0, 1).toLowerCase() + text.slice(1)
+}

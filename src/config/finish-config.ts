@@ -1,0 +1,202 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { delimiter, resolve } from 'node:path'
+import type { Finding } from '../util/finding.ts'
+import { parsePointer, appendPointer } from '../util/finding.ts'
+import { deepFreeze, isPlain } from '../util/plain-data.ts'
+import { getPlatform } from '../util/platform.ts'
+import { Secrets } from '../util/secrets.ts'
+import type { Feature } from './check-config.ts'
+import { checkConfig } from './check-config.ts'
+import { checkTls } from './checks/tls.ts'
+import { checkExisting } from './checks/upstreams.ts'
+import type { Config } from './config.gen.ts'
+import * as generated from './generated/validator.gen.ts'
+import type { SchemaError } from './messages.ts'
+import { explainSchemaError } from './messages.ts'
+import type { Problem, ConfigPositions } from './problem.ts'
+import { hasErrors, sortProblems, invalidConfig, locateProblem } from './problem.ts'
+import { collectSecrets } from './secrets.ts'
+import type { Located, ValueOrigin, Tree } from './source/tree.ts'
+import { locateValues } from './source/tree.ts'
+
+interface Validator {
+  (value: unknown): boolean
+  errors?: readonly SchemaError[] | null
+}
+
+/** Validates against the schema and fills in defaults, in place. */
+export function validate(value: unknown): Finding[] {
+  const check = generated.validate as unknown as Validator
+  if (check(value)) return []
+  const errors = (check.errors ?? []).map(error => addQuotedParts(error, value))
+  const wrongType = new Set(errors.filter(error => error.keyword === 'type').map(error => error.instancePath))
+  return errors.flatMap(error => {
+    if (error.keyword !== 'type' && wrongType.has(error.instancePath)) return []
+    return explainSchemaError(error) ?? []
+  })
+}
+
+let quoted: unknown
+
+/** Adds the violated schema part and the invalid value to an error, for its message. */
+function addQuotedParts(error: SchemaError, value: unknown): SchemaError {
+  const keys = parsePointer(error.schemaPath.slice(1))
+  const parent = resolveReference(keys.slice(0, -1).reduce(getSchemaChild, parseSchema()), error.keyword)
+  const data = parsePointer(error.instancePath).reduce(getChild, value)
+  return {
+    ...error,
+    ...(isPlain(parent) ? { parentSchema: parent, schema: parent[error.keyword] } : {}),
+    data: error.propertyName ?? data,
+  }
+}
+
+function parseSchema(): unknown {
+  return (quoted ??= JSON.parse(generated.SCHEMA))
+}
+
+function getSchemaChild(at: unknown, key: string): unknown {
+  return getChild(resolveReference(at, key), key)
+}
+
+/** Follows `$ref` if the key is not in this schema part. */
+function resolveReference(at: unknown, key: string): unknown {
+  if (!isPlain(at) || Object.hasOwn(at, key) || typeof at['$ref'] !== 'string') return at
+  return resolveReference(parsePointer(at['$ref'].slice(1)).reduce(getChild, parseSchema()), key)
+}
+
+function getChild(at: unknown, key: string): unknown {
+  return typeof at === 'object' && at !== null && Object.hasOwn(at, key)
+    ? (at as Readonly<Record<string, unknown>>)[key]
+    : undefined
+}
+
+/** A validated configuration with its sources. */
+export interface LoadedConfig {
+  /** Deeply frozen, with defaults. */
+  readonly config: Config
+  /** Main file; undefined if created from a value. */
+  readonly file: string | undefined
+  /** All files read. */
+  readonly files: readonly string[]
+  /** Base of relative paths. */
+  readonly directory: string
+  /** Origin of each value, by JSON pointer. */
+  readonly origins: ReadonlyMap<string, ValueOrigin>
+  /** Position of each written key, by JSON pointer. */
+  readonly keys: ReadonlyMap<string, ValueOrigin>
+  /** Plugins configured as a top-level section. */
+  readonly sections: ReadonlySet<string>
+  /** Values to redact. */
+  readonly secrets: readonly string[]
+  readonly warnings: readonly Problem[]
+}
+
+/** A parsed configuration before validation. */
+interface ConfigDraft {
+  readonly tree: Tree
+  /** Plugins configured as a top-level section. */
+  readonly sections: ReadonlySet<string>
+  readonly file: string | undefined
+  readonly files: readonly string[]
+  readonly directory: string
+  readonly secrets: readonly string[]
+  readonly broken: ReadonlySet<string>
+  readonly problems: readonly Problem[]
+  /** Plugins with configuration checks. */
+  readonly features: readonly Feature[]
+  readonly validate?: typeof validate
+  /** PATH; undefined if unknown. */
+  readonly searchPath?: string | undefined
+}
+
+/** Validates, fills in defaults and freezes; throws all problems together. */
+export function finishConfig(draft: ConfigDraft): LoadedConfig {
+  const located = locateValues(draft.tree)
+  const isFile = (path: string) =>
+    statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
+  const findings = [...located.empty.map(createEmptyFinding), ...(draft.validate ?? validate)(located.value)]
+  checkConfig(located.value, draft.features, isFile, finding => findings.push(finding))
+  checkTls(
+    located.value,
+    path => readFileSync(resolve(draft.directory, path)),
+    finding => findings.push(finding),
+  )
+  if (draft.file !== undefined)
+    checkExisting(
+      located.value,
+      {
+        path: path => existsSync(resolve(draft.directory, path)),
+        program: (name, own) => isOnPath(name, own ?? draft.searchPath, draft.directory),
+      },
+      finding => findings.push(finding),
+    )
+
+  const secrets = [...new Set([...draft.secrets, ...collectSecrets(located.value)])]
+  const problems = [
+    ...draft.problems,
+    ...locateFindings(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
+  ]
+  if (hasErrors(problems)) throw invalidConfig(problems)
+  const { file, files, directory } = draft
+  const config = deepFreeze(located.value) as Config
+  let origins: ReadonlyMap<string, ValueOrigin> | undefined
+  return {
+    config,
+    file,
+    files,
+    directory,
+    secrets,
+    // Lazy, as it costs as much as all checks.
+    get origins() {
+      return (origins ??= listOrigins(located))
+    },
+    keys: located.keys,
+    sections: draft.sections,
+    warnings: sortProblems(problems),
+  }
+}
+
+/** Windows resolves more file names, so it is not checked there. */
+function isOnPath(name: string, searchPath: string | undefined, directory: string): boolean {
+  if (searchPath === undefined || !getPlatform().hasModes) return true
+  return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))
+}
+
+function createEmptyFinding(pointer: string): Finding {
+  return {
+    pointer,
+    message: 'empty value removes nothing',
+    hint: 'set a value or remove the key',
+    severity: 'warning',
+    on: 'key',
+  }
+}
+
+function locateFindings(
+  findings: readonly Finding[],
+  broken: ReadonlySet<string>,
+  secrets: readonly string[],
+  written: ConfigPositions,
+): Problem[] {
+  if (findings.length === 0) return []
+  const { hide: shown } = new Secrets(secrets)
+  return findings
+    .filter(finding => !broken.has(finding.pointer))
+    .map(finding => ({
+      ...finding,
+      message: shown(finding.message),
+      hint: finding.hint && shown(finding.hint),
+    }))
+    .map(finding => locateProblem(written, finding))
+}
+
+function listOrigins({ value, origins }: Located): ReadonlyMap<string, ValueOrigin> {
+  const all = new Map<string, ValueOrigin>()
+  const visit = (at: unknown, pointer: string): void => {
+    all.set(pointer, origins.get(pointer) ?? { from: 'default' })
+    if (!Array.isArray(at) && !isPlain(at)) return
+    for (const [key, inner] of Object.entries(at)) visit(inner, appendPointer(pointer, key))
+  }
+  visit(value, '')
+  return all
+}

@@ -1,0 +1,292 @@
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type {
+  Answer,
+  Call,
+  WrappedCall,
+  ClientDescription,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  IncomingRequest,
+  Log,
+  Notification,
+  Session,
+  Upstream,
+} from '../api/index.ts'
+import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
+import { getErrorMessage } from '../errors/errors.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import { markWhenDispatched, PhaseClock, timeDispatch } from '../hooks/phase-clock.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import type { HideSecrets } from '../util/secrets.ts'
+import { Catalog } from './catalog/catalog.ts'
+import type { UnlistedMethods } from './catalog/upstream-list.ts'
+import type { View } from './catalog/view.ts'
+import { summarizeReply, recordAsk } from './client-request.ts'
+import { askLegacy } from './client-requests/bridge.ts'
+import type { Parking } from './client-requests/parking.ts'
+import type { Carrier, PipelineCall } from './exchange.ts'
+import { PipelineExchange } from './exchange.ts'
+import { Router, findRoute } from './router.ts'
+import { StartupGrace, getLiveUpstream } from './reused-upstream.ts'
+import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
+import { Notifier } from './notifications/notifier.ts'
+import { runPipeline } from './pipeline.ts'
+import type { Seal } from './seal.ts'
+import { createRequestSession } from './session.ts'
+import { getTarget } from './request-target.ts'
+import type { TaskStore } from './tasks/task-store.ts'
+
+interface Maker extends Graph {
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange
+}
+
+/** Nested calls: they cannot make further calls. */
+const INNER = new WeakSet<PipelineExchange>()
+const SILENT = (_: Notification): void => undefined
+
+/**
+ * Calls a tool within an exchange, for its caller and through the whole pipeline. It is cancelled with the exchange.
+ */
+async function callToolWithin(outer: PipelineExchange, params: WrappedCall, graph: Maker): Promise<Answer> {
+  if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'nested calls cannot make further calls') }
+  if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
+  const { session, principal, credentials, headers, remoteAddress, via } = outer
+  const trace = getTraceContext(outer.params)
+  const inbound: IncomingRequest = {
+    method: 'tools/call',
+    params: { ...params, ...(trace === undefined ? {} : { _meta: trace }) },
+    via,
+    // MCP headers describe the outer call.
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-'))),
+    remoteAddress,
+    principal,
+    credentials,
+    client: withoutCapabilities(session.client),
+    emit: SILENT,
+  }
+  const inner = graph.exchange(createRequestSession(session, inbound), inbound)
+  INNER.add(inner)
+  inner.unwrap(params)
+  const forget = outer.onCancel(reason => inner.cancel(reason))
+  try {
+    return await runPipeline(inner, graph)
+  } finally {
+    forget()
+  }
+}
+
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+
+/** Returns the request's trace context, which its nested calls share. */
+function getTraceContext(params: JsonObject | undefined): JsonObject | undefined {
+  const meta = params?._meta
+  const own = isObject(meta) ? Object.entries(meta).filter(([name]) => TRACE.includes(name)) : []
+  return own.length === 0 ? undefined : Object.fromEntries(own)
+}
+
+const UNASKABLE = new WeakMap<ClientDescription, ClientDescription>()
+
+/** Returns the client without capabilities, so that it receives no client requests. */
+function withoutCapabilities(client: ClientDescription): ClientDescription {
+  let known = UNASKABLE.get(client)
+  if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
+  return known
+}
+
+interface GraphDeps {
+  readonly config: Config
+  readonly hooks: Hooks
+  readonly upstreams: ReadonlyMap<string, Upstream>
+  readonly identity: Identity
+  readonly seal: Seal
+  readonly parking: Parking
+  readonly tasks: TaskStore
+  readonly unlisted: UnlistedMethods
+  readonly log: Log
+  readonly clock: Clock
+  readonly hide: HideSecrets
+  /** The graph that this one replaces. */
+  readonly before?: Graph | undefined
+}
+
+/** Hooks on which a plugin may have rules about resources. */
+const JUDGES = ['request', 'route', 'catalog'] as const
+
+/** Minimum age of a view before it is refreshed in the background. */
+const REFRESH_AFTER_MS = 5000
+
+/** One running generation of the configuration: creates and holds all core components. */
+export class RuntimeGraph implements Graph {
+  readonly config: Config
+  readonly hooks: Hooks
+  readonly upstreams: ReadonlyMap<string, UpstreamNode>
+  readonly catalog: Catalog
+  readonly router: Router
+  readonly notifier: Notifier
+  readonly seal: Seal
+  readonly parking: Parking
+  readonly tasks: TaskStore
+  readonly log: Log
+  readonly clock: Clock
+  readonly hide: HideSecrets
+  readonly grace: StartupGrace
+  readonly unlisted: UnlistedMethods
+  /** True if any plugin has rules about resources. */
+  readonly judgesUris: boolean
+  /** True if any plugin may send client requests during a call. */
+  readonly holdsCalls: boolean
+  /** True if a plugin reads phase durations for this method. */
+  readonly #isTimed: (method: string) => boolean
+  readonly #identity: Identity
+  readonly #carrier: Carrier
+  readonly #renewed = new WeakMap<View, number>()
+  #lastId = 0
+  #running = 0
+
+  constructor(parts: GraphDeps) {
+    this.config = parts.config
+    this.hooks = parts.hooks
+    this.seal = parts.seal
+    this.parking = parts.parking
+    this.tasks = parts.tasks
+    this.unlisted = parts.unlisted
+    this.log = parts.log
+    this.clock = parts.clock
+    this.hide = parts.hide
+    this.grace = new StartupGrace(parts.config, parts.clock, parts.before?.grace)
+    this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.checksUris === true))
+    this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
+    this.#isTimed = createTimingCheck(parts.hooks)
+    this.#identity = parts.identity
+    this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
+    this.catalog = new Catalog(this)
+    this.router = new Router(this)
+    this.notifier = new Notifier(this)
+    this.#carrier = {
+      emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
+      ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
+      shown: (exchange, kind) => this.#listShownEntries(exchange, kind),
+      callTool: (exchange, params) => callToolWithin(exchange, params, this),
+      outdated: call => getOutdatedReason(call, this),
+      asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, summarizeReply(reply)),
+    }
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  entered(): void {
+    this.#running++
+  }
+
+  left(): void {
+    this.#running--
+  }
+
+  nextId(): number {
+    return ++this.#lastId
+  }
+
+  exchange(session: Session, inbound: IncomingRequest): PipelineExchange {
+    const now = this.clock.now()
+    const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#carrier, now)
+    if (this.#isTimed(inbound.method)) exchange.phases = new PhaseClock(this.clock, now)
+    return exchange
+  }
+
+  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
+  identity(): Identity {
+    const [only] = this.upstreams.values()
+    const isTransparent = this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
+    const { isDefault: _, ...own } = this.#identity
+    return isTransparent ? (only.upstream.server?.info ?? own) : own
+  }
+
+  async #listShownEntries({ session }: Exchange, kind: Kind): Promise<readonly CatalogEntry[]> {
+    const { catalog } = this
+    const known = catalog.getCachedView(kind, session)
+    if (known !== undefined) this.#refreshView(known, kind, session)
+    return catalog.listings.getListedView(known ?? (await catalog.load(kind, session)), session).view.entries
+  }
+
+  /** Refreshes in the background: servers need not announce list changes. */
+  #refreshView(view: View, kind: Kind, session: Session): void {
+    const now = this.clock.now()
+    if (now - (this.#renewed.get(view) ?? -Infinity) < REFRESH_AFTER_MS) return
+    this.#renewed.set(view, now)
+    void this.catalog.load(kind, session).catch(() => undefined)
+  }
+
+  #node(upstream: Upstream): UpstreamNode {
+    const plain: Dispatch = call => upstream.dispatch(call)
+    const isTimed = this.#isTimed !== never
+    const own = isTimed ? timeDispatch(plain, 'upstream') : plain
+    const wrapped = this.hooks.getRunner('dispatch')?.(own, upstream) ?? own
+    const dispatch = isTimed ? markWhenDispatched(wrapped) : wrapped
+    return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
+  }
+}
+
+/** Returns a check for methods whose phase durations a `settled` tap reads. */
+function createTimingCheck(hooks: Hooks): (method: string) => boolean {
+  const taps = hooks.taps('settled').filter(({ options }) => options.timed === true)
+  if (taps.length === 0) return never
+  if (taps.some(({ options }) => options.methods === undefined)) return () => true
+  const methods = new Set(taps.flatMap(({ options }) => options.methods ?? []))
+  return method => methods.has(method)
+}
+
+function never(): boolean {
+  return false
+}
+
+/**
+ * Returns why the current configuration would reject a delayed call; undefined if it would accept it. A reload may
+ * have removed its server, name or caller.
+ */
+async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<string | undefined> {
+  const now = graph.tasks.graph
+  if (now === undefined || now === graph) return undefined
+  try {
+    if (now.hooks.getRunner('approval') === undefined) return 'approval is no longer configured'
+    if (!(await isAdmitted(call, now))) return 'the caller is no longer admitted'
+    return await getRejectionReason(call, graph, now)
+  } catch (error) {
+    graph.log.warn('a delayed call cannot be checked against the current configuration', {
+      reason: getErrorMessage(error),
+    })
+    return 'the configuration has changed'
+  }
+}
+
+/** True without request credentials: each reload checks those of open connections. */
+async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
+  const { credentials, principal } = exchange
+  const find = credentials && hooks.getRunner('authenticate', credentials.listener)
+  if (credentials === undefined || find === undefined) return true
+  const found = (await find(credentials)) ?? ANONYMOUS
+  return !('status' in found) && authorizationKey(found) === authorizationKey(principal)
+}
+
+async function getRejectionReason(
+  { upstream, params, exchange }: PipelineCall,
+  before: Graph,
+  now: Graph,
+): Promise<string | undefined> {
+  const own = before.upstreams.get(upstream)
+  const other = now.upstreams.get(upstream)
+  if (own === undefined || other === undefined || getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream))
+    return 'the upstream was replaced'
+  const route = await findRoute(exchange, now)
+  if ('error' in route) return 'the target is no longer available to the caller'
+  const getTargetName = (said: Call['params']): string | undefined => getTarget(exchange.method, said)?.name
+  const isSame =
+    route.to === 'one' && route.upstream === upstream && getTargetName(route.params) === getTargetName(params)
+  return isSame ? undefined : 'the name now refers to another target'
+}

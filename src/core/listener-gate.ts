@@ -1,0 +1,273 @@
+import type {
+  Answer,
+  ChoiceContext,
+  Credentials,
+  Metric,
+  Gate,
+  HttpReply,
+  HttpRequest,
+  IncomingRequest,
+  Notification,
+  Principal,
+  Readiness,
+  Refusal,
+  RunningExchange,
+  Session,
+  SessionInit,
+  Upstream,
+} from '../api/index.ts'
+import { ANONYMOUS } from '../api/principal.ts'
+import { gatewayError, getErrorMessage } from '../errors/errors.ts'
+import type { Health, HealthFinding } from '../errors/health.ts'
+import { finding, summarizeFindings } from '../errors/health.ts'
+import type { HookTaps } from '../hooks/hook-taps.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { ClientRoots } from './client-requests/client-roots.ts'
+import type { PipelineExchange } from './exchange.ts'
+import type { RuntimeGraph } from './generation-graph.ts'
+import { isOwnerError, runPipeline } from './pipeline.ts'
+import { computeHealth, getUpstreamStatus } from './health.ts'
+import { PipelineSession, createRequestSession } from './session.ts'
+import { isUp } from './reused-upstream.ts'
+import { isVisible } from './capabilities.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+
+type AuthenticationResult = ReturnType<HookTaps['authenticate']>
+
+/** Maximum sessions that can receive notifications. */
+const MAX_SESSIONS = 100_000
+
+/** The gate between listeners and the pipeline. It outlives generations; the graph behind it is swapped. */
+export class PipelineGate implements Gate {
+  readonly info: { readonly name: string; readonly version: string }
+  readonly roots: ClientRoots
+  #graph: RuntimeGraph
+  #isOpen = true
+  #isDraining = false
+  readonly #sessions = new Set<Session>()
+  /** Findings without an upstream or plugin, by code. */
+  readonly #standingFindings = new Map<string, HealthFinding>()
+  #conversations = 0
+  #opened = 0
+
+  constructor(graph: RuntimeGraph, info: { name: string; version: string }) {
+    this.#graph = graph
+    this.info = info
+    this.roots = new ClientRoots(() => this.#graph, this.#sessions)
+    graph.notifier.attach(this.#sessions)
+    graph.tasks.attach(graph)
+  }
+
+  get graph(): RuntimeGraph {
+    return this.#graph
+  }
+
+  /**
+   * New exchanges use the new graph's pipeline; running ones finish on the old one. The caller must end the old
+   * graph's listens.
+   */
+  swap(graph: RuntimeGraph): void {
+    graph.notifier.attach(this.#sessions)
+    graph.notifier.adopt(this.#graph.notifier)
+    this.#graph.notifier.attach(new Set())
+    this.#graph = graph
+    graph.tasks.attach(graph)
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Reports not ready, but keeps serving. */
+  drain(): void {
+    this.#isDraining = true
+  }
+
+  stopAccepting(): void {
+    this.#isOpen = false
+  }
+
+  admit(listener: string, path?: string): Refusal | 'close' | undefined {
+    try {
+      return this.#graph.hooks.getRunner('admit')?.(listener, path) ?? undefined
+    } catch (thrown) {
+      this.#graph.log.error('admission check failed', { listener, reason: getErrorMessage(thrown) })
+      return createFailureRefusal()
+    }
+  }
+
+  authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
+    const find = this.#graph.hooks.getRunner('authenticate', credentials.listener)
+    if (find === undefined) return ANONYMOUS
+    let found: AuthenticationResult
+    try {
+      found = find(credentials)
+    } catch (thrown) {
+      found = this.#handleAuthFailure(thrown)
+    }
+    // Most callers are identified synchronously; skip the promise.
+    if (!(found instanceof Promise)) return this.#checkIdentity(found, credentials)
+    return found
+      .catch((thrown: unknown) => this.#handleAuthFailure(thrown))
+      .then(caller => this.#checkIdentity(caller, credentials))
+  }
+
+  parseChoices(query: string, by: ChoiceContext): ReturnType<Gate['parseChoices']> {
+    return parseChoices(query, by, this.#graph.hooks)
+  }
+
+  reportRefusal(refusal: Refusal, credentials: Credentials): void {
+    this.#graph.hooks.getRunner('refused')?.(refusal, credentials)
+  }
+
+  #checkIdentity(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
+    const caller = found ?? ANONYMOUS
+    if ('status' in caller && credentials.isOptional !== true) this.reportRefusal(caller, credentials)
+    return caller
+  }
+
+  /** Refuses a caller that cannot be identified because a plugin failed. */
+  #handleAuthFailure(thrown: unknown): Refusal {
+    this.#graph.log.error('authentication failed with an internal error', { reason: getErrorMessage(thrown) })
+    return createFailureRefusal()
+  }
+
+  serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
+    const { hooks } = this.#graph
+    const answer = hooks.getRunner('http', request.path) ?? hooks.getRunner('http', normalizePath(request.path))
+    return answer === undefined ? undefined : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
+  }
+
+  async openSession(init: SessionInit): Promise<Session> {
+    if (!this.#isOpen) throw gatewayError('GW_STOPPING')
+    const session = new PipelineSession(init)
+    try {
+      await this.#graph.hooks.getRunner('session')?.(session)
+    } catch (thrown) {
+      if (isOwnerError(thrown)) this.#graph.log.error(getErrorMessage(thrown), { ...thrown.fields, code: thrown.code })
+      throw thrown
+    }
+    this.#conversations++
+    this.#opened++
+    return session
+  }
+
+  closeSession(session: Session, reason: string): void {
+    if (this.#sessions.delete(session)) this.roots.handleSessionEnd()
+    this.#conversations--
+    if (session.client.era === 'legacy') this.#graph.notifier.forgetSession(session)
+    this.#graph.tasks.sessionEnded(session)
+    // Server state for the session is needed until its tasks end.
+    this.#graph.tasks.runWhenIdle(session, () => {
+      for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
+    })
+    this.#graph.hooks.getRunner('sessionEnd')?.(session, reason)
+  }
+
+  run(session: Session, inbound: IncomingRequest): RunningExchange {
+    if (!this.#isOpen) return { answer: Promise.resolve(createStoppingRefusal()), cancel: () => undefined }
+    const graph = this.#graph
+    const exchange = graph.exchange(createRequestSession(session, inbound), inbound)
+    const answer =
+      exchange.method === 'initialize' ? this.#createGreeting(exchange, graph) : runPipeline(exchange, graph)
+    return { answer, cancel: reason => exchange.cancel(reason) }
+  }
+
+  async #createGreeting(exchange: PipelineExchange, graph: RuntimeGraph): Promise<Answer> {
+    const answer = await runPipeline(exchange, graph)
+    if ('result' in answer) this.#markInitialized(exchange.session)
+    return answer
+  }
+
+  /** No notifications before initialization (2025-11-25, lifecycle). */
+  #markInitialized(session: Session): void {
+    if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
+  }
+
+  receiveNotification(session: Session, notification: Notification): void {
+    const context = { direction: 'upstream', upstream: undefined, exchange: undefined } as const
+    const decided = this.#graph.hooks.getRunner('notification', notification.method)?.(notification, context)
+    if (decided !== 'drop') this.roots.handleNotification(session, decided ?? notification)
+  }
+
+  readiness(caller: Principal = ANONYMOUS): Readiness {
+    const upstreams: Record<string, Readiness['upstreams'][string]> = {}
+    const nodes = [...this.#graph.upstreams.values()].map(node => node.upstream)
+    for (const node of this.#graph.upstreams.values()) {
+      if (caller !== ANONYMOUS && !isVisible({ principal: caller, profile: undefined }, node, this.#graph)) continue
+      const { name, state, problem } = node.upstream
+      upstreams[name] = problem === undefined ? { state } : { state, problem }
+    }
+    const { level, findings } = this.health()
+    const known = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
+    const health = known.length === findings.length ? { level, findings } : summarizeFindings(known)
+    return { ready: this.#isOpen && !this.#isDraining && canServe(nodes), upstreams, health }
+  }
+
+  health(): Health {
+    const ending = this.#isOpen && !this.#isDraining ? [] : [finding('stopping')]
+    return computeHealth(this.#graph, [...ending, ...this.#standingFindings.values()])
+  }
+
+  /** Adds a finding until it is removed. */
+  addFinding(found: HealthFinding): void {
+    this.#standingFindings.set(found.code, found)
+  }
+
+  removeFinding(code: string): void {
+    this.#standingFindings.delete(code)
+  }
+
+  getMetrics(): readonly Metric[] {
+    return this.#graph.hooks.getRunner('metrics')?.([]) ?? []
+  }
+
+  /** Numbers of open sessions, of sessions opened in total, and of running requests. */
+  get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
+    return { sessions: this.#conversations, opened: this.#opened, running: this.#graph.running }
+  }
+
+  status(): ReturnType<Gate['status']> {
+    const upstreams = [...this.#graph.upstreams.values()].map(node => getUpstreamStatus(node.upstream, this.#graph))
+    return { upstreams, sessions: this.#conversations, running: this.#graph.running }
+  }
+}
+
+/** True if a server can be called and all required servers are up. */
+function canServe(nodes: readonly Upstream[]): boolean {
+  const someReady = nodes.length === 0 || nodes.some(isUp)
+  return someReady && nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
+}
+
+/** Normalizes a path so that taps share one key for paths that differ only in the last segment. */
+function normalizePath(path: string): string {
+  return `${path.slice(0, path.lastIndexOf('/') + 1)}*`
+}
+
+function createStoppingRefusal(): Answer {
+  const error = gatewayError('GW_STOPPING')
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
+}
+
+/** A plugin failed before an exchange existed: the caller must not learn details of the plugin. */
+function createFailureRefusal(): Refusal {
+  return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
+}
+
+/** Parses the URL query parameters that plugins declare; refuses the request if a choice is not allowed. */
+function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnType<Gate['parseChoices']> {
+  let chosen: Record<string, string> | undefined
+  for (const [name, value] of new URLSearchParams(query)) {
+    const judge = hooks.getRunner('choice', name)
+    if (judge === undefined) continue
+    const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'is duplicated' : judge(value, by)
+    if (why !== undefined) {
+      const message = `Bad request: URL parameter "${name}" ${why}`
+      return { status: 400, error: rpcError(RPC.invalidRequest, message) }
+    }
+    // No prototype, as clients choose the names.
+    chosen ??= Object.create(null) as Record<string, string>
+    chosen[name] = value
+  }
+  return { chosen }
+}

@@ -1,0 +1,177 @@
+import type { Answer, Session } from '../../api/index.ts'
+import { toLegacyTask, readTask, getRelatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/members.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { createDetachedExchange } from '../catalog/fetch-lists.ts'
+import { collectHookReplies, selectClientRequests } from '../client-request.ts'
+import type { PipelineExchange } from '../exchange.ts'
+import type { Graph } from '../graph-types.ts'
+import { hidePayloadSecrets, hideStateSecrets } from '../hide-secrets.ts'
+import { sendTaskRequest } from './follow-task.ts'
+import type { ServerTaskLocation } from './task-ids.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+
+const CALL_METHOD = 'tools/call'
+
+/** Relays a modern client's request about a modern server's task, with the server's id. */
+export async function relayModernRequest(
+  place: ServerTaskLocation,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
+  const { original: taskId, upstream } = place
+  return sendTaskRequest({ graph, upstream, exchange }, exchange.method, { ...exchange.params, taskId })
+}
+
+const INPUT_REQUIRED = '"input_required"'
+
+const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
+
+/**
+ * Returns the state of a modern server's task. Hooks may reply to its input requests; the client receives the
+ * remaining ones.
+ */
+export async function getModernTask(
+  place: ServerTaskLocation,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
+  const answer = await relayModernRequest(place, exchange, graph)
+  if (!('result' in answer)) return answer
+  const ours = String(exchange.params?.taskId)
+  const bytes = answer.result.bytes()
+  const members = parseMembers(bytes)
+  // Forward the received bytes unchanged, as a result may have any size.
+  const renamed = editMembers(bytes, members, RENAMED, `"resultType":"complete","taskId":${JSON.stringify(ours)}`)
+  const late = await runStateHooks(Payload.fromBytes(renamed, 'modern'), place, exchange.session, graph)
+  const payload = hidePayloadSecrets(late, graph)
+  if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
+  return answerByHooks(payload, place, exchange, graph)
+}
+
+async function answerByHooks(
+  payload: Payload,
+  { upstream, original: taskId }: ServerTaskLocation,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
+  const { inputRequests, ...state } = payload.value()
+  const server = { graph, upstream, exchange }
+  const replies = await collectHookReplies(inputRequests, exchange, graph)
+  const { given, requests } = 'given' in replies ? replies : { given: {}, requests: inputRequests }
+  const left = 'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, given)
+  if ('error' in left) {
+    // Cancel, as the task will never receive its input.
+    await sendTaskRequest(server, 'tasks/cancel', { taskId })
+    return left
+  }
+  if (Object.keys(given).length === 0)
+    return requests === inputRequests
+      ? { result: payload }
+      : { result: Payload.of({ ...state, inputRequests: left.rest }, 'modern') }
+  await sendTaskRequest(server, 'tasks/update', { taskId, inputResponses: { ...given } })
+  const isAnswered = Object.keys(left.rest).length === 0
+  const open = isAnswered ? { status: 'working' } : { inputRequests: left.rest }
+  return { result: Payload.of({ ...state, ...open }, 'modern') }
+}
+
+/**
+ * Relays a legacy client's request about a legacy server's task; related notifications carry the right id on each
+ * side.
+ */
+export async function relayLegacyRequest(
+  place: ServerTaskLocation,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
+  const { original, upstream } = place
+  const ours = String(exchange.params?.taskId)
+  exchange.redirectRequests(async ({ method, params }, onward) => {
+    const reply = await onward({ method, params: params && addRelatedTask(ours, params) })
+    return 'result' in reply && getRelatedTask(reply.result) !== undefined
+      ? { result: addRelatedTask(original, reply.result) }
+      : reply
+  })
+  const params = { ...exchange.params, taskId: original }
+  const told = await sendTaskRequest({ graph, upstream, exchange }, exchange.method, params)
+  const isEnd = exchange.method === 'tasks/result'
+  const answer = isEnd ? await runResponseHooks(told, place, exchange.session, graph) : told
+  if (!('result' in answer)) return answer
+  const value = answer.result.value()
+  const named = value.taskId === original ? { ...value, taskId: ours } : value
+  const shown = isEnd ? named : hideStateSecrets(named, graph)
+  return { result: Payload.of(addRelatedTask(ours, shown), answer.result.era) }
+}
+
+/** Reads a legacy server's task state for a list; undefined if the task is gone. */
+export async function fetchListedTask(
+  { upstream, original }: ServerTaskLocation,
+  taskId: string,
+  { session }: PipelineExchange,
+  graph: Graph,
+): Promise<JsonObject | undefined> {
+  try {
+    const exchange = createDetachedExchange(graph, session, 'tasks/get')
+    const answer = await sendTaskRequest({ graph, upstream, exchange }, 'tasks/get', { taskId: original })
+    const state = 'result' in answer ? readTask(answer.result.value()) : undefined
+    return state === undefined ? undefined : hideStateSecrets(toLegacyTask({ ...state, taskId }), graph)
+  } catch {
+    // An unavailable server must not hide the other servers' tasks.
+    return undefined
+  }
+}
+
+/**
+ * Runs a call's `response` hooks on its task's result, so that redaction and other changes also apply to late
+ * answers. The hooks see the tool, but not its arguments.
+ */
+async function runResponseHooks(
+  answer: Answer,
+  { upstream, tool }: ServerTaskLocation,
+  session: Session,
+  graph: Graph,
+): Promise<Answer> {
+  const hooks = graph.hooks.getRunner('response', CALL_METHOD)
+  if (hooks === undefined) return answer
+  const exchange = createDetachedExchange(graph, session, CALL_METHOD)
+  exchange.params = { name: tool }
+  exchange.route = { to: 'one', upstream, params: exchange.params }
+  return (await hooks(answer, exchange)) ?? answer
+}
+
+/** Runs the hooks on a 2026-07-28 state, which includes the call's result. */
+async function runStateHooks(
+  state: Payload,
+  place: ServerTaskLocation,
+  session: Session,
+  graph: Graph,
+): Promise<Payload> {
+  // Forward the received bytes unchanged if no plugin tapped `response`.
+  if (graph.hooks.getRunner('response', CALL_METHOD) === undefined) return state
+  const { result, error, ...rest } = state.value()
+  if (result === undefined && error === undefined) return state
+  const before = createRelayedAnswer(result, error)
+  const after = await runResponseHooks(before, place, session, graph)
+  if ('result' in after) {
+    const whole = { resultType: 'complete', ...after.result.value() }
+    const status = 'result' in before ? rest.status : 'completed'
+    return Payload.of({ ...rest, status, result: whole }, 'modern')
+  }
+  const problem = 'error' in after ? after.error : rpcError(RPC.internal, 'an ended task cannot request input')
+  const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'
+  return Payload.of({ ...rest, status, error: problem }, 'modern')
+}
+
+function createRelayedAnswer(result: unknown, error: unknown): Answer {
+  if (isObject(result)) return { result: Payload.of(result, 'modern') }
+  return {
+    error: isRpcError(error) ? error : rpcError(RPC.internal, 'the server returned no result for its task'),
+  }
+}
+
+function isRpcError(error: unknown): error is RpcError & Record<string, unknown> {
+  return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'
+}

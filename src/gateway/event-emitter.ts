@@ -1,0 +1,82 @@
+import type { Log, LogLine, Upstream } from '../api/index.ts'
+import { getErrorMessage } from '../errors/errors.ts'
+import type { GatewayEvents } from '../api/gateway.ts'
+
+type EventListeners = { readonly [E in keyof GatewayEvents]: Set<(event: GatewayEvents[E]) => void> }
+
+/** Gateway event listeners. Errors in a listener are logged and do not affect the others. */
+export class GatewayEventEmitter {
+  readonly #listeners: EventListeners = {
+    state: new Set(),
+    reloaded: new Set(),
+    refused: new Set(),
+    log: new Set(),
+  }
+  readonly #log: Log
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
+    // Wrap the function, so that adding it twice calls it twice and removes it once.
+    const own = (what: GatewayEvents[E]): void => listener(what)
+    this.#listeners[event].add(own)
+    return () => void this.#listeners[event].delete(own)
+  }
+
+  emit<E extends keyof GatewayEvents>(event: E, what: GatewayEvents[E]): void {
+    for (const listener of this.#listeners[event]) {
+      try {
+        listener(what)
+      } catch (error) {
+        this.#log.error('event listener failed', { event, reason: getErrorMessage(error) })
+      }
+    }
+  }
+}
+
+/** Follows upstream logs while there is a subscriber. */
+export class UpstreamLogFeed {
+  readonly #emit: (upstream: string, line: LogLine) => void
+  readonly #followed = new Map<Upstream, () => void>()
+  #upstreams: readonly Upstream[] = []
+  #followerCount = 0
+
+  constructor(tell: (upstream: string, line: LogLine) => void) {
+    this.#emit = tell
+  }
+
+  /** Replaces the upstreams. */
+  setUpstreams(upstreams: readonly Upstream[]): void {
+    this.#upstreams = upstreams
+    this.#updateFollowing()
+  }
+
+  /** Follows the logs; the returned function stops it. */
+  follow(): () => void {
+    this.#followerCount++
+    this.#updateFollowing()
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#followerCount--
+      this.#updateFollowing()
+    }
+  }
+
+  #updateFollowing(): void {
+    const wanted = new Set(this.#followerCount > 0 ? this.#upstreams : [])
+    for (const [upstream, leave] of this.#followed) {
+      if (wanted.has(upstream)) continue
+      this.#followed.delete(upstream)
+      leave()
+    }
+    for (const upstream of wanted) {
+      if (this.#followed.has(upstream)) continue
+      const leave = upstream.logs?.follow(line => this.#emit(upstream.name, line))
+      if (leave !== undefined) this.#followed.set(upstream, leave)
+    }
+  }
+}

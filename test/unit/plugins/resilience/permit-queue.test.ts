@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { PermitQueue, type QueuedCall } from '../../../../plugins/resilience/permit-queue.ts'
+import { TestClock } from '../../../../src/testing/clock.ts'
+
+class Caller implements QueuedCall {
+  readonly caller: string
+  readonly number: number
+  readonly ends: string[] = []
+  readonly #log: Caller[]
+
+  constructor(caller: string, number: number, log: Caller[]) {
+    this.caller = caller
+    this.number = number
+    this.#log = log
+  }
+
+  onPermit(): void {
+    this.ends.push('began')
+    this.#log.push(this)
+  }
+
+  onEvicted(): void {
+    this.ends.push('pushed out')
+  }
+}
+
+/** Callers that have a turn already when a test begins. */
+const OTHER = { caller: 'other' }
+
+function names(callers: readonly Caller[]): string {
+  return callers.map(({ caller, number }) => `${caller}${number}`).join(' ')
+}
+
+test('callers take turns, and each of them is served first come, first served', () => {
+  const begun: Caller[] = []
+  const turns = new PermitQueue({ concurrency: 1, queue: 10 })
+  const waiters = ['a', 'a', 'a', 'b', 'c', 'b'].map((caller, number) => new Caller(caller, number, begun))
+
+  assert.equal(turns.tryAcquire(OTHER), true)
+  for (const waiter of waiters) {
+    assert.equal(turns.tryAcquire(waiter), false)
+    assert.equal(turns.enqueue(waiter), true)
+  }
+  waiters.forEach(() => turns.release(begun.at(-1) ?? OTHER))
+
+  assert.equal(names(begun), 'a0 b3 c4 a1 b5 a2')
+})
+
+test('a caller who fills the queue is refused, and gives way to others', () => {
+  const begun: Caller[] = []
+  const turns = new PermitQueue({ concurrency: 1, queue: 4 })
+  turns.tryAcquire(OTHER)
+  const greedy = [0, 1, 2, 3].map(number => new Caller('a', number, begun))
+  for (const waiter of greedy) turns.enqueue(waiter)
+
+  assert.equal(turns.enqueue(new Caller('a', 4, begun)), false)
+  assert.equal(turns.enqueue(new Caller('b', 5, begun)), true)
+  assert.equal(turns.enqueue(new Caller('b', 6, begun)), true)
+  assert.equal(turns.enqueue(new Caller('b', 7, begun)), false)
+
+  assert.deepEqual(
+    greedy.map(({ ends }) => ends),
+    [[], [], ['pushed out'], ['pushed out']],
+  )
+  assert.equal(turns.waiting, 4)
+})
+
+test('what ends as soon as it begins does not pile up on the stack', () => {
+  const turns = new PermitQueue({ concurrency: 1, queue: 100_000 })
+  turns.tryAcquire(OTHER)
+  let begun = 0
+  for (let number = 0; number < 50_000; number++) {
+    const begin = (): void => {
+      begun++
+      turns.release({ caller: 'a' })
+    }
+    turns.enqueue({ caller: 'a', onPermit: begin, onEvicted: () => undefined })
+  }
+
+  turns.release(OTHER)
+
+  assert.equal(begun, 50_000)
+  assert.equal(turns.running, 0)
+})
+
+const DEEDS = fc.oneof(
+  fc.record({ deed: fc.constant('arrive' as const), caller: fc.constantFrom('a', 'b', 'c') }),
+  fc.record({ deed: fc.constant('finish' as const) }),
+  fc.record({ deed: fc.constant('leave' as const), which: fc.nat(50) }),
+  fc.record({ deed: fc.constant('clear' as const), really: fc.integer({ min: 0, max: 9 }) }),
+)
+
+test('whatever comes in whatever order, each ends once, in order, and nothing grows beyond its bound', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 0, max: 6 }),
+      fc.array(DEEDS, { maxLength: 120 }),
+      (concurrency, queue, deeds) => {
+        const begun: Caller[] = []
+        const arrived: Caller[] = []
+        let finished = 0
+        const turns = new PermitQueue({ concurrency, queue })
+        for (const deed of deeds) {
+          play(deed)
+          assert.ok(turns.running <= concurrency && turns.waiting <= queue)
+          assert.ok(turns.waiting === 0 || turns.running === concurrency, 'nobody waits while a turn is free')
+        }
+        while (turns.running > 0) finish()
+
+        for (const { ends } of arrived) assert.equal(ends.length, 1)
+        for (const caller of ['a', 'b', 'c']) {
+          const numbers = begun.filter(one => one.caller === caller).map(({ number }) => number)
+          assert.deepEqual(
+            numbers,
+            numbers.toSorted((one, other) => one - other),
+          )
+        }
+
+        function play(deed: (typeof deeds)[number]): void {
+          if (deed.deed === 'finish' && turns.running > 0) finish()
+          if (deed.deed === 'leave') leave(arrived[deed.which])
+          if (deed.deed === 'clear' && deed.really === 0)
+            turns.clear(waiter => arrived.find(one => one === waiter)?.ends.push('cleared'))
+          if (deed.deed !== 'arrive') return
+          const one = new Caller(deed.caller, arrived.length, begun)
+          arrived.push(one)
+          if (turns.tryAcquire(one)) one.onPermit()
+          else if (!turns.enqueue(one)) one.ends.push('refused')
+        }
+
+        function finish(): void {
+          const one = begun[finished++]
+          if (one !== undefined) turns.release(one)
+        }
+
+        function leave(one: Caller | undefined): void {
+          if (one === undefined || one.ends.length > 0) return
+          turns.dequeue(one)
+          one.ends.push('left')
+        }
+      },
+    ),
+  )
+})
+
+/** A caller with one call after the other, who is away for `gap` between two, beside one with a long queue. */
+function served(clock: TestClock | undefined, gap: number): { waits: number; begun: string } {
+  const begun: Caller[] = []
+  const turns = new PermitQueue({ concurrency: 4, queue: 1000 }, clock)
+  const greedy = Array.from({ length: 200 }, (_, number) => new Caller('greedy', number, begun))
+  for (const one of greedy)
+    if (turns.tryAcquire(one)) one.onPermit()
+    else turns.enqueue(one)
+  let waits = 0
+  for (let number = 0; number < 20; number++) {
+    const one = new Caller('one', number, begun)
+    if (turns.tryAcquire(one)) one.onPermit()
+    else {
+      turns.enqueue(one)
+      while (one.ends.length === 0) {
+        waits++
+        turns.release({ caller: 'greedy' })
+      }
+    }
+    clock?.advance(50)
+    turns.release(one)
+    clock?.advance(gap)
+  }
+  return { waits, begun: names(begun) }
+}
+
+test('the turn of a caller who soon comes back is kept, so that it does not wait behind a long queue', () => {
+  assert.equal(served(new TestClock(), 5).waits, 2)
+  assert.equal(served(undefined, 5).waits, 20)
+})
+
+test('kept turns leave the greedy one its share, and are free again when nobody comes', () => {
+  const clock = new TestClock()
+  const begun: Caller[] = []
+  const turns = new PermitQueue({ concurrency: 2, queue: 100 }, clock)
+  const polite = ['p', 'q'].map((caller, number) => new Caller(caller, number, begun))
+  for (const one of polite) if (turns.tryAcquire(one)) one.onPermit()
+  const greedy = Array.from({ length: 10 }, (_, number) => new Caller('greedy', number, begun))
+  for (const one of greedy) turns.enqueue(one)
+
+  // Both are known to come back soon, and would have both turns for ever.
+  for (let round = 0; round < 6; round++)
+    for (const one of polite) {
+      const running = begun.at(-1)?.caller === 'greedy' ? begun.at(-1) : undefined
+      clock.advance(20)
+      turns.release(one)
+      clock.advance(1)
+      if (!turns.tryAcquire(one)) turns.enqueue(one)
+      if (running !== undefined) turns.release(running)
+    }
+
+  assert.ok(begun.filter(({ caller }) => caller === 'greedy').length > 3)
+})
+
+test('a call that comes back is next of its caller, has a place in a full queue, and never loses it', () => {
+  const begun: Caller[] = []
+  const turns = new PermitQueue({ concurrency: 1, queue: 2 })
+  const [own, back, other, third] = ['a', 'a', 'b', 'c'].map((name, at) => new Caller(name, at, begun))
+  assert.ok(own && back && other && third)
+  turns.tryAcquire(OTHER)
+  assert.deepEqual([turns.enqueue(own), turns.enqueue(other)], [true, true])
+
+  turns.requeue(back)
+  assert.equal(turns.enqueue(third), false)
+  assert.equal(turns.waiting, 3)
+  turns.release(OTHER)
+  turns.release(back)
+  turns.release(other)
+
+  assert.equal(names(begun), 'a1 b2 a0')
+  assert.deepEqual(back.ends, ['began'])
+})
