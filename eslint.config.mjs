@@ -47,8 +47,7 @@ const importOrder = {
     return {
       ImportDeclaration(node) {
         const rank = RANKS.findIndex(kind => kind.test(node.source.value))
-        if (rank < last)
-          context.report({ node, message: 'Import node: first, then packages, then our own files.' })
+        if (rank < last) context.report({ node, message: 'Import node: first, then packages, then our own files.' })
         last = Math.max(last, rank)
       },
     }
@@ -99,10 +98,7 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
-      '@typescript-eslint/switch-exhaustiveness-check': [
-        'error',
-        { considerDefaultExhaustiveForUnions: true },
-      ],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       // `return void fire()` and arrows that only call something are the house style.
       '@typescript-eslint/no-confusing-void-expression': 'off',
@@ -110,10 +106,7 @@ export default defineConfig(
       // A tap may return nothing: `Answer | void` says so.
       '@typescript-eslint/no-invalid-void-type': 'off',
       // Numbers read well in texts.
-      '@typescript-eslint/restrict-template-expressions': [
-        'error',
-        { allowNumber: true, allowBoolean: true },
-      ],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       // Maps and hook names give a return type its meaning, though only one argument uses it.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       // An interface of the project may ask for a promise where nothing is awaited.

@@ -21,8 +21,7 @@ export async function keyTable(schema) {
     for (const [mark, table] of Object.entries(said)) if (part[mark]) table[path] = part[mark]
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
-    if (part.discriminator)
-      types[path] = part.oneOf.map(branch => resolve(branch, schema).properties.type.const)
+    if (part.discriminator) types[path] = part.oneOf.map(branch => resolve(branch, schema).properties.type.const)
   })
   const table = (name, comment, paths) =>
     `/** ${comment} */\nexport const ${name}: ReadonlySet<string> = new Set(${JSON.stringify([...paths].sort())})\n`
@@ -36,11 +35,7 @@ export async function keyTable(schema) {
     table('GLOB_PATHS', 'Globs: a text, a list of them, or the keys of a map.', glob),
     table('SECTIONS', 'Keys at the top.', Object.keys(schema.properties)),
     table('PRINCIPAL_PATHS', 'Globs for callers: a text, or a list of them.', principal),
-    table(
-      'TOOL_PATHS',
-      'Globs for tools of one upstream, by its own names: a list, or the keys of a map.',
-      tool,
-    ),
+    table('TOOL_PATHS', 'Globs for tools of one upstream, by its own names: a list, or the keys of a map.', tool),
     `/** Kinds of what clients are shown by a name; resources have URIs. */\nexport type SeenKind = 'tools' | 'prompts' | 'resources'\n`,
     `/** Globs for what clients see, by the names they see: a text, a list, or the keys of a map. */\nexport const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = ${JSON.stringify(sorted(seen))}\n`,
     table('ADDED_TOOLS', 'Tools that sections add, which no server lists.', Object.values(adds).flat()),

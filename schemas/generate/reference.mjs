@@ -71,9 +71,7 @@ function rowsOf(part, schema, path) {
     entryRows(`${path}.${key}`, value, schema, at.required?.includes(key)),
   )
   const named =
-    typeof at.additionalProperties === 'object'
-      ? entryRows(`${path}.<name>`, at.additionalProperties, schema)
-      : []
+    typeof at.additionalProperties === 'object' ? entryRows(`${path}.<name>`, at.additionalProperties, schema) : []
   const items = at.items && isCompound(resolve(at.items, schema)) ? rowsOf(at.items, schema, `${path}[]`) : []
   return [...own, ...named, ...items]
 }
@@ -81,10 +79,7 @@ function rowsOf(part, schema, path) {
 function branchRows(branch, schema, path) {
   const at = resolve(branch, schema)
   const tag = at.properties.type.const
-  return [
-    `| **\`${path}\`** with \`type: ${tag}\` | | | ${cell(at.description)} |`,
-    ...rowsOf(branch, schema, path),
-  ]
+  return [`| **\`${path}\`** with \`type: ${tag}\` | | | ${cell(at.description)} |`, ...rowsOf(branch, schema, path)]
 }
 
 function entryRows(path, value, schema, required) {

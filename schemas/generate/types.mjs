@@ -2,8 +2,7 @@ import { compile } from 'json-schema-to-typescript'
 import { format } from 'prettier'
 import { resolve } from './walk.mjs'
 
-const BANNER =
-  '// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.\n'
+const BANNER = '// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.\n'
 
 /** TypeScript types of the config after defaults: what has a default is there. */
 export async function types(schema) {
@@ -22,8 +21,7 @@ export async function types(schema) {
   return pretty(readonly((await pretty(text)).replaceAll(NOISE, '')))
 }
 
-const NOISE =
-  /\n \*\n \* This interface was referenced by `Config`'s JSON-Schema\n \* via the `definition` "\w+"\./g
+const NOISE = /\n \*\n \* This interface was referenced by `Config`'s JSON-Schema\n \* via the `definition` "\w+"\./g
 
 const pretty = text =>
   format(text, {
@@ -46,8 +44,7 @@ function typed(part, schema) {
       anyOf: [part.then, part.else].map(choice => typed(choice, schema)),
     }
   if (part.oneOf?.some(branch => !branch.$ref)) return eitherOr(part, schema)
-  if (part.oneOf)
-    return { description: part.description, oneOf: part.oneOf.map(branch => typed(branch, schema)) }
+  if (part.oneOf) return { description: part.description, oneOf: part.oneOf.map(branch => typed(branch, schema)) }
   return { ...plain(part), ...inner(part, schema) }
 }
 
@@ -58,9 +55,7 @@ function reference(part, schema) {
 
 function plain(part) {
   const open = part.type === 'object' && !part.properties ? { additionalProperties: true } : {}
-  const kept = ['title', 'description', 'enum', 'const', 'additionalProperties'].filter(
-    key => part[key] !== undefined,
-  )
+  const kept = ['title', 'description', 'enum', 'const', 'additionalProperties'].filter(key => part[key] !== undefined)
   const type = part.const === undefined ? { type: part.type } : {}
   return { ...open, ...type, ...Object.fromEntries(kept.map(key => [key, part[key]])) }
 }
@@ -88,10 +83,7 @@ function properties(part, schema) {
 function eitherOr({ oneOf, ...part }, schema) {
   const choices = oneOf.map(branch => branch.required[0])
   const branches = choices.map(choice => {
-    const branch = typed(
-      { ...part, description: undefined, required: [...(part.required ?? []), choice] },
-      schema,
-    )
+    const branch = typed({ ...part, description: undefined, required: [...(part.required ?? []), choice] }, schema)
     for (const other of choices) if (other !== choice) branch.properties[other] = { tsType: 'undefined' }
     return branch
   })

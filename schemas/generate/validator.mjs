@@ -22,23 +22,11 @@ export function validator(schema) {
     messages: false,
     code: { source: true, esm: true, lines: true },
   })
-  ajv.addVocabulary([
-    'x-secret',
-    'x-says',
-    'x-globs',
-    'x-private',
-    'x-principals',
-    'x-tools',
-    'x-seen',
-    'x-adds',
-  ])
+  ajv.addVocabulary(['x-secret', 'x-says', 'x-globs', 'x-private', 'x-principals', 'x-tools', 'x-seen', 'x-adds'])
   const validate = ajv.compile(shared(schema))
   const code = fromTheTop(standalone.default(ajv, validate), validate.schemaEnv.root.refs)
-  if (/\brequire\(|\bimport\b/.test(code))
-    throw new Error('the validator needs a helper of ajv at run time; inline it')
-  const quoted = JSON.stringify(
-    JSON.stringify({ ...quotable(shared(schema)), $defs: quotable(shared(schema).$defs) }),
-  )
+  if (/\brequire\(|\bimport\b/.test(code)) throw new Error('the validator needs a helper of ajv at run time; inline it')
+  const quoted = JSON.stringify(JSON.stringify({ ...quotable(shared(schema)), $defs: quotable(shared(schema).$defs) }))
   return `${HEADER}${withoutUnused(code.replace('"use strict";', ''))}\n/** What messages quote of the schema. */\nexport const SCHEMA = ${quoted}\n`
 }
 
@@ -85,9 +73,7 @@ function withNames(part, schema) {
   if (part === null || typeof part !== 'object') return part
   const entries = Object.entries(part).map(([key, value]) => [key, withNames(value, schema)])
   const made = Object.fromEntries(entries)
-  return made.propertyNames === undefined
-    ? made
-    : { ...made, propertyNames: resolve(made.propertyNames, schema) }
+  return made.propertyNames === undefined ? made : { ...made, propertyNames: resolve(made.propertyNames, schema) }
 }
 
 /** The schema without what no message quotes: it is loaded with every start. */

@@ -20,7 +20,5 @@ const alternatives = at => [...(at.then ? [at.then] : []), ...(at.oneOf ?? []).f
 
 const children = at => [
   ...Object.entries(at.properties ?? {}),
-  ...[at.additionalProperties, at.items]
-    .filter(inner => typeof inner === 'object')
-    .map(inner => ['*', inner]),
+  ...[at.additionalProperties, at.items].filter(inner => typeof inner === 'object').map(inner => ['*', inner]),
 ]

@@ -41,15 +41,7 @@ function withTypes(whole, { file, upstreamTypes = [], $defs = {} }) {
 
 function withPart(whole, part, common) {
   checkReferences(part, common)
-  const {
-    file,
-    sections = {},
-    upstreamTypes = [],
-    upstreams = {},
-    listeners = {},
-    profiles: _profiles,
-    ...rest
-  } = part
+  const { file, sections = {}, upstreamTypes = [], upstreams = {}, listeners = {}, profiles: _profiles, ...rest } = part
   const { $defs = {}, ...unknown } = rest
   const others = Object.entries($defs).filter(([name]) => !upstreamTypes.includes(name))
   for (const key of Object.keys(unknown)) throw new Error(`${file}: a part of the schema has no "${key}"`)

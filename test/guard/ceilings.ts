@@ -6,19 +6,19 @@ import { readSources, ROOT } from './sources.ts'
 /** Largest figures that the project may have. They only fall: whoever makes it smaller lowers them. */
 export const CEILINGS: Readonly<Record<string, number>> = {
   'product files': 622,
-  'lines of product code': 82_405,
-  'lines of TypeScript in test/': 87_000,
+  'lines of product code': 81_600,
+  'lines of TypeScript in test/': 84_500,
   'files of a warm call': 77,
-  'functions that end in a preposition, in 1,000': 163,
-  'functions without a verb': 126,
-  'types named by a participle': 1,
-  'constants named by a superlative': 2,
-  'type names in three files or more': 260,
-  'function names in six files or more': 141,
-  'comments: "of" in 1,000 words': 41.5,
-  'comments: "what", "who", "nobody" in 1,000 words': 18.4,
-  'comments: "where" in 1,000 words': 8,
-  'comments: "say", "tell", "hear", "anew" in 1,000 words': 11.6,
+  'functions that end in a preposition, in 1,000': 2,
+  'functions without a verb': 2,
+  'types named by a participle': 0,
+  'constants named by a superlative': 0,
+  'type names in three files or more': 10,
+  'function names in six files or more': 58,
+  'comments: "of" in 1,000 words': 19.4,
+  'comments: "what", "who", "nobody" in 1,000 words': 0.5,
+  'comments: "where" in 1,000 words': 0.3,
+  'comments: "say", "tell", "hear", "anew" in 1,000 words': 0.2,
 }
 
 /** Counts what has a ceiling. */

@@ -343,7 +343,10 @@ test('nothing is written where the file would not be valid, is no file of ours, 
     room.add('https://mcp.example.com/mcp', { name: 'first' }),
     /an upstream named "first" already exists/,
   )
-  await assert.rejects(room.add('io.github.vendor0/tool-0'), /missing values: --env-var TOOL0_API_KEY=…, --arg target_dir=…/)
+  await assert.rejects(
+    room.add('io.github.vendor0/tool-0'),
+    /missing values: --env-var TOOL0_API_KEY=…, --arg target_dir=…/,
+  )
   await assert.rejects(room.add('io.github.vendor0/tool-O'), /did you mean/)
   await assert.rejects(room.add('io.github.vend\u043er0/tool-0'), /is not one of/)
   await assert.rejects(room.add('npm:--registry=x@1.0.0'), /is not a valid package name/)
