@@ -22,19 +22,19 @@ export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps):
 }
 
 function formatAgentDetails(row: JsonObject): string[] {
-  const why = [toText(row.why), toText(row.last_words)].filter(text => text !== '').join(': ')
+  const why = [formatCell(row.why), formatCell(row.last_words)].filter(text => text !== '').join(': ')
   const text = why || formatFacts(row.facts)
   return text === '' ? [] : [`    ${text}`]
 }
 
 function formatCells(row: JsonObject, out: CommandOutput): string[] {
-  const health = toText(row.health)
+  const health = formatCell(row.health)
   return [
-    out.paint('bold', toText(row.id)),
+    out.paint('bold', formatCell(row.id)),
     out.paint(HEALTH[health as keyof typeof HEALTH], health),
     String(row.running),
     String(row.queued),
-    (Array.isArray(row.capabilities) ? row.capabilities : []).map(toText).join(', ') || '-',
+    (Array.isArray(row.capabilities) ? row.capabilities : []).map(formatCell).join(', ') || '-',
   ]
 }
 
@@ -46,7 +46,7 @@ function formatFacts(facts: unknown): string {
     facts.mcpHttp === true ? 'calls back' : undefined,
     typeof facts.ownMode === 'string' ? `default mode "${facts.ownMode}"` : undefined,
   ].filter(part => part !== undefined)
-  return `${toText(facts.name)} ${toText(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
+  return `${formatCell(facts.name)} ${formatCell(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }
 
 /** True if all probed agents are usable. */
@@ -56,15 +56,15 @@ function areReady({ agents }: JsonObject): boolean {
 
 /** Formats the chosen agents; with `explain`, also the reasons for and against each. */
 function formatRoute({ chosen, by, candidates }: JsonObject, explain: boolean, { out, table }: PrintDeps): string[] {
-  const names = (Array.isArray(chosen) ? chosen : []).map(toText)
+  const names = (Array.isArray(chosen) ? chosen : []).map(formatCell)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
   const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
     fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
-    toText(agent),
-    toText(why),
+    formatCell(agent),
+    formatCell(why),
   ])
-  return [`${first} ${out.paint('dim', `by ${toText(by)}`)}`, ...table(rows, 2)]
+  return [`${first} ${out.paint('dim', `by ${formatCell(by)}`)}`, ...table(rows, 2)]
 }
 
 /** True if any agent was chosen. */
@@ -72,7 +72,7 @@ function hasRoute({ chosen }: JsonObject): boolean {
   return Array.isArray(chosen) && chosen.length > 0
 }
 
-function toText(value: unknown): string {
+function formatCell(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : ''
 }
 

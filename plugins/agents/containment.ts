@@ -117,14 +117,14 @@ export class Worktrees {
 
   async #createWorktree(cwd: string, task: string): Promise<Worktree> {
     const git = new Git(this.#programs, cwd)
-    const repository = await git.readText('rev-parse', '--show-toplevel')
-    const base = await git.readText('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
+    const repository = await git.readOutput('rev-parse', '--show-toplevel')
+    const base = await git.readOutput('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
     if (base === undefined) throw new Error('the repository has no commits')
     const branch = `tapgate/${task}`
     await makeDirectory(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
-    await git.readText('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
-    const gitDirectory = await new Git(this.#programs, top).readText('rev-parse', '--absolute-git-dir')
+    await git.readOutput('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
+    const gitDirectory = await new Git(this.#programs, top).readOutput('rev-parse', '--absolute-git-dir')
     const record = { task, repository, gitDirectory, base, branch, top }
     await writeFile(this.#getRecordPath(task), JSON.stringify(record), { mode: 0o600 })
     return this.#buildWorktree(record, cwd, await findWarnings(git))
@@ -150,7 +150,7 @@ export class Worktrees {
     const git = this.#openGit(record)
     const { base, branch, top: directory } = record
     try {
-      await git.readText('add', '--all', '--', '.')
+      await git.readOutput('add', '--all', '--', '.')
       const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
       const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
       if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
@@ -158,7 +158,7 @@ export class Worktrees {
         diff: cleanText(diff.bytes.toString()),
         total: diff.total,
         files: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
-        isChanged: names.total > 0 || (await git.readText('rev-parse', branch)) !== base,
+        isChanged: names.total > 0 || (await git.readOutput('rev-parse', branch)) !== base,
       }
     } catch (cause) {
       throw agentError('GW_AGENT_WORKTREE', { directory, why: getErrorMessage(cause), cause })
@@ -279,7 +279,7 @@ class Git {
   }
 
   /** Returns stdout without the line end. @throws Error with git's message */
-  async readText(...args: readonly string[]): Promise<string> {
+  async readOutput(...args: readonly string[]): Promise<string> {
     const { ok, bytes, why } = await this.run(args)
     if (!ok) throw new Error(why)
     return bytes.toString().replace(/\n$/, '')

@@ -87,7 +87,7 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
       throw createParamsError('agents.reply', '"question" and "action" are required')
     // An agent working for another caller must not call back as the gateway's owner.
     if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
-    return formatStructured(parts.service().answer(id, owner, params.question, given))
+    return formatStructured(parts.service().answerQuestion(id, owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {
     const { id, owner } = findTask('agents.cancel', params, parts)

@@ -57,14 +57,14 @@ export class SlotQueue {
     if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupySlot())
     if (this.isQueueFull(owner) && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
-      const settle = (result: ReleaseSlot | SlotRefusal): void => {
+      const endWait = (result: ReleaseSlot | SlotRefusal): void => {
         stopTimer()
         signal.removeEventListener('abort', onAbort)
         resolve(result)
       }
-      const waiting = { grant: settle }
+      const waiting = { grant: endWait }
       const refuse = (why: SlotRefusal): void => {
-        if (this.#waiting.delete(waiting)) settle(why)
+        if (this.#waiting.delete(waiting)) endWait(why)
       }
       const onAbort = (): void => refuse('cancelled')
       const stopTimer = this.#clock.after(maxMs, () => refuse('late'))

@@ -85,7 +85,7 @@ export const approve: Plugin<ApproveConfig> = {
       return { approvals: approvals.filter(row => row.id === id) }
     })
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.handleRequest(request, decisions))
+      hooks.http.for(callback).tap(request => webhook.handleDecision(request, decisions))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]

@@ -47,7 +47,7 @@ export class Webhook {
   }
 
   /** Receives a later decision. */
-  async handleRequest(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
+  async handleDecision(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')

@@ -72,7 +72,7 @@ export class AuditJournal {
       await this.#openSink()
       await this.#drain()
     })
-    await (strict ? opened : opened.catch((error: unknown) => this.#recordFailure(error)))
+    await (strict ? opened : opened.catch((error: unknown) => this.#recordWriteFailure(error)))
   }
 
   /** Adds a line to the buffer; does no I/O. */
@@ -103,7 +103,7 @@ export class AuditJournal {
       const taken = this.#deps.sink.writeSync(this.#pending)
       this.#pending = this.#pending.subarray(taken)
     } catch (error) {
-      this.#recordFailure(error)
+      this.#recordWriteFailure(error)
       return
     }
     if (this.#pending.length > 0 || this.#isTooLarge) void this.flush()
@@ -116,7 +116,7 @@ export class AuditJournal {
     this.#flushedAt = this.#deps.clock.now()
     return this.#enqueue(() => this.#write()).then(
       () => this.#recordSuccess(),
-      (error: unknown) => this.#recordFailure(error),
+      (error: unknown) => this.#recordWriteFailure(error),
     )
   }
 
@@ -235,7 +235,7 @@ export class AuditJournal {
     this.add(this.#deps.note('lost', { lines }))
   }
 
-  #recordFailure(error: unknown): void {
+  #recordWriteFailure(error: unknown): void {
     if (!this.#isFailing) this.#deps.log.error('cannot write audit log', { reason: getErrorMessage(error) })
     this.#isFailing = true
     this.#stopTimer ??= this.#deps.clock.after(RETRY_MS, () => void this.flush())

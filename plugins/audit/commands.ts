@@ -68,7 +68,7 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
   let before: string | undefined
   let lines = 0
   let isNotedFound = noted === undefined
-  const failed = (path: string, line: number, why: string): Verification => ({
+  const describeBreak = (path: string, line: number, why: string): Verification => ({
     isIntact: false,
     files,
     lines,
@@ -76,22 +76,22 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
     problem: { file: path, line, why },
   })
   for (const path of files) {
-    if (!existsSync(path)) return failed(path, 0, 'file is missing: a later file refers to it')
+    if (!existsSync(path)) return describeBreak(path, 0, 'file is missing: a later file refers to it')
     let number = 0
     for await (const line of readLines(path)) {
       number++
       const start: string | undefined = number === 1 ? parsePreviousHash(line) : before
       const why = findLineProblem(line, start, before)
-      if (why !== undefined) return failed(path, number, why)
+      if (why !== undefined) return describeBreak(path, number, why)
       before = parseHash(line)
       isNotedFound ||= before === noted
       lines++
     }
-    if (number === 0) return failed(path, 0, 'file is empty: the first line is missing')
+    if (number === 0) return describeBreak(path, 0, 'file is empty: the first line is missing')
   }
   return isNotedFound
     ? { isIntact: true, files, lines, head: before }
-    : failed(file, 0, `no line has the hash ${noted}: lines at the end were removed, or the log was replaced`)
+    : describeBreak(file, 0, `no line has the hash ${noted}: lines at the end were removed, or the log was replaced`)
 }
 
 /** Lists the files, oldest first; the first line of the newest file contains their number. */

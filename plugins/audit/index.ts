@@ -74,7 +74,7 @@ export const audit: Plugin<AuditOptions> = {
       if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
     hooks.close.tap(() => {
-      sampler.flush()
+      sampler.reportOmitted()
       return release()
     })
   },
@@ -148,7 +148,7 @@ class RefusalSampler {
   mayNote(): boolean {
     const now = this.#clock.now()
     if (now - this.#since >= 1000) {
-      this.flush()
+      this.reportOmitted()
       this.#since = now
       this.#noted = 0
     }
@@ -158,7 +158,7 @@ class RefusalSampler {
   }
 
   /** Reports the omitted lines. */
-  flush(): void {
+  reportOmitted(): void {
     if (this.#more > 0) this.#report(this.#more)
     this.#more = 0
   }

@@ -107,7 +107,7 @@ export class VerdictCache {
     this.#clock = clock
   }
 
-  get(key: string): Principal | undefined {
+  findPrincipal(key: string): Principal | undefined {
     const kept = this.#verdicts.get(key)
     if (kept === undefined) return undefined
     if (this.#clock.now() < kept.until) return kept.principal
@@ -115,7 +115,7 @@ export class VerdictCache {
     return undefined
   }
 
-  set(key: string, { principal, expiresAt }: Verified): void {
+  storePrincipal(key: string, { principal, expiresAt }: Verified): void {
     const left = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
     if (left <= 0) return
     this.#verdicts.set(key, { principal, until: this.#clock.now() + left }, principalKey(principal))

@@ -118,14 +118,14 @@ export class Authenticator {
     const resource = this.#resources.get(listener)
     // Tokens are valid per listener, because resources differ.
     const key = `${listener} ${hashSecret(token)}`
-    const known = this.#verdicts.get(key)
+    const known = this.#verdicts.findPrincipal(key)
     if (known !== undefined) return known
     try {
       const verified = await verify(
         token,
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
-      this.#verdicts.set(key, verified)
+      this.#verdicts.storePrincipal(key, verified)
       storeToken(verified.principal, token)
       return verified.principal
     } catch (error) {

@@ -224,9 +224,9 @@ function checkClaims(payload: JWTPayload, audience: readonly string[], { leewayS
 
 function buildPrincipal(payload: JWTPayload): Principal {
   return Object.freeze({
-    issuer: toText(payload.iss),
-    client: toText(payload.client_id ?? payload.azp ?? ''),
-    subject: toText(payload.sub) || failMissingClaim('sub'),
+    issuer: readClaim(payload.iss),
+    client: readClaim(payload.client_id ?? payload.azp ?? ''),
+    subject: readClaim(payload.sub) || failMissingClaim('sub'),
     scopes: Object.freeze(parseScopes(payload.scope ?? payload.scp)),
   })
 }
@@ -240,7 +240,7 @@ function addClaims(principal: Principal, payload: JWTPayload): Principal {
   })
 }
 
-function toText(value: unknown): string {
+function readClaim(value: unknown): string {
   if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is not a short string')
   return value
 }

@@ -71,7 +71,7 @@ export class CacheStore {
     this.drop(entry.key)
     if (entry.bytes > this.maxBytes) return false
     this.#subjects.add(entry)
-    this.#count(entry, 1)
+    this.#countBytes(entry, 1)
     this.#entries.set(entry.key, entry, undefined, entry.bytes)
     return true
   }
@@ -100,10 +100,10 @@ export class CacheStore {
 
   #forget(entry: CacheEntry): void {
     this.#subjects.delete(entry)
-    this.#count(entry, -1)
+    this.#countBytes(entry, -1)
   }
 
-  #count({ upstream, bytes }: CacheEntry, sign: 1 | -1): void {
+  #countBytes({ upstream, bytes }: CacheEntry, sign: 1 | -1): void {
     const counters = this.#counts.getCounters(upstream)
     counters.entries += sign
     counters.bytes += sign * bytes

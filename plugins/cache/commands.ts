@@ -86,15 +86,15 @@ export function formatPurge({ purged, others, why }: JsonObject): string {
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
   if (others === undefined) return line
   if (others === 'told') return `${line} here; other replicas notified`
-  return `${line} here; retrying to notify other replicas: ${toText(why)}`
+  return `${line} here; retrying to notify other replicas: ${formatCell(why)}`
 }
 
 function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
   const tagged = Array.isArray(tags) && tags.length > 0 ? `#${tags.join(' #')}` : ''
   return [
-    toText(upstream),
-    toText(method),
-    toText(state),
+    formatCell(upstream),
+    formatCell(method),
+    formatCell(state),
     typeof ageMs === 'number' ? formatDuration(ageMs) : '-',
     typeof bytes === 'number' ? formatBytes(bytes) : '-',
     typeof hits === 'number' ? String(hits) : '-',
@@ -102,6 +102,6 @@ function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }
   ]
 }
 
-function toText(value: unknown): string {
+function formatCell(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : '-'
 }

@@ -46,10 +46,10 @@ export class PeerCaches {
     if (this.#pending.size < MAX_OWED) this.#pending.add(JSON.stringify(outdated))
     else this.#pending.clear()
     if (this.#pending.size === 0) this.#pending.add(JSON.stringify(ALL))
-    return this.#flush()
+    return this.#sendPending()
   }
 
-  #flush(): Promise<void> {
+  #sendPending(): Promise<void> {
     return (this.#sending ??= this.#send().finally(() => (this.#sending = undefined)))
   }
 
@@ -63,7 +63,7 @@ export class PeerCaches {
         await this.#topic.publish(`[${pieces.join(',')}]`)
       } catch (error) {
         for (const piece of pieces) this.#pending.add(piece)
-        this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#flush().catch(() => undefined))
+        this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#sendPending().catch(() => undefined))
         throw error
       }
     }

@@ -63,17 +63,17 @@ export class UpstreamCache {
 
   /** Calls the upstream and purges outdated entries, on success or an unknown outcome. */
   async #callAndPurge(call: Call, next: Dispatch, { purges }: CacheRule): Promise<Answer> {
-    const forget = (): void => {
+    const purgeAll = (): void => {
       for (const purge of purges) this.#deps.purge(purge)
     }
     let answer: Answer
     try {
       answer = await next(call)
     } catch (error) {
-      forget()
+      purgeAll()
       throw error
     }
-    if ('result' in answer && !hasFailed(answer.result)) forget()
+    if ('result' in answer && !hasFailed(answer.result)) purgeAll()
     return answer
   }
 

@@ -76,7 +76,7 @@ export class ChangeFeed {
   }
 
   async #publishChange(upstream: string, method: string, uri: string): Promise<void> {
-    const own = await this.#count(upstream, 1)
+    const own = await this.#countChange(upstream, 1)
     this.#totals.set(upstream, own)
     await this.#topic.publish(JSON.stringify({ upstream, method, uri, own }))
   }
@@ -104,14 +104,14 @@ export class ChangeFeed {
   async #compareTotals(how: TopicGap): Promise<void> {
     const { names } = this.#handler
     const known = names.map(name => this.#totals.get(name) ?? 0)
-    const now = await Promise.all(names.map(name => this.#count(name, 0)))
+    const now = await Promise.all(names.map(name => this.#countChange(name, 0)))
     names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
     if (how === 'first') return
     const changed = names.filter((_, index) => how === 'forgotten' || now[index] !== known[index])
     for (const name of changed) for (const method of LIST_CHANGES) this.#deliver(name, method, '')
   }
 
-  async #count(upstream: string, by: number): Promise<number> {
+  async #countChange(upstream: string, by: number): Promise<number> {
     const { total } = await this.#store.addToCounter(`${TOPIC} ${upstream}`, {
       delta: by,
       expiresInMs: KEPT_MS,

@@ -50,12 +50,16 @@ export class PeerServer {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     }
-    const take = (request: IncomingMessage, response: ServerResponse): void => this.#handleRequest(request, response)
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#handlePeerRequest(request, response)
     const { tls } = deps
     this.#server =
       tls === undefined
-        ? process.getBuiltinModule('node:http').createServer(options, take)
-        : this.#secure(process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take), tls)
+        ? process.getBuiltinModule('node:http').createServer(options, onRequest)
+        : this.#secure(
+            process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, onRequest),
+            tls,
+          )
     this.#server.maxHeadersCount = MAX_HEADERS
     this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
     this.#server.unref()
@@ -98,7 +102,7 @@ export class PeerServer {
     return server
   }
 
-  #handleRequest(request: IncomingMessage, response: ServerResponse): void {
+  #handlePeerRequest(request: IncomingMessage, response: ServerResponse): void {
     const voucher = takeHeader(request.rawHeaders, HANDED)
     const read = this.#deps.vouchers.redeem(voucher ?? '', request, this.#deps.id)
     if ('problem' in read) return this.#refuseVoucher(request, response, read)

@@ -38,7 +38,7 @@ const MAX_ERROR = 4000
 const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 'audio' }
 
 function toAnswer(tool: OpenApiTool, reply: UpstreamHttpReply, hide: (text: string) => string): Answer {
-  return reply.status < 300 ? createUpstreamAnswer(createResult(tool, reply)) : createRefusal(reply, hide)
+  return reply.status < 300 ? createUpstreamAnswer(createResult(tool, reply)) : convertFailure(reply, hide)
 }
 
 /** Creates a tool result with an error for the model. */
@@ -86,7 +86,7 @@ function decodeText(type: string, body: Buffer): string | undefined {
   }
 }
 
-function createRefusal({ status, body, retryAfterMs }: UpstreamHttpReply, hide: (text: string) => string): Answer {
+function convertFailure({ status, body, retryAfterMs }: UpstreamHttpReply, hide: (text: string) => string): Answer {
   const said = sanitizeText(hide(body.toString('utf8'))).trim()
   const isCut = said.length > MAX_ERROR
   const parts = [
@@ -186,10 +186,10 @@ export class OpenApiUpstream implements Upstream {
     const { name } = call.params ?? {}
     const tool = typeof name === 'string' ? api.tools.get(name) : undefined
     if (tool === undefined) return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
-    return this.#callTool(call, tool, http, api)
+    return this.#callOperation(call, tool, http, api)
   }
 
-  async #callTool(call: Call, tool: OpenApiTool, http: UpstreamHttp, api: Api): Promise<Answer> {
+  async #callOperation(call: Call, tool: OpenApiTool, http: UpstreamHttp, api: Api): Promise<Answer> {
     let request: ToolRequest
     try {
       const { schemes } = api.document
@@ -228,13 +228,13 @@ export class OpenApiUpstream implements Upstream {
     this.#cancelRetry = undefined
     this.#setState('starting')
     try {
-      await this.#load()
+      await this.#loadDocument()
     } catch (error) {
       this.#handleFailure(error)
     }
   }
 
-  async #load(): Promise<void> {
+  async #loadDocument(): Promise<void> {
     const { spec, name } = this
     this.#stamp = readFileStamp(spec, this.#sourceDeps.directory)
     const api = await createApi(spec, name, await readSource(spec, this.#sourceDeps))

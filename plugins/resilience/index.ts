@@ -88,7 +88,7 @@ class Bulkhead implements GuardedCallDeps {
   }
 
   /** Dispatches a call. Rejects with a GatewayError if it was refused, failed or timed out. */
-  dispatch(call: Call, next: Dispatch): Promise<Answer> {
+  dispatchGuarded(call: Call, next: Dispatch): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const own = findToolTimeout(this.#settings, call)
       const timeout = own ?? this.#settings.timeout
@@ -214,7 +214,7 @@ export const resilience: Plugin = {
       bulkheads.set(upstream.name, bulkhead)
       specs.set(upstream.name, settings)
       if (upstream.logs !== undefined) withOutput.add(upstream.name)
-      return call => bulkhead.dispatch(call, next)
+      return call => bulkhead.dispatchGuarded(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
       const breaker = bulkheads.get(upstream)?.breaker

@@ -89,7 +89,7 @@ export class PermitQueue {
       stop()
       this.#reserved--
     } else if (this.running + this.#reserved >= concurrency || this.waiting > 0) return false
-    this.#acquire(caller)
+    this.#acquirePermit(caller)
     return true
   }
 
@@ -127,7 +127,7 @@ export class PermitQueue {
     for (const waiter of this.#queue.clear()) left(waiter)
   }
 
-  #acquire(caller: string): void {
+  #acquirePermit(caller: string): void {
     let holder = this.#holders.get(caller)
     if (holder === undefined) {
       holder = { caller, running: 0, reserved: [], acquiredAt: 0 }
@@ -209,7 +209,7 @@ export class PermitQueue {
   #grantNext(): void {
     const caller = this.#nextCaller()
     if (caller === undefined) return
-    this.#acquire(caller)
+    this.#acquirePermit(caller)
     this.#queue.take(caller)?.onPermit()
   }
 

@@ -81,7 +81,7 @@ export class ResultStore {
     return this.#clock.now() - kept.storedAt > this.#bounds.forMs ? undefined : kept
   }
 
-  clear(): void {
+  removeAll(): void {
     for (const key of [...this.#all.keys()]) this.#remove(key)
   }
 

@@ -73,7 +73,7 @@ export class ResultsUpstream implements Upstream {
       case 'tools/list':
         return { result: this.#list }
       case 'tools/call':
-        return this.#callTool(call)
+        return this.#callMetaTool(call)
       case 'resources/list':
         return {
           result: Payload.of({ resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' }, 'modern'),
@@ -87,7 +87,7 @@ export class ResultsUpstream implements Upstream {
     }
   }
 
-  #callTool(call: Call): Answer | Promise<Answer> {
+  #callMetaTool(call: Call): Answer | Promise<Answer> {
     const { name, arguments: given } = call.params ?? {}
     const tool = this.#parts.tools.get(String(name))
     if (tool === undefined) return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)

@@ -208,11 +208,11 @@ export class Exporter {
   #sleep(ms: number): Promise<void> {
     return new Promise(resolve => {
       const { signal } = this.#closing
-      const takeBack = this.#clock.after(Math.min(ms, MAX_PAUSE_MS), done)
-      signal.addEventListener('abort', done)
-      function done(): void {
+      const takeBack = this.#clock.after(Math.min(ms, MAX_PAUSE_MS), resume)
+      signal.addEventListener('abort', resume)
+      function resume(): void {
         takeBack()
-        signal.removeEventListener('abort', done)
+        signal.removeEventListener('abort', resume)
         resolve()
       }
     })

@@ -103,7 +103,7 @@ export class CallLog {
     return kept
   }
 
-  get(id: number): CallDetail | undefined {
+  findCall(id: number): CallDetail | undefined {
     const call = this.#calls[id % this.#max]
     return call?.id === id ? call : undefined
   }
@@ -115,7 +115,7 @@ export class CallLog {
     const kept = Math.min(newest, this.#max)
     const oldest = Math.max(this.#next - kept, after + 1)
     for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
-      const call = this.get(id)
+      const call = this.findCall(id)
       if (call === undefined || !fits(call)) continue
       if (found.length === limit) return { calls: found, kept, newest, next: id + 1 }
       found.push(toCallRow(call))

@@ -35,7 +35,7 @@ export class PageStreams {
     return stream
   }
 
-  emit(event: Event): void {
+  publish(event: Event): void {
     if (this.#open.size === 0) return
     const text = `data: ${safeJson(event, this.#hide)}\n\n`
     for (const stream of this.#open) stream.add(text)
@@ -55,7 +55,7 @@ export class PageStreams {
     this.#newest = undefined
     this.#count = 0
     this.#isThrottled = true
-    this.emit({ type: 'call', call, count })
+    this.publish({ type: 'call', call, count })
     this.#clock.after(CALL_EVENT_INTERVAL_MS, () => {
       this.#isThrottled = false
       this.#emitCalls()

@@ -43,23 +43,23 @@ function toServerRow(row: JsonObject, all: readonly HealthFinding[]): ServerRow 
   const findings = all.filter(({ upstream }) => upstream === row.name)
   const found: Record<keyof ServerRow, unknown> = {
     ...{ name: row.name, type: row.type, state: row.state },
-    problem: toText(row.problem) ?? toText(row.degraded),
+    problem: toLine(row.problem) ?? toLine(row.degraded),
     protocol: row.version === undefined ? undefined : joinWords(row.version, row.era),
     server: joinWords(server.name, server.version),
     inFlight: runtime.inFlight,
     waiting: queue.waiting,
     ...{ cacheHits: cache.hits, cacheMisses: cache.misses },
-    ...{ lastError: toText(runtime.lastError), lastErrorAt: runtime.lastErrorAt },
+    ...{ lastError: toLine(runtime.lastError), lastErrorAt: runtime.lastErrorAt },
     findings: findings.length === 0 ? undefined : findings,
   }
   return found as unknown as ServerRow
 }
 
 function joinWords(...values: readonly unknown[]): string | undefined {
-  return values.flatMap(value => toText(value) ?? []).join(' ') || undefined
+  return values.flatMap(value => toLine(value) ?? []).join(' ') || undefined
 }
 
-function toText(value: unknown): string | undefined {
+function toLine(value: unknown): string | undefined {
   return typeof value === 'string' ? toOneLine(value) : undefined
 }
 

@@ -118,7 +118,7 @@ export class Recorder {
       hooks.control.for(`ui.${name}`).tap({ readOnly: true }, run)
     verb('calls', params => ({ ...calls.search(parseCallFilter(params)) }))
     verb('call', ({ id }) => {
-      const call = calls.get(Number(id))
+      const call = calls.findCall(Number(id))
       return call === undefined ? {} : { call }
     })
     verb('figures', () => ({ figures: this.figures.read(Date.now()) }))

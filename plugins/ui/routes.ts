@@ -49,7 +49,7 @@ function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutes
       },
     },
     'GET call': {
-      run: ({ count }) => calls.get(count('id')) ?? throwNotFound('call not found: it is no longer in memory'),
+      run: ({ count }) => calls.findCall(count('id')) ?? throwNotFound('call not found: it is no longer in memory'),
     },
     'GET clients': {
       run({ count }) {

@@ -79,7 +79,7 @@ function followEvents({ hooks, options }: PluginApi<UiOptions>, state: UiState):
   const { urls, recorder } = state
   const { streams } = recorder
   hooks.upstreamState.tap((name, now, problem) => {
-    streams.emit({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
+    streams.publish({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
   })
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) urls.set(name, new URL(url).origin)
@@ -87,7 +87,7 @@ function followEvents({ hooks, options }: PluginApi<UiOptions>, state: UiState):
   hooks.ready.tap(() => {
     state.generations++
     recorder.calls.resize(options.calls)
-    if (state.generations > 1) streams.emit({ type: 'changed', what: 'configuration' })
+    if (state.generations > 1) streams.publish({ type: 'changed', what: 'configuration' })
   })
   // An open stream would delay the shutdown.
   hooks.stopping.tap(() => streams.endAll())

@@ -62,13 +62,13 @@ function sendRequest(
     signal,
   }
   return new Promise((resolve, reject) => {
-    const fail = (cause: Error): void => reject(toControlError(socket, cause, signal))
+    const rejectWith = (cause: Error): void => reject(toControlError(socket, cause, signal))
     const sent = httpRequest(target)
-    sent.on('error', fail)
+    sent.on('error', rejectWith)
     sent.on('response', response => {
       const isStream = response.headers['content-type'] === STREAM
       const read = isStream ? readStream(response, socket, onNotification) : readAnswer(response, socket)
-      read.then(resolve, fail)
+      read.then(resolve, rejectWith)
     })
     sent.end(body)
   })

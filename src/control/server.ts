@@ -61,7 +61,7 @@ function createControlServer(host: ControlDeps, running: Set<AbortController>): 
     const abort = new AbortController()
     running.add(abort)
     response.once('close', () => abort.abort())
-    void handleRequest(request, response, host, abort.signal).finally(() => running.delete(abort))
+    void handleControlRequest(request, response, host, abort.signal).finally(() => running.delete(abort))
   })
   server.maxConnections = MAX_CONNECTIONS
   server.on('clientError', rejectMalformed)
@@ -78,7 +78,7 @@ async function closeServer(server: Server, running: ReadonlySet<AbortController>
   clearInterval(idle)
 }
 
-async function handleRequest(
+async function handleControlRequest(
   request: IncomingMessage,
   response: ServerResponse,
   host: ControlDeps,

@@ -409,10 +409,10 @@ export class CancelListeners {
     if (this.#last === undefined) this.#first = link
     else this.#last.after = link
     this.#last = link
-    return () => this.#delete(link)
+    return () => this.#unlink(link)
   }
 
-  #delete(link: ListenerNode): void {
+  #unlink(link: ListenerNode): void {
     if (!link.isIn) return
     link.isIn = false
     const { before, after } = link

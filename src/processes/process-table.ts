@@ -213,7 +213,7 @@ export class ProcessTable {
   }
 
   /** Removes a process whose group has ended. After the last one, kills processes that left their group. */
-  async delete(killable: Killable): Promise<void> {
+  async removeProcess(killable: Killable): Promise<void> {
     if (killable.pid !== undefined) this.#watchdog.forget(killable.pid)
     if (this.#running.delete(killable) && this.#running.size === 0) removeExitHandler(this.#killAll)
     await this.#check()

@@ -218,7 +218,7 @@ export class ServerProcess {
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
-    await this.#options.table.delete(this)
+    await this.#options.table.removeProcess(this)
   }
 
   #isGone(): boolean {

@@ -108,7 +108,7 @@ export class TestClient implements AsyncDisposable {
 
   /** Opens the notification stream: GET in the legacy era, `subscriptions/listen` in the modern one. */
   async listen(): Promise<void> {
-    const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
+    const response = this.era === 'legacy' ? await this.#openGetStream() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
     const opened =
       this.era === 'modern' ? this.nextNotification('notifications/subscriptions/acknowledged') : Promise.resolve()
@@ -175,7 +175,7 @@ export class TestClient implements AsyncDisposable {
     else waiter.resolve(message)
   }
 
-  #get(): Promise<Response> {
+  #openGetStream(): Promise<Response> {
     const headers = { ...this.#createHeaders('', undefined), accept: 'text/event-stream' }
     return fetch(this.#url, { method: 'GET', headers, dispatcher: this.#agent, signal: this.#ended.signal })
   }

@@ -75,7 +75,7 @@ async function respondLegacy(post: PostContext): Promise<void> {
   }
   if (call.method === 'initialize') {
     const session = randomUUID()
-    state.openSession(session)
+    state.addSession(session)
     post.response.setHeader(HEADER.session, session)
     const { instructions } = offer.options
     sendResult(post, {

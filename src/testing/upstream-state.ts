@@ -90,7 +90,7 @@ export class TestUpstreamState {
     return new Promise(resolve => this.#waiters.push({ method, fits, resolve }))
   }
 
-  openSession(id: string): void {
+  addSession(id: string): void {
     this.#sessions.add(id)
   }
 

@@ -29,13 +29,13 @@ export async function claimSocket(socket: string, isPrivate: boolean): Promise<v
  */
 export async function listenPrivately(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const fail = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
-    server.once('error', fail)
+    const rejectWith = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
+    server.once('error', rejectWith)
     // The call creates the socket; restrict its mode before other users can connect.
     const before = process.umask(0o177)
     try {
       server.listen(socket, () => {
-        server.off('error', fail)
+        server.off('error', rejectWith)
         resolve()
       })
     } finally {
@@ -102,14 +102,14 @@ export async function removeStaleSocket(socket: string): Promise<boolean> {
 export function isListening(socket: string): Promise<boolean> {
   return new Promise(resolve => {
     const connection = connect(socket)
-    const done = (isThere: boolean): void => {
+    const finish = (isThere: boolean): void => {
       connection.destroy()
       resolve(isThere)
     }
-    connection.setTimeout(CONNECT_MS, () => done(true))
-    connection.once('connect', () => done(true))
+    connection.setTimeout(CONNECT_MS, () => finish(true))
+    connection.once('connect', () => finish(true))
     connection.once('error', (error: NodeJS.ErrnoException) =>
-      done(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
+      finish(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
     )
   })
 }

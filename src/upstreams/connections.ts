@@ -185,7 +185,7 @@ export class Connections {
   }
 
   restart(why: string): void {
-    this.#eras.clear()
+    this.#eras.forgetEra()
     this.#pool.drainAll()
     for (const supervisor of this.#listMainSupervisors())
       if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, why)

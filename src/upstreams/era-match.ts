@@ -116,7 +116,7 @@ export class EraMatch {
     return isOver
   }
 
-  clear(): void {
+  forgetEra(): void {
     this.#modernOnly = undefined
     this.#failures = 0
     this.#isConfirmed = false

@@ -255,7 +255,7 @@ export class McpUpstream implements Upstream {
   }
 
   #restart(): void {
-    this.#supervisors.memory.clear()
+    this.#supervisors.memory.forgetEra()
     this.#connections.restart(OTHER_ERA)
   }
 

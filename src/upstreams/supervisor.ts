@@ -45,7 +45,7 @@ class LeavingConnections {
     )
   }
 
-  async done(): Promise<void> {
+  async waitUntilClosed(): Promise<void> {
     await Promise.all(this.#leaving.values())
   }
 
@@ -143,13 +143,13 @@ export class Supervisor {
     this.#turn?.cancel()
     for (const connection of connections) this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
     await this.#starting
-    await this.#leaving.done()
+    await this.#leaving.waitUntilClosed()
   }
 
   /** Stops after the last call. */
   async stopAfterLastCall(): Promise<void> {
     await this.connection?.use.waitUntilFree()
-    await this.#leaving.done()
+    await this.#leaving.waitUntilClosed()
     await this.stop()
   }
 

@@ -18,14 +18,14 @@ export class TextStream implements AsyncIterable<string> {
   }
 
   append(part: string): void {
-    if (this.hasCapacity) this.#push(part)
+    if (this.hasCapacity) this.#pushPart(part)
   }
 
   /** Adds the last part. */
   end(part: string): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#push(part)
+    this.#pushPart(part)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
@@ -38,7 +38,7 @@ export class TextStream implements AsyncIterable<string> {
     }
   }
 
-  #push(part: string): void {
+  #pushPart(part: string): void {
     this.#characters += part.length
     this.#waiting.push(part)
     this.#wake()

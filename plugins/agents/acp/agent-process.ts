@@ -130,7 +130,7 @@ export class AgentProcess implements SessionProcess {
   }
 
   sendRequest(method: string, params: JsonObject): Promise<unknown> {
-    return this.#connection.request(method, params)
+    return this.#connection.requestAgent(method, params)
   }
 
   /** Sends a request with a timeout. @throws AgentFailure; a timeout terminates the process */

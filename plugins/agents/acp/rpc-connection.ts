@@ -133,7 +133,7 @@ export class RpcConnection {
    * Resolves with the peer's result. @throws RpcFault for an error response, the error passed to `abort`, or an Error
    * if the limit is reached
    */
-  request(method: string, params: JsonObject): Promise<unknown> {
+  requestAgent(method: string, params: JsonObject): Promise<unknown> {
     if (this.#abortReason !== undefined) return Promise.reject(this.#abortReason)
     return new Promise((done, failed) => {
       const id = this.#requests.nextId()

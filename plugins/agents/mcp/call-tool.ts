@@ -125,7 +125,9 @@ async function answerAndWait(
   // Before resuming, because the agent may call back immediately.
   parts.callers.noteCaller(id, caller)
   const after = catchRefusal(() =>
-    parts.service().answer(id, caller.owner, question, parseAnswer({ action: 'accept', ...given }) ?? CANCELLED),
+    parts
+      .service()
+      .answerQuestion(id, caller.owner, question, parseAnswer({ action: 'accept', ...given }) ?? CANCELLED),
   )
   if ('why' in after) return buildFailure(after.why)
   const waited = { call, owner: caller.owner, isHeld: false }

@@ -252,7 +252,7 @@ export function tryAnswer(
   given: QuestionAnswer,
 ): boolean {
   try {
-    service.answer(task, owner, question, given)
+    service.answerQuestion(task, owner, question, given)
     return true
   } catch {
     return false

@@ -94,7 +94,7 @@ export async function attempt(
   const callbackToken = openCallbackToken(context, live, host)
   try {
     const side = createSessionHandler(context, live, host.settings, place.cwd)
-    const { session, text } = await openSession(live, host, beginning, {
+    const { session, text } = await openAgentSession(live, host, beginning, {
       callbackToken,
       side,
       cwd: place.cwd,
@@ -143,7 +143,7 @@ function openCallbackToken(
   return parts.callback?.open({ task, root, depth: start.depth, caller, agent })
 }
 
-async function openSession(
+async function openAgentSession(
   live: LiveTask,
   host: AgentHost,
   { resume, there, anew, whyNot }: TurnBeginning,

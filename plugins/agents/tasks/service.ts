@@ -52,17 +52,17 @@ function waitForTask(
   if (first === undefined || isWaitOver(first, since) || ms <= 0 || signal?.aborted === true)
     return Promise.resolve(first)
   return new Promise(resolve => {
-    const done = (view: TaskView | undefined): void => {
+    const finish = (view: TaskView | undefined): void => {
       stopTimer()
       leave()
       signal?.removeEventListener('abort', onAbort)
       resolve(view)
     }
-    const onAbort = (): void => done(look())
-    const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => done(look()))
+    const onAbort = (): void => finish(look())
+    const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => finish(look()))
     const leave = watchers.add(id, () => {
       const view = look()
-      if (view === undefined || isWaitOver(view, since)) done(view)
+      if (view === undefined || isWaitOver(view, since)) finish(view)
     })
     signal?.addEventListener('abort', onAbort, { once: true })
   })
@@ -265,7 +265,7 @@ export class LocalTaskService {
   }
 
   /** Answers a question with form content or a refusal. @throws GatewayError if it is not open */
-  answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
+  answerQuestion(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
     answerQuestion(this.#context, getRecord(this.#context, id, owner), question, given)
     this.#context.live.get(id)?.journal.flush()

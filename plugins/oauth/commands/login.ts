@@ -140,7 +140,7 @@ async function loginByBrowser(
     void promptForAddress(call, place, url => {
       if (isTaken) return
       isTaken = true
-      if (url === undefined) finished.resolve(createRefusal(gatewayError('GW_INTERRUPTED')))
+      if (url === undefined) finished.resolve(toLoginFailure(gatewayError('GW_INTERRUPTED')))
       else void finishLogin(url)
     })
     return await waitForOutcome(finished.promise, waitMs, signal)
@@ -163,7 +163,7 @@ async function loginByDevice(
   call.err.line(`and enter ${call.err.paint('bold', toOneLine(String(code)))}`)
   const granted = ask('login.device.wait', { handle: begun.handle }).then(
     (login): LoginOutcome => ({ kind: 'granted', login }),
-    createRefusal,
+    toLoginFailure,
   )
   return waitForOutcome(granted, waitMs, signal)
 }
@@ -172,11 +172,11 @@ async function finishCallback(ask: AskGateway, url: URL): Promise<LoginOutcome> 
   try {
     return { kind: 'granted', login: await ask('login.finish', { url: url.href }) }
   } catch (error) {
-    return createRefusal(error)
+    return toLoginFailure(error)
   }
 }
 
-function createRefusal(error: unknown): LoginOutcome {
+function toLoginFailure(error: unknown): LoginOutcome {
   const known = error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
   return { kind: 'refused', error: known }
 }

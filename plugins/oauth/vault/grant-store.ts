@@ -264,8 +264,8 @@ function columns({ account, resource, issuer }: GrantKey): [string, string, stri
 }
 
 function parseKey(row: SqlRow): GrantKey {
-  const readText = (name: string): string => getSqlText(row[name]) ?? ''
-  return { account: readText('account'), resource: readText('resource'), issuer: readText('issuer') }
+  const readColumn = (name: string): string => getSqlText(row[name]) ?? ''
+  return { account: readColumn('account'), resource: readColumn('resource'), issuer: readColumn('issuer') }
 }
 
 function createPlace(table: string, key: GrantKey, ...more: number[]): (string | number)[] {

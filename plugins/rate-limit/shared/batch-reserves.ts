@@ -106,7 +106,7 @@ export class BatchReserves {
     this.#clock = clock
     this.#states = new BoundedMap({
       max: MAX_KEYS,
-      onForget: (_, state) => void this.#settle(state),
+      onForget: (_, state) => void this.#settleState(state),
     })
   }
 
@@ -141,7 +141,7 @@ export class BatchReserves {
   async close(): Promise<void> {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    await Promise.all([...this.#open].map(state => this.#settle(state)))
+    await Promise.all([...this.#open].map(state => this.#settleState(state)))
   }
 
   #newState(key: string): KeyState {
@@ -250,7 +250,7 @@ export class BatchReserves {
   }
 
   /** Returns unused calls and reports local ones. */
-  async #settle(state: KeyState): Promise<void> {
+  async #settleState(state: KeyState): Promise<void> {
     this.#open.delete(state)
     if (state.isAsking || (state.left === 0 && state.owed === 0)) return
     await this.#sendRequest(state, 0)
@@ -264,7 +264,7 @@ export class BatchReserves {
   #sweep(): void {
     this.#stopTimer = undefined
     const now = this.#clock.now()
-    for (const state of [...this.#open]) if (now - state.askedAt >= BATCH_MS) void this.#settle(state)
+    for (const state of [...this.#open]) if (now - state.askedAt >= BATCH_MS) void this.#settleState(state)
     if (this.#open.size > 0) this.#stopTimer ??= this.#clock.after(BATCH_MS, () => this.#sweep())
   }
 }

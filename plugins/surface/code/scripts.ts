@@ -65,12 +65,17 @@ async function answerScript(code: string, surface: Surface, exchange: Exchange):
     argumentLength: MAX_ARGUMENTS_LENGTH,
     resultLength: estimateBytes(MAX_TOKENS),
   }
-  const ended = await runScript(code, limits, (name, args) => callTool(name, args, surface, exchange), exchange.signal)
+  const ended = await runScript(
+    code,
+    limits,
+    (name, args) => callForScript(name, args, surface, exchange),
+    exchange.signal,
+  )
   if (ended.hasFailed) return toolFailure(`The script failed: ${ended.text}`)
   return textAnswer(ended.text === '' ? 'The script returned nothing.' : ended.text)
 }
 
-async function callTool(name: string, text: string, surface: Surface, exchange: Exchange): Promise<string> {
+async function callForScript(name: string, text: string, surface: Surface, exchange: Exchange): Promise<string> {
   if (surface.findMetaTool(name) !== undefined) return formatFault(`${name} cannot be called in a script`)
   const args: unknown = JSON.parse(text)
   if (!isObject(args)) return formatFault('the arguments of a tool must be one object')

@@ -179,12 +179,12 @@ async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: 
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
-  const createRefusal = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
-  if (entry.status === 'deleted') throw createRefusal('it was deleted from its registry')
+  const createAddError = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
+  if (entry.status === 'deleted') throw createAddError('it was deleted from its registry')
   const found = listLaunchOptions(entry.packages, entry.remotes)
   const options = found.filter((option): option is LaunchOption => 'kind' in option)
   const option = options.find(({ kind }) => kind === (flags.kind ?? kind))
-  if (option === undefined) throw createRefusal(explainNoOption(found, options, flags.kind))
+  if (option === undefined) throw createAddError(explainNoOption(found, options, flags.kind))
   const notes = entry.status === 'deprecated' ? [`${entry.name} is deprecated in its registry`] : []
   const rest = options.filter(one => one !== option).map(({ kind }) => kind)
   const choice =

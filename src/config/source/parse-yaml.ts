@@ -81,7 +81,7 @@ class NodeReader {
 
   read(node: Node | null): Tree {
     const origin = this.#place(node?.range?.[0] ?? 0)
-    if (node === null || !this.#count(1, node)) return { kind: 'scalar', origin, value: null }
+    if (node === null || !this.#countValues(1, node)) return { kind: 'scalar', origin, value: null }
     if (isAlias(node)) return this.#alias(node, origin)
     const anchor = (node as { anchor?: string }).anchor
     if (anchor === undefined) return this.#readValue(node, origin)
@@ -152,10 +152,10 @@ class NodeReader {
     const target = this.#anchors.get(node.source)
     if (target === undefined) return this.#refuseNode(node, `unknown anchor "&${node.source}"`, origin)
     if (target === 'open') return this.#refuseNode(node, `alias "*${node.source}" contains itself`, origin)
-    return this.#count(target.size, node) ? target.tree : { kind: 'map', origin, entries: new Map() }
+    return this.#countValues(target.size, node) ? target.tree : { kind: 'map', origin, entries: new Map() }
   }
 
-  #count(values: number, node: Node): boolean {
+  #countValues(values: number, node: Node): boolean {
     if (this.#values > MAX_VALUES) return false
     this.#values += values
     if (this.#values <= MAX_VALUES) return true

@@ -50,7 +50,7 @@ export async function fetchList(
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
   const hasWaited = await waitUntilReady(graph, node)
-  if (!offersKind(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
+  if (!offersKind(node, kind) || graph.unlisted.isKnownToLack(node.upstream, LISTS[kind].method)) return undefined
   // Create the call after the wait, as its timeout starts with its creation.
   const call = hasWaited ? createListCall(graph, node, kind, session, { own: first.listKey }) : first
   return fetchPages(graph, node, kind, session, call)

@@ -15,7 +15,7 @@ export class UnlistedMethods {
    * True if an upstream that is not running is known to lack a list method that its capabilities suggest: many have
    * resources without templates. A running upstream is probed again.
    */
-  has(upstream: Upstream, method: string): boolean {
+  isKnownToLack(upstream: Upstream, method: string): boolean {
     const isAsleep = upstream.state === 'idle' || upstream.state === 'starting'
     return isAsleep && this.#getMethods(upstream).has(method)
   }

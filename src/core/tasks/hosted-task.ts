@@ -118,7 +118,7 @@ export class HostedTask implements ToolLocation {
   }
 
   /** Handles a modern client's replies, by key. Unknown or already answered keys are ignored. */
-  answer(responses: JsonObject, client: ClientDescription): void {
+  receiveReplies(responses: JsonObject, client: ClientDescription): void {
     for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
       if (isObject(response)) this.#replyToRequest(key, parseInputResponse(ask, response, client))

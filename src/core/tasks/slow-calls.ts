@@ -177,7 +177,7 @@ function describeRunningCall(task: HostedTask): RunningCall {
       const { inputRequests } = task.describeFor(client)
       return isObject(inputRequests) ? inputRequests : undefined
     },
-    submitResponses: (responses, client) => task.answer(responses, client),
+    submitResponses: (responses, client) => task.receiveReplies(responses, client),
     watch: watcher => task.watch(watcher),
     cancel: reason => task.cancel(reason),
   }

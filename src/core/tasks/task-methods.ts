@@ -47,7 +47,7 @@ const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/update': {
     hosted: (task, { params, session }) => {
       if (!isObject(params?.inputResponses)) return createInvalidParams('"inputResponses" must be an object')
-      task.answer(params.inputResponses, session.client)
+      task.receiveReplies(params.inputResponses, session.client)
       return handleModern(EMPTY_RESULT)
     },
     relayed: relayModernRequest,

@@ -55,7 +55,7 @@ export class ServerRequests {
   }
 
   /** Matches a reply. Unknown or duplicate replies are dropped and counted. */
-  answer(response: RpcResponse): void {
+  receiveReply(response: RpcResponse): void {
     const waiting = this.#take(response.id)
     if (waiting === undefined) this.#drops.count('response')
     else waiting.reply(parseReply(response))

@@ -152,7 +152,7 @@ export class DuplexConnection {
     if (this.#buffered !== undefined) this.#buffered.push({ message, writer, arrived })
     else if (message.kind === 'request') this.#handleRequest(message, writer, arrived)
     else if (message.kind === 'notification') this.#handleNotification(message)
-    else if (message.kind === 'response') this.#requests.answer(message)
+    else if (message.kind === 'response') this.#requests.receiveReply(message)
     else this.#refuse(message.id, message.error, writer)
   }
 
@@ -171,7 +171,7 @@ export class DuplexConnection {
     const client = admitted.as === 'modern' ? this.#session.reuseClient(admitted.client) : undefined
     const running = this.#createInbound(request, admitted.as, client, writer, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
-    if (session === undefined) void this.#openSession(running, admitted.as, client ?? admitted.client)
+    if (session === undefined) void this.#startSession(running, admitted.as, client ?? admitted.client)
     else void this.#run(running, session)
   }
 
@@ -204,7 +204,7 @@ export class DuplexConnection {
   }
 
   /** Opens the session for the first request. Buffers later messages to preserve their order. */
-  async #openSession(request: InboundRequest, era: Era, client: ClientDescription | undefined): Promise<void> {
+  async #startSession(request: InboundRequest, era: Era, client: ClientDescription | undefined): Promise<void> {
     this.#buffered = []
     this.#updateFlow()
     try {

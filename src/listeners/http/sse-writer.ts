@@ -98,7 +98,7 @@ export class SseStream implements EventStreamWriter {
   }
 
   /** Sends an event id without a message (2025-11-25, resumability). */
-  prime(id: string): void {
+  sendPrimingEvent(id: string): void {
     this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
 

@@ -221,7 +221,7 @@ class PipeWriter {
   /** Resolves when everything is written, or never can be. */
   async finished(): Promise<void> {
     while (this.#isBlocked && !this.#isGone) await new Promise(resolve => this.#output.once('drain', resolve))
-    this.#flush()
+    this.#writeWaiting()
     if (!this.#isGone) await new Promise<void>(resolve => this.#output.write('', () => resolve()))
   }
 
@@ -230,11 +230,11 @@ class PipeWriter {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#flush()
+      this.#writeWaiting()
     })
   }
 
-  #flush(): void {
+  #writeWaiting(): void {
     if (this.#waiting === 0 || this.#isBlocked || this.#isGone) return
     if (this.#writeAll()) return
     this.#isBlocked = true
@@ -259,7 +259,7 @@ class PipeWriter {
   #onDrain(): void {
     if (!this.#isBlocked) return
     this.#isBlocked = false
-    this.#flush()
+    this.#writeWaiting()
     if (!this.#isBlocked) this.#onFlow()
   }
 }

@@ -56,7 +56,7 @@ export async function performHandshake(options: HandshakeDeps): Promise<Connecti
     return await sendInitialize(connection, options)
   } catch (error) {
     if (options.era !== 'auto' || !isInitializeRefusal(error)) throw error
-    options.memory.clear()
+    options.memory.forgetEra()
     // A process that refused still runs; reuse it, so that none is leaked.
     return probeServer(options, connection.closedBecause === undefined ? connection : options.open())
   }
@@ -241,7 +241,7 @@ export class EraMemory {
     this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_TTL_MS - ageMs
   }
 
-  clear(): void {
+  forgetEra(): void {
     this.#era = undefined
   }
 }

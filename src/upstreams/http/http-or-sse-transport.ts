@@ -52,10 +52,10 @@ class TransportSelector implements TransportEvents {
 
   failed(pending: PendingRequest, error: Error): void {
     if (this.#usesSse) return
-    const fail = (): void => this.#events.failed(pending, error)
+    const reportFailure = (): void => this.#events.failed(pending, error)
     const isNotServed = error instanceof GatewayError && UNSUPPORTED_STATUSES.has(error.fields.status)
-    if (pending.method === 'initialize' && isNotServed) this.#trySse(pending, fail)
-    else fail()
+    if (pending.method === 'initialize' && isNotServed) this.#trySse(pending, reportFailure)
+    else reportFailure()
   }
 
   reopened(): void {

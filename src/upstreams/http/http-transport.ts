@@ -184,7 +184,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
     this.#stream = new StandingStream({
       clock: this.#clock,
       maxEvent: this.maxReply,
-      get: (handler, eventId) => this.#get(handler, eventId),
+      get: (handler, eventId) => this.#openGetStream(handler, eventId),
       message: text => this.events.received(text, undefined),
       reopened: () => this.events.reopened(),
       lost: why => this.lost(why),
@@ -226,7 +226,8 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
     if (position.emptyConnections > MAX_FRUITLESS) return false
     const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, MAX_RESUME_MS)
     this.#clock.after(pause, () => {
-      if (pending.open) this.#get(new ResponseReader(this, pending, position), eventId, pending.call?.exchange)
+      if (pending.open)
+        this.#openGetStream(new ResponseReader(this, pending, position), eventId, pending.call?.exchange)
     })
     return true
   }
@@ -236,7 +237,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
     this.events.closed({ why })
   }
 
-  #get(handler: ReplyHandler, eventId: string | undefined, exchange?: Exchange): void {
+  #openGetStream(handler: ReplyHandler, eventId: string | undefined, exchange?: Exchange): void {
     const headers = this.#legacyHeaders(STREAM)
     if (eventId !== undefined) headers[HEADER.lastEventId] = eventId
     this.#dispatch('GET', headers, undefined, handler, exchange)

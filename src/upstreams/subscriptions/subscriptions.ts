@@ -250,7 +250,7 @@ class ConnectionSubscriptions {
   /** Adds one subscriber to a URI. Without a call, the server is only notified, now or on the next connection. */
   async addUri(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
     await this.#ending.get(uri)
-    const refusal = by === undefined ? undefined : this.#createRefusal(by.connection)
+    const refusal = by === undefined ? undefined : this.#findRefusal(by.connection)
     if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
     if (count === 0 && by?.connection.server?.era === 'legacy')
@@ -277,7 +277,7 @@ class ConnectionSubscriptions {
     else await connection?.sendRequest(method, { uri }).catch(() => undefined)
   }
 
-  #createRefusal({ server }: Connection): RpcError | undefined {
+  #findRefusal({ server }: Connection): RpcError | undefined {
     const resources = server?.capabilities.resources
     if (!isObject(resources) || resources.subscribe !== true) return rpcError(RPC.methodNotFound, 'Method not found')
     return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')

@@ -70,7 +70,7 @@ export class CountedTopic {
   /** Publishes a message. Rejects if delivery is uncertain. */
   async publish(text: string): Promise<void> {
     const { store, topic } = this.#options
-    const number = await this.#count(1)
+    const number = await this.#countMessage(1)
     this.#markReceived(number)
     const piece: TopicMessage = { from: this.#me, number, text }
     await store.publish(topic, store.seal(JSON.stringify(piece), topic))
@@ -97,7 +97,7 @@ export class CountedTopic {
     this.#isLooking = true
     try {
       const before = this.#number
-      const now = await this.#count(0)
+      const now = await this.#countMessage(0)
       if (before === undefined) await this.#reportGap(now, this.#wasDeaf ? 'lost' : 'first')
       else if (now < before) await this.#reportGap(now, 'forgotten')
       else if (now > this.#receivedUpTo) {
@@ -127,7 +127,7 @@ export class CountedTopic {
     return new Promise(resolve => void this.#options.clock.after(TOPIC_TIMEOUT_MS, resolve))
   }
 
-  async #count(by: number): Promise<number> {
+  async #countMessage(by: number): Promise<number> {
     const { store, topic } = this.#options
     return (await store.addToCounter(`${topic} `, { delta: by, expiresInMs: COUNTER_EXPIRY_MS })).total
   }

@@ -17,6 +17,6 @@ test('many gateways in one process have one listener for its exit, which kills t
   listener?.(0)
   assert.equal(killed.length, 12)
 
-  for (const { table, one } of all) await table.delete(one)
+  for (const { table, one } of all) await table.removeProcess(one)
   assert.deepEqual(process.listeners('exit'), before)
 })

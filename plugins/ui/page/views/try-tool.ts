@@ -55,16 +55,16 @@ const MAX_EVENTS = 200
 
 function TrialEventView({ of }: { of: TrialEvent }): ViewNode {
   if (of.event === 'progress') return html`<${TrialProgress} of=${of} />`
-  if (of.event === 'log') return html`<p class="soft">${String(of.level ?? '')}: ${toText(of.data)}</p>`
+  if (of.event === 'log') return html`<p class="soft">${String(of.level ?? '')}: ${formatValue(of.data)}</p>`
   if (of.event === 'ask') return html`<${TrialQuestion} of=${of} />`
   if (of.event === 'error')
-    return html`<p class="problem" role="alert">${String(of.code ?? '')} ${toText(of.message)}</p>`
+    return html`<p class="problem" role="alert">${String(of.code ?? '')} ${formatValue(of.message)}</p>`
   return html`<${TrialResult} of=${of} />`
 }
 
 function TrialProgress({ of }: { of: TrialEvent }): ViewNode {
   const { progress, total, message } = of
-  const text = `${formatCount(Number(progress))}${typeof total === 'number' ? ` of ${formatCount(total)}` : ''} ${toText(message ?? '')}`
+  const text = `${formatCount(Number(progress))}${typeof total === 'number' ? ` of ${formatCount(total)}` : ''} ${formatValue(message ?? '')}`
   return html`<p><progress value=${progress} max=${total} aria-label="Progress"></progress> ${text}</p>`
 }
 
@@ -89,10 +89,10 @@ function TrialQuestion({ of }: { of: TrialEvent }): ViewNode {
     await postJson('answer', { id: of.id, action, ...content })
     setDone(true)
   }
-  if (isDone) return html`<p class="soft">Answered: ${toText(of.message)}</p>`
+  if (isDone) return html`<p class="soft">Answered: ${formatValue(of.message)}</p>`
   return html`<fieldset class="asked">
     <legend>Input required</legend>
-    <p class="told" dir="auto">${toText(of.message)}</p>
+    <p class="told" dir="auto">${formatValue(of.message)}</p>
     <${Form} schema=${schema} values=${values} change=${setValues} />
     <div class="row start">
       <${ActionButton} label="Answer" kind="main" act=${() => sendAnswer('accept')} />
@@ -101,6 +101,6 @@ function TrialQuestion({ of }: { of: TrialEvent }): ViewNode {
   </fieldset>`
 }
 
-function toText(value: unknown): string {
+function formatValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }

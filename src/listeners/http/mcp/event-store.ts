@@ -67,7 +67,7 @@ export class EventStore {
   #push(event: StoredEvent): void {
     const { stream } = event
     this.#events.push(event)
-    this.#count(event, 1)
+    this.#countBytes(event, 1)
     if (stream.storedEvents > MAX_STREAM_EVENTS) this.#drop(this.#events.findIndex(old => old.stream === stream))
   }
 
@@ -76,7 +76,7 @@ export class EventStore {
   }
 
   /** True if the event, the newest, was stored. */
-  has(event: StoredEvent): boolean {
+  isStored(event: StoredEvent): boolean {
     return this.#events.at(-1) === event
   }
 
@@ -95,7 +95,7 @@ export class EventStore {
 
   /** Removes a stream: a partial answer is useless. */
   forget(stream: ResumableStream): void {
-    for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
+    for (const event of this.#events) if (event.stream === stream) this.#countBytes(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
     this.#remove(stream)
     this.#claim()
@@ -123,7 +123,7 @@ export class EventStore {
   #drop(index: number): void {
     const [event] = this.#events.splice(index, 1)
     if (event === undefined) return
-    this.#count(event, -1)
+    this.#countBytes(event, -1)
     if (event.stream.isOver && event.stream.storedEvents === 0) this.#remove(event.stream)
   }
 
@@ -131,7 +131,7 @@ export class EventStore {
     this.#streams.delete(stream.id)
   }
 
-  #count(event: StoredEvent, sign: 1 | -1): void {
+  #countBytes(event: StoredEvent, sign: 1 | -1): void {
     event.stream.storedEvents += sign
     this.#bytes += sign * event.size
     if (sign < 0 && this.#latest?.get(event.message) === event) this.#latest.delete(event.message)
@@ -176,7 +176,7 @@ export class ResumableStream implements EventStreamWriter {
 
   /** Sends an event id ahead of any message. */
   prime(): void {
-    this.#live.prime(this.#store.createEventId(this))
+    this.#live.sendPrimingEvent(this.#store.createEventId(this))
   }
 
   retryAfter(ms: number): void {
@@ -187,13 +187,13 @@ export class ResumableStream implements EventStreamWriter {
   notify(message: string, isNews = false): boolean {
     if (this.#isOver) return false
     const event = this.#store.store(this, message, isNews)
-    return this.#live.notifyWithId(message, event.id) || this.#store.has(event)
+    return this.#live.notifyWithId(message, event.id) || this.#store.isStored(event)
   }
 
   send(message: Buffer | string): boolean {
     if (this.#isOver) return false
     const event = this.#store.store(this, message)
-    return this.#live.send(message, event.id) || this.#store.has(event)
+    return this.#live.send(message, event.id) || this.#store.isStored(event)
   }
 
   end(message?: Buffer | string): void {
@@ -201,7 +201,7 @@ export class ResumableStream implements EventStreamWriter {
     this.#isOver = true
     const last = message === undefined ? undefined : this.#store.store(this, message)
     this.#live.end(message, last?.id)
-    const isWhole = last === undefined ? this.storedEvents > 0 : this.#store.has(last)
+    const isWhole = last === undefined ? this.storedEvents > 0 : this.#store.isStored(last)
     if (!isWhole) this.#store.forget(this)
   }
 

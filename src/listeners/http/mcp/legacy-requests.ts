@@ -72,7 +72,7 @@ export function handleSessionMessage(
 ): Promise<void> | undefined {
   if (message.kind === 'request') return answerLegacy(context, owner, message, headers, writer)
   if (message.kind === 'malformed') writer.finish(400, encodeError(message.id, message.error))
-  else if (message.kind === 'response') owner.requests.answer(message)
+  else if (message.kind === 'response') owner.requests.receiveReply(message)
   else if (message.method === 'notifications/cancelled') owner.open.cancel(message.params)
   else context.gate.receiveNotification(owner.session, { method: message.method, params: message.params })
   return undefined

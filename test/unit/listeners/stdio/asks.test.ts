@@ -119,7 +119,7 @@ test('an ask that its server takes back is cancelled at the client, whose answer
   await new Promise(resolve => setImmediate(resolve))
   takeBack?.('changed its mind')
   const id = String(sent[0]?.id)
-  asks.answer({ kind: 'response', id, result: undefined, error: undefined, resultType: undefined })
+  asks.receiveReply({ kind: 'response', id, result: undefined, error: undefined, resultType: undefined })
 
   assert.equal(errorOf(await reply), 'changed its mind')
   assert.deepEqual(

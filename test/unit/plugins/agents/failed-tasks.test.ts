@@ -38,7 +38,7 @@ test('whoever denied what the agent wanted is named', async context => {
   const byOwner = deskOf(context, [new FakeHost('a', asks, { permissions: { default: 'ask' } })])
   const { id } = await byOwner.delegate(request(), ANN)
   const waiting = await settled(byOwner, id)
-  byOwner.answer(id, 'ann', waiting.questions[0]?.id ?? '', { action: 'decline' })
+  byOwner.answerQuestion(id, 'ann', waiting.questions[0]?.id ?? '', { action: 'decline' })
   const view = await settled(byOwner, id)
   assert.deepEqual([view.state, view.why], ['failed', 'denied by its owner'])
 

@@ -32,7 +32,7 @@ it(
       room: new ProcessQuota(4, 4),
       environment: { PATH: process.env.PATH, HOME: `${directory}/user` },
     })
-    cleanup(t, () => programs.retire())
+    cleanup(t, () => programs.retirePrograms())
     const home = path.join(directory, 'state/homes/own')
 
     const said = await outputOf(programs, {

@@ -16,7 +16,7 @@ test('a real process works: it asks its owner, gets the trace, and says what it 
   const { id } = await service.delegate(request({ prompt, cwd: world.directory }), { ...ANN, trace: TRACE })
   const asked = await settled(service, id)
   assert.match(asked.questions[0]?.message ?? '', /scripted wants to edit: edit made.txt/)
-  service.answer(id, 'ann', asked.questions[0]?.id ?? '', {
+  service.answerQuestion(id, 'ann', asked.questions[0]?.id ?? '', {
     action: 'accept',
     content: { decision: 'allow' },
   })

@@ -40,7 +40,7 @@ test('another owner sees nothing, and can do nothing, by any method', async cont
   assert.equal(await service.wait(id, 'bob', { ms: 9000 }), undefined)
   assert.deepEqual(service.events(id, 'bob', 0, 9), [])
   for (const what of ['text', 'diff', 'log'] as const) assert.equal(service.readPage(id, 'bob', what, 0, 99), undefined)
-  assert.throws(() => service.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
+  assert.throws(() => service.answerQuestion(id, 'bob', 'q000001', { action: 'cancel' }), {
     code: 'GW_AGENT_TASK_UNKNOWN',
   })
   assert.equal(service.cancel(id, 'bob', 'because'), false)
@@ -127,11 +127,14 @@ test('a permission is asked for once, by kind, and never for always', async cont
     assert.equal(asked.state, 'input_required')
     const question = asked.questions[0]?.id ?? ''
     assert.match(asked.questions[0]?.message ?? '', /a wants to execute: npm test/)
-    assert.throws(() => service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }), {
-      code: 'GW_AGENT_QUESTION',
-    })
-    service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
-    assert.throws(() => service.answer(id, 'ann', question, { action: 'decline' }), {
+    assert.throws(
+      () => service.answerQuestion(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }),
+      {
+        code: 'GW_AGENT_QUESTION',
+      },
+    )
+    service.answerQuestion(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
+    assert.throws(() => service.answerQuestion(id, 'ann', question, { action: 'decline' }), {
       code: 'GW_AGENT_QUESTION',
     })
     await service.wait(id, 'ann', { ms: 20, since: asked.seq })
@@ -182,10 +185,10 @@ test('a form of the agent is filled in by the owner of the task', async context 
   const question = asked.questions[0]
   assert.deepEqual([question?.kind, question?.schema], ['elicitation', form])
   assert.throws(
-    () => service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
+    () => service.answerQuestion(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
     /missing colour/,
   )
-  service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
+  service.answerQuestion(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
   const view = await settled(service, id)
 
   assert.equal(view.text, '[{"action":"accept","content":{"colour":"red"}},{"action":"decline"}]')

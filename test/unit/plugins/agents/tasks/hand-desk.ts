@@ -158,7 +158,7 @@ export class HandDesk implements TaskService {
     }
   }
 
-  answer(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView {
+  answerQuestion(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView {
     const view = this.view(id, owner)
     if (!view?.questions.some(open => open.id === question))
       throw gatewayError('GW_USAGE', { what: 'the question is not open' })

@@ -67,7 +67,7 @@ test('a form of no shape can be answered', async context => {
     const service = deskOf(context, [new FakeHost('a', play)])
     const { id } = await service.delegate(request(), ANN)
     const { questions } = await settled(service, id)
-    service.answer(id, 'ann', questions[0]?.id ?? '', { action: 'accept', content: { name: 'Ann' } })
+    service.answerQuestion(id, 'ann', questions[0]?.id ?? '', { action: 'accept', content: { name: 'Ann' } })
     const ended = await settled(service, id)
     assert.equal(ended.why, undefined, 'what it asked is no reason for its end')
     assert.equal(ended.text, '{"action":"accept","content":{"name":"Ann"}}')

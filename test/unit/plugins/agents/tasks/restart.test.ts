@@ -37,7 +37,7 @@ test('a task that was at work is interrupted, and goes on in its session when it
   const question = interrupted.questions[0]
 
   assert.deepEqual([interrupted.state, question?.kind, host.prompts], ['interrupted', 'continue', []])
-  second.answer(id, 'ann', question?.id ?? '', {
+  second.answerQuestion(id, 'ann', question?.id ?? '', {
     action: 'accept',
     content: { message: 'go on, and be quick' },
   })
@@ -59,7 +59,7 @@ test('without its session it is begun anew, but never after it may have changed 
     const host = new FakeHost('a', says('built'))
     const second = deskOf(context, [host], { file })
     const question = (await settled(second, id)).questions[0]?.id ?? ''
-    second.answer(id, 'ann', question, { action: 'accept', content: {} })
+    second.answerQuestion(id, 'ann', question, { action: 'accept', content: {} })
     const view = await settled(second, id)
 
     assert.deepEqual(host.prompts, hasEffect ? [] : ['build it'])
@@ -109,7 +109,7 @@ test('an agent that the gateway itself ended leaves its task to go on', async co
   const service = deskOf(context, [host])
   const { id } = await service.delegate(request(), ANN)
   const view = await settled(service, id)
-  service.answer(id, 'ann', view.questions[0]?.id ?? '', { action: 'decline' })
+  service.answerQuestion(id, 'ann', view.questions[0]?.id ?? '', { action: 'decline' })
 
   assert.equal(view.state, 'interrupted')
   assert.equal(service.view(id, 'ann')?.state, 'cancelled')
