@@ -28,19 +28,19 @@ export const ERRORS = {
   },
   GW_AGENT_TASKS_FULL: {
     text: 'task limit exceeded: {why}',
-    hint: 'Wait for tasks to end, or cancel some; agents.tasks sets the limits.',
+    hint: 'Wait for tasks to finish, or cancel some; agents.tasks sets the limits.',
     http: 429,
     rpc: RPC.internal,
   },
   GW_AGENT_TASK_UNKNOWN: {
     text: 'unknown task "{task}"',
-    hint: 'Tasks are deleted agents.tasks.ttl after their end and are visible only to their owner.',
+    hint: 'Finished tasks are deleted after agents.tasks.ttl, and only their owner can see them.',
     http: 404,
     rpc: RPC.invalidParams,
   },
   GW_AGENT_TASK_BUSY: {
     text: 'cannot continue task "{task}": {why}',
-    hint: 'Wait for its end, or start a new task.',
+    hint: 'Wait until it finishes, or start a new task.',
     http: 409,
     rpc: RPC.invalidParams,
   },
@@ -64,7 +64,7 @@ export const ERRORS = {
   },
   GW_AGENT_PATH: {
     text: '{what} "{path}" {why}',
-    hint: 'Tasks may work below agents.roots only; specify a regular file or directory there.',
+    hint: 'Tasks can only use paths under agents.roots; specify a regular file or directory there.',
     exit: 2,
     http: 400,
     rpc: RPC.invalidParams,

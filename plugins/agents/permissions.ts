@@ -164,7 +164,7 @@ export function decidePermission(
 
 function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined): PermissionVerdict {
   if (verdict.do !== 'allow' || unsure === undefined) return verdict
-  return { do: 'ask', by: `${unsure} (the call lacks the information)` }
+  return { do: 'ask', by: `${unsure} (cannot be evaluated: the call lacks information)` }
 }
 
 function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {

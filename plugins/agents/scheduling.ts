@@ -144,7 +144,7 @@ export function createRouter(
     const candidates = [...new Set([...prefer, ...ids])].flatMap(id => {
       const agent = agents.find(each => each.id === id)
       if (agent === undefined) return []
-      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `not named by ${by}`
+      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `not selected by ${by}`
       return [{ agent: id, fits: why === undefined, why: why ?? 'it fits' }]
     })
     const chosen = candidates.filter(({ fits }) => fits).map(({ agent }) => agent)

@@ -30,7 +30,7 @@ import type { Webhook } from './webhook.ts'
 const SCHEMA = {
   type: 'object',
   properties: {
-    approve: { type: 'boolean', title: 'Run it', description: 'true runs this call once.' },
+    approve: { type: 'boolean', title: 'Run it', description: 'Set to true to run this call once.' },
   },
   required: ['approve'],
 }
@@ -194,7 +194,7 @@ export class Approver {
     let isOver = false
     ends.push(() => {
       isOver = true
-      for (const listener of listeners) listener('decided elsewhere')
+      for (const listener of listeners) listener('already decided through another channel')
     })
     const form = buildForm(open, listener => void (isOver ? listener('no longer pending') : listeners.push(listener)))
     const reply = await open.request.call.exchange.ask(form)
@@ -223,7 +223,7 @@ export class Approver {
     try {
       this.#deps.journal.recordEnd(id)
     } catch (error) {
-      this.#api.log.error('cannot record the end of an approved call', { id, why: getErrorMessage(error) })
+      this.#api.log.error('cannot record the completion of an approved call', { id, why: getErrorMessage(error) })
     }
   }
 

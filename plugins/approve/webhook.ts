@@ -53,7 +53,7 @@ export class Webhook {
     if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')
     const id = parseId(body)
     const decision = id === undefined ? undefined : parseDecision(body, id, 'webhook')
-    if (id === undefined || decision === undefined) return createReply(400, 'no valid decision')
+    if (id === undefined || decision === undefined) return createReply(400, 'invalid decision')
     try {
       return (await decisions.decide(id, decision))
         ? createReply(200, 'decided')

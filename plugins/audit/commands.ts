@@ -15,7 +15,7 @@ export const commands: PluginCommands = {
     args: { file: { required: true, description: 'Newest audit file.' } },
     flags: {
       head: {
-        summary: 'Hash of an earlier last line; lines may have been added after it, but not removed.',
+        summary: 'Last hash of an earlier verification: fails if the log no longer contains that line.',
       },
     },
     async run({ args, flags, cwd, print }) {

@@ -9,7 +9,7 @@ import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 const ERRORS = {
   GW_AUDIT: {
     text: 'cannot write the audit log; requests are refused',
-    hint: 'Free disk space for audit.file; the gateway then recovers by itself. audit.onFailure: continue answers without audit lines.',
+    hint: 'Free disk space for audit.file; the gateway then recovers automatically. To serve requests without audit lines, set audit.onFailure to continue.',
     http: 503,
     rpc: RPC.internal,
   },

@@ -71,7 +71,7 @@ function readNeededScopes({ data }: ErrorAnswer['error']): readonly string[] | u
 }
 
 function describeTarget({ method, params }: Exchange): string {
-  if (OF_TASKS.has(method)) return 'the tool of the task'
+  if (OF_TASKS.has(method)) return "the task's tool"
   const named = params?.[NAMES[method] ?? 'name']
   return `"${isObject(named) ? String(named.name ?? named.uri) : String(named)}"`
 }

@@ -80,7 +80,7 @@ function describeOwnerPipe(): ExplainStep {
     by: 'auth',
     at: 'request',
     does: 'passes',
-    text: 'local pipes have no access rules; specify a caller with --as',
+    text: 'access rules do not apply to clients on stdio or a local socket; specify a caller with --as',
   }
 }
 
@@ -145,7 +145,7 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
   report({
     pointer: '/auth/certificates',
     message: 'no listener requests client certificates',
-    hint: 'set "tls.clientCa" of an HTTP listener to the trusted authorities',
+    hint: 'set "tls.clientCa" of an HTTP listener to the trusted CA certificates',
     on: 'key',
   })
 }

@@ -34,7 +34,7 @@ export async function createKeySet(from: string, around: KeySetDeps): Promise<Ke
     const find = createFinder(await readFile(path, 'utf8'))
     return header => find(header)
   } catch (cause) {
-    throw createIssuerError(`${from} is not a file of public keys (JWKS)`, cause)
+    throw createIssuerError(`${from} is not a JSON Web Key Set (JWKS)`, cause)
   }
 }
 
@@ -241,7 +241,7 @@ function addClaims(principal: Principal, payload: JWTPayload): Principal {
 }
 
 function readClaim(value: unknown): string {
-  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is not a short string')
+  if (typeof value !== 'string' || value.length > MAX_TEXT) throw new Error('a claim is not a string, or is too long')
   return value
 }
 

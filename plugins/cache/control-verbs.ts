@@ -27,7 +27,7 @@ export function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string,
 function explainCache(call: Call, rules: CacheRules, hasArguments: boolean, { store, clock }: CacheState): ExplainStep {
   const rule = rules(call)
   if (rule === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
-  if (rule.purges.length > 0) return { ...BASE, does: 'passes', text: 'success purges other cache entries' }
+  if (rule.purges.length > 0) return { ...BASE, does: 'passes', text: 'a successful call purges other cache entries' }
   const { policy } = rule
   if (policy === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
   const facts = { ttlMs: policy.ttlMs }
@@ -48,7 +48,7 @@ function describeScope({ perSession, headers, args }: CachePolicy): string {
     ...headers.map(name => `header ${name}`),
     args === undefined ? 'arguments' : `arguments ${args.join(', ')}`,
   ]
-  return ` by ${by.join(', ')}`
+  return ` per ${by.join(', ')}`
 }
 
 function findEntry(call: Call, policy: CachePolicy, store: CacheStore): CacheEntry | undefined {

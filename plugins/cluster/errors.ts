@@ -13,12 +13,12 @@ export const ERRORS = {
   },
   GW_CLUSTER_LISTEN: {
     text: 'cannot listen for other replicas at {address}: {why}',
-    hint: 'Choose another cluster.listen.',
+    hint: 'Set cluster.listen to another address.',
     exit: 4,
   },
   GW_CLUSTER_TLS: {
     text: 'invalid certificates in cluster.tls: {why}',
-    hint: 'Provide three PEM files: certificate and key of this replica, and the authority of all replicas.',
+    hint: 'Provide three PEM files: certificate and key of this replica, and the CA certificate of all replicas.',
     exit: 3,
   },
   GW_CLUSTER_CHANGED: {

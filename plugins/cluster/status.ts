@@ -75,7 +75,7 @@ export function listFigures(cluster: Cluster): Metric[] {
     buildCounter('cluster_forged', 'Directory entries with an invalid signature.', directory.forged),
     buildCounter(
       'cluster_news',
-      'List and resource changes received from other replicas only.',
+      'List and resource changes received only through other replicas.',
       cluster.changeFeed.receivedCount,
     ),
   ]

@@ -142,7 +142,7 @@ export class Fitter {
     const prefix = profile.prefix.replaceAll('{server}', server)
     this.#maxNameLength =
       profile.longestName === undefined ? Infinity : Math.max(MIN_NAME_LIMIT, profile.longestName - prefix.length)
-    this.#prefixNote = prefix === '' ? '' : ` with ${prefix} before it`
+    this.#prefixNote = prefix === '' ? '' : ` including the prefix ${prefix}`
   }
 
   /** Returns the fitted list; the same entries if nothing changes. */

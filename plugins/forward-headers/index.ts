@@ -16,7 +16,7 @@ function checkForwardHeaders(config: unknown, report: Report): void {
       if (RESERVED_HEADERS.test(header))
         report({
           pointer,
-          message: `header "${header}" of a caller is never forwarded`,
+          message: `caller header "${header}" is never forwarded`,
           hint: 'set required headers under "headers", and forward only custom ones',
         })
       else if (standing.includes(header.toLowerCase()))

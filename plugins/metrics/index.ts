@@ -222,7 +222,7 @@ function collectFamilies(
     {
       name: 'tapgate_asks',
       type: 'counter',
-      help: 'Requests of servers to clients.',
+      help: 'Requests from servers to clients.',
       samples: [...clientRequests].map(([method, value]) => ({
         suffix: '_total',
         labels: { method },
@@ -232,7 +232,7 @@ function collectFamilies(
     {
       name: 'tapgate_refused_requests',
       type: 'counter',
-      help: 'HTTP requests rejected without authentication.',
+      help: 'HTTP requests rejected because authentication failed or was missing.',
       samples: [{ suffix: '_total', value: refused }],
     },
     ...collectUpstreamFamilies(upstreams),

@@ -90,7 +90,7 @@ type AddSample = (name: string, type: Family['type'], sample: Sample) => void
 const HELP: Readonly<Record<string, string>> = {
   up: 'Whether an upstream is ready or idle.',
   state: 'Current state of an upstream (1).',
-  dropped: 'Messages of a server that could not be delivered.',
+  dropped: 'Messages from a server that could not be delivered.',
   restarts: 'Restarts of a server.',
   instances: 'Live processes or connections.',
   breaker_state: 'Current state of a circuit breaker (1).',

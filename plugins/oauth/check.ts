@@ -61,7 +61,7 @@ function checkAddress(upstream: object, pointer: string, report: Report): void {
   report({
     pointer,
     on: 'key',
-    message: 'without "server" the API that its tokens are for is unknown',
+    message: '"server" is missing, so the API that the tokens are for is unknown',
     hint: 'add "server", the base URL of the API',
   })
 }

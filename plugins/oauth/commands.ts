@@ -60,7 +60,7 @@ const ACCOUNT = {
 /** Commands for logins, with a running gateway or without. */
 export const commands: PluginCommands = {
   login: {
-    summary: 'Log in to a server with OAuth, for all its users.',
+    summary: 'Log in to a server with OAuth, for all callers or one of them.',
     description: [
       'Opens the browser, or prints the URL. After the login the browser returns to this machine;',
       'if it cannot, paste its final address here. With --device, enter a code on another device.',
@@ -75,7 +75,7 @@ export const commands: PluginCommands = {
     gateway: 'any',
     flags: {
       account: ACCOUNT,
-      scope: { value: '<scope>', multiple: true, summary: 'Request this scope too; repeatable.' },
+      scope: { value: '<scope>', multiple: true, summary: 'Additional scope to request; repeatable.' },
       'no-browser': { type: 'boolean', summary: 'Only print the URL.' },
       device: { type: 'boolean', summary: 'Log in with a code on another device.', exclusive: ['port'] },
       port: { value: '<port>', summary: 'Port of the redirect URI. Default: any.' },

@@ -9,7 +9,7 @@ export const VAULT_ERRORS = {
   },
   GW_VAULT_DAMAGED: {
     text: 'the login store {file} is damaged: {why}',
-    hint: 'Restore the file from a backup, or move it away and log in again. It was not changed.',
+    hint: 'Restore the file from a backup, or move it away and log in again; the gateway has not changed it.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -27,7 +27,7 @@ export const VAULT_ERRORS = {
   },
   GW_VAULT_FULL: {
     text: 'too many logins: the maximum is {max}',
-    hint: 'Remove some: gateway logins, gateway logout.',
+    hint: 'Remove some with gateway logout; gateway logins lists them.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -76,21 +76,21 @@ export const ERRORS = {
   },
   GW_OAUTH_METADATA: {
     text: 'OAuth discovery for upstream "{upstream}" failed: {why}',
-    hint: 'Ask the operator of the server; set another issuer in upstreams.{upstream}.oauth, or a token in upstreams.{upstream}.headers.',
+    hint: 'Ask the operator of the server, or set another issuer in upstreams.{upstream}.oauth or a token in upstreams.{upstream}.headers.',
     exit: 5,
     http: 502,
     rpc: RPC.internal,
   },
   GW_OAUTH_CLIENT: {
     text: 'the gateway has no client registration at {issuer}: {why}',
-    hint: 'Register it manually {how}, and set upstreams.{upstream}.oauth.client.',
+    hint: 'Register the gateway manually {how}, and set upstreams.{upstream}.oauth.client.',
     exit: 5,
     http: 502,
     rpc: RPC.internal,
   },
   GW_OAUTH_UNAVAILABLE: {
     text: 'no token available for upstream "{upstream}": {why}',
-    hint: 'The gateway retries with the next call.',
+    hint: 'The gateway retries on the next call.',
     http: 502,
     rpc: RPC.internal,
     isLocal: true,

@@ -198,7 +198,7 @@ export class OpenApiUpstream implements Upstream {
       request = buildRequest(tool, parseArguments(call.params), additions)
     } catch (error) {
       if (error instanceof InvalidArguments)
-        return createErrorAnswer(`Invalid arguments of ${tool.name}: ${error.message}`)
+        return createErrorAnswer(`Invalid arguments for ${tool.name}: ${error.message}`)
       throw error
     }
     this.#inFlight++

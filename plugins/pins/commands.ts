@@ -11,7 +11,7 @@ export const commands: PluginCommands = {
   lock: {
     summary: 'Record definitions of servers in gateway.lock, for review.',
     description:
-      'Adds new definitions. Changed ones stay as accepted: see "lock diff" and "lock accept". Exit codes: 0 no differences, 1 differences or a server is unavailable, 3 the file is unusable.',
+      'Adds new definitions. Changed ones keep their accepted version: see "lock diff" and "lock accept". Exit codes: 0 no differences, 1 differences or a server is unavailable, 3 the file is unusable.',
     examples: ['gateway lock', 'gateway lock files', 'gateway lock --check', 'gateway lock --prune'],
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
@@ -137,7 +137,7 @@ function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow):
     ...(isFirst ? [] : added.map(change => `${upstream}: ${formatChangeName(change)} is new, added`)),
     ...changed.map(
       change =>
-        `${upstream}: ${formatChangeName(change)} has changed, kept as accepted – gateway lock diff ${upstream}`,
+        `${upstream}: ${formatChangeName(change)} has changed, accepted version kept – review with gateway lock diff ${upstream}`,
     ),
   ]
 }

@@ -48,8 +48,8 @@ function listChangeFindings(before: JsonObject, now: JsonObject): string[] {
   const [old, young] = [readHints(before), readHints(now)]
   return [
     ...(old.readOnlyHint && !young.readOnlyHint ? ['is no longer marked as read-only'] : []),
-    ...(!old.destructiveHint && young.destructiveHint ? ['may be destructive now'] : []),
-    ...(!old.openWorldHint && young.openWorldHint ? ['accesses the outside world now'] : []),
+    ...(!old.destructiveHint && young.destructiveHint ? ['may now be destructive'] : []),
+    ...(!old.openWorldHint && young.openWorldHint ? ['may now access external systems'] : []),
   ]
 }
 

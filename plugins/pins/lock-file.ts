@@ -104,7 +104,7 @@ function parseDefinitionPin(
   const lines = joinLines(pin.description)
   const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
   if (getDefinitionName(kind, accepted) !== name)
-    throw createLockError(file, `${where} "${name}" contains the definition of another name`)
+    throw createLockError(file, `${where} "${name}" contains a definition with a different name`)
   return verifyPin({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
 }
 

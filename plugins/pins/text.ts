@@ -24,8 +24,8 @@ function compareMembers(before: object, now: object, path: string): string[] {
   const names = [...new Set([...old.keys(), ...young.keys()])].sort()
   return names.flatMap(name => {
     const at = path === '' ? escapeInvisible(name) : `${path}.${escapeInvisible(name)}`
-    if (!young.has(name)) return [`${at}: ${formatValue(old.get(name))} is gone`]
-    if (!old.has(name)) return [`${at}: ${formatValue(young.get(name))} is new`]
+    if (!young.has(name)) return [`${at}: ${formatValue(old.get(name))} was removed`]
+    if (!old.has(name)) return [`${at}: ${formatValue(young.get(name))} was added`]
     return listDifferences(old.get(name), young.get(name), at)
   })
 }

@@ -78,7 +78,7 @@ interface Pattern {
  */
 function isWithin(path: string, directory: string): boolean {
   if (!directory.startsWith('/') || SEGMENT.test(directory))
-    throw new Error('within() requires an absolute directory without ".." and "//"')
+    throw new Error('within() requires an absolute directory without ".." or "//"')
   if (!path.startsWith('/') || path.includes('\0') || path.includes('\\')) return false
   const base = directory.endsWith('/') ? directory.slice(0, -1) : directory
   // Normalizing is expensive, and most paths are already normal.
@@ -88,10 +88,10 @@ function isWithin(path: string, directory: string): boolean {
 
 /** Returns the host of an http(s) URL in lower case without port. Fails if parsers may disagree. */
 function parseHost(url: string): string {
-  if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, controls and backslashes')
+  if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, control characters or backslashes')
   const { protocol, username, password, hostname } = new URL(url)
   if (!HTTP.test(protocol) || !/^https?:\/\//i.test(url)) throw new Error('host() requires an http or https URL')
-  if (username !== '' || password !== '') throw new Error('host() requires a URL without a user')
+  if (username !== '' || password !== '') throw new Error('host() requires a URL without a user name')
   return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname
 }
 

@@ -53,7 +53,7 @@ function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, cou
     if (told.has(name)) return
     told.add(name)
     const [reason] = getErrorMessage(error).split('\n')
-    log.warn('a policy rule failed, which counts against the caller', {
+    log.warn('a policy rule failed to evaluate; the stricter outcome applies', {
       rule: name,
       effect,
       reason,

@@ -160,7 +160,7 @@ export class PolicyGuard {
     try {
       ended?.(answer)
     } catch (error) {
-      this.#api.log.error('could not report the end of an approved call', { why: getErrorMessage(error) })
+      this.#api.log.error('cannot report the completion of an approved call', { why: getErrorMessage(error) })
     }
   }
 

@@ -34,7 +34,7 @@ export function collectFigures({ decisions, failures }: PolicyCounts, rules: num
     {
       name: 'tapgate_policy_rule_failures',
       type: 'counter',
-      help: 'Failed evaluations of policy rules, which count against the caller.',
+      help: 'Failed evaluations of policy rules; the stricter outcome applies.',
       samples: [...failures].map(([rule, value]) => ({ suffix: '_total', labels: { rule }, value })),
     },
     {

@@ -57,7 +57,7 @@ function checkPrefixes(config: unknown, report: Report): void {
   const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
     if (Object.keys(readMap(profiles, name, 'prefixes')).length === 0) continue
-    const message = `own names would bypass ${what}, which use the gateway's names`
+    const message = `prefixes of a profile would bypass ${what}, which use the gateway's names`
     const hint = 'remove "prefixes", or the rules by tool and prompt'
     report({ pointer: `${appendPointer('/profiles', name)}/prefixes`, message, hint })
   }

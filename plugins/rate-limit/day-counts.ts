@@ -71,14 +71,14 @@ export class DayCounts {
   }
 
   #handleSuccess(): void {
-    if (this.#failedAt !== undefined) this.#options.log.warn('day quotas are available again')
+    if (this.#failedAt !== undefined) this.#options.log.warn('daily quotas are available again')
     this.#failedAt = undefined
   }
 
   #handleFailure(error: unknown): void {
     const { clock, log, directory } = this.#options
     if (this.#failedAt === undefined)
-      log.error('day quotas are unavailable', { reason: getErrorMessage(error), directory })
+      log.error('daily quotas are unavailable', { reason: getErrorMessage(error), directory })
     this.#failedAt = clock.now()
     try {
       this.close()

@@ -10,14 +10,14 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_QUOTA_STATE: {
-    text: 'the day quota of rule "{rule}" is unavailable',
-    hint: 'Free space in the state directory or rateLimit.state or, with cluster, check Redis; it recovers automatically. With rateLimit.onFailure: continue calls are not counted meanwhile.',
+    text: 'the daily quota of rule "{rule}" is unavailable',
+    hint: 'Free disk space for the state directory or rateLimit.state, or check Redis if cluster is configured; it recovers automatically. To serve calls uncounted meanwhile, set rateLimit.onFailure to continue.',
     http: 503,
     rpc: RPC.internal,
   },
   GW_LIMIT_STORE: {
     text: 'the shared limit of rule "{rule}" is unavailable',
-    hint: 'Check Redis; it recovers automatically. With onStoreLoss: share each replica allows its part meanwhile.',
+    hint: 'Check Redis; it recovers automatically. To let each replica allow its share meanwhile, set onStoreLoss to share.',
     http: 503,
     rpc: RPC.internal,
   },

@@ -37,7 +37,7 @@ const ERRORS = {
   },
   GW_REDACT_RESULT: {
     text: 'the answer contains sensitive data: {found}',
-    hint: 'The redact rules in gateway.yaml refuse it; action: replace passes the rest.',
+    hint: 'The redact rules in gateway.yaml refuse it; with action: replace, only the sensitive data is replaced.',
     http: 403,
     rpc: RPC.internal,
   },

@@ -53,7 +53,7 @@ type CallPhase = 'new' | 'waiting' | 'away' | 'asking' | 'returning' | 'pausing'
 const STALL_MS = 1000
 
 const TOO_MANY_CLIENT_REQUESTS = 'the caller has too many pending client requests'
-const NO_PERMIT_AFTER_REPLY = 'no permit after the client request'
+const NO_PERMIT_AFTER_REPLY = 'no concurrency permit available after the client request'
 
 const AT_UPSTREAM: ReadonlySet<CallPhase> = new Set<CallPhase>(['away', 'asking', 'returning'])
 

@@ -118,7 +118,7 @@ function listInputMethods(answer: Answer): string {
   const { inputRequests } = 'input' in answer ? answer.input.value() : {}
   const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
   const methods = asks.map(ask => (isObject(ask) ? String(ask.method) : ''))
-  return [...new Set(methods)].join(', ') || 'calls that continue after their answer'
+  return [...new Set(methods)].join(', ') || 'calls that continue in the background'
 }
 
 type CallEnd = { readonly value: JsonObject } | HttpReply

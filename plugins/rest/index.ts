@@ -71,7 +71,7 @@ const ANY_CALL = {
 }
 const LIST = {
   operationId: 'listTools',
-  summary: 'Lists all tools of the caller',
+  summary: 'Lists the tools available to the caller',
   responses: {
     200: {
       description: 'The tools',

@@ -182,9 +182,9 @@ function explainStep(found: RoutingRule | undefined, rule: string): ExplainStep 
       by: 'routing',
       at: 'route',
       does: 'passes',
-      text: 'no route matches; the owner of the name gets it',
+      text: 'no route matches; sent to the upstream that provides the name',
     }
   if (found.deny !== undefined) return { by: 'routing', at: 'request', does: 'refuses', text: found.deny, rule }
-  const text = found.to === undefined ? 'a route matches without a target' : `routed to "${found.to}"`
+  const text = found.to === undefined ? 'the matching route has no target' : `routed to "${found.to}"`
   return { by: 'routing', at: 'route', does: found.to === undefined ? 'passes' : 'changes', text, rule }
 }

@@ -5,7 +5,7 @@ import { defineErrors, isObject, getErrorMessage, RPC } from '../../src/plugin.t
 
 export const ERRORS = {
   GW_SHAPE_PICK: {
-    text: 'the pick is not a valid JMESPath expression: {why}',
+    text: '"_pick" is not a valid JMESPath expression: {why}',
     hint: 'Example: `items[].{title: title, url: url}`; see https://jmespath.org. The tool was not called.',
     http: 400,
     rpc: RPC.invalidParams,

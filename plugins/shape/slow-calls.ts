@@ -89,7 +89,7 @@ export class SlowCalls {
 
   #createWorkingAnswer(handle: string, tool: string, message?: string): Answer {
     const how = message === undefined ? '' : ` (${message})`
-    const text = `The call of ${tool} is still running${how}. Get its answer with the tool result: {"handle": "${handle}"}`
+    const text = `The call to ${tool} is still running${how}. Get its answer with the tool "result": {"handle": "${handle}"}`
     const answer = createUpstreamAnswer({
       content: [{ type: 'text', text }],
       _meta: { [META_KEY]: { handle, status: 'working' } },

@@ -25,7 +25,7 @@ export async function answerSearch(surface: Surface, args: unknown, rank: Plugin
       ...listOtherNames(found.slice(wanted.limit)),
       surface.runsCode
         ? `Call them in a script with ${names.code}: await tools.${found[0]?.exposed ?? 'NAME'}({ … }).`
-        : `Call one with ${names.call}, or with ${names.read} where it only reads.`,
+        : `Call one with ${names.call}, or with ${names.read} if it only reads.`,
     ].join('\n'),
   )
 }

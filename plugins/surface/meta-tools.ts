@@ -128,7 +128,7 @@ export function createSearchTools(
     createSearchTool(entries, names.search, `with ${names.read} or ${names.call}`, most),
     createDescribeTool(names.describe),
     createMetaTool(names.read, {
-      title: 'Call a tool that reads',
+      title: 'Call a read-only tool',
       description: `Call a tool that ${names.search} marks with "reads only".`,
       inputSchema: CALL_SCHEMA,
       annotations: { ...READ_ANNOTATIONS, openWorldHint: true },
@@ -154,7 +154,7 @@ export function createCodeTools(
     createDescribeTool(names.describe),
     createMetaTool(names.code, {
       title: 'Run a script',
-      description: `Run the body of an async JavaScript function that calls tools which ${names.search} found: \`const a = await tools.NAME({ … }); return a.items.length\`. A call gives the data of the result and throws where the tool fails; \`Promise.all\` makes many at once. Only what is returned, as JSON, and what console.log prints comes back: filter and count in the script. No imports, files, network or timers; ${calls} calls and ${Math.round(timeoutMs / 1000)} s at most.`,
+      description: `Run the body of an async JavaScript function that calls tools which ${names.search} found: \`const a = await tools.NAME({ … }); return a.items.length\`. A call returns the data of the result and throws if the tool fails; \`Promise.all\` runs several concurrently. You only get the return value, as JSON, and the console.log output: filter and count in the script. No imports, files, network or timers; ${calls} calls and ${Math.round(timeoutMs / 1000)} s at most.`,
       inputSchema: {
         type: 'object',
         properties: { code: { type: 'string' } },
@@ -169,11 +169,11 @@ function createSearchTool(entries: readonly CatalogEntry[], name: string, how: s
   const behind = formatOverview(entries, most - OVERVIEW_MARGIN_TOKENS)
   return createMetaTool(name, {
     title: 'Search tools',
-    description: `Find tools among ${entries.length} that are not listed here. Say what is to be done, in a few words; then call what was found ${how}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
+    description: `Find tools among ${entries.length} that are not listed here. Describe the task in a few words; then call the tools found ${how}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
     inputSchema: {
       type: 'object',
       properties: {
-        query: { type: 'string', description: 'What is to be done, such as "create an issue".' },
+        query: { type: 'string', description: 'The task, such as "create an issue".' },
         server: { type: 'string', description: 'Only tools of this server.' },
         limit: { type: 'integer', minimum: 1, maximum: 20 },
       },

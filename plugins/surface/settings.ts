@@ -100,9 +100,9 @@ const OWN_NAME = 'tapgate'
 
 /** Clients with a full list in mode `auto` (globs), with the reason. */
 const FULL_FOR: Readonly<Record<string, string>> = {
-  'claude-code*': 'it puts off tools by itself and searches them',
-  'mcp-inspector*': 'a person looks',
-  inspector: 'a person looks',
-  'inspector-client*': 'a person looks',
-  rest: 'the REST façade: programs call by name',
+  'claude-code*': 'it defers tools and searches them itself',
+  'mcp-inspector*': 'used interactively by people',
+  inspector: 'used interactively by people',
+  'inspector-client*': 'used interactively by people',
+  rest: 'REST clients call tools by name',
 }

@@ -15,7 +15,7 @@ export function checkUiListeners(config: unknown, report: Report): void {
     const isCovered = hasAuth && (covered.length === 0 || covered.includes(name))
     if (isCovered || isLocalHost(readText(listeners, name, 'host') ?? '127.0.0.1')) return
     const message = `"${name}" is public and not authenticated, so it does not serve the dashboard`
-    report({ pointer, message, hint: 'cover it with "auth", or bind it to 127.0.0.1' })
+    report({ pointer, message, hint: 'protect it with "auth", or bind it to 127.0.0.1' })
   })
 }
 

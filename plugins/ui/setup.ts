@@ -43,7 +43,8 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
     hooks.http.for(one).tap(request => (listeners.has(request.listener) ? site.serve(request) : NOT_FOUND))
   hooks.control.for('ui.link').tap(() => {
     const url = [...listeners].map(name => state.urls.get(name)).find(one => one !== undefined)
-    if (url === undefined) return { problem: 'no listener serves the dashboard: it needs a local one, or "auth"' }
+    if (url === undefined)
+      return { problem: 'no listener can serve the dashboard: add a local HTTP listener, or "auth"' }
     return { url: `${url}${path}/#token=${state.browsers.createLink()}` }
   })
 }

@@ -130,7 +130,7 @@ const helpGroup = 'GLOBAL'
 async function rejectEmpty(value: string): Promise<string> {
   if (value !== '') return value
   const { CLIError } = await import('@oclif/core/errors')
-  throw new CLIError('It has an empty value: give another one, or omit it')
+  throw new CLIError('The value is empty: set one, or omit it')
 }
 
 export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, including errors.' }) }
@@ -177,7 +177,7 @@ export const CONTROL_FLAGS = {
 export const QUERY_FLAGS = {
   fresh: boolean({
     summary:
-      'Start a separate gateway for this command, as --set does; it writes no audit records and uses no rate limits.',
+      'Start a separate gateway for this command, as --set does; it writes no audit records and applies no rate limits.',
   }),
   ...CONFIG_FLAGS,
   socket: CONTROL_FLAGS.socket,

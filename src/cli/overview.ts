@@ -33,7 +33,7 @@ const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summa
   access: [
     ['login', 'Log in to an upstream with OAuth'],
     ['key new', 'Create an API key for a caller'],
-    ['approvals', 'Approve or deny waiting calls'],
+    ['approvals', 'Approve or deny pending calls'],
     ['lock', 'Pin tool definitions against changes'],
   ],
 }

@@ -160,7 +160,7 @@ async function loadCommand(
   const [chosen] = await importPlugins(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
   if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
-  const why = `its package.json declares the command "${name}", which it does not have`
+  const why = `its package.json declares the command "${name}", which the plugin does not provide`
   throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
 }
 

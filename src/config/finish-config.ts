@@ -165,7 +165,7 @@ function isOnPath(name: string, searchPath: string | undefined, directory: strin
 function createEmptyFinding(pointer: string): Finding {
   return {
     pointer,
-    message: 'empty value removes nothing',
+    message: 'empty value does not remove an inherited value',
     hint: 'set a value or remove the key',
     severity: 'warning',
     on: 'key',

@@ -255,7 +255,7 @@ async function getOutdatedReason(call: PipelineCall, graph: Graph): Promise<stri
   if (now === undefined || now === graph) return undefined
   try {
     if (now.hooks.getRunner('approval') === undefined) return 'approval is no longer configured'
-    if (!(await isAdmitted(call, now))) return 'the caller is no longer admitted'
+    if (!(await isAdmitted(call, now))) return 'the caller is no longer authorized'
     return await getRejectionReason(call, graph, now)
   } catch (error) {
     graph.log.warn('a delayed call cannot be checked against the current configuration', {

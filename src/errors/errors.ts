@@ -36,7 +36,7 @@ export interface Reason {
   readonly error?: GatewayError | undefined
 }
 
-const SERVER_MESSAGE = '; it said last: '
+const SERVER_MESSAGE = '; last message: '
 
 /** Formats a reason for the owner, including the server's message. */
 export function describeReason({ why, detail }: Reason): string {

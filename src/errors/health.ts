@@ -60,22 +60,22 @@ export const HEALTH = {
   },
   'upstream-lists': {
     level: 'warning',
-    text: 'lists of {upstream} are missing or old: {why}',
+    text: 'lists of {upstream} are missing or outdated: {why}',
     fix: 'gateway restart {upstream}',
   },
   'upstream-restarts': {
     level: 'warning',
-    text: '{upstream} was restarted {count} times, last because {why}',
+    text: '{upstream} was restarted {count} times, most recently because {why}',
     fix: 'gateway logs {upstream} shows its output; then: gateway restart {upstream}',
   },
   'no-upstreams': {
     level: 'info',
     text: 'the configuration has no server',
-    fix: 'Add one below "upstreams" in {config}',
+    fix: 'Add one under "upstreams" in {config}',
   },
   'config-refused': {
     level: 'error',
-    text: 'the changed configuration was refused, the previous one stays active: {why}',
+    text: 'the changed configuration was rejected, the previous one remains active: {why}',
     fix: 'gateway validate shows what is wrong; then: gateway reload',
   },
   'plugin-health': {

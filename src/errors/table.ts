@@ -40,12 +40,12 @@ export const ERRORS = {
   },
   GW_IMPORT: {
     text: 'cannot import {file}: {why}',
-    hint: 'Name a client configuration with MCP servers, such as .mcp.json.',
+    hint: 'Specify a client configuration with MCP servers, such as .mcp.json.',
     exit: 2,
   },
   GW_INIT: {
     text: 'cannot write {file}: {why}',
-    hint: 'Check its directory, or name another file with --output.',
+    hint: 'Check its directory, or specify another file with --output.',
     exit: 4,
   },
   GW_REGISTRY_UNKNOWN: {
@@ -75,12 +75,12 @@ export const ERRORS = {
   },
   GW_REFUSED: {
     text: 'refused: {why} (JSON-RPC error {code})',
-    hint: 'gateway tools --json shows the schema of the arguments; a rule of the configuration may refuse the call, too.',
+    hint: 'gateway tools --json shows the schema of the arguments; a rule in the configuration may also refuse the call.',
     exit: 5,
   },
   GW_FETCH_REFUSED: {
     text: 'request to {url} refused: {why}',
-    hint: 'Servers may name public https URLs only, unless they are private themselves. List a host of your own network in "network.private"; the log has its address.',
+    hint: 'URLs supplied by servers must use https and be public, unless the server itself is private. To allow a host in your own network, add it to "network.private"; the log shows its address.',
     rpc: RPC.internal,
   },
   GW_FETCH_FAILED: {
@@ -90,13 +90,13 @@ export const ERRORS = {
   },
   GW_UPSTREAM_UNKNOWN: {
     text: 'no upstream "{upstream}"{meant}',
-    hint: 'gateway ps lists those of the running gateway.',
+    hint: 'gateway ps lists the upstreams of the running gateway.',
     exit: 2,
     rpc: RPC.invalidParams,
   },
   GW_PROFILE_UNKNOWN: {
     text: 'no profile "{profile}"{meant}',
-    hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
+    hint: 'Declare it under profiles.<name>; a profile with `principals` is only available to those callers.',
     exit: 2,
     http: 404,
     rpc: RPC.invalidParams,
@@ -108,13 +108,13 @@ export const ERRORS = {
     rpc: RPC.methodNotFound,
   },
   GW_NOT_CONFIGURED: {
-    text: 'this gateway has no "{keys}"',
+    text: '"{keys}" is not configured on this gateway',
     hint: 'Add "{keys}" to its gateway.yaml (docs/reference/config.md), and run gateway reload.',
     exit: 2,
   },
   GW_VERB_PARAMS: {
-    text: 'wrong parameters of "{verb}": {why}',
-    hint: 'docs/commands.md has the verbs with their parameters.',
+    text: 'invalid parameters for "{verb}": {why}',
+    hint: 'docs/commands.md lists the verbs and their parameters.',
     exit: 2,
     rpc: RPC.invalidParams,
   },
@@ -142,7 +142,7 @@ export const ERRORS = {
   },
   GW_BACKGROUND: {
     text: 'background gateway failed to start: {why}',
-    hint: 'Its log is {log}; gateway serve -c {config} shows the same in the foreground.',
+    hint: 'See its log: {log}; to see the error in the terminal, run gateway serve -c {config}.',
     exit: 4,
   },
   GW_MANY_GATEWAYS: {
@@ -162,13 +162,13 @@ export const ERRORS = {
     exit: 3,
   },
   GW_CONFIG_NOT_FOUND: {
-    text: 'no gateway.yaml found from {directory} upwards',
-    hint: 'Create one with gateway init, or name it with --config.',
+    text: 'no gateway.yaml found in {directory} or its parent directories',
+    hint: 'Create one with gateway init, or specify it with --config.',
     exit: 3,
   },
   GW_CONFIG_UNTRUSTED: {
-    text: '{file} is not trusted: {why}, and its servers, plugins and commands would run with your rights',
-    hint: 'Review it, then make it and its directory writable by their owner only (chmod o-w) and yours (chown), or mount it read-only.',
+    text: '{file} is not trusted: {why}, and its servers, plugins and commands would run with your permissions',
+    hint: 'Review it, then make sure that you own the file and its directory (chown) and that other users cannot write to them (chmod o-w), or mount it read-only.',
     exit: 3,
   },
   GW_CONFIG_UNREADABLE: {
@@ -178,7 +178,7 @@ export const ERRORS = {
   },
   GW_CONFIG_INVALID: {
     text: '{count} in the configuration',
-    hint: 'Nothing was started or changed. Every key is in docs/reference/config.md.',
+    hint: 'Nothing was started or changed. docs/reference/config.md documents all keys.',
     exit: 3,
   },
   GW_PLUGIN_LOAD: {
@@ -193,12 +193,12 @@ export const ERRORS = {
   },
   GW_PLUGIN_SETUP: {
     text: 'plugin "{plugin}" failed to set up: {why}',
-    hint: 'The log has the stack.',
+    hint: 'The log contains the stack trace.',
     exit: 4,
   },
   GW_PLUGIN_FAILED: {
     text: 'plugin "{plugin}" failed in hook "{hook}"',
-    hint: 'The log has the cause; only this exchange failed.',
+    hint: 'The log contains the cause; only this request failed.',
     http: 500,
     rpc: RPC.internal,
   },
@@ -215,17 +215,17 @@ export const ERRORS = {
   },
   GW_HOOK_UNKNOWN: {
     text: 'plugin "{plugin}" must run before "{other}", which is not installed',
-    hint: 'Name a plugin that is installed, or use a stage.',
+    hint: 'Specify a plugin that is installed, or use a stage.',
     exit: 4,
   },
   GW_LISTEN: {
     text: 'listener "{listener}" cannot listen on {address}: {why}',
-    hint: 'Choose another port or host in listeners.{listener}; to serve once on a free one: --set listeners.{listener}.port=0.',
+    hint: 'Choose another port or host in listeners.{listener}; to use any free port once: --set listeners.{listener}.port=0.',
     exit: 4,
   },
   GW_SHARED_AWAY: {
     text: 'shared store unavailable: {why}',
-    hint: 'Try again. With cluster, check Redis; see: gateway replicas.',
+    hint: 'Try again. With cluster, check Redis and run gateway replicas.',
     http: 503,
     rpc: RPC.internal,
     isLocal: true,
@@ -238,7 +238,7 @@ export const ERRORS = {
   },
   GW_OVERLOADED: {
     text: 'overloaded, retry later',
-    hint: 'Retry later. The limits of the listener and overload set the thresholds.',
+    hint: 'Retry later. The limits of the listener and the section "overload" set the thresholds.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -283,7 +283,7 @@ export const ERRORS = {
   },
   GW_UPSTREAM_ERROR: {
     text: 'upstream "{upstream}" answered {method} with an error: {why}',
-    hint: "The error is the server's own; its log may say more.",
+    hint: "The error is the server's own; its log may have details.",
     http: 502,
     rpc: RPC.internal,
   },

@@ -116,7 +116,7 @@ async function findProbeRoute(
       ? graph.router.findRoute(exchange)
       : graph.router.checkRoute(exchange, decided))
     if ('error' in found) return refused(`${found.error.message}${await suggestTool(exchange, graph)}`)
-    if (found.to === 'many') return refused('a routing rule selects several servers, which only lists support')
+    if (found.to === 'many') return refused('a routing rule selects several servers, which is only supported for lists')
     exchange.route = found
     return { route: found }
   } catch (thrown) {
@@ -154,7 +154,7 @@ function collectCoreSteps(call: Call | undefined, { upstreams }: RuntimeGraph): 
     ...(headers.length === 0 ? [] : [mirrored]),
     {
       ...{ by: 'core', at: 'server', does: 'passes' },
-      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}; its name for the tool is ${String(call.params?.name)}`,
+      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}; the original tool name is ${String(call.params?.name)}`,
       facts: { upstream: name, type: spec.type, state, original: call.params?.name },
     },
   ]

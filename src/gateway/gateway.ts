@@ -127,7 +127,7 @@ async function createGatewayDeps(
     plugins: options.plugins ?? [],
     runVerb: (verb, params) =>
       live.gateway?.control(verb, params) ??
-      Promise.reject(new Error('verbs are not available while plugins are set up')),
+      Promise.reject(new Error('verbs are not available while plugins are being set up')),
     onPeerNotification: (name, notification) => live.generations?.handlePeerNotification(name, notification),
     upstream: options.upstream,
     upstreamSays: (name, notification, upstream, isMeant) =>

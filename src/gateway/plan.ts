@@ -234,7 +234,7 @@ function compareServers(now: ConfigSnapshot, then: ConfigSnapshot): ConfigPlan['
     restarted: names(both.filter(one => !isSame(one))),
     changed: names(both.filter(one => isSame(one) && !isUntouched(one))),
     kept: names(both.filter(one => isSame(one) && isUntouched(one))),
-    unknown: Object.fromEntries(unknown.map(({ name, problem = 'no list of tools' }) => [name, problem])),
+    unknown: Object.fromEntries(unknown.map(({ name, problem = 'tool list not available' }) => [name, problem])),
   }
 }
 
@@ -341,7 +341,7 @@ function listProblems({ fields }: GatewayError): readonly Problem[] {
 
 /** Creates a stub for a server that a plan does not start. */
 function createAbsentUpstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
-  const problem = 'tools unknown: a plan of a text starts no server'
+  const problem = 'tools unknown: a plan from YAML text starts no servers'
   return {
     ...createPlaceholder(spec, context, []),
     problem,

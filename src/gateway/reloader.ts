@@ -128,7 +128,7 @@ export class Generations {
       gate.swap(next.graph)
       listeners.recheckCredentials()
       this.#drained = this.#drainPrevious(before, next, listening).catch((error: unknown) =>
-        deps.log.error('draining the old generation failed', { reason: getOwnerReason(error) }),
+        deps.log.error('draining the previous configuration failed', { reason: getOwnerReason(error) }),
       )
     } catch (error) {
       await next.graph.hooks.getRunner('close')?.()

@@ -104,7 +104,7 @@ function createTappable(point: HookPoint, plugin: string, isBuiltIn: boolean): u
     if (point.name === 'listing' && typeof options.readers !== 'function')
       throw gatewayError('GW_PLUGIN_SETUP', {
         plugin,
-        why: 'hooks.listing.tap needs `readers`, which returns the class of a reader',
+        why: 'hooks.listing.tap requires `readers`, a function that returns the class of a reader',
       })
     point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }

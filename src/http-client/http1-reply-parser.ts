@@ -212,7 +212,7 @@ class ChunkDecoder {
 
   #parseLine(line: string): void {
     if (this.#state === 'after') {
-      if (line !== AFTER_DATA) throw createChunkError('chunk is longer than its size')
+      if (line !== AFTER_DATA) throw createChunkError('chunk is longer than its declared size')
       this.#state = 'size'
     } else if (this.#state === 'size') this.#beginChunk(line.slice(0, -2))
     else this.#parseTrailer(line)

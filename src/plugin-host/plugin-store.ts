@@ -39,7 +39,7 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
       return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {
-      if (text.length > MAX_VALUE) throw new RangeError(`a text must have at most ${MAX_VALUE} characters`)
+      if (text.length > MAX_VALUE) throw new RangeError(`a message must have at most ${MAX_VALUE} characters`)
       return store.publish(own(topic), text)
     },
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
@@ -50,7 +50,7 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
 
 function withTimeout(ms: number): void {
   if (!Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
-    throw new RangeError(`a time must be an integer from 1 to ${MAX_MS} ms`)
+    throw new RangeError(`a duration must be an integer from 1 to ${MAX_MS} ms`)
 }
 
 function checkLength(...numbers: readonly (number | undefined)[]): void {

@@ -127,7 +127,7 @@ function describeMissing(path: string): Pick<Finding, 'message' | 'hint'> | unde
   if (!stats.isDirectory()) return undefined
   const index = ['index.ts', 'index.js', 'index.mjs'].find(file => existsSync(join(path, file)))
   const example = index === undefined ? '' : `, such as ${index}`
-  return { message: `${path} is a directory`, hint: `name a file in it${example}` }
+  return { message: `${path} is a directory`, hint: `specify a file in it${example}` }
 }
 
 function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {

@@ -249,7 +249,7 @@ export class ProcessTable {
       // Processes older than this gateway are not its own.
       const since = Number(readStartTime(process.pid) ?? 0)
       const ended = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
-      if (ended.length > 0) this.#log.info('killed processes that left their group', { pids: ended })
+      if (ended.length > 0) this.#log.info('killed processes that left their process group', { pids: ended })
     }
     if (this.#running.size === 0) this.#watchdog.dismiss()
   }

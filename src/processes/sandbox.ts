@@ -88,7 +88,7 @@ class MountPlan {
     const isPrivate = this.#isPrivate(real)
     if (isPrivate && from === 'system') return
     if (isPrivate && from === 'configuration')
-      throw new Error(`${name} cannot be shown in a sandbox: it is hidden or private to the gateway`)
+      throw new Error(`${name} cannot be made available in a sandbox: it is hidden or private to the gateway`)
     if (isPrivate || !this.#isShown(real, mayWrite)) {
       this.#accepted.push({ real, mayWrite })
       this.#add(

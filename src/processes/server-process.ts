@@ -107,7 +107,7 @@ export class ServerProcess {
   reply(line: string): void {
     const isSent = this.send(line)
     if (!isSent && !this.#hasDropped) {
-      const why = 'stdin is not read: over 8 MiB unread'
+      const why = 'process does not read its stdin: over 8 MiB queued'
       this.#options.log.warn('dropping messages until the process reads its stdin', { why })
     }
     this.#hasDropped = !isSent

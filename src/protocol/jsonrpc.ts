@@ -239,7 +239,9 @@ function findCallProblem(message: JsonObject): string | undefined {
   if (params === undefined || params === null) return undefined
   if (!isObject(params)) return '"params" must be an object'
   const odd = findMistakableMember(params)
-  return odd === undefined ? undefined : `"${odd}" in "params" may be read as "${String(findMistakableName(odd))}"`
+  return odd === undefined
+    ? undefined
+    : `ambiguous member "${odd}" in "params": may be mistaken for "${String(findMistakableName(odd))}"`
 }
 
 /** Finds a member that case-insensitive servers would mistake for one that policies checked. */

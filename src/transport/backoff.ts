@@ -40,7 +40,7 @@ export class RestartPolicy {
     if (!this.#isBounded) return { ms, note: undefined }
     if (this.#failures.length < MAX_CONSECUTIVE_RESTARTS) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
-    const note = `keeps crashing, for ${seconds} s; retrying in 5 min`
+    const note = `has been crashing for ${seconds} s; retrying in 5 min`
     return { ms: PROBE_MS, note }
   }
 

@@ -81,7 +81,7 @@ export class WebSocketChannel implements Channel {
       hold: options.hold,
       unsent: () => socket.bufferedAmount,
       onFlow: () => this.#callbacks?.flow(),
-      onStuck: () => this.#terminate('it does not read its messages'),
+      onStuck: () => this.#terminate('it reads messages too slowly'),
     })
     this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
     this.#written = () => this.#handleDrain()

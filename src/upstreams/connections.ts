@@ -309,7 +309,7 @@ export class Connections {
   #promoteReplica(reason: Reason): void {
     const heir = this.#replicas?.listOthers(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
-    this.#host.context.log.warn('replica closed; another replica takes over', {
+    this.#host.context.log.warn('replica closed, failing over to another replica', {
       why: describeReason(reason),
     })
     this.main = heir
@@ -338,7 +338,7 @@ export class Connections {
   }
 
   #goIdle(why: string): void {
-    this.#host.context.log.info('upstream idle, restarting on the next call', { why })
+    this.#host.context.log.info('upstream idle, stopping until the next call', { why })
     for (const supervisor of this.#listMainSupervisors()) supervisor.goIdle(why)
     this.#pool.drainAll()
   }

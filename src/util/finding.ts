@@ -30,7 +30,7 @@ export function checkKnownName(
 ): boolean {
   const { what, names, severity = 'error' } = known
   if (typeof name !== 'string' || names.includes(name)) return true
-  report({ pointer, message: `there is no ${what} "${name}"`, hint: suggestName(name, names), severity })
+  report({ pointer, message: `no ${what} "${name}"`, hint: suggestName(name, names), severity })
   return false
 }
 

@@ -64,11 +64,11 @@ function checkAuthMethod(agent: string, method: string, { authMethods }: AgentFa
   const found = authMethods.find(({ id }) => id === method)
   if (found !== undefined && found.type !== 'terminal') return
   const there = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
-  const why = found === undefined ? 'does not offer this method' : 'requires a terminal'
+  const why = found === undefined ? 'it does not offer this method' : 'this method requires a terminal'
   throw new AgentFailure(
     'auth',
     'auth',
-    `agent "${agent}" cannot log in with "${method}": ${why}; methods without a terminal: ${there.join(', ') || 'none'}`,
+    `agent "${agent}" cannot log in with "${method}": ${why}; methods that work without a terminal: ${there.join(', ') || 'none'}`,
   )
 }
 
@@ -269,7 +269,7 @@ function planOption(agent: string, { id, current, values }: SessionOption, value
 
 function createRefusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
   const there = offered.length === 0 ? 'none available' : `available: ${offered.slice(0, 32).join(', ')}`
-  return new AgentFailure('refused', 'session', `agent "${agent}" has no ${what}; ${there}`)
+  return new AgentFailure('refused', 'session', `agent "${agent}" does not offer ${what}; ${there}`)
 }
 
 function parseOptions(written: unknown): SessionOption[] {

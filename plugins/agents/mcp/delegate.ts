@@ -137,7 +137,7 @@ export function createProgressReporter(exchange: Exchange): (view: TaskView) => 
       params: {
         progressToken,
         progress: ++progress,
-        message: message ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`,
+        message: message ?? `${state}${agent === undefined ? '' : ` on ${agent}`}`,
       },
     })
 }

@@ -57,7 +57,7 @@ export function formatTaskState(view: TaskView, canAsk = false): JsonObject {
 function formatMessage({ state, why, progress, questions, agent }: TaskView): string {
   const [question] = questions
   if (question !== undefined) return `question: ${question.message}`
-  return why ?? progress ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`
+  return why ?? progress ?? `${state}${agent === undefined ? '' : ` on ${agent}`}`
 }
 
 /** Adds members that depend on the state. Clients without forms answer with `agent_reply`. */
@@ -160,7 +160,7 @@ function formatQuestion({ id, kind, message, schema }: TaskQuestion): JsonObject
 function suggestNextStep(view: TaskView): string | undefined {
   if (view.questions.length > 0) return 'agent_reply answers its questions'
   if (!hasEnded(view)) return 'still running: agent_status with wait_ms waits for it'
-  return view.truncated ? 'agent_result has the whole text' : undefined
+  return view.truncated ? 'agent_result returns the full text' : undefined
 }
 
 export function buildStatusAnswer(view: TaskView, events: readonly TaskEvent[]): Answer {

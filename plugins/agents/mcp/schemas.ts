@@ -47,7 +47,7 @@ const TASK = {
   state: {
     enum: ['queued', 'starting', 'running', 'input_required', 'interrupted', 'completed', 'failed', 'cancelled'],
   },
-  is_error: { type: 'boolean', description: 'Whether the task failed; why has the reason.' },
+  is_error: { type: 'boolean', description: 'Whether the task failed; `why` contains the reason.' },
   why: { type: 'string', description: 'Reason for the state.' },
   agent: { type: 'string' },
   routed_by: { type: 'string', description: 'Reason for choosing this agent.' },
@@ -185,7 +185,7 @@ export const INPUTS = {
   agent_status: buildInputSchema({
     task_id: TASK_ID,
     wait_ms: { ...WAIT, default: 0 },
-    since_seq: { ...COUNT, description: 'Return as soon as there are later events.' },
+    since_seq: { ...COUNT, description: 'seq of the last event you have: returns as soon as there are newer events.' },
   }),
   agent_cancel: buildInputSchema({ task_id: TASK_ID, reason: { type: 'string', maxLength: 256 } }, ['task_id']),
   agent_reply: buildInputSchema(
@@ -245,7 +245,7 @@ const WORDS: Readonly<Record<ToolName, ToolTexts>> = {
   agent_status: {
     title: 'Get the status of a delegated task',
     description:
-      'State, newest events and result of a task; with wait_ms it waits for the end, a question, or an event after since_seq. Without task_id, lists your newest tasks.',
+      'Returns the state, newest events and result of a task. With wait_ms, waits until it finishes, asks a question, or has an event after since_seq. Without task_id, lists your newest tasks.',
     output: 'status',
     annotations: READS,
   },

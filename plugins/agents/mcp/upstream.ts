@@ -154,7 +154,7 @@ function listResources({ exchange }: Call, parts: McpDeps): Answer {
   const resources = views.map(view => ({
     uri: SCHEME + view.id,
     name: view.id,
-    title: `Task ${view.id}${view.agent === undefined ? '' : ` at ${view.agent}`}`,
+    title: `Task ${view.id}${view.agent === undefined ? '' : ` on ${view.agent}`}`,
     mimeType: PARTS[''].type,
     annotations: { lastModified: new Date(view.updatedAt).toISOString() },
   }))

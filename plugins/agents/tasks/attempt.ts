@@ -36,7 +36,7 @@ class ResumeError extends Error {
 
 const DENIED_BY = {
   policy: 'denied by policy',
-  owner: 'denied by its owner',
+  owner: 'denied by the owner',
   time: 'denied: the approval timed out',
 } as const
 

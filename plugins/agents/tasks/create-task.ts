@@ -89,16 +89,16 @@ function startTask(context: TaskContext, task: NewTask, request: TaskRequest, ca
   const kept = context.tasks.add(task, context.parts.tasks)
   if (kept === 'full')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: 'the limit agents.tasks.max is reached and no task has ended',
+      why: 'the limit agents.tasks.max is reached and no task has finished',
     })
   if (kept === 'full-of-caller')
     throw agentError('GW_AGENT_TASKS_FULL', {
-      why: `${context.parts.tasks.maxPerCaller} of your tasks have not ended`,
+      why: `${context.parts.tasks.maxPerCaller} of your tasks are unfinished`,
     })
   if (kept !== undefined) return checkSameTask(kept, request)
   const record = getRecord(context, id, owner)
   const live = createLiveTask(context, record, prompt, caller)
-  live.journal.addEvent('state', `queued: for ${start.decision.chosen.join(', ')} by ${start.decision.by}`)
+  live.journal.addEvent('state', `queued for ${start.decision.chosen.join(', ')} (${start.decision.by})`)
   for (const { agent, why } of start.decision.passedOver ?? [])
     live.journal.addWarning(`${agent} is preferred but unavailable: ${why}`)
   const beginning = createBeginning(record, prompt)
@@ -119,8 +119,8 @@ function findContinued(context: TaskContext, { continues }: TaskRequest, owner: 
   const before = getRecord(context, continues, owner)
   const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
   if (before.state === 'interrupted') throw busy('it was interrupted; answer its question')
-  if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not ended')
-  if (before.data.sessionId === undefined || before.agent === undefined) throw busy('no agent started it')
+  if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not finished')
+  if (before.data.sessionId === undefined || before.agent === undefined) throw busy('no agent has a session for it')
   return before
 }
 
@@ -128,7 +128,7 @@ function findContinued(context: TaskContext, { continues }: TaskRequest, owner: 
 function findParent(context: TaskContext, { owner, parent }: TaskCaller): TaskRecord | undefined {
   if (parent === undefined) return undefined
   const record = getRecord(context, parent.task, owner)
-  const why = hasEnded(record.state) ? 'its task has ended' : describeLimit(context, record)
+  const why = hasEnded(record.state) ? 'the parent task has finished' : describeLimit(context, record)
   if (why !== undefined) throw agentError('GW_AGENT_BUDGET', { why })
   return record
 }

@@ -83,7 +83,7 @@ export function startSweeping(context: TaskContext): () => void {
         if (context.tasks.dropped > 0) void pruneWorkspaces(context)
         context.tasks.dropped = 0
       } catch (error) {
-        log.warn('cannot sweep tasks', { why: getErrorMessage(error) })
+        log.warn('cannot clean up tasks', { why: getErrorMessage(error) })
       }
       sweep()
     })

@@ -124,7 +124,7 @@ async function attemptTurn(
     if (isLast || !mayFallBack(error, live.hadEffect)) return deriveFailureEnding(error, collectFacts(live))
     journal.dropText()
     const isBack = journal.transition(['starting', 'running', 'input_required'], 'queued', {
-      why: `not by ${host.settings.id}`,
+      why: `${host.settings.id} failed`,
     })
     const outcome = error instanceof AgentFailure ? error.kind : 'gateway'
     return isBack ? { passed: failure, outcome } : undefined

@@ -178,7 +178,7 @@ function walkSchema(value: unknown, rules: DialectRules, work: FitContext, depth
   work.countSchema(depth)
   if (isObject(value)) return walkObject(value, rules, work, depth)
   if (typeof value === 'boolean' && rules.adaptNode === undefined) return value
-  if (value !== true) work.addNote('replaced invalid subschemas by ones that accept anything')
+  if (value !== true) work.addNote('replaced invalid subschemas with ones that accept anything')
   return rules.adaptNode?.({}, work) ?? {}
 }
 

@@ -57,7 +57,7 @@ export function adaptForGemini(schema: JsonObject, work: FitContext): JsonObject
       key === 'oneOf' && !('anyOf' in schema) ? ['anyOf', value] : [key, value],
     ),
   )
-  if ('oneOf' in schema) work.addNote('replaced oneOf by anyOf')
+  if ('oneOf' in schema) work.addNote('replaced oneOf with anyOf')
   if ('const' in made && !('enum' in made)) made.enum = [made.const]
   delete made.const
   delete made.oneOf
@@ -74,7 +74,7 @@ function setTypes(made: Record<string, unknown>, work: FitContext): void {
   if (alternatives === undefined) return setType(made, work)
   const others = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
   if (others.length === alternatives.length) return
-  work.addNote('replaced null alternatives by "nullable"')
+  work.addNote('replaced null alternatives with "nullable"')
   const [only] = others
   if (others.length === 1 && isObject(only)) {
     delete made.anyOf
@@ -92,7 +92,7 @@ function setType(made: Record<string, unknown>, work: FitContext): void {
   else if (plain.length > 1) {
     delete made.type
     made.anyOf = plain.map(type => ({ type }))
-    work.addNote('replaced several types by anyOf')
+    work.addNote('replaced several types with anyOf')
   } else if (types.length === 0) {
     made.anyOf = ANYTHING
     work.addNote('added types to schemas without a type')
@@ -146,7 +146,7 @@ function setEnum(made: Record<string, unknown>, work: FitContext): void {
     .map(value => JSON.stringify(value))
     .join(', ')}.`
   made.description = typeof made.description === 'string' ? `${made.description} ${says}` : says
-  work.addNote('moved enum values that are no strings to the description')
+  work.addNote('moved enum values that are not strings to the description')
 }
 
 function setItems(made: Record<string, unknown>, work: FitContext): void {

@@ -20,7 +20,7 @@ export function followReference(
   const name = typeof reference === 'string' ? reference : ''
   const target = findTarget(name, work.root)
   if (target === undefined) {
-    work.addNote('replaced unresolvable references by schemas that accept anything')
+    work.addNote('replaced unresolvable references with schemas that accept anything')
     return { schema: rest, name: '' }
   }
   if (work.openReferences.includes(name)) {

@@ -214,7 +214,7 @@ async function promptForAddress(
     const url = URL.parse(String(filled.address))
     const isOurs = url !== null && url.href.startsWith(redirectUri) && url.searchParams.get('state') === state
     if (isOurs) return onAddress(url)
-    call.err.line(`Not the address of this login: it begins with ${redirectUri}?`)
+    call.err.line(`This is not the redirect URL of this login, which begins with ${redirectUri}?`)
   }
 }
 

@@ -84,7 +84,7 @@ export class LoginPages {
         path: request.path.slice(0, CONNECT.length),
         reason: getErrorMessage(error),
       })
-      return renderMessage(502, 'Login failed', 'The login is not possible now. See the log of the gateway.')
+      return renderMessage(502, 'Login failed', 'Login is currently not possible. See the gateway log.')
     }
   }
 
@@ -290,11 +290,7 @@ export class LoginPages {
     } catch (error) {
       log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
       this.#recordOutcome(link, 'failed')
-      return renderMessage(
-        400,
-        'Login failed',
-        'Open the link in your client again. See the log of the gateway for details.',
-      )
+      return renderMessage(400, 'Login failed', 'Open the link in your client again. See the gateway log for details.')
     }
   }
 
@@ -308,7 +304,7 @@ export class LoginPages {
     return renderMessage(
       403,
       'This link is for another user',
-      'Another user requested this login. Nothing was allowed. The sender may try to use your account.',
+      'Another user requested this login. No access was granted. The sender may be trying to use your account.',
     )
   }
 

@@ -76,27 +76,27 @@ export function renderConsentPage(asked: ConsentRequest): HttpReply {
       ? 'default access'
       : `<ul>${asked.scopes.map(scope => `<li><code>${escapeHtml(scope)}</code></li>`).join('')}</ul>`
   const code = asked.wantsCode
-    ? `<label for="code">Code that your client shows</label>
+    ? `<label for="code">Code shown by your client</label>
 <input type="text" id="code" name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="16">`
     : ''
   const problem = asked.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(asked.problem)}</strong></p>`
   return renderPage(
     200,
-    `Let the gateway use “${escapeHtml(asked.upstream)}” for you?`,
-    `${problem}<p>A client of this gateway wants to call <strong>${escapeHtml(asked.upstream)}</strong> in your name. Go on only if that was you, just now.</p>
+    `Allow the gateway to use “${escapeHtml(asked.upstream)}” on your behalf?`,
+    `${problem}<p>A client of this gateway wants to call <strong>${escapeHtml(asked.upstream)}</strong> on your behalf. Continue only if you just requested this.</p>
 <dl>
-<div><dt>Asked by</dt><dd>${escapeHtml(asked.subject)}<br>${escapeHtml(asked.issuer)}</dd></div>
+<div><dt>Requested by</dt><dd>${escapeHtml(asked.subject)}<br>${escapeHtml(asked.issuer)}</dd></div>
 <div><dt>Client</dt><dd>${escapeHtml(asked.client)}</dd></div>
 <div><dt>Server</dt><dd>${escapeHtml(asked.host)}</dd></div>
 <div><dt>Log in at</dt><dd>${escapeHtml(asked.server)}</dd></div>
-<div><dt>It may</dt><dd>${scopes}</dd></div>
+<div><dt>Access</dt><dd>${scopes}</dd></div>
 </dl>
 <form method="post" action="${escapeHtml(asked.action)}">
 <input type="hidden" name="token" value="${escapeHtml(asked.token)}">
-${code}<div class="acts"><button class="main" name="answer" value="allow">Go on to ${escapeHtml(asked.server)}</button>
-<button name="answer" value="deny" formnovalidate>No</button></div>
+${code}<div class="acts"><button class="main" name="answer" value="allow">Continue to ${escapeHtml(asked.server)}</button>
+<button name="answer" value="deny" formnovalidate>Deny</button></div>
 </form>
-<p class="note">The login is kept by the gateway, for you alone. <code>gateway logout ${escapeHtml(asked.upstream)}</code> ends it.</p>`,
+<p class="note">The gateway stores this login and uses it only for you. To log out, run <code>gateway logout ${escapeHtml(asked.upstream)}</code>.</p>`,
   )
 }
 

@@ -158,7 +158,7 @@ async function registerClient(
       host,
       server,
       redirectUri,
-      `it requires clients to authenticate by ${supported.join(' or ')}`,
+      `it requires clients to authenticate with ${supported.join(' or ')}`,
     )
   try {
     const { lib, options } = wire

@@ -59,7 +59,7 @@ export async function fetchServerMetadata(host: DiscoveryDeps, issuer: string): 
   const { issuer: named } = found.document
   const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
   if (!isIssuer)
-    throw createMetadataError(host, `the metadata of ${issuer} has another issuer, ${JSON.stringify(named)}`)
+    throw createMetadataError(host, `the metadata of ${issuer} names a different issuer, ${JSON.stringify(named)}`)
   return found.document as unknown as AuthorizationServer
 }
 

@@ -270,7 +270,7 @@ export class TokenRequests {
     const { file, type = 'access_token' } = this.#oauth.subject ?? {}
     const token = file === undefined ? own : await this.#readToken(file)
     if (token === undefined)
-      throw this.#createRefusedError('the caller has no token to exchange; auth.jwt accepts tokens')
+      throw this.#createRefusedError('the caller has no token to exchange; callers need a token accepted by auth.jwt')
     return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
   }
 

@@ -143,7 +143,7 @@ export class Refresher {
     const other = await this.#findOtherResult(grant)
     if (other !== undefined) return other
     const { expiresAt = 0, generation } = grant
-    const why = 'the replica that renewed the login stopped, and its refresh token may be used up'
+    const why = 'the replica that was renewing the login stopped; its refresh token may already have been used'
     // The current access token is valid until it expires.
     if (this.#options.now() < expiresAt) return this.#startPause(grant, { kind: 'refused', why })
     await this.#options.vault.remove(grant, generation, why)

@@ -153,7 +153,7 @@ export async function planAddition(
   const name = flags.name ?? derivePackageName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
     throw createUsageError(
-      `"${name}" is not a valid upstream name: a lower-case letter, then up to 31 of a-z, 0-9 and -`,
+      `"${name}" is not a valid upstream name: use a lower-case letter, then up to 31 letters a-z, digits or hyphens`,
     )
   const answers = parseAnswers(flags)
   await promptForMissing(option.inputs, answers, terminal, host)
@@ -228,7 +228,7 @@ function setServerUrl(upstream: JsonObject, server: string | undefined): JsonObj
 
 /** Suggests flags that may help a failed start, by upstream type. */
 function suggestFlags({ type }: JsonObject): string {
-  if (type === 'openapi') return '--server <url> if its document names no server, or --header'
+  if (type === 'openapi') return '--server <url> if its document declares no server, or --header'
   if (type !== 'stdio') return '--header'
   return '--env-var, arguments after --, or --no-sandbox'
 }

@@ -130,7 +130,9 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
 export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<WrittenBundle> {
   const { name, output = `${name}.mcpb` } = flags
   if (!BUNDLE_NAME.test(name))
-    throw gatewayError('GW_USAGE', { what: `--name must be up to 64 of a-z, 0-9 and . _ -, not "${name}"` })
+    throw gatewayError('GW_USAGE', {
+      what: `--name must have 1 to 64 characters of a-z, 0-9 and . _ -, starting with a letter or digit: "${name}"`,
+    })
   const file = resolve(terminal.cwd, output)
   if (extname(file) !== '.mcpb') throw gatewayError('GW_USAGE', { what: `--output must end in .mcpb: ${output}` })
   const config = await findConfigFile(flags, terminal)

@@ -74,7 +74,7 @@ export async function runDisconnect(
 ): Promise<number> {
   const connections = openConnectRecords(terminal)
   const clients = new Set(names.map(name => findClient(name).name))
-  if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'name a client, or use --all' })
+  if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'specify a client, or use --all' })
   const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
   if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
   const undone: UndoResult[] = []

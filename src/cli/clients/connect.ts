@@ -80,7 +80,7 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
     const after = await editor.set(text, values.name, entry)
     // Verify that the client would find the entry.
     if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
-      return { client, file, problem: `${client.title} would not find the entry` }
+      return { client, file, problem: `${client.title} would not find the entry in this file` }
     return { client, file, entry, before, after }
   } catch (error) {
     return { client, file, problem: getErrorMessage(error) }

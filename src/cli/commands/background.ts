@@ -24,7 +24,7 @@ export const BACKGROUND_COMMANDS = {
   up: createCommand({
     summary: 'Start the gateway in the background.',
     description: [
-      'Each user has one per configuration; does nothing if it is already running. All attached clients share it and its',
+      'There is one per user and configuration; does nothing if it is already running. All attached clients share it and its',
       'servers. It also opens the configured listeners and writes a log file.',
     ],
     examples: ['gateway up', 'gateway up --config gateway.yaml --env production'],

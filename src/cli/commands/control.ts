@@ -50,7 +50,7 @@ export const CONTROL_COMMANDS = {
         const { listRunningGateways } = await import('../remote/connect.ts')
         const all = await listRunningGateways(terminal)
         const blocks = all.flatMap(one => [...formatPs(one, Date.now(), terminal), ''])
-        return print(all, () => (blocks.length === 0 ? ['no gateway runs'] : blocks))
+        return print(all, () => (blocks.length === 0 ? ['no gateway is running'] : blocks))
       }
       const now = await requestPs(flags, terminal)
       print(now, () => (flags.quiet ? now.upstreams.map(({ name }) => name) : formatPs(now, Date.now(), terminal)))

@@ -17,7 +17,7 @@ export const SERVICE_COMMANDS = {
   'service:install': createCommand({
     summary: 'Run the gateway at login: systemd, launchd or Task Scheduler.',
     description:
-      'Writes and enables the service file. The service gets the PATH of this shell, but no secrets of its environment. Exit codes: 0 running, 1 the file was written, but the service could not be enabled.',
+      'Writes and enables the service file. The service gets the PATH of this shell, but no secrets from its environment. Exit codes: 0 running, 1 the file was written, but the service could not be enabled.',
     examples: [
       'gateway service install',
       'gateway service install --dry-run',

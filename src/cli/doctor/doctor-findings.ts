@@ -20,7 +20,7 @@ export const DOCTOR_FINDINGS = {
   'config-missing': {
     level: 'error',
     text: '{why}',
-    fix: 'Create one with gateway init, or name one with --config <file>',
+    fix: 'Create one with gateway init, or pass one with --config <file>',
   },
   'config-invalid': { level: 'error', text: '{place} {why}', fix: '{hint}' },
   'config-doubtful': { level: 'warning', text: '{place} {why}', fix: '{hint}' },
@@ -152,7 +152,7 @@ export const DOCTOR_FINDINGS = {
     text: 'no client is connected; found {clients}',
     fix: 'Run gateway connect --all',
   },
-  'not-running': { level: 'info', text: 'no gateway runs with {config}', fix: 'gateway up' },
+  'not-running': { level: 'info', text: 'no gateway is running with {config}', fix: 'gateway up' },
   'gateway-silent': {
     level: 'error',
     text: 'the running gateway does not answer: {why}',
@@ -160,7 +160,7 @@ export const DOCTOR_FINDINGS = {
   },
   'gateways-many': {
     level: 'warning',
-    text: '{count} gateways run with {config}',
+    text: '{count} gateways are running with {config}',
     fix: 'List them with gateway ps --all; keep one, unless they are replicas',
   },
   'version-differs': {

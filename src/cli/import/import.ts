@@ -133,7 +133,7 @@ function mergeConfigs(parts: readonly ImportedConfig[], files: readonly string[]
       const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
       const own = findFreeName(name, upstreams)
-      if (own !== name) note(name, `another file has a different server of this name; renamed to "${own}"`)
+      if (own !== name) note(name, `another file has a different server with this name; renamed to "${own}"`)
       upstreams[own] = spec
     }
   if (Object.keys(upstreams).length === 0)

@@ -43,7 +43,7 @@ export function createQuestions(terminal: Terminal, host: Host): InitQuestions |
     agree: confirm,
     async agreeToPlans(plans) {
       for (const line of formatPlanTable(plans, err)) err.line(line)
-      const question = `Write the gateway to ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d to show the changes]`
+      const question = `Add the gateway to ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d to show the changes]`
       const answer = (await ask(question)).trim()
       if (!/^d/i.test(answer)) return /^(y|yes|)$/i.test(answer)
       for (const line of plans.flatMap(plan => formatConnectPlan(plan, err))) err.line(line)

@@ -71,7 +71,7 @@ function formatWaiting([row, ...others]: readonly JsonObject[], isOwn: boolean, 
   )
   // A concurrent call of the same tool is waiting too.
   if (others.length > 0) return `${text}: see gateway approvals list${same.join('')}`
-  return `${text}: gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or deny`
+  return `${text}: run gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or gateway approvals deny`
 }
 
 /** Exit code if the tool or its server returned an error. */

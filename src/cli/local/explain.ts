@@ -148,7 +148,7 @@ export function formatPlan(
     ...servers.started.map(name => ['+', 'server', `${name} is started`] as const),
     ...servers.stopped.map(name => ['-', 'server', `${name} is stopped`] as const),
     ...servers.restarted.map(name => ['~', 'server', `${name} is restarted`] as const),
-    ...servers.changed.map(name => ['~', 'server', `${name} is kept, with new settings`] as const),
+    ...servers.changed.map(name => ['~', 'server', `${name} keeps running with new settings`] as const),
     ...tools.added.map(name => ['+', 'tool', name] as const),
     ...tools.removed.map(name => ['-', 'tool', name] as const),
     ...tools.renamed.map(({ from, to }) => ['~', 'tool', `${from} is renamed to ${to}`] as const),
@@ -161,7 +161,7 @@ export function formatPlan(
     ...formatTable(painted, withoutWidth(out)),
     ...unknown.map(text => out.paint('yellow', toOneLine(text))),
     ...(changes ? [] : [out.paint('green', 'no changes')]),
-    out.paint('dim', `kept: ${plural(servers.kept.length, 'server')}`),
+    out.paint('dim', `unchanged: ${plural(servers.kept.length, 'server')}`),
   ]
 }
 

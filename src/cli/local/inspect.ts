@@ -159,7 +159,7 @@ export function formatInspection(inspection: FullInspection, withOrigins: boolea
     ...formatSection('hooks', 'plugins in execution order', formatHooks(inspection, out), out),
     ...formatSection('catalog', formatOffers(catalog), formatCatalog(catalog, out), out),
     ...formatSection('warnings', '', formatInspectionWarnings(inspection, terminal), out),
-    ...formatSection('withheld', 'owned by another upstream', formatWithheld(withheld, out), out),
+    ...formatSection('withheld', 'name already used by another upstream', formatWithheld(withheld, out), out),
   ]
 }
 
@@ -242,7 +242,7 @@ function formatWithheld(withheld: Inspection['withheld'], out: TerminalOutput): 
     out.paint('dim', KIND_NAMES[kind]),
     toOneLine(name),
     out.paint('cyan', upstream),
-    `owned by ${owner}`,
+    `name used by ${owner}`,
   ])
   return formatTable(rows, out, 2)
 }

@@ -20,7 +20,7 @@ const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {
   'index.ts': `import { refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 export interface Options {
-  /** Tools nobody may call, by the names clients see. */
+  /** Denied tools, by exposed name. */
   deny: string[]
 }
 
@@ -33,7 +33,7 @@ const plugin: Plugin<Options> = {
     required: ['deny'],
     additionalProperties: false,
     properties: {
-      deny: { type: 'array', items: { type: 'string' }, description: 'Tools nobody may call, by the names clients see.' },
+      deny: { type: 'array', items: { type: 'string' }, description: 'Denied tools, by exposed name.' },
     },
   },
 
@@ -92,7 +92,7 @@ test('options that do not fit the schema stop the start', async t => {
 
   'README.md': `# NAME
 
-A plugin for the gateway: it refuses calls of the tools it is told. Enable it in \`gateway.yaml\`:
+A gateway plugin that refuses calls to the listed tools. Enable it in \`gateway.yaml\`:
 
 \`\`\`yaml
 plugins:
@@ -101,8 +101,8 @@ plugins:
     options: { deny: [web__drop] }
 \`\`\`
 
-Test it with \`npm test --prefix DIRECTORY\`, on Node 22.19 or later. There is no build step. \`gateway plugin new\` has linked the
-gateway it belongs to into \`node_modules\` where nothing else provides it; a fresh clone needs \`npm install\` for that.
+Test it with \`npm test --prefix DIRECTORY\`, on Node 22.19 or later. There is no build step. \`gateway plugin new\` linked its
+gateway into \`node_modules\` if the package was not installed; a fresh clone needs \`npm install\`.
 `,
 }
 

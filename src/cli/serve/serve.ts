@@ -32,7 +32,7 @@ function waitForIdle(gateway: Pick<RunningGateway, 'activity'>, log: Log, idle: 
       const idleMs = parseDuration(idle())
       if (idleMs === 0 || now - usedAt < idleMs) return
       clearInterval(timer)
-      log.info('stopping: no client for shutdown.idle', { idle: idle() })
+      log.info('stopping: no clients connected for shutdown.idle', { idle: idle() })
       resolve()
     }, POLL_MS).unref()
   })

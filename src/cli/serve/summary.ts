@@ -111,7 +111,7 @@ export function markRemembered({ remembered }: Pick<UpstreamStatus, 'remembered'
 
 function formatWithheldCount({ withheld }: Inspection, output: TerminalOutput): string[] {
   if (withheld.length === 0) return []
-  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; see gateway inspect`
+  const text = `${plural(withheld.length, 'name')} withheld because another upstream already uses them; see gateway inspect`
   return [output.paint('yellow', `  ${text}`)]
 }
 

@@ -47,7 +47,7 @@ function comparePrefixes(one: UpstreamPrefix, other: UpstreamPrefix, report: Rep
     (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))
   ) {
     const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") overlap, so names may conflict`
-    report({ pointer, message, hint: 'use prefixes that do not start alike', severity: 'warning' })
+    report({ pointer, message, hint: 'use prefixes where neither begins with the other', severity: 'warning' })
   }
 }
 

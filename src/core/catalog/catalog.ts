@@ -372,7 +372,7 @@ export class Catalog {
       this.#graph.log.warn(`${kind} of upstream "${upstream}" are truncated`, {
         upstream,
         reason: why,
-        hint: 'reduce what the servers list, or run separate gateways',
+        hint: 'reduce the lists of the servers, or run separate gateways',
       })
     }
   }
@@ -385,10 +385,10 @@ export class Catalog {
   #reportWithheld(entry: CatalogEntry, owner: string): void {
     if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
     const hint = entry.kind.startsWith('resource')
-      ? 'the first declared upstream owns the URI'
+      ? 'the URI is already used by the upstream that is declared first'
       : 'set a prefix for one of the upstreams, or rename the entry'
     this.#graph.log.warn(
-      `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
+      `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: upstream "${owner}" already uses the name`,
       { hint },
     )
   }
@@ -396,7 +396,7 @@ export class Catalog {
   #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: RejectedListing): void {
     if (!this.#isNew(JSON.stringify(['unshown', kind, upstream, original, exposed]))) return
     this.#graph.log.warn(`${kind} "${original}" of upstream "${upstream}" cannot be listed as "${exposed}": ${why}`, {
-      hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its own name',
+      hint: 'a plugin that rewrites lists chose the name; the entry can still be called by its original name',
     })
   }
 

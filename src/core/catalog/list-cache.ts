@@ -219,7 +219,7 @@ export class ListCache {
     const { name } = node.upstream
     const why = getOwnerReason(error)
     if (shelf.failure === undefined || why !== describeReason(shelf.failure))
-      this.#graph.log.warn(`a slow list of upstream "${name}" failed`, {
+      this.#graph.log.warn(`slow list request to upstream "${name}" failed`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
@@ -266,13 +266,13 @@ export class ListCache {
     const why = [cut, malformed].filter(reason => reason !== undefined).join('; ')
     const fields = { method: LISTS[kind].method, upstream: name }
     if (known !== why && cut !== undefined)
-      this.#graph.log.warn(`a list of upstream "${name}" is truncated`, {
+      this.#graph.log.warn(`a list from upstream "${name}" is truncated`, {
         ...fields,
         reason: cut,
-        hint: 'reduce what the server lists, or split it into two upstreams',
+        hint: "reduce the server's list, or split the server into two upstreams",
       })
     if (known !== why && malformed !== undefined)
-      this.#graph.log.warn(`a list of upstream "${name}" is malformed`, { ...fields, reason: malformed })
+      this.#graph.log.warn(`a list from upstream "${name}" is malformed`, { ...fields, reason: malformed })
     this.#noteProblem(node, kind, why, cut !== undefined)
   }
 
@@ -281,7 +281,7 @@ export class ListCache {
     const key = JSON.stringify([name, kind, reason])
     if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return
     this.#logged.add(key)
-    this.#graph.log.warn(`dropped malformed fields in a list of upstream "${name}"`, {
+    this.#graph.log.warn(`dropped malformed fields in a list from upstream "${name}"`, {
       method: LISTS[kind].method,
       upstream: name,
       reason,

@@ -160,7 +160,7 @@ async function runStateHooks(
     const status = 'result' in before ? rest.status : 'completed'
     return Payload.of({ ...rest, status, result: whole }, 'modern')
   }
-  const problem = 'error' in after ? after.error : rpcError(RPC.internal, 'an ended task cannot request input')
+  const problem = 'error' in after ? after.error : rpcError(RPC.internal, 'a finished task cannot request input')
   const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'
   return Payload.of({ ...rest, status, error: problem }, 'modern')
 }

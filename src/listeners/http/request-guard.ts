@@ -225,6 +225,6 @@ export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'
       ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
-      : createRefusal(429, 'Too many sessions for this caller; end one, or try again later', RPC.internal)
+      : createRefusal(429, 'Too many sessions for this caller; close one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
 }

@@ -149,7 +149,7 @@ class SocketListener implements Listener {
       else await this.#claim(path)
     } catch (cause) {
       if (this.#settings.optional && isAddressInUse(cause))
-        return this.#context.log.info('socket is in use by another gateway, running without it', {
+        return this.#context.log.info('socket is in use by another gateway, continuing without it', {
           socket: path,
         })
       throw gatewayError('GW_LISTEN', {
@@ -206,10 +206,7 @@ class SocketListener implements Listener {
     const wanted = hello?.profile
     if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
     const fields = { listener: this.name, profile, wanted }
-    this.#context.log.warn(
-      'program requested another profile than its listener has, using that of the listener',
-      fields,
-    )
+    this.#context.log.warn('program requested a different profile, using the profile of the listener', fields)
     return profile
   }
 

@@ -218,7 +218,7 @@ export class Connection implements ConnectionEvents, IncomingDeps {
     if (id === undefined) return
     const pending = id === null ? this.#getOnlyPending() : this.peer.findSent(id)
     if (pending === undefined) return
-    const what = `a reply of upstream "${name}" (see its ${key})`
+    const what = `a reply from upstream "${name}" (see its ${key})`
     this.failed(pending, gatewayError('GW_TOO_LARGE', { what, limit }))
   }
 

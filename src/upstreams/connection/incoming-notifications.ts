@@ -131,7 +131,7 @@ export class MessageLimit {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (this.#drops === 0) return
-    const data = `${this.#drops} messages dropped: limit of ${MAX_MESSAGES} per second and call exceeded`
+    const data = `${this.#drops} messages dropped: limit of ${MAX_MESSAGES} per second per call exceeded`
     this.#drops = 0
     this.#pass({ method: 'notifications/message', params: { level: this.#level, logger: 'gateway', data } })
   }

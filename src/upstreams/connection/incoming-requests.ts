@@ -24,7 +24,7 @@ import type { ConnectionDeps, PendingRequest } from '../transport.ts'
 
 const CLIENT_METHODS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const AMBIGUOUS_REASON =
-  'ambiguous client: calls of several clients share this connection; set isolation: session or limits.concurrency: 1 for this upstream'
+  'ambiguous client: calls from several clients share this connection; set isolation: session or limits.concurrency: 1 for this upstream'
 /** Limits for pending URL elicitations; the oldest are dropped first. */
 const MAX_VISITS = { max: 1000, share: 100 }
 

@@ -166,7 +166,7 @@ function describeModernClient({ method, exchange, mayBeTask }: Call, server: Ser
 /** Parses a server's response to a call. Results remain raw bytes. */
 export function translateResponse(response: RpcResponse, call: Call, server: ServerDescription | undefined): Answer {
   if (response.error !== undefined) return { error: response.error }
-  if (response.result === undefined) return { error: rpcError(RPC.internal, 'the answer has no result') }
+  if (response.result === undefined) return { error: rpcError(RPC.internal, 'the response has no result') }
   const result = repairResult(call.method, response.result)
   return interpretResult(result, response.resultType ?? 'complete', call, server)
 }

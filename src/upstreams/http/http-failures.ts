@@ -101,13 +101,13 @@ export function createStatusError(upstream: string, reply: HttpErrorReply): Gate
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
       status,
-      why: `redirect${formatRedirectTarget(reply.location)} (HTTP ${status}) is not followed to another origin: configure the final URL`,
+      why: `redirect${formatRedirectTarget(reply.location)} (HTTP ${status}) was not followed, as it leads to another origin: configure the final URL`,
     })
   }
   if (status < 300)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
-      why: `HTTP ${status} without an answer`,
+      why: `HTTP ${status} without a response message`,
       detail: extractServerMessage(body),
     })
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, ...reason })
@@ -129,7 +129,7 @@ export function extractServerMessage(body: string, challenge?: string): string |
 export function createBrokenError(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
   // An authorizer failed between two attempts.
   if (error instanceof GatewayError) return error
-  const why = `the connection broke before the answer was complete (${describeCause(error)})`
+  const why = `the connection was lost before the answer was complete (${describeCause(error)})`
   return gatewayError('GW_UPSTREAM_CLOSED', {
     upstream,
     why,

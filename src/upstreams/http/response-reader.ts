@@ -282,7 +282,7 @@ export class ResponseReader implements ReplyHandler {
     const { upstream, maxReply, events } = this.#host
     events.failed(
       this.#pending,
-      gatewayError('GW_TOO_LARGE', { what: `a reply of upstream "${upstream}"`, limit: maxReply }),
+      gatewayError('GW_TOO_LARGE', { what: `a reply from upstream "${upstream}"`, limit: maxReply }),
     )
     this.abort()
   }

@@ -272,7 +272,7 @@ class SseEventStream implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     if (status !== 200) this.#handleRefusal(status, headers)
-    else if (!isEventStream(headers)) this.close({ why: 'the answer to GET is no event stream' }, status)
+    else if (!isEventStream(headers)) this.close({ why: 'the answer to GET is not an event stream' }, status)
   }
 
   #handleRefusal(status: number, headers: ReplyHeaders): void {
@@ -297,7 +297,7 @@ class SseEventStream implements ReplyHandler {
 
   onError(error: Error): void {
     if (error instanceof GatewayError) return this.close({ why: error.message, error })
-    const broke = `the event stream broke (${error.message})`
+    const broke = `the event stream was interrupted (${error.message})`
     this.close({ why: this.#carrier === undefined ? describeUnreachable(error) : broke })
   }
 }

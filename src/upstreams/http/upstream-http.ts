@@ -145,7 +145,7 @@ class WholeReplyReader implements ReplyHandler {
   }
 
   #handleTooLarge(): void {
-    const what = `a reply of upstream "${this.#upstream}"`
+    const what = `a reply from upstream "${this.#upstream}"`
     this.#rejectReply(gatewayError('GW_TOO_LARGE', { what, limit: this.#request.maxBytes }))
   }
 

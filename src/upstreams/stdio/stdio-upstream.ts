@@ -32,7 +32,7 @@ export const callStdio = definePlugin<undefined>({
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
       const why = describeUnsupportedLimits(spec.ceilings, getPlatform())
-      if (why !== undefined) context.log.warn('some ceilings are not supported on this machine', { why })
+      if (why !== undefined) context.log.warn('some "ceilings" are not supported on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
       const upstream = new McpUpstream(spec, context, (events, cwd) => new StdioTransport(spec, around, events, cwd))

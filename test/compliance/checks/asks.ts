@@ -99,7 +99,7 @@ export const ASKS: Record<string, Check> = {
       result => result['isError'] === true,
       () => true,
     )
-    assert.ok(outcome, 'the call succeeded without an answer')
+    assert.ok(outcome, 'the call succeeded without a response message')
     await succeeds(peer, offer.text)
   },
 }

@@ -112,7 +112,7 @@ test('a call of a gateway of its own shows what the server said when it refused'
   const { code, stderr } = await gateway(['call', 'web__go', '--fresh'], { cwd })
 
   assert.equal(code, 5)
-  assert.match(stderr, /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; it said last: your plan does not include this tool\n/)
+  assert.match(stderr, /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; last message: your plan does not include this tool\n/)
   assert.doesNotMatch(stderr, /gateway log/)
 })
 

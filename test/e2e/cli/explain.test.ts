@@ -95,7 +95,7 @@ test('plan, activity and usage speak of the gateway that runs', async t => {
   assert.match(lines.stdout, /\+\s+server\s+gone is started/)
 })
 
-test('plan compares with a file where no gateway runs, and activity is read from the file alone', async t => {
+test('plan compares with a file where no gateway is running, and activity is read from the file alone', async t => {
   const { cwd, config, write } = await scene(t)
   write('new.yaml', { ...config, auth: { keys: [{ name: 'ci', hash: KEY_HASH }] } })
 

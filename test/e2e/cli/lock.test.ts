@@ -94,7 +94,7 @@ test('"lock" takes in what is new, and leaves what changed as it was accepted', 
 
   assert.equal(code, 1)
   assert.match(stdout, /mind: tools "plus" is new, added/)
-  assert.match(stdout, /mind: tools "say" has changed, kept as accepted/)
+  assert.match(stdout, /mind: tools "say" has changed/)
   assert.match(text, /Nothing more\./)
   assert.match(text, /"plus"/)
   assert.match(text, /"add"/)

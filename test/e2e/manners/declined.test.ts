@@ -51,7 +51,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
       [/Select servers: .*:/, ''],
       [/Write .*other\.yaml\? \[Y\/n\]/, 'y'],
     ],
-    asks: /Write the gateway to (it|them)\? /,
+    asks: /Add the gateway to (it|them)\? /,
     says: /no client was connected/,
     written: /^other\.yaml$/,
   },

@@ -40,9 +40,9 @@ test(
     const other = new URL(address)
     other.searchParams.set('state', 'of-somebody-else')
     for (const wrong of ['nonsense', other.href, address.replace('127.0.0.1', 'localhost')]) {
-      const before = terminal.shown().split('Not the address of this login').length
+      const before = terminal.shown().split('not the redirect URL of this login').length
       terminal.type(wrong)
-      await terminal.shows(new RegExp(`^(?:[^]*?Not the address of this login){${before}}`))
+      await terminal.shows(new RegExp(`^(?:[^]*?not the redirect URL of this login){${before}}`))
     }
     assert.equal(server.asked.length, 0)
 

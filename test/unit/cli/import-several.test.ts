@@ -47,7 +47,7 @@ test('several clients become one gateway: the same server once, another of its n
   const imported = await importServers({ ...OPTIONS, files: ['.mcp.json', 'codex.toml'], cwd })
 
   assert.deepEqual(imported.upstreams, ['web', 'files', 'web-2'])
-  assert.deepEqual(imported.notes, ['web: another file has a different server of this name; renamed to "web-2"'])
+  assert.deepEqual(imported.notes, ['web: another file has a different server with this name; renamed to "web-2"'])
 })
 
 test('it is said that tokens were copied, and how each client is told of the gateway', async t => {

@@ -82,7 +82,7 @@ test('ps shows every era that a server is spoken to in', () => {
 
 for (const width of [80, 130])
   test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
-    const problem = 'exited with code 1; it said last: Error: Cannot find module /usr/lib/node_modules/server'
+    const problem = 'exited with code 1; last message: Error: Cannot find module /usr/lib/node_modules/server'
     const row = { type: 'stdio', era: 'legacy' as const, version: '2025-11-25', rss: 1e8, pid: 123456 }
     const upstreams = [
       { ...row, name: 'filesystem', state: 'ready' as const, queue: { waiting: 0 } },

@@ -61,7 +61,7 @@ for (const id of Object.keys(COMMANDS).filter(one => !ASK_NONE.has(one)))
     for (const flag of flagsIn(hint)) assert.ok(flag in (COMMANDS[id]?.flags ?? {}), `it has no --${flag}`)
   })
 
-test('where no gateway runs, a hint names no flag that only some commands have', () => {
+test('where no gateway is running, a hint names no flag that only some commands have', () => {
   const { hint } = ERRORS.GW_NO_GATEWAY
   const others = Object.entries(COMMANDS).filter(([id]) => !ASK_NONE.has(id) || id === 'attach')
 

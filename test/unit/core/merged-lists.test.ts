@@ -71,7 +71,7 @@ test('a list of more than 10,000 entries is cut, and log and inspect say of whic
 
   assert.equal((answer.tools as unknown[]).length, 10_000)
   assert.equal(answer.nextCursor, undefined)
-  const warnings = log.filter(({ message }) => message === 'a list of upstream "long" is truncated')
+  const warnings = log.filter(({ message }) => message === 'a list from upstream "long" is truncated')
   assert.deepEqual(
     warnings.map(({ reason }) => reason),
     ['limited to the first 10000 of 10001 entries'],

@@ -55,7 +55,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
     assert.match(
       getOwnerProblem(upstream) ?? '',
-      /exited with code 1; it said last: Error: Cannot find module '.*no\/such\/server\.js'/,
+      /exited with code 1; last message: Error: Cannot find module '.*no\/such\/server\.js'/,
     )
   })
 
@@ -73,7 +73,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
     assert.match(
       getOwnerProblem(upstream) ?? '',
-      /no handshake within 60000 ms: stdout has a line that is not JSON; it said last: Listening on port 3000/,
+      /no handshake within 60000 ms: stdout has a line that is not JSON; last message: Listening on port 3000/,
     )
     assert.match(getErrorMessage(failure), /is not JSON$/)
   })

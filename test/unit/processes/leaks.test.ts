@@ -27,7 +27,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     assert.deepEqual(processesWith(cookie), [])
     assert.deepEqual(pids.filter(isAlive), [])
-    assert.ok(logs.some(line => line.message.startsWith('killed processes that left their group')))
+    assert.ok(logs.some(line => line.message.startsWith('killed processes that left their process group')))
   })
 
   it('ends with it when the server is killed, as far as it is in its group', async t => {

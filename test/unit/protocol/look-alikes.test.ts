@@ -24,7 +24,7 @@ test('a message with such a parameter is refused, and named; deep in its argumen
   const refused = read('{"name":"a","\\u004eame":"b"}')
 
   assert.ok(refused.kind === 'malformed' && refused.error.code === -32600)
-  assert.match(refused.error.message, /"Name" in "params" may be read as "name"/)
+  assert.match(refused.error.message, /"Name" in "params": may be mistaken for "name"/)
   assert.equal(read('{"name":"a","arguments":{"Name":"b","name":"c"}}').kind, 'request')
 })
 

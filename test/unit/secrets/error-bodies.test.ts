@@ -144,7 +144,7 @@ describe('a 403 of an upstream', () => {
     await everything(t, gateway)
 
     const { upstreams } = (await gateway.gateway.control('ps')) as { upstreams: JsonObject[] }
-    assert.match(JSON.stringify(upstreams[0]?.runtime), /"lastError":"HTTP 403; it said last: .*not on this plan/)
+    assert.match(JSON.stringify(upstreams[0]?.runtime), /"lastError":"HTTP 403; last message: .*not on this plan/)
   })
 })
 

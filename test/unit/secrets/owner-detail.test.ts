@@ -89,7 +89,7 @@ test('what a server says on stderr reaches its owner, and no caller by any way i
   })
   await t.test('the owner', async () => {
     const shown = JSON.stringify([await gateway.gateway.control('ps'), await gateway.gateway.inspect()])
-    assert.match(shown, new RegExp(`exited with code 1; it said last: token=${SECRET}`))
+    assert.match(shown, new RegExp(`exited with code 1; last message: token=${SECRET}`))
     const failed = gateway.log.find(({ message }) => message === 'upstream not available')
     assert.match(String(failed?.problem), new RegExp(SECRET))
   })

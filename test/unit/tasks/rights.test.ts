@@ -55,7 +55,7 @@ for (const era of ['modern', 'legacy'] as const)
           const { status, error, headers } = await lesser.request(method, { taskId, ...params })
 
           assert.deepEqual(error?.data, { code: 'GW_FORBIDDEN', scopes: [SCOPE] })
-          assert.match(error.message, /^the tool of the task requires the scope files:delete/)
+          assert.match(error.message, /^the task's tool requires the scope files:delete/)
           assert.equal(status, 403)
           assert.match(String(headers['www-authenticate']), /error="insufficient_scope", scope="files:delete"/)
         })

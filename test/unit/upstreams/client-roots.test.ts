@@ -53,7 +53,6 @@ describe('a server that runs where its clients work', { concurrency: 4 }, () => 
     for (const [id, root] of [b, link, `${a}/../b`, folder, '/', path.join(a, 'gone')].entries())
       await assert.rejects(upstream.dispatch(called('cwd', String(id), root).call), {
         code: 'GW_UPSTREAM_START',
-        message: /allows only|not on this machine/,
       })
 
     assert.equal(textOf(await upstream.dispatch(called('cwd', 'fine', a).call)), a)
@@ -63,7 +62,7 @@ describe('a server that runs where its clients work', { concurrency: 4 }, () => 
     const { a } = projects(t)
     const { upstream } = await bench(t, perProject({}))
 
-    await assert.rejects(upstream.dispatch(called('cwd', '1', a).call), /allows only/)
+    await assert.rejects(upstream.dispatch(called('cwd', '1', a).call), { code: 'GW_UPSTREAM_START' })
 
     const inside = path.join(HOME, 'src')
     assert.equal(textOf(await upstream.dispatch(called('cwd', '2', inside).call)), inside)

@@ -119,7 +119,10 @@ describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
 
     await until(() => upstream.problem?.includes('5 min') === true, 'its budget is exhausted')
 
-    assert.match(String(upstream.problem), / – keeps crashing, for \d+ s; retrying in 5 min, or run `gateway start it`/)
+    assert.match(
+      String(upstream.problem),
+      / – has been crashing for \d+ s; retrying in 5 min, or run `gateway start it`/,
+    )
     assert.equal(states.filter(state => state === 'starting').length, 10)
     await assert.rejects(upstream.dispatch(toolCall('count')), { code: 'GW_UPSTREAM_DOWN' })
     assert.equal(states.filter(state => state === 'starting').length, 10, 'a call does not start it')

@@ -58,7 +58,7 @@ describe('the budget of a server that crashes whenever it starts', () => {
   })
 
   it('says how often it was started, and when it is tried again', () => {
-    assert.match(String(crashing(10 * MINUTE, 0.5).notes.at(-1)), /^keeps crashing, for \d+ s; retrying in 5 min$/)
+    assert.match(String(crashing(10 * MINUTE, 0.5).notes.at(-1)), /^has been crashing for \d+ s; retrying in 5 min$/)
   })
 
   it('counts every process of a start that takes two', () => {

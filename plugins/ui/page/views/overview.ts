@@ -43,7 +43,7 @@ export function Overview({ me, place }: PageProps): ViewNode {
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
     <${Plots} figures=${figures} />
-    ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. Calls, clients, figures and servers are only those of this replica; <code>gateway replicas</code> lists the others.</p>`}
+    ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
     ${
       servers.length < SEARCH_FROM_SERVERS && search === ''
@@ -149,7 +149,7 @@ function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
       isSum=${true}
     />
     <${Plot}
-      title="Latency (95 %)"
+      title="Latency (p95)"
       figures=${figures}
       value=${(one: Figures) => one.p95}
       text=${formatDuration}

@@ -19,7 +19,7 @@ const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS, ...ONLINE_FAULTS]
 const ONLINE: ReadonlySet<string> = new Set(ONLINE_FAULTS.map(({ code }) => code))
 const flags = { fix: false, 'dry-run': false, json: true }
 
-test('of a sound configuration nothing is said but that no gateway runs', async t => {
+test('of a sound configuration nothing is said but that no gateway is running', async t => {
   const well = await lab(t)
   const { level, findings } = await examine({}, well.terminal, well.host)
   assert.deepEqual(

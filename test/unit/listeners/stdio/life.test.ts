@@ -28,7 +28,7 @@ test('the messages of a tick are one chunk', async () => {
   assert.equal(chunks.length, 1)
 })
 
-test('a listen is stamped, ends by cancellation without an answer, and gracefully when we stop', async () => {
+test('a listen is stamped, ends by cancellation without a response message, and gracefully when we stop', async () => {
   const client = await pipe()
   const key = 'io.modelcontextprotocol/subscriptionId'
   client.send(modern('subscriptions/listen', 'a'), modern('subscriptions/listen', 2))

@@ -40,7 +40,7 @@ test('whoever denied what the agent wanted is named', async context => {
   const waiting = await settled(byOwner, id)
   byOwner.answerQuestion(id, 'ann', waiting.questions[0]?.id ?? '', { action: 'decline' })
   const view = await settled(byOwner, id)
-  assert.deepEqual([view.state, view.why], ['failed', 'denied by its owner'])
+  assert.deepEqual([view.state, view.why], ['failed', 'denied by the owner'])
 
   const soon = { permissions: { default: 'ask', askTimeout: '5ms' } } as const
   const byTime = deskOf(context, [new FakeHost('a', asks, soon)])

@@ -66,7 +66,7 @@ test('the answer of a call that ran is delivered where its end cannot be noted, 
 
   assert.equal(textOf(answer), 'sent')
   assert.deepEqual(sent(), [7])
-  assert.ok(gateway.log.some(({ message }) => /cannot record the end of an approved call/.test(String(message))))
+  assert.ok(gateway.log.some(({ message }) => /cannot record the completion of an approved call/.test(String(message))))
 })
 
 test('what a dead process began is told by one process alone, and by the next where that one dies, too', async t => {

@@ -56,7 +56,7 @@ function upstream(config: JsonObject, become: object): JsonObject {
 
 const NOT_OFFERED = /not run: the target is no longer available to the caller/
 const ANOTHER = /not run: the upstream was replaced/
-const NOT_LET_IN = /not run: the caller is no longer admitted/
+const NOT_LET_IN = /not run: the caller is no longer authorized/
 
 for (const [where, change, why] of [
   ['its tool is hidden', config => upstream(config, { tools: { deny: ['send'] } }), NOT_OFFERED],

@@ -42,5 +42,5 @@ test('public keys come over https, from loopback, or from a file, and from nowhe
   const around = { directory: import.meta.dirname, clock, log: SILENT, fetch }
   for (const from of ['http://id.example.com/keys', 'ftp://127.0.0.1/keys', 'file:///etc/passwd'])
     await assert.rejects(createKeySet(from, around), /public keys require https/)
-  await assert.rejects(createKeySet('./key-set.test.ts', around), /is not a file of public keys/)
+  await assert.rejects(createKeySet('./key-set.test.ts', around), /is not a JSON Web Key Set/)
 })

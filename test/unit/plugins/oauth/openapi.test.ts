@@ -123,5 +123,5 @@ test('a login for an API needs the server of the API, whatever its document says
     'gateway.yaml': 'upstreams:\n  a:\n    type: openapi\n    document: ./api.json\n    oauth: {}\n',
     'api.json': '{}',
   })
-  assert.match(lines.join('\n'), /upstreams\/a\/oauth without "server" the API that its tokens are for/)
+  assert.match(lines.join('\n'), /upstreams\/a\/oauth.*"server" is missing/)
 })

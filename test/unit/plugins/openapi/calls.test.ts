@@ -123,7 +123,7 @@ test('replies of every kind become results', async t => {
     text: 'HTTP 429\nRetry in 7 s.\nslow down',
   })
   answer(200, { 'content-type': 'text/plain' }, 'x'.repeat(1025))
-  assert.equal(await content(), 'a reply of upstream "api" is larger than 1024 bytes')
+  assert.equal(await content(), 'a reply from upstream "api" is larger than 1024 bytes')
   answer(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }, 'x')
   assert.match(String(await content()), /unrequested compression/)
   answer(200, { 'content-length': '5000' }, '')

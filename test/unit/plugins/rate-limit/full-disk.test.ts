@@ -27,8 +27,8 @@ test('a full disk under a day quota refuses the calls that it counts, says so, a
 
   assert.deepEqual(outcomes.full, { tools: 2, call: 'error', code: 'GW_QUOTA_STATE' })
   assert.deepEqual(outcomes.later, { tools: 2, call: 'ok' })
-  assert.match(log.join('\n'), /day quotas are unavailable.*(full|no space|disk|unable to open)/)
-  assert.match(log.join('\n'), /day quotas are available again/)
+  assert.match(log.join('\n'), /daily quotas are unavailable.*(full|no space|disk|unable to open)/)
+  assert.match(log.join('\n'), /daily quotas are available again/)
 })
 
 test('with onFailure: continue calls are answered uncounted while the disk is full', async () => {

@@ -70,7 +70,7 @@ describe('a reply without a result', () => {
     ['a client error', 418, 'GW_UPSTREAM_PROTOCOL', /HTTP 418$/],
     ['a redirect', 307, 'GW_UPSTREAM_PROTOCOL', /redirect to /],
     ['a refusal of credentials', 401, 'GW_UPSTREAM_AUTH', /HTTP 401/],
-    ['nothing', 200, 'GW_UPSTREAM_PROTOCOL', /HTTP 200 without an answer/],
+    ['nothing', 200, 'GW_UPSTREAM_PROTOCOL', /HTTP 200 without a response message/],
   ] as const) {
     it(`that is ${what} becomes ${code}`, async t => {
       const server = await peer(

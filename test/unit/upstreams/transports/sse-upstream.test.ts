@@ -37,7 +37,7 @@ test('an http upstream that speaks neither says what came of the POST', async t 
 
   await upstream.start()
 
-  assert.match(getOwnerProblem(upstream) ?? '', /^HTTP 404; it said last: Cannot POST/)
+  assert.match(getOwnerProblem(upstream) ?? '', /^HTTP 404; last message: Cannot POST/)
 })
 
 test('nothing is posted to another origin', async t => {

@@ -70,11 +70,11 @@ test('a login that is missing is told with the methods there are; the configured
   await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).openSession(wishes())
 
   const terminal = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'login' } } })
-  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /requires a terminal/))
+  await assert.rejects(terminal.openSession(wishes()), fails('auth', 'auth', /this method requires a terminal/))
   const other = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'oauth' } } })
   await assert.rejects(
     other.openSession(wishes()),
-    fails('auth', 'auth', /does not offer this method; methods without a terminal: api-key/),
+    fails('auth', 'auth', /it does not offer this method; methods that work without a terminal: api-key/),
   )
 })
 

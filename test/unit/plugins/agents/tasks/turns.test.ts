@@ -66,7 +66,7 @@ test('children have the budget of the first task, and never wait for a place tha
   await service.delegate(request(), child)
   await assert.rejects(service.delegate(request(), child), { code: 'GW_AGENT_BUDGET' })
   service.cancel(id, 'ann', 'enough')
-  await assert.rejects(service.delegate(request(), child), /its task has ended/)
+  await assert.rejects(service.delegate(request(), child), /the parent task has finished/)
 })
 
 test('who cannot be chosen is said, and one that was ill is looked at again', async context => {
