@@ -1,5 +1,4 @@
 import { type Clock, getErrorMessage, type Log } from '../../src/plugin.ts'
-import type { DayQuotas } from './day-quotas.ts'
 
 export const DAY_MS = 86_400_000
 
@@ -17,8 +16,16 @@ const RETRY_MS = 1000
 /** How long reserved calls stay with this process. */
 const RETURN_MS = 1000
 
+/** Database of day counts; its methods throw if the disk is full or unavailable. */
+interface DayStore {
+  hasCapacity(rule: string, key: string, max: number, now: number): boolean
+  countCall(rule: string, key: string, max: number, now: number): boolean
+  returnReserved(): void
+  close(): void
+}
+
 interface DayCountsDeps {
-  readonly open: (directory: string) => DayQuotas
+  readonly open: (directory: string) => DayStore
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
@@ -27,7 +34,7 @@ interface DayCountsDeps {
 /** Day counts on a disk that may be full or unavailable: then results are undefined, and the reason is logged. */
 export class DayCounts {
   readonly #options: DayCountsDeps
-  #quotas: DayQuotas | undefined = undefined
+  #quotas: DayStore | undefined = undefined
   #failedAt: number | undefined = undefined
   #stopTimer: (() => void) | undefined = undefined
 
@@ -57,7 +64,7 @@ export class DayCounts {
     if (this.#quotas !== undefined) this.#attempt(quotas => (quotas.returnReserved(), true))
   }
 
-  #attempt(count: (quotas: DayQuotas) => boolean): boolean | undefined {
+  #attempt(count: (quotas: DayStore) => boolean): boolean | undefined {
     const { open, directory, clock } = this.#options
     if (this.#failedAt !== undefined && clock.now() - this.#failedAt < RETRY_MS) return undefined
     try {
