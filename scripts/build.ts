@@ -10,7 +10,7 @@ const FILES = ['{package,package-lock}.json', 'tsconfig*.json', '{bin,plugins,sc
 const BUILT = 'dist/.built'
 
 const STEPS = [
-  ['schemas/generate.mjs', '--uncommitted'],
+  ['schemas/generate.mjs'],
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   ['scripts/bundle.ts'],
 ] as const

@@ -1,63 +1,82 @@
+import { stringify } from 'yaml'
 import { resolve } from './walk.mjs'
+import { wholeSchema } from './whole.mjs'
 
-/** The key reference, in Markdown. */
-export function keyReference(schema) {
-  const sections = Object.entries(schema.properties).map(([key, part]) => section(key, part, schema))
-  return [
-    '<!-- Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit. -->',
+const NOTE = '<!-- Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit. -->'
+
+/** Returns the configuration reference as [file, Markdown] pairs: an index, and a page per section. `root` is the URL of the checkout. */
+export async function configReference(root) {
+  const schema = await wholeSchema(root)
+  const sections = Object.entries(schema.properties).map(([key, part]) => [key, part, resolve(part, schema)])
+  const index = [
+    NOTE,
     '# Configuration reference',
     '',
-    schema.description,
-    '',
-    'Durations are written `250ms`, `30s`, `5m`, `1h`, `1d`, or as a number of milliseconds; sizes `64KiB`, `4MiB`, or as a number of bytes.',
-    'Editors complete and check the file from this first line:',
+    'Every section of `gateway.yaml` has a page with its keys, types and defaults.',
     '',
     '```yaml',
     '# yaml-language-server: $schema=./node_modules/tapgate/schemas/gateway.json',
+    'version: 1',
+    'upstreams:',
+    '  files: { command: npx, args: [-y, "@modelcontextprotocol/server-filesystem", .] }',
     '```',
     '',
-    '`<name>` is a name you choose.',
+    'The first line makes editors complete and check the file.',
+    '',
+    '| Section | Description |',
+    '| --- | --- |',
+    ...sections.map(([key, , at]) => `| [\`${key}\`](config/${key}.md) | ${cell(at.description)} |`),
+    '',
+    '## Values',
+    '',
+    '- Durations: `250ms`, `30s`, `5m`, `1h`, `1d`, or a number of milliseconds.',
+    '- Sizes: `64KiB`, `4MiB`, or a number of bytes.',
+    '- `<name>` in a key is a name you choose.',
     '',
     ...GLOBS,
     '',
-    ...sections,
-  ].join('\n')
+  ]
+  return [
+    ['docs/reference/config.md', index.join('\n')],
+    ...sections.map(([key, part, at]) => [`docs/reference/config/${key}.md`, sectionPage(key, part, at, schema)]),
+  ]
 }
 
 const GLOBS = [
   '## Globs',
   '',
-  'Names, URIs, subjects and command lines are matched by globs, which match the whole text, and its case:',
+  'Globs match names, URIs, subjects and command lines: the whole text, case-sensitive.',
   '',
   '| Glob | Matches |',
   '| --- | --- |',
-  '| `*` | any text, also none; slashes and line breaks too |',
+  '| `*` | any text, including none, slashes and line breaks |',
   '| `?` | any one character |',
-  '| `[a-z_]`, `[!0-9]` | one character of the class; one that is not in it |',
-  '| `{read,list}_*` | either; braces may be nested, and without a comma they stand for themselves, as in `file:///{path}` |',
+  '| `[a-z_]`, `[!0-9]` | one character of the class; one that is not in the class |',
+  '| `{read,list}_*` | either; braces may be nested; without a comma they are literal, as in `file:///{path}` |',
   '| `\\{`, `\\[`, `\\*`, `\\?`, `\\\\` | the character itself |',
   '',
-  'A `{` or `[` that is not closed is a mistake in the configuration. What any key says of tools and prompts that no server lists is a warning as soon as the lists are known: in the log of `serve`,',
-  'in `inspect`, and in `validate` from what an earlier run has saved. Two may speak of what nobody lists: a route with `to`, as its server may answer to it, and a glob of `redact` that may match a URI.',
+  'An unclosed `{` or `[` is an error. A glob or name that matches no listed tool or prompt is a warning, in the log of',
+  '`serve`, in `inspect`, and in `validate` if lists are saved from an earlier run. Exceptions: a route with `to`, and globs of',
+  '`redact`, which may match URIs.',
 ]
 
-function section(key, part, schema) {
-  const at = resolve(part, schema)
-  const rows = [row(key, at, schema), ...rowsOf(part, schema, key)]
+function sectionPage(key, part, at, schema) {
   return [
-    `## ${key}`,
+    NOTE,
+    `# ${key}`,
     '',
     at.description,
     '',
+    '```yaml',
+    stringify({ [key]: at.examples[0] }).trimEnd(),
+    '```',
+    '',
     '| Key | Type | Default | Description |',
     '| --- | --- | --- | --- |',
-    ...rows,
+    row(key, at, schema),
+    ...rowsOf(part, schema, key),
     '',
-    'For example:',
-    '',
-    '```yaml',
-    `${key}: ${JSON.stringify(at.examples[0])}`,
-    '```',
+    'Durations, sizes and globs: [configuration reference](../config.md#values).',
     '',
   ].join('\n')
 }
@@ -66,7 +85,7 @@ function rowsOf(part, schema, path) {
   const at = resolve(part, schema)
   if (at.then) return rowsOf(at.then, schema, path)
   const branches = (at.oneOf ?? []).filter(branch => branch.$ref)
-  if (branches.length > 0) return branches.flatMap(branch => branchRows(branch, schema, path))
+  if (branches.length > 0) return typeRows(branches, schema, path)
   const own = Object.entries(at.properties ?? {}).flatMap(([key, value]) =>
     entryRows(`${path}.${key}`, value, schema, at.required?.includes(key)),
   )
@@ -76,10 +95,18 @@ function rowsOf(part, schema, path) {
   return [...own, ...named, ...items]
 }
 
-function branchRows(branch, schema, path) {
-  const at = resolve(branch, schema)
-  const tag = at.properties.type.const
-  return [`| **\`${path}\`** with \`type: ${tag}\` | | | ${cell(at.description)} |`, ...rowsOf(branch, schema, path)]
+/** Lists the keys of all types once, then the other keys of each type. */
+function typeRows(branches, schema, path) {
+  const types = branches.map(branch => ({ at: resolve(branch, schema), rows: rowsOf(branch, schema, path) }))
+  const common = types[0].rows.filter(line => types.every(({ rows }) => rows.includes(line)))
+  return [
+    `| **\`${path}\`** of every type | | | |`,
+    ...common,
+    ...types.flatMap(({ at, rows }) => [
+      `| **\`${path}\`** with \`type: ${at.properties.type.const}\` | | | ${cell(at.description)} |`,
+      ...rows.filter(line => !common.includes(line)),
+    ]),
+  ]
 }
 
 function entryRows(path, value, schema, required) {

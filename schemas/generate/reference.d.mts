@@ -1,0 +1,1 @@
+export function configReference(root: URL): Promise<[file: string, markdown: string][]>
