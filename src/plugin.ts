@@ -47,7 +47,7 @@ export interface Slot<K, T> {
   set(owner: K, value: T): void
 }
 
-/** Parameter of `setup`. */
+/** `setup` parameter. */
 export interface PluginApi<Options = unknown> {
   /** Its section or `plugins.<name>.options`, validated against the plugin's schema. */
   readonly options: Options
@@ -57,12 +57,12 @@ export interface PluginApi<Options = unknown> {
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
-  /** Base of relative paths. */
+  /** Base for relative paths. */
   readonly directory: string
-  /** All files of the configuration, the main one first: overlays, `extends`, and `${file:}`. */
+  /** All configuration files, the main one first: overlays, `extends`, and `${file:}`. */
   readonly files: readonly string[]
   /**
-   * Private paths of the gateway, such as configuration, state and secrets: hide them from programs that run for
+   * The gateway's private paths, such as configuration, state and secrets: hide them from programs that run for
    * others.
    */
   readonly privatePaths: readonly PrivatePath[]
@@ -84,7 +84,7 @@ export interface PluginApi<Options = unknown> {
   requestApproval(request: ApprovalRequest): Promise<Approval | undefined>
   /** Handles for data of callers in this process. */
   readonly handles: Handles
-  /** Returns the limits of a client program by its unverified name, from `clientLimits` taps. */
+  /** Returns a client program's limits by its unverified name, from `clientLimits` taps. */
   getClientLimits(name: string): ClientLimits
   /** Ranks candidates for a query with `rank` taps; undefined if no tap ranks. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
@@ -98,7 +98,7 @@ export interface PluginApi<Options = unknown> {
   /** Parses YAML as plain data. Rejects if it is invalid, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
   /**
-   * Id of this replica for `HttpReply.replicaId`. Undefined without other replicas, or if plugin requests are not
+   * This replica's id for `HttpReply.replicaId`. Undefined without other replicas, or if plugin requests are not
    * forwarded. Available in taps; it changes if the process must take another id.
    */
   getReplicaId(): string | undefined
@@ -113,7 +113,7 @@ export interface PluginApi<Options = unknown> {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
     /** State of each session. A modern HTTP request is a session of its own, so the state ends with it. */
     session<T>(init: (session: Session) => T): Slot<Session, T>
-    /** State of the gateway, created once and kept across reloads. */
+    /** Gateway state, created once and retained across reloads. */
     gateway<T>(init: () => T): T
   }
 }
@@ -126,15 +126,15 @@ export interface Plugin<Options = unknown> {
   readonly claims?: {
     /** A top-level key. */
     readonly section?: keyof Config
-    /** Keys of an upstream. */
+    /** Upstream keys. */
     readonly upstream?: readonly string[]
-    /** Keys of a profile. */
+    /** Profile keys. */
     readonly profile?: readonly string[]
     /** True if a changed value recreates the upstream. */
     readonly makesUpstreams?: boolean
     /** True to install it with every configuration. */
     readonly always?: boolean
-    /** True if it records or counts traffic: gateways of single commands omit it. */
+    /** True if it records or counts traffic: single-command gateways omit it. */
     readonly records?: boolean
     /**
      * Names of upstreams and listeners that `configure` adds: rules may use them, configurations may not declare
@@ -152,8 +152,8 @@ export interface Plugin<Options = unknown> {
   /** Health findings, created with `defineFindings` and added by the `health` hook. */
   readonly health?: HealthTable
   /**
-   * Checks what a schema cannot express, before `setup`: in `validate`, `serve` and at each reload. First-party
-   * plugins get any plain data, valid or not; others a configuration that is valid so far.
+   * Checks constraints that a schema cannot express, before `setup`: in `validate`, `serve` and at each reload.
+   * First-party plugins get any plain data, valid or not; others a configuration that is valid so far.
    */
   check?(config: unknown, report: Report, own: CheckedOptions<Options>): void
   /** Checks rules against the known tool lists in `inspect` and `validate`; findings are warnings. */

@@ -106,7 +106,6 @@ async function flushGateway<T>(
 /** No running gateway, or one that started without `activity`. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['GW_NO_GATEWAY', 'GW_VERB_UNKNOWN'])
 
-/** Lists all tool names of the gateway. */
 async function listTools(ask: (verb: string, params?: JsonObject) => Promise<JsonObject>): Promise<string[]> {
   const names: string[] = []
   let cursor: unknown

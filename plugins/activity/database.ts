@@ -9,7 +9,7 @@ import type { CallRecord } from './call-record.ts'
 const FORM = 2
 const BEFORE = 1
 const PAGE_BYTES = 4096
-/** Fraction of calls that is deleted when the file is full (1/n). */
+/** Share deleted when the file is full, as 1/n. */
 const PART = 10
 
 const COLUMNS = [

@@ -134,7 +134,7 @@ async function answerQuestion(
   try {
     await ask('agents.reply', { task, question: question.question_id, ...answer })
   } catch (error) {
-    // Timed out or answered elsewhere; keep following the task.
+    // Timed out or already answered; continue to follow the task.
     err.line(err.paint('dim', toOneLine(error instanceof Error ? error.message : String(error))))
   }
 }

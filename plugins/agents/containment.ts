@@ -51,14 +51,14 @@ const MAX_NAMES = 1024 * 1024
 /** Metadata stored next to a worktree, because its content is untrusted. */
 interface WorktreeRecord {
   readonly task: string
-  /** Top directory of the repository. */
+  /** Repository top directory. */
   readonly repository: string
-  /** Git directory of the worktree. */
+  /** The worktree's git directory. */
   readonly gitDirectory: string
   /** Commit that the worktree was created from. */
   readonly base: string
   readonly branch: string
-  /** Top directory of the worktree. */
+  /** The worktree's top directory. */
   readonly top: string
 }
 
@@ -165,7 +165,7 @@ export class Worktrees {
     }
   }
 
-  /** Returns false if saving failed; then the worktree is kept. */
+  /** Returns false if saving failed; the worktree then remains. */
   async #saveChanges(task: string): Promise<boolean> {
     const record = await this.#readRecord(task)
     if (record === undefined) return false
@@ -228,7 +228,7 @@ async function findWarnings(git: Git): Promise<string[]> {
 
 interface GitAnswer {
   readonly ok: boolean
-  /** Beginning of stdout. */
+  /** First stdout bytes. */
   readonly bytes: Buffer
   /** Total stdout size in bytes. */
   readonly total: number

@@ -9,7 +9,7 @@ import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 
 /** Events per response. */
 const MAX_EVENTS = 100
-/** Default number of tasks per response. */
+/** Default tasks per response. */
 const MAX_TASKS = 100
 /** Bytes per response. */
 const MAX_PAGE = 64 * 1024

@@ -13,7 +13,7 @@ interface Durations {
   count: number
 }
 
-/** Counts agent activity for metrics. Labels contain only configured agents, so the number of series is bounded. */
+/** Counts agent activity for metrics. Labels contain only configured agents, so the series count is bounded. */
 export class AgentCounters {
   readonly #counts = new Map<string, Map<string, { labels: Record<string, string>; value: number }>>()
   readonly #turns = new Map<string, Durations>()

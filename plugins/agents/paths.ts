@@ -52,7 +52,7 @@ export class Roots {
   }
 }
 
-/** Resolves the existing part of a path to its real path. */
+/** Resolves a path's existing part to its real path. */
 export function resolveRealPath(file: string): string {
   try {
     return realpathSync(file)

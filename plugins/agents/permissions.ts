@@ -127,11 +127,11 @@ function escapeInvisible(text: string): string {
 
 type PermissionRule = PermissionPolicy['rules'][number]
 
-/** Result of matching a rule; `unknown` if the call lacks the information. */
+/** Rule match result; `unknown` if the call lacks the information. */
 type MatchResult = 'yes' | 'no' | 'unknown'
 
 interface PermissionScope {
-  /** Real path of the task directory; base for relative paths in calls. */
+  /** Task directory as a real path; base for relative paths in calls. */
   readonly cwd: string
   /** Configuration directory; base for relative paths in rules. */
   readonly directory: string

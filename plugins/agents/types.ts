@@ -24,7 +24,7 @@ export interface AgentHealth {
 }
 
 export interface SessionRequest {
-  /** Real path of the task directory. */
+  /** Task directory as a real path. */
   readonly cwd: string
   readonly mcpServers: readonly JsonObject[]
   /** Session id to resume or load. `openSession` rejects with kind `lost` if that is unsupported or fails. */
@@ -95,7 +95,7 @@ export type FailureKind =
 /** Task outcome, as a metric label. */
 export type TaskOutcome = 'completed' | 'denied' | 'gateway' | FailureKind
 
-/** Failure of an agent or its connection. */
+/** Agent or connection failure. */
 export class AgentFailure extends Error {
   override readonly name = 'AgentFailure'
   readonly kind: FailureKind
@@ -113,7 +113,7 @@ export class AgentFailure extends Error {
 
 export interface PermissionVerdict {
   readonly do: 'allow' | 'deny' | 'ask'
-  /** Display name of the rule. */
+  /** Rule display name. */
   readonly by: string
 }
 
@@ -129,7 +129,7 @@ export interface TaskRequest {
   readonly capabilities: readonly string[]
   readonly cwd: string | undefined
   readonly files: readonly string[]
-  /** Continues the session of this task, which must have the same owner. */
+  /** Continues this task's session; the owner must be the same. */
   readonly continues: string | undefined
   readonly mode: string | undefined
   readonly model: string | undefined

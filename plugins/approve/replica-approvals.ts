@@ -171,7 +171,7 @@ export class ReplicaApprovals implements Decisions {
     }
   }
 
-  /** Adds this replica to the set of replicas with approvals. */
+  /** Adds this replica to those with approvals. */
   async #registerReplica(): Promise<void> {
     const { store } = this.#deps
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {

@@ -8,7 +8,7 @@ type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 
 const SIGNATURE = 'x-tapgate-signature'
 const TIMESTAMP = 'x-tapgate-timestamp'
-/** Maximum age of a signed request, against replay. */
+/** Maximum signed request age, against replay. */
 const MAX_AGE_MS = 300_000
 const AGAIN = { 'content-type': 'text/plain', 'retry-after': '1' }
 const DECISIONS = { approve: 'approved', deny: 'denied' } as const

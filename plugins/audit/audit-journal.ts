@@ -33,7 +33,7 @@ const EMPTY = Buffer.alloc(0)
 
 /** Writes audit lines in order and in batches, with a bounded buffer and an optional hash chain. */
 export class AuditJournal {
-  /** Number of generations that use the journal; the last one closes it. */
+  /** Generations that use the journal; the last one closes it. */
   owners = 0
   /** Lines dropped since startup because the buffer was full. */
   lost = 0
@@ -41,10 +41,10 @@ export class AuditJournal {
   readonly #deps: AuditJournalDeps
   #lines: string[] = []
   #characters = 0
-  /** Unwritten bytes of the current batch. */
+  /** Bytes not yet written. */
   #pending: Buffer = EMPTY
   #hash: string | undefined = undefined
-  /** Number of rotated files in the chain, recorded in the first line of each file. */
+  /** Rotated files in the chain, recorded in each file's first line. */
   #kept = 0
   #isOpen = false
   /** True if a rotation failed and must be retried. */
@@ -202,7 +202,7 @@ export class AuditJournal {
     await this.#drain()
   }
 
-  /** Adds the first line of a file, which records the number of rotated files. */
+  /** Adds a file's first line, which records the rotated file count. */
   #addOpening(isFirst: boolean, torn: number): void {
     const previous = this.#settings.chain ? { previous: this.#hash } : {}
     const kept = this.#settings.chain && isFirst ? { kept: this.#kept } : {}

@@ -47,13 +47,13 @@ function formatVerification({ lines, files, head, problem }: Verification): stri
   return `${read} intact; the last hash is ${head ?? 'none'}`
 }
 
-/** Result of verifying an audit log with `chain: true`. */
+/** Verification result for an audit log with `chain: true`. */
 interface Verification {
   readonly isIntact: boolean
   /** Files read, oldest first. */
   readonly files: readonly string[]
   readonly lines: number
-  /** Hash of the last line. Store it elsewhere to detect lines that are removed later. */
+  /** Last line's hash. Store it separately to detect lines that are removed later. */
   readonly head: string | undefined
   /** The first invalid line; line 0 if a whole file is missing. */
   readonly problem?: { readonly file: string; readonly line: number; readonly why: string }
@@ -94,7 +94,7 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
     : describeBreak(file, 0, `no line has the hash ${noted}: lines at the end were removed, or the log was replaced`)
 }
 
-/** Lists the files, oldest first; the first line of the newest file contains their number. */
+/** Lists the files, oldest first; the newest file's first line contains their number. */
 async function listFiles(file: string): Promise<string[]> {
   const files = [file]
   const kept = parseKeptCount(await readFirstLine(file)) ?? 0
@@ -126,7 +126,7 @@ function findLineProblem(line: string, start: string | undefined, before: string
   return isIntact(Buffer.from(line, 'latin1'), start) ? undefined : 'the line was modified or moved'
 }
 
-/** Parses the previous hash from the first line of a file; undefined for any other line. */
+/** Parses the previous hash from a file's first line; undefined for any other line. */
 function parsePreviousHash(line: string): string | undefined {
   return parseKeptCount(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

@@ -139,7 +139,7 @@ class RefusalSampler {
   #noted = 0
   #more = 0
 
-  /** `tell` receives the number of omitted lines, once per second with omissions. */
+  /** `tell` receives the omitted line count, once per second with omissions. */
   constructor(clock: Clock, tell: (more: number) => void) {
     this.#clock = clock
     this.#report = tell

@@ -15,17 +15,16 @@ const TAIL = `,"hash":"${BEGINNING}"}`.length
 /** Larger than the longest line. */
 const TAIL_BYTES = 1024 * 1024
 
-/** Larger than the first line of a file. */
+/** Larger than a file's first line. */
 const HEAD_BYTES = 4096
 
 const NEWLINE = 0x0a
 
-/** Destination of audit lines; tests substitute failing ones. */
+/** Audit line destination; tests substitute failing ones. */
 export interface Sink {
   open(): Promise<JournalContents>
   /** Appends bytes and resolves with the number written; rejects if none could be written. */
   write(bytes: Buffer): Promise<number>
-  /** Synchronous variant of `write`. */
   writeSync(bytes: Buffer): number
   /** Current size in bytes. */
   readonly size: number
@@ -151,8 +150,8 @@ export function parseHash(line: string): string | undefined {
 }
 
 /**
- * Parses the number of rotated files from the first line of a file. Undefined for any other line: then earlier lines
- * were removed.
+ * Parses the rotated file count from a file's first line. Undefined for any other line: then earlier lines were
+ * removed.
  */
 export function parseKeptCount(line: string | undefined): number | undefined {
   if (line === undefined || parseHash(line) === undefined) return undefined

@@ -14,7 +14,7 @@ import { ANONYMOUS, BoundedMap, isObject, getOutcome, principalKey } from '../..
 /** Longest stored text, so that peers cannot fill the disk. */
 const MAX_LENGTH = 256
 
-/** Size of the encoded text cache. */
+/** Maximum cached encoded texts. */
 const MAX_TEXTS = 4096
 
 const MAX_DEPTH = 3
@@ -32,7 +32,7 @@ interface LineFormatterDeps {
   /** Salt that makes ids differ between runs. */
   readonly run: string
   readonly hashSessions: boolean
-  /** True if the arguments of this tool or prompt are logged unredacted. */
+  /** True if this tool's or prompt's arguments are logged unredacted. */
   showsValues(name: string): boolean
 }
 

@@ -120,7 +120,7 @@ export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): Acces
   }
 }
 
-/** Result of the rules: allowed, hidden, or the missing scopes. */
+/** Rule result: allowed, hidden, or the missing scopes. */
 type AccessVerdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
 
 /** All rules must permit. If no scope would help, the result reveals nothing. */

@@ -107,7 +107,7 @@ function buildStep(
   return { by: 'auth', at: 'request', does, text, ...rule }
 }
 
-/** Path settings of a listener. */
+/** Listener path settings. */
 const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 
 /** Checks that listeners exist and that anonymous callers do not share state. */

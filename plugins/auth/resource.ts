@@ -3,7 +3,7 @@ import { gatewayError } from '../../src/plugin.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
 
-/** Well-known path of protected resource metadata (RFC 9728). */
+/** Protected resource metadata path (RFC 9728). */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** Normalizes a resource URL: lower-case scheme and host, no default port, no trailing slash. */

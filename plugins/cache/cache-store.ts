@@ -29,7 +29,7 @@ export interface CacheEntry extends CacheSubject {
   hits: number
 }
 
-/** Estimated bytes per entry besides its text. */
+/** Estimated bytes per entry in addition to its text. */
 const OVERHEAD = 512
 
 /** Bounded LRU cache. */
@@ -51,7 +51,7 @@ export class CacheStore {
     this.#entries = new BoundedMap({ max: bounds.maxEntries, maxWeight: bounds.maxBytes, onForget })
   }
 
-  /** Estimates the memory of an entry in bytes. */
+  /** Estimates an entry's memory in bytes. */
   static cost(key: string, payload: Payload): number {
     return payload.bytes().length + 2 * key.length + OVERHEAD
   }
@@ -133,7 +133,7 @@ export class SubjectIndex<T extends CacheSubject> {
     for (const tag of one.tags) deleteMember(this.#byTag, tag, one)
   }
 
-  /** Returns a new list of the selected items. */
+  /** Returns the selected items in a new list. */
   find(selection: Selection): T[] {
     if (selection.tag !== undefined)
       return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isSelected(one, selection))

@@ -80,7 +80,7 @@ export function formatEntries(
   return [...table([head, ...rows.map(formatCells)]), sum]
 }
 
-/** Formats the purge count and the state of the other replicas. */
+/** Formats the purge count and the other replicas' state. */
 export function formatPurge({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`

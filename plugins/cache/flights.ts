@@ -18,7 +18,7 @@ export class Flight implements Call, CacheSubject {
   #waiting: number
   #reason: string | undefined
 
-  /** `waiting`: number of initial waiters besides `join`. */
+  /** `waiting`: initial waiters in addition to `join`. */
   constructor(call: Call, exchange: Exchange, about: Pick<CacheSubject, 'target' | 'tags'>, waiting: number) {
     this.upstream = call.upstream
     this.method = call.method
@@ -43,7 +43,7 @@ export class Flight implements Call, CacheSubject {
     answer.catch(() => undefined)
   }
 
-  /** Returns the answer for another caller, who can cancel individually. */
+  /** Returns the answer for another caller, which can cancel individually. */
   join(call: Call): Promise<Answer> {
     this.#waiting++
     return new Promise((resolve, reject) => {
@@ -114,7 +114,7 @@ export interface BackgroundExchange extends Exchange {
   hasAsked: boolean
 }
 
-/** Creates a background exchange in the session of another one. */
+/** Creates a background exchange in another exchange's session. */
 export function createBackgroundExchange(of: Exchange, now: number): BackgroundExchange {
   const { id, session, principal, method, headers, via, bytes, received, params, route, entry } = of
   return {

@@ -15,7 +15,7 @@ import { parsePurge } from './cache-store.ts'
 
 const MAX_WARNED = 1000
 
-/** Lifetimes, and the additional parts of the key. */
+/** Lifetimes and additional key parts. */
 export interface CachePolicy {
   readonly ttlMs: number
   readonly staleWhileRevalidateMs: number
@@ -41,7 +41,7 @@ type PolicyOptions = string | number | CachePolicyConfig
 
 type ToolOptions = string | number | CacheToolConfig
 
-/** Size of the rule cache by tool name. */
+/** Maximum tool names in the rule cache. */
 const MAX_NAMES = 10_000
 
 const LIST_METHODS = Object.values(LISTS).map(list => list.method)

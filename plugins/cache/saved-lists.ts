@@ -51,7 +51,7 @@ export class SavedLists {
     }
   }
 
-  /** Deletes saved lists for one upstream, or all; returns the number of upstreams. */
+  /** Deletes saved lists for one upstream, or all; returns the upstream count. */
   forget(upstream?: string): number {
     const chosen = [...this.#memories].filter(([name]) => upstream === undefined || upstream === name)
     for (const [, memory] of chosen) memory.forget()

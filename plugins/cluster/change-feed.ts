@@ -134,7 +134,7 @@ interface ListChange {
   readonly upstream: string
   readonly method: string
   readonly uri: string
-  /** Counter value of the upstream's changes. */
+  /** The upstream's change counter. */
   readonly own: number
 }
 

@@ -42,7 +42,7 @@ interface ReplicasDeps {
 
 /** The other replicas, for listeners. */
 class PeerReplicas implements PeerDirectory {
-  /** Number of requests forwarded to peers. */
+  /** Requests forwarded to peers. */
   forwarded = 0
   readonly #deps: ReplicasDeps
 

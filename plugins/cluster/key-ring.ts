@@ -22,7 +22,7 @@ type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared'
 const BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** Length of an id's tag; long enough to prevent guessing. */
+/** Id tag length; long enough to prevent guessing. */
 const ID_TAG_BYTES = 12
 const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/

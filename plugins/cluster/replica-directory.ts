@@ -50,7 +50,7 @@ interface ReplicaDirectoryDeps {
 export class ReplicaDirectory {
   /** Random id for this process. */
   readonly id = `r${randomBytes(8).toString('hex')}`
-  /** Number of entries with an invalid signature. */
+  /** Entries with an invalid signature. */
   forged = 0
   readonly #deps: ReplicaDirectoryDeps
   readonly #key: string

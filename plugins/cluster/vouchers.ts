@@ -13,7 +13,7 @@ const MAX_NONCES = 200_000
 /** Why a voucher was rejected. */
 export interface VoucherProblem {
   readonly problem: string
-  /** Apparent clock offset of the sender in milliseconds, if the time was the only problem. */
+  /** Sender's apparent clock offset in milliseconds, if the time was the only problem. */
   readonly offMs?: number
 }
 

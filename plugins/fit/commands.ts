@@ -1,7 +1,7 @@
 import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { suggestHint, toOneLine, filterObjects } from '../../src/plugin.ts'
 
-/** Name of the row for unknown clients. */
+/** Row name for unknown clients. */
 const UNKNOWN_CLIENT = 'unknown'
 
 export const commands: PluginCommands = {

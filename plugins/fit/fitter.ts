@@ -8,7 +8,7 @@ import { fitSchema } from './schemas/fit-schema.ts'
 /** Hash length in characters, appended to a changed name. */
 const HASH_LENGTH = 6
 const LONG_HASH_LENGTH = 12
-/** Minimum length of a shortened word. */
+/** Minimum shortened word length. */
 const MIN_LENGTH = 3
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
@@ -115,7 +115,7 @@ interface ListChange {
   readonly name: string
   /** Displayed name, if different. */
   readonly shown?: string
-  /** Descriptions of the changes. */
+  /** Change descriptions. */
   readonly notes: readonly string[]
   /** Reason why the tool is hidden. */
   readonly unfit?: string
@@ -125,7 +125,6 @@ interface ListChange {
 export interface FittedList {
   readonly entries: readonly CatalogEntry[]
   readonly changes: readonly ListChange[]
-  /** Number of tools. */
   readonly tools: number
 }
 

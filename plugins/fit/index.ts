@@ -79,7 +79,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
   },
 }
 
-/** Counts changed tools of one upstream by client; undefined if there are none. */
+/** Counts an upstream's changed tools by client; undefined if there are none. */
 function countChanges(upstream: string, last: ReadonlyMap<string, FittedList>): JsonObject | undefined {
   const entries = [...last].flatMap(([client, { changes }]) => {
     const own = changes.filter(one => one.upstream === upstream)

@@ -6,7 +6,7 @@ export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
 
 export type Characters = 'word' | 'any'
 
-/** Limits and capabilities of one client. */
+/** Client limits and capabilities. */
 export interface ClientProfile {
   readonly client: string
   /** Maximum tool name length, including the client's own prefix; undefined for no limit. */
@@ -61,7 +61,7 @@ export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
 
 const UNKNOWN = parseClientRow(table.unknown)
 
-/** Finds the profile of a client by the name in its `clientInfo`. */
+/** Finds a client's profile by the name in its `clientInfo`. */
 export class ClientProfiles {
   readonly all: readonly ClientProfile[]
   readonly #rows: readonly { readonly matches: (name: string) => boolean; readonly profile: ClientProfile }[]
@@ -94,7 +94,7 @@ export class ClientProfiles {
     return found
   }
 
-  /** Returns the profile of this row, or else of the client with this name. */
+  /** Returns this row's profile, or else the one for this client name. */
   getNamedProfile(client: string): ClientProfile {
     return this.all.find(one => one.client === client) ?? this.getProfile(client)
   }

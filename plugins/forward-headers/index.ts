@@ -29,7 +29,7 @@ function checkForwardHeaders(config: unknown, report: Report): void {
   }
 }
 
-/** Forwards the configured headers of a caller's request to an upstream. */
+/** Forwards configured request headers to an upstream. */
 export const forwardHeaders: Plugin = {
   name: 'forward-headers',
   claims: { upstream: ['forwardHeaders'] },

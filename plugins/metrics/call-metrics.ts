@@ -138,7 +138,7 @@ function getCalledName({ params, route }: Exchange): string {
   return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
 }
 
-/** OpenMetrics requires the canonical form of a float. */
+/** OpenMetrics requires the canonical float form. */
 function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }

@@ -17,7 +17,7 @@ import { createGauge, collectHealthFamilies, ProcessMetrics, collectUpstreamFami
 /** Bucket bounds from the OpenTelemetry conventions for MCP, in seconds. */
 const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 const OTHER = 'other'
-/** Maximum number of error types with their own series; servers choose their codes. */
+/** Maximum error types with their own series; servers choose their codes. */
 const MAX_ERRORS = 50
 const OTHER_ERROR = '_OTHER'
 const TOOL_ERROR = 'tool_error'
@@ -146,7 +146,7 @@ interface MetricsState {
   readonly clientRequests: Map<string, number>
   refused: number
   readonly process: ProcessMetrics
-  /** Number of generations that use this state. */
+  /** Generations that use this state. */
   owners: number
 }
 

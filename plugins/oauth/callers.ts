@@ -8,7 +8,7 @@ const UNIDENTIFIED: ReadonlySet<string> = new Set(['', 'http'])
 
 const accounts = new WeakMap<Principal, string>()
 
-/** Returns the account of a caller, hashed from issuer and subject; undefined for an unauthenticated one. */
+/** Returns a caller's account, hashed from issuer and subject; undefined for an unauthenticated one. */
 export function getAccount(principal: Principal): string | undefined {
   if (UNIDENTIFIED.has(principal.issuer)) return undefined
   let account = accounts.get(principal)
@@ -53,7 +53,7 @@ function listIssuers(auth: Config['auth']): string[] {
   return [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
 }
 
-/** Maximum number of waiting callers over all upstreams. */
+/** Maximum waiting callers over all upstreams. */
 const MAX_WAITING = 10_000
 
 /** A caller that must log in. */
@@ -66,7 +66,7 @@ interface WaitingCaller {
   readonly since: number
 }
 
-/** Callers of one upstream. */
+/** Caller counts for one upstream. */
 export interface LoginCounts {
   readonly granted: number
   readonly waiting: number
@@ -105,7 +105,7 @@ export class WaitingCallers {
   }
 
   /**
-   * Returns true if the caller has logged in since it was told to; a current refusal is then older than the login.
+   * Returns true if the caller has logged in since it was asked to; a current refusal is then older than the login.
    */
   hasLoggedIn(upstream: string, resource: string, account: string): boolean {
     const waiting = this.#waiting.get(createWaitingKey(upstream, account))

@@ -55,7 +55,7 @@ function checkPerson(config: unknown, report: Report): void {
   }
 }
 
-/** The login precedes reading the document, and a document must not choose where tokens are sent. */
+/** The login precedes reading the document, and a document must not choose the token destination. */
 function checkAddress(upstream: object, pointer: string, report: Report): void {
   if (readText(upstream, 'type') !== 'openapi' || readValue(upstream, 'server') !== undefined) return
   report({
@@ -96,7 +96,7 @@ const NEEDED: Readonly<Record<string, { readonly key: string; readonly hint: str
   'id-jag': { key: 'identityProvider', hint: 'add identityProvider: { issuer, client }' },
 }
 
-/** Without `issuer` the upstream chooses where secrets are sent. */
+/** Without `issuer` the upstream chooses the destination for secrets. */
 function checkIssuer(oauth: object, pointer: string, report: Report): void {
   if (readText(oauth, 'issuer') !== undefined || readText(oauth, 'client', 'issuer') !== undefined) return
   if (readText(oauth, 'grant') === 'exchange' && readValue(oauth, 'identityProvider') === undefined)

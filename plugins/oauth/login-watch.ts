@@ -5,7 +5,7 @@ import type { OAuthService } from './service.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
 import { isPerCaller } from './upstreams.ts'
 
-/** Poll interval of the vault while an upstream waits for a login, which another process may make. */
+/** Vault poll interval while an upstream waits for a login, which another process may make. */
 const LOOK_MS = 1000
 
 /** Starts waiting upstreams after a login in this or another process. */
@@ -64,7 +64,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   })
 }
 
-/** Shows the numbers of logged-in and waiting callers in `ps`, `inspect` and `/metrics`. */
+/** Shows logged-in and waiting caller counts in `ps`, `inspect` and `/metrics`. */
 export function showCallers({ metrics, health, ready, status }: PluginHooks, service: OAuthService): void {
   const getCounts = (name: string): LoginCounts | undefined => {
     const flow = service.flows.get(name)

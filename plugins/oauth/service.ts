@@ -41,7 +41,7 @@ export class OAuthService {
   readonly #listeners = new Set<LoginListener>()
   #api: ServiceApi
   #users = 0
-  /** URL of the client metadata document, if there is a public one. */
+  /** Client metadata document URL, if there is a public one. */
   #document: string | undefined
 
   constructor(api: ServiceApi) {
@@ -92,7 +92,7 @@ export class OAuthService {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Describes where logins are stored; undefined if they are in memory. */
+  /** Describes the login storage location; undefined if logins are in memory. */
   get vaultLocation(): string | undefined {
     const { shared, state } = this.#api
     if (shared !== undefined) return 'the Redis of "cluster", for all replicas'
@@ -111,7 +111,7 @@ export class OAuthService {
     return this.#flows
   }
 
-  /** Creates or replaces the flow of an upstream. */
+  /** Creates or replaces an upstream's flow. */
   addFlow(name: string, spec: OAuthUpstream): UpstreamFlow {
     const { headers, oauth, tls } = spec
     const url = getAddress(spec)
@@ -173,10 +173,7 @@ export class OAuthService {
   }
 }
 
-/**
- * Reads the CA of the upstream, which often signs its authorization servers too. Read each time, as it may be
- * renewed.
- */
+/** Reads the upstream's CA, which often signs its authorization servers too. Read each time, as it may be renewed. */
 async function readAuthority(file: string, directory: string): Promise<string> {
   try {
     return await readFile(resolve(directory, file), 'utf8')
@@ -190,7 +187,6 @@ function toHttpUrl(url: string): string {
   return url.replace(/^ws/, 'http')
 }
 
-/** Lists the key sources of the current configuration. */
 function listKeySources({ config, programs, directory, state }: ServiceApi): KeySources {
   const { keyCommand, keyFile } = config.secrets ?? {}
   const command = keyCommand && ((): Promise<string> => programs.captureOutput(keyCommand, directory))

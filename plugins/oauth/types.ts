@@ -1,8 +1,8 @@
-/** Key of a login. */
+/** Login key. */
 export interface GrantKey {
   /** `gateway`, or the hash of a caller's issuer and subject. */
   readonly account: string
-  /** Canonical URI of the configured server, so that no other server of the same host gets the token. */
+  /** Canonical URI of the configured server, so that no other server on the same host gets the token. */
   readonly resource: string
   /** Exact issuer of the authorization server. */
   readonly issuer: string
@@ -14,7 +14,7 @@ export interface CallerIdentity {
   readonly subject: string
 }
 
-/** Tokens of one login with all data to renew them. */
+/** One login's tokens with all data to renew them. */
 export interface Grant {
   readonly access: string
   /** The resource that the server declared, if it is wider than its URL; tokens are requested for it. */
@@ -46,7 +46,7 @@ export interface ClientIdentity {
   readonly secret?: string
   readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
   readonly redirectUri?: string
-  /** Expiry of the secret, in milliseconds since 1970. */
+  /** Secret expiry, in milliseconds since 1970. */
   readonly expiresAt?: number
 }
 
@@ -57,7 +57,7 @@ export interface PendingLogin {
   readonly account: string
   /** Milliseconds since 1970; at most ten minutes ahead. */
   readonly expiresAt: number
-  /** State of the flow as JSON: verifier, issuer, upstream, redirect, scopes. */
+  /** Flow state as JSON: verifier, issuer, upstream, redirect, scopes. */
   readonly value: Readonly<Record<string, unknown>>
 }
 
@@ -70,9 +70,9 @@ export interface LostGrant extends GrantKey {
   readonly at: number
 }
 
-/** Callers of one upstream by login state. */
+/** One upstream's callers by login state. */
 export interface CallerCounts {
-  /** Number of callers with a login. */
+  /** Callers with a login. */
   readonly granted: number
   /** Accounts whose login was lost. */
   readonly lost: readonly string[]
@@ -87,19 +87,19 @@ export interface Vault {
   list(): Promise<readonly StoredGrant[]>
   /**
    * Writes a grant and returns its generation. `over` is the expected current generation, 0 for none; undefined if
-   * another one is there. With `over` caller and wanted scopes are kept. Without it the grant replaces any other, as
-   * a login does.
+   * another one is there. With `over` caller and wanted scopes are retained. Without it the grant replaces any other,
+   * as a login does.
    */
   put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined>
   /** Removes this generation; returns false if another one is there. With `why` it is recorded as lost. */
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
-  /** Stores missing scopes of rejected calls in the grant of that generation. */
+  /** Stores missing scopes from rejected calls in the grant with that generation. */
   addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
-  /** Time of an account's latest grant, in milliseconds since 1970; undefined if it has none. */
+  /** An account's latest grant time, in milliseconds since 1970; undefined if it has none. */
   getGrantTime(account: string, resource: string): number | undefined
   /** Counts synchronously; undefined if the vault is not open or not readable. */
   countCallers(resource: string): CallerCounts | undefined
-  /** Lists lost grants since the last login; optionally of one account at one resource. */
+  /** Lists lost grants since the last login; optionally for one account at one resource. */
   listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]>
   /** Takes the lease; returns false if another owner has it. It expires after `ms`. */
   lease(key: GrantKey, owner: string, ms: number): Promise<boolean>
@@ -154,7 +154,7 @@ export interface Grants {
   renewRefused(account: string, resource: string, generation: number): Promise<Access>
 }
 
-/** Account of the gateway itself. */
+/** The gateway's own account. */
 export const GATEWAY_ACCOUNT = 'gateway'
 
 /** Control verbs for logins. */

@@ -10,7 +10,7 @@ export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
   return 'oauth' in spec && spec.oauth !== undefined
 }
 
-/** Returns the configured URL of an upstream, the resource of its logins. `check` rejects one without URL. */
+/** Returns an upstream's configured URL, the resource of its logins. `check` rejects one without URL. */
 export function getAddress(spec: OAuthUpstream): string {
   const address = 'url' in spec ? spec.url : spec.server
   if (address === undefined) throw new Error('an upstream with "oauth" needs "server"')

@@ -8,10 +8,10 @@ import { GATEWAY_ACCOUNT } from './types.ts'
 import { isPerCaller } from './upstreams.ts'
 import { NOT_LOGGED_IN } from './vault/grants.ts'
 
-/** Maximum number of rows for waiting callers. */
+/** Maximum rows for waiting callers. */
 const MAX_ROWS = 1000
 
-/** Implements the control verbs of `VERBS`. */
+/** Implements the control verbs in `VERBS`. */
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
@@ -137,12 +137,12 @@ function createLostRow(lost: LostGrant, service: OAuthService): JsonObject {
   return { ...row, state: 'needs_auth', why, lostAt: at }
 }
 
-/** Returns the display name of a caller; nothing for the gateway's login. */
+/** Returns a caller's display name; nothing for the gateway's login. */
 function createCallerFields({ caller }: { readonly caller?: CallerIdentity }): JsonObject {
   return caller === undefined ? {} : { caller: formatCaller(caller) }
 }
 
-/** Returns the upstream of a login; empty if it is no longer configured. */
+/** Returns a login's upstream; empty if it is no longer configured. */
 function findUpstreamName(key: GrantKey, { flows }: OAuthService): string {
   return [...flows].find(([, flow]) => flow.ownsGrant(key))?.[0] ?? ''
 }

@@ -32,7 +32,7 @@ import { InvalidArguments, parseArguments, selectCredentials, buildRequest } fro
 import type { OpenApiTool } from './tools/tool.ts'
 import { toStructuredContent } from './tools/tool.ts'
 
-/** Maximum length of an error that a model reads, in characters. */
+/** Maximum error length for a model, in characters. */
 const MAX_ERROR = 4000
 
 const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 'audio' }
@@ -105,7 +105,7 @@ function createTextContent(words: string): JsonObject {
 const MANY_TOOLS = 100
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
-/** Maximum number of reasons in a log line. */
+/** Maximum reasons in a log line. */
 const MAX_REASONS = 5
 
 /** A loaded API with its HTTP client. */

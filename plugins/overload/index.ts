@@ -40,7 +40,7 @@ interface MonitorDeps {
 /** Measures heap, memory and event loop lag periodically. */
 export class OverloadMonitor {
   level: OverloadLevel = 'quiet'
-  /** Values of the last check, as fractions. */
+  /** Last check's values, as fractions. */
   heap = 0
   memory = 0
   lagMs = 0

@@ -13,15 +13,14 @@ const MEMBERS: Readonly<Record<PinnedKind, readonly string[]>> = {
   resourceTemplates: ['uriTemplate', 'name', 'title', 'description', 'mimeType', 'annotations', 'icons'],
 }
 
-/** Pinned members of `_meta`, which determine what a user is shown. */
+/** Pinned members of `_meta`, which determine the UI shown to a user. */
 const META = ['ui', 'ui/resourceUri', 'openai/outputTemplate']
 
-/** Returns true if definitions of this kind are pinned. */
 export function isPinnedKind(kind: Kind): kind is PinnedKind {
   return kind in MEMBERS
 }
 
-/** Extracts the pinned part of a definition. */
+/** Extracts a definition's pinned part. */
 export function extractDefinition(kind: PinnedKind, value: JsonObject): JsonObject {
   const definition: JsonObject = {}
   for (const member of MEMBERS[kind]) if (value[member] !== undefined) definition[member] = value[member]
@@ -52,7 +51,7 @@ export function hashBody({ name: _name, title: _title, uriTemplate: _uri, ...bod
   return typeof body.description === 'string' && body.description.trim() !== '' ? hashValue(body) : undefined
 }
 
-/** Prefix of every hash: its scheme version. */
+/** Hash prefix: its scheme version. */
 export const HASH_SCHEME = 'v1:'
 
 /** Hashes the canonical JSON with SHA-256. */

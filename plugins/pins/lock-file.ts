@@ -19,14 +19,14 @@ export interface Pin<T> {
   readonly accepted: T
 }
 
-/** The accepted state of one upstream. */
+/** One upstream's accepted state. */
 export interface UpstreamPins {
   readonly instructions?: Pin<string>
   readonly package?: PackagePin
   readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
 }
 
-/** Contents of gateway.lock by upstream. */
+/** gateway.lock contents by upstream. */
 export type Lock = ReadonlyMap<string, UpstreamPins>
 
 export function lockPath(directory: string): string {

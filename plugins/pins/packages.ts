@@ -5,7 +5,7 @@ import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import type { UpstreamConfig } from '../../src/plugin.ts'
 import { findProgram, isObject } from '../../src/plugin.ts'
 
-/** Program of a stdio server, identified without network access. */
+/** Stdio server program, identified without network access. */
 export type PackagePin =
   | {
       readonly type: 'npm'

@@ -26,7 +26,7 @@ export interface Drift extends PinVerdict {
   readonly isWithheld: boolean
 }
 
-/** Maximum number of remembered verdicts, needed for names that are in no list. */
+/** Maximum remembered verdicts, needed for names that are in no list. */
 const MAX_NAMES = 50_000
 
 const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {

@@ -7,7 +7,7 @@ import type { Lock } from './lock-file.ts'
 import type { PackagePin, LookupEnvironment } from './packages.ts'
 import { identifyPackage } from './packages.ts'
 
-/** Result of the comparison; `unknown` if an accepted property cannot be determined here. */
+/** Comparison result; `unknown` if an accepted property cannot be determined here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
 
 /** A program that differs from the accepted one or cannot be compared. */

@@ -1,10 +1,10 @@
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 
-/** Maximum number of compared lines, and maximum length of a displayed value. */
+/** Maximum compared lines, and maximum displayed value length. */
 const MAX_LINES = 500
 const MAX_LENGTH = 300
 
-/** Describes the differences of two values as lines. */
+/** Describes the differences between two values as lines. */
 export function listDifferences(before: unknown, now: unknown, path = ''): string[] {
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   if (isObject(before) && isObject(now)) return compareMembers(before, now, path)

@@ -80,7 +80,7 @@ export interface Mistake {
 /** Properties of an expression known from its text. */
 export interface Analysis {
   readonly reads: ReadonlySet<Variable>
-  /** Kinds of subjects that it applies to; undefined for all. */
+  /** Subject kinds that it applies to; undefined for all. */
   readonly kinds: ReadonlySet<SubjectKind> | undefined
   /** True if its value is the same for all calls of one caller, so that it also applies to lists. */
   readonly isListable: boolean
@@ -90,7 +90,7 @@ export interface Analysis {
   readonly loops: boolean
   /** Size class of the values that each item is compared with. */
   readonly perItem: 'little' | 'headers' | 'args'
-  /** Fields of `principal` used in paths. */
+  /** `principal` fields used in paths. */
   readonly inPaths: readonly string[]
 }
 
@@ -142,7 +142,6 @@ const CONSTANT: ReadonlySet<string> = new Set(['timestamp', 'duration'])
 /** Loop variables by name; true if their values are part of the arguments. */
 type Scope = ReadonlyMap<string, boolean>
 
-/** Context of a node. */
 interface ExpressionScope {
   readonly scope: Scope
   readonly inLoop: boolean
@@ -150,7 +149,7 @@ interface ExpressionScope {
   readonly guarded: ReadonlySet<string>
 }
 
-/** Finds the properties and mistakes of an expression. */
+/** Finds an expression's properties and mistakes. */
 export function analyzeExpression(ast: ASTNode): {
   readonly analysis: Analysis
   readonly mistakes: readonly Mistake[]

@@ -24,7 +24,7 @@ import {
 } from './expression-variables.ts'
 import type { RuleSubject } from './rules.ts'
 
-/** The subject of a call with its catalog entry. */
+/** Call subject with its catalog entry. */
 export interface CalledSubject extends RuleSubject {
   readonly original: string
   readonly entry: CatalogEntry | undefined
@@ -61,7 +61,7 @@ export class FactsBuilder {
     this.#calls = calls
   }
 
-  /** Builds the values of a call; only those that are read. */
+  /** Builds a call's values; only those that are read. */
   buildCallFacts(call: Call, called: CalledSubject, reads: ReadonlySet<Variable>): Facts {
     const { exchange } = call
     const facts = this.#buildCommonFacts(called, call.upstream, exchange.principal, reads)
@@ -75,7 +75,7 @@ export class FactsBuilder {
     return facts
   }
 
-  /** Builds the values of a listed entry. */
+  /** Builds a listed entry's values. */
   buildEntryFacts(entry: CatalogEntry, { principal }: CatalogView, reads: ReadonlySet<Variable>): Facts {
     const facts = this.#buildCommonFacts(describeEntry(entry), entry.upstream, principal, reads)
     facts.phase = 'list'
@@ -146,7 +146,7 @@ export class FactsBuilder {
   }
 }
 
-/** Identifies the subject of a call; unknown methods have only their name. */
+/** Identifies a call's subject; unknown methods have only their name. */
 export function identifyCall({ method, params, exchange }: Call): CalledSubject {
   const kind = findSubjectKind(method, params)
   const { entry } = exchange

@@ -52,7 +52,7 @@ const KEYS = [
 const SUBJECTS = { tool: 'tools', prompt: 'prompts', resource: 'resources' } as const
 const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read' } as const
 
-/** Evaluates each case with the rules of a configuration. @throws GatewayError GW_USAGE for an invalid case */
+/** Evaluates each case with a configuration's rules. @throws GatewayError GW_USAGE for an invalid case */
 export function runCases(given: unknown, config: Config): CaseResult[] {
   const list = Array.isArray(given) ? given : isObject(given) ? given.cases : undefined
   if (!Array.isArray(list) || list.length === 0) throw createUsageError('the file contains no list of cases')

@@ -50,10 +50,10 @@ export const LISTED: ReadonlySet<Variable> = new Set([
   'phase',
 ])
 
-/** Subjects of calls and rules. */
+/** Call and rule subjects. */
 export type SubjectKind = 'tools' | 'prompts' | 'resources'
 
-/** Values of one evaluation; only those that its rules read. */
+/** Evaluation values; only those that its rules read. */
 export type Facts = { [V in Variable]?: object | string }
 
 /** Each structured variable has its own class, by which the CEL engine knows its fields. */

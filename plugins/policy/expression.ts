@@ -9,10 +9,10 @@ import { analyzeExpression, findConstants } from './analysis.ts'
 import type { Facts, Variable } from './expression-variables.ts'
 import { CLASSES, FIELDS, VALUES } from './expression-variables.ts'
 
-/** Maximum work of all regular expressions in one evaluation: characters times pattern size. */
+/** Maximum regular expression work in one evaluation: characters times pattern size. */
 const MAX_STEPS = 10_000_000
 const MAX_PATTERN = 500
-/** Maximum number of instructions of one pattern. */
+/** Maximum instructions per pattern. */
 const MAX_PROGRAM = 1000
 const HTTP = /^https?:$/
 const CONTROLS = /[\0-\x20\x7f\\]/
@@ -86,7 +86,7 @@ function isWithin(path: string, directory: string): boolean {
   return own.startsWith(base) && (own.length === base.length || own[base.length] === '/')
 }
 
-/** Returns the host of an http(s) URL in lower case without port. Fails if parsers may disagree. */
+/** Returns an http(s) URL's host in lower case without port. Fails if parsers may disagree. */
 function parseHost(url: string): string {
   if (CONTROLS.test(url)) throw new Error('host() requires a URL without spaces, control characters or backslashes')
   const { protocol, username, password, hostname } = new URL(url)
@@ -115,7 +115,7 @@ const LIMITS = {
   maxMapEntries: 100,
   maxCallArguments: 8,
 }
-/** Maximum number of items in the arguments for an expression with a loop. */
+/** Maximum items in the arguments for an expression with a loop. */
 const MAX_ITEMS = 10_000
 /** Maximum characters compared over all items. */
 const MAX_COMPARED = 20_000_000

@@ -45,7 +45,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
   },
 }
 
-/** Counts failures of rules, and logs each rule once. */
+/** Counts rule failures, and logs each rule once. */
 function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, counts: PolicyCounts) {
   const told = new Set<string>()
   return ({ name, effect }: PolicyRule, error: unknown): void => {

@@ -45,7 +45,7 @@ const NEVER_ASKED: ReadonlySet<string> = new Set(['completion/complete', 'resour
 const CONTINUED = { max: 1000, share: 100 }
 const CONTINUED_MS = 600_000
 
-/** Maximum number of remembered definitions. */
+/** Maximum remembered definitions. */
 const MAX_DEFINITIONS = 50_000
 
 interface PolicyGuardDeps {
@@ -155,7 +155,7 @@ export class PolicyGuard {
     }
   }
 
-  /** Reports the end of an approved call; a failing listener does not affect the answer. */
+  /** Reports that an approved call ended; a failing listener does not affect the answer. */
   #reportEnd({ ended }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
     try {
       ended?.(answer)

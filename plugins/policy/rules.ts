@@ -5,13 +5,13 @@ import type { Expression } from './expression.ts'
 import { ExpressionCompiler } from './expression.ts'
 import type { SubjectKind, Variable } from './expression-variables.ts'
 
-/** Effects in order of evaluation. */
+/** Effects in evaluation order. */
 export const EFFECTS = ['deny', 'require', 'allow', 'ask'] as const
 type Effect = (typeof EFFECTS)[number]
 
 export type PolicyConfig = NonNullable<Config['policy']>
 
-/** Maximum number of cached subjects. */
+/** Maximum cached subjects. */
 const MAX_FITTED = 10_000
 
 /** A compiled rule. */
@@ -42,7 +42,7 @@ interface RuleFlaw {
   readonly hint: string | undefined
 }
 
-/** Subject of a call. Unknown methods have no kind. */
+/** Call subject. Unknown methods have no kind. */
 export interface RuleSubject {
   readonly kind: SubjectKind | undefined
   /** Name that clients use. */
@@ -51,7 +51,7 @@ export interface RuleSubject {
   readonly listed?: string | undefined
 }
 
-/** Compiles all rules of a section, and collects their flaws. */
+/** Compiles a section's rules, and collects their flaws. */
 export function compileRules(policy: PolicyConfig): { rules: PolicyRule[]; flaws: RuleFlaw[] } {
   const compiler = new ExpressionCompiler()
   const rules: PolicyRule[] = []
@@ -88,7 +88,7 @@ function createRule(spec: RuleSpec, effect: Effect, unnamed: string, expression:
   }
 }
 
-/** Finds flaws of a rule with a valid expression. */
+/** Finds flaws in a rule with a valid expression. */
 function findFlaws(
   { for: names, scopes = [] }: RuleSpec,
   effect: Effect,

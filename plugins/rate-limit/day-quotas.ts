@@ -9,9 +9,8 @@ const FILE = /^quota-([0-9a-f-]{36})\.(?:lock|used)$/
 const COUNT_BYTES = 4
 
 /**
- * File with the number of used calls for each reservation, four bytes each, written before the call proceeds. A
- * second file is locked while the process lives, so that other processes detect its death and return its unused
- * calls.
+ * File with the used call count for each reservation, four bytes each, written before the call proceeds. A second
+ * file is locked while the process lives, so that other processes detect its death and return its unused calls.
  */
 class ReserveFile {
   readonly owner = randomUUID()
@@ -224,7 +223,7 @@ export class DayQuotas {
     return { day, rule, key, max, slot, used: 1, left: BATCH - 1 }
   }
 
-  /** Returns the unused calls of dead processes. */
+  /** Returns dead processes' unused calls. */
   #reclaimDeadReserves(): void {
     if (listDeadOwners(this.#directory, this.#reserve?.owner).length === 0) return
     this.#sql.runTransaction(() => {

@@ -210,7 +210,7 @@ async function createCounting(
   return counting
 }
 
-/** Decides what happens if a day cannot be counted: lists continue; calls follow `onFailure`. */
+/** Returns the policy if a day cannot be counted: lists continue; calls follow `onFailure`. */
 function getUncountedPolicy(method: string, { onFailure }: RateLimitConfig): UncountedPolicy {
   return CALLS.has(method) ? onFailure : 'continue'
 }

@@ -25,7 +25,7 @@ export const ERRORS = {
 
 const rateLimitError = defineErrors(ERRORS)
 
-/** A rule with the key of its count. */
+/** Rule with its count key. */
 export interface RuleKey {
   readonly rule: RateLimitRule
   readonly key: string
@@ -57,7 +57,7 @@ export function countOnRules(
   return undefined
 }
 
-/** Acquires slots of rules with `inFlight`. */
+/** Acquires slots for rules with `inFlight`. */
 export function acquireSlots(taken: readonly RuleKey[]): RuleKey[] {
   const entered = taken.filter(({ rule }) => rule.hasInFlight)
   for (const { rule, key } of entered) rule.acquire(key)

@@ -12,7 +12,7 @@ import { type DayCounts, getMsUntilTomorrow } from './day-counts.ts'
 
 const MINUTE_MS = 60_000
 
-/** Maximum number of keys; the least recently used is evicted. */
+/** Maximum keys; the least recently used is evicted. */
 const MAX_KEYS = 100_000
 
 /** Maximum call times over all keys of a rule: 32 MiB. */
@@ -22,7 +22,7 @@ const FIRST_SIZE = 8
 
 export type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
 
-/** Properties of a request that select its count. */
+/** Request properties that select its count. */
 export interface LimitSubject {
   readonly principal: Principal
   readonly session: Session
@@ -42,10 +42,10 @@ export interface LimitExceeded {
   readonly isStoreLost?: boolean
 }
 
-/** What happens to a request whose day cannot be counted. */
+/** Policy for a request whose day cannot be counted. */
 export type UncountedPolicy = 'refuse' | 'continue'
 
-/** State of a rule that outlives a reload. */
+/** Rule state that outlives a reload. */
 export interface RuleCounts {
   readonly perMinute: number | undefined
   readonly windows: MinuteWindows | undefined

@@ -78,7 +78,7 @@ const RELATED_TASK = '_meta/io.modelcontextprotocol/related-task/taskId'
 /** Task members that programs read. */
 const TASK_MEMBERS = ['taskId', 'ttl', 'ttlMs', 'pollInterval', 'pollIntervalMs']
 
-/** Paths of protocol members that are never redacted, by message kind. */
+/** Protocol member paths that are never redacted, by message kind. */
 const EXEMPT_PATHS = {
   arguments: new Set<string>(),
   result: new Set(['ttlMs']),

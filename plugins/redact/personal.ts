@@ -170,7 +170,7 @@ function findPhoneEnd(text: string, from: number): number | undefined {
   return digits >= MIN_PHONE_DIGITS && digits <= MAX_PHONE_DIGITS ? to : undefined
 }
 
-/** Keeps the last four characters, to tell values apart. */
+/** Keeps the last four characters, so that values can be distinguished. */
 function maskToLastFour(found: string): string {
   return `****${found.replace(/[^A-Za-z0-9]/g, '').slice(-4)}`
 }

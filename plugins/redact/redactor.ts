@@ -9,7 +9,7 @@ import { findInWindows, mergeSpans } from './spans.ts'
 /** Action for a finding. */
 export type Action = 'replace' | 'mask' | 'refuse'
 
-/** Number of findings by detector. */
+/** Finding counts by detector. */
 export type FindingCounts = Map<string, number>
 
 /** Maximum escape layers, and maximum depth for encodings within encodings. */

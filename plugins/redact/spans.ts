@@ -1,4 +1,4 @@
-/** Finding of a detector. */
+/** Detector finding. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -11,7 +11,7 @@ export interface Detector {
   findSpans(text: string): Span[]
   /** True to check JSON numbers too. */
   readonly checksNumbers?: boolean
-  /** Returns the masked form of a finding. */
+  /** Returns a finding's masked form. */
   mask(found: string): string
 }
 

@@ -90,7 +90,7 @@ export class GuardedCall implements QueuedCall, AskWatcher {
     return callerKey(this.#init.call.exchange.session)
   }
 
-  /** Starts the call. Time counts from the arrival of the request, or from now after a client request. */
+  /** Starts the call. Time counts from the request's arrival, or from now after a client request. */
   begin(): void {
     const { timeout, bulkhead, call } = this.#init
     if (timeout.idle > 0) {

@@ -11,7 +11,7 @@ export interface QueuedCall {
   onEvicted(): void
 }
 
-/** Permits of one caller. */
+/** One caller's permits. */
 interface PermitHolder {
   readonly caller: string
   running: number
@@ -186,7 +186,7 @@ export class PermitQueue {
     return longest
   }
 
-  /** Number of queued calls that have not started. */
+  /** Counts queued calls that have not started. */
   #countNew(caller: string): number {
     return this.#queue.countQueued(caller) - this.#queue.countAhead(caller)
   }

@@ -8,7 +8,7 @@ const RETRYABLE_STATUSES: ReadonlySet<unknown> = new Set([TOO_MANY, 502, 503, 50
 
 const FAILURE_CODES: ReadonlySet<string> = new Set(['GW_UPSTREAM_DOWN', 'GW_UPSTREAM_CLOSED', 'GW_UPSTREAM_START'])
 
-/** Internal error of the gateway or a plugin. */
+/** Internal gateway or plugin error. */
 const UNKNOWN_FAILURE: FailureKind = {
   isUpstreamFault: false,
   isRetryable: false,
@@ -75,7 +75,7 @@ export class Retries {
     this.#isSafeTool = limits.tools.length === 0 ? () => false : compileGlobs(limits.tools)
   }
 
-  /** Records the first attempt of a call. */
+  /** Records a call's first attempt. */
   recordCall(): void {
     this.#budget.earn()
   }
@@ -102,7 +102,7 @@ export class Retries {
   }
 }
 
-/** Classification of an upstream error. */
+/** Upstream error classification. */
 export interface FailureKind {
   /** Counts against the upstream: connection refused, closed, or 5xx. */
   readonly isUpstreamFault: boolean

@@ -21,7 +21,7 @@ export const ERRORS = {
 
 export const resilienceError = defineErrors(ERRORS)
 
-/** Exceeds what one caller can have pending as parked calls and tasks. */
+/** Exceeds one caller's possible parked calls and tasks. */
 const MAX_CLIENT_REQUESTS_PER_CALLER = 256
 
 /** Counts pending client requests by caller. They hold no permit, but keep a request to the server open. */

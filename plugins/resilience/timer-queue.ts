@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/plugin.ts'
 
-/** Scheduled timer, linked in order of time. */
+/** Scheduled timer, linked in time order. */
 export interface QueuedTimer<T> {
   readonly owner: T
   readonly at: number

@@ -113,7 +113,7 @@ function addChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = 
   return challenge === undefined ? reply : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
 }
 
-/** Lists the methods of client requests that a REST client cannot answer. */
+/** Lists the client request methods that a REST client cannot answer. */
 function listInputMethods(answer: Answer): string {
   const { inputRequests } = 'input' in answer ? answer.input.value() : {}
   const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
@@ -123,7 +123,7 @@ function listInputMethods(answer: Answer): string {
 
 type CallEnd = { readonly value: JsonObject } | HttpReply
 
-/** Event stream of a call: progress and log messages, then the result. */
+/** A call's event stream: progress and log messages, then the result. */
 class CallEvents {
   readonly body = new TextStream()
   readonly firstEvent: Promise<undefined>

@@ -143,7 +143,7 @@ const SCHEMAS = {
 
 type RestHandler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
 
-/** Routes below the path, and below the path of each profile. */
+/** Routes below the path, and below each profile's path. */
 const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: RestHandler }[] = [
   { path: '/tools', method: 'GET', handle: listTools },
   { path: '/tools/call', method: 'POST', handle: callTool },

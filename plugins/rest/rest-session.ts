@@ -66,7 +66,7 @@ export interface RestRequest {
   readonly http: HttpRequest
   /** Profile in the path. */
   readonly profile: string | undefined
-  /** Path prefix of the API. */
+  /** API path prefix. */
   readonly base: string
 }
 

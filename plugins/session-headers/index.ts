@@ -31,7 +31,7 @@ function checkSessionHeaders(config: unknown, report: Report): void {
   })
 }
 
-/** Secrets for hashing conversation labels; kept per upstream, so that ids survive a reload. */
+/** Secrets for hashing conversation labels; stored per upstream, so that ids survive a reload. */
 const secrets = new WeakMap<Upstream, Buffer>()
 
 /** Sends the client session id to the listed upstreams in a header. */

@@ -46,7 +46,7 @@ const PICK_META_KEY = 'io.tapgate/pick'
 /** Expression argument, if a rule has `ask`. */
 export const PICK_ARGUMENT_NAME = '_pick'
 
-/** Pick of an exchange, until its answer arrives. */
+/** An exchange's pick, until its answer arrives. */
 export type PickSlot = Slot<Exchange, { readonly pick: CompiledPick | undefined }>
 
 /** Removes the pick from the request before other plugins see it, and stores it. */

@@ -76,11 +76,10 @@ interface JmesPath {
 
 /** Maximum length of a caller's expression; configured ones may be longer. */
 export const MAX_PICK_LENGTH = 1024
-/** Maximum length of a configured expression. */
+/** Maximum configured expression length. */
 const MAX_EXPRESSION_LENGTH = 4096
 /** Maximum evaluation time in milliseconds. */
 const MAX_EVALUATION_MS = 250
-/** Maximum length of a result. */
 const MAX_RESULT_LENGTH = 32 * 1024 * 1024
 
 /** Result as JSON, or a failure. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock, Handles } from '../../src/plugin.ts'
 
-/** Maximum number of results, because small ones cost memory too. */
+/** Limits the result count, because small results cost memory too. */
 const MAX_RESULTS = 20_000
 /** Estimated overhead per result. */
 const ENTRY_OVERHEAD_BYTES = 512
@@ -48,7 +48,7 @@ export class ResultStore {
     return this.#bytes
   }
 
-  /** Applies the limits of a new configuration. */
+  /** Applies a new configuration's limits. */
   setLimits(bounds: ResultStoreLimits): void {
     this.#bounds = bounds
     this.#evict()

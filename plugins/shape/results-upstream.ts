@@ -111,7 +111,7 @@ export class ResultsUpstream implements Upstream {
   }
 }
 
-/** Tool that reads the omitted part of a result. */
+/** Tool that reads a result's omitted part. */
 export const READ_RESULT = {
   name: 'read_result',
   title: 'Read a truncated result',
@@ -130,7 +130,7 @@ export const READ_RESULT = {
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 } as const
 
-/** Tool that returns the answer of a slow call. */
+/** Tool that returns a slow call's answer. */
 export const RESULT = {
   name: 'result',
   title: 'Result of a slow call',

@@ -11,11 +11,11 @@ type ShapeRule = NonNullable<NonNullable<ShapeConfig['tools']>[string]>
 export interface ShapingRule {
   readonly pick: CompiledPick | undefined
   readonly drop: readonly Exclude<ReturnType<typeof readPath>, string>[]
-  /** Maximum bytes of a result; undefined for no limit. */
+  /** Maximum result bytes; undefined for no limit. */
   readonly maxBytes: number | undefined
   readonly ask: boolean
   readonly patienceMs: number | undefined
-  /** Keys that use known limits of the client. */
+  /** Keys that use known client limits. */
   readonly asClient: readonly ('maxTokens' | 'patience')[]
   /** Configuration key of each setting, for explanations. */
   readonly from: readonly string[]

@@ -25,7 +25,7 @@ import type { ShapedResult } from './shape-result.ts'
 import { shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
 
-/** Name and type of the results upstream. */
+/** Results upstream name and type. */
 const RESULTS_UPSTREAM = 'results'
 /** Keys that may cut a result. */
 const CUTTING_KEYS = ['maxTokens'] as const
@@ -144,7 +144,7 @@ function addResultsUpstream(config: Config, prefix: string, offers: readonly str
   return { ...config, upstreams: { ...config.upstreams, [RESULTS_UPSTREAM]: spec } }
 }
 
-/** Owner of a result: issuer and subject, or the session of an anonymous caller. */
+/** Result owner: issuer and subject, or the session of an anonymous caller. */
 function getOwnerKey(session: Session): string {
   return JSON.stringify([callerKey(session), session.principal.delegate ?? ''])
 }
@@ -255,7 +255,7 @@ function listFigures(kept: ResultStore, { results, slow }: ShapingState): readon
   ]
 }
 
-/** Explains the shaping of a call's result. */
+/** Explains how a call's result is shaped. */
 function explainShape(
   { hooks, getClientLimits }: Pick<PluginApi, 'hooks' | 'getClientLimits'>,
   rules: ShapingRules,

@@ -25,7 +25,7 @@ interface ShapingOptions {
   readonly rule: Omit<ShapingRule, 'asClient'>
   /** Caller's expression; replaces the rule's. */
   readonly asked: CompiledPick | undefined
-  /** Output schema of the tool, if any. */
+  /** The tool's output schema, if any. */
   readonly schema: unknown
   /** Stores the complete result and returns its handle; undefined if too large. */
   keep(page: number): string | undefined
@@ -235,7 +235,6 @@ function createMeta(handle: string | undefined, leftOut: LeftOut | undefined): J
   return { ...kept, ...(leftOut === undefined ? {} : { leftOut }) }
 }
 
-/** URI of a complete result. */
 export function formatResultUri(handle: string): string {
   return `tapgate://result/${handle}`
 }

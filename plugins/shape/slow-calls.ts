@@ -6,9 +6,9 @@ import { META_KEY } from './shape-result.ts'
 /** Maximum running calls, in total and per owner. */
 const MAX_RUNNING = 2000
 const MAX_RUNNING_PER_OWNER = 100
-/** Lifetime of a call and its answer. */
+/** Call and answer lifetime. */
 const KEEP_MS = 3_600_000
-/** Maximum wait of one `result` call, below its deadline. */
+/** Maximum wait per `result` call, below its deadline. */
 const MAX_WAIT_MS = 45_000
 /** Share of the client's timeout for one wait; the remainder covers transfer. */
 const PATIENCE_SHARE = 0.9

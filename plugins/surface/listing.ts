@@ -41,14 +41,13 @@ export class Surface {
   }
 }
 
-/** Visible list of a reader, and its surface. */
+/** A reader's visible list, and its surface. */
 export interface SurfaceListing {
   readonly entries: readonly CatalogEntry[]
   readonly surface: Surface
   readonly tokens: number
 }
 
-/** Maximum tokens of the overview. */
 const MAX_OVERVIEW_TOKENS = 900
 
 /** Creates the list for a mode and budget. */
@@ -85,14 +84,14 @@ function selectPinned({ entries, settings: { isPinned } }: Surface, tokens: numb
 
 const TOKENS_BY_VALUE = new WeakMap<JsonObject, number>()
 
-/** Estimates the tokens of a tool in a list. */
+/** Estimates a tool's tokens in a list. */
 function countToolTokens({ value, exposed }: Pick<CatalogEntry, 'value' | 'exposed'>): number {
   let tokens = TOKENS_BY_VALUE.get(value)
   if (tokens === undefined) TOKENS_BY_VALUE.set(value, (tokens = estimateTokens(JSON.stringify(value))))
   return value.name === exposed ? tokens : tokens + estimateTokens(exposed)
 }
 
-/** Estimates the tokens of a list. */
+/** Estimates a list's tokens. */
 export function countListTokens(entries: readonly CatalogEntry[]): number {
   return entries.reduce((all, entry) => all + countToolTokens(entry), 0)
 }

@@ -9,7 +9,7 @@ const MAX_RESULTS = 20
 /** Maximum further results listed by name, and tokens for their names. */
 const MAX_OTHER_RESULTS = 15
 const OTHER_NAMES_TOKENS = 120
-/** Maximum tokens of one description. */
+/** Maximum tokens per description. */
 const MAX_TOKENS = 4000
 
 /** Answers `search_tools`. */
@@ -128,7 +128,7 @@ type RankFunction = PluginApi['rank']
 const MAX_RANKED_CANDIDATES = 50
 /** Smooths the top ranks in reciprocal rank fusion. */
 const FUSION_OFFSET = 60
-/** Weight of the tap's ranking relative to the text search. */
+/** Tap ranking weight relative to the text search. */
 const TAP_WEIGHT = 1.5
 
 /** Finds matching tools, best first: `limit`, and up to `more` further ones. */

@@ -13,17 +13,16 @@ import type { Scripts } from './code/scripts.ts'
 import type { Surface } from './listing.ts'
 import { isReadOnly } from './signature.ts'
 
-/** Call of a meta tool. */
 interface MetaToolCall {
   readonly surface: Surface
   readonly meta: MetaTool
   /** Error message; undefined for a valid call. */
   readonly problem?: string
-  /** Name of the requested tool. */
+  /** Requested tool name. */
   readonly toolName?: string
 }
 
-/** Call in the arguments of a meta tool. */
+/** Call in a meta tool's arguments. */
 interface InnerCall {
   readonly name: string
   readonly arguments: JsonObject

@@ -44,7 +44,7 @@ function formatServers(servers: readonly ServerSummary[], most: number): string 
     .join('; ')
 }
 
-/** Servers by number of tools, largest first. */
+/** Servers by tool count, largest first. */
 function summarizeServers(entries: readonly CatalogEntry[]): ServerSummary[] {
   const byServer = Map.groupBy(entries, ({ upstream }) => upstream)
   // Meta tools have no upstream.
@@ -113,7 +113,7 @@ export function isMetaToolName(name: unknown): name is string {
   return isOwnName(name, NAME_TAILS)
 }
 
-/** Names of the meta tools; prefixed if a real tool has one of them. */
+/** Meta tool names; prefixed if a real tool has one of them. */
 export function assignMetaToolNames(entries: readonly CatalogEntry[]): Readonly<Record<MetaTool, string>> {
   return assignOwnNames(META_TOOL_NAMES, entries)
 }

@@ -4,14 +4,14 @@ import { compileGlobs, parseDuration, parseSize, createProfileLookup } from '../
 type SurfaceOptions = NonNullable<Config['surface']>
 export type SurfaceMode = SurfaceOptions['mode']
 
-/** Settings of one profile. */
+/** Profile settings. */
 export interface SurfaceSettings {
   readonly mode: SurfaceMode
-  /** Token budget of a list. */
+  /** List token budget. */
   readonly budget: number
   /** True for a tool that is always visible: a configured one, or one of the gateway. */
   readonly isPinned: (tool: Pick<CatalogEntry, 'exposed' | 'upstream'>) => boolean
-  /** Number of search results. */
+  /** Search result count. */
   readonly results: number
   /** Modes that a client may choose. */
   readonly choices: readonly SurfaceMode[]
@@ -19,7 +19,7 @@ export interface SurfaceSettings {
   readonly code: { readonly timeoutMs: number; readonly calls: number; readonly memory: number }
 }
 
-/** Resolves the settings of a reader. */
+/** Resolves a reader's settings. */
 interface SurfaceResolver {
   /** Modes that a caller may choose in its URL. */
   listChoices(caller: Pick<ListingReader, 'principal' | 'profile'>): readonly SurfaceMode[]

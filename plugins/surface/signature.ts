@@ -135,7 +135,7 @@ function compactEach(schemas: JsonObject, depth: number, isWhole: boolean): Json
   )
 }
 
-/** Maximum tokens of one search result. */
+/** Maximum tokens per search result. */
 const MAX_TOKENS = 125
 const MAX_VALUES = 4
 

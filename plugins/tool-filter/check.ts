@@ -79,7 +79,7 @@ export function checkOverriddenTools(config: unknown, known: KnownTools, report:
   for (const { pointer, written, upstream } of listOverridePaths(config))
     for (const [glob, spec] of Object.entries(written)) {
       const tools = findMatchingTools(glob, upstream, known)
-      // Globs without a match are reported elsewhere.
+      // Another check reports globs without a match.
       if (tools.length > 0) checkSpec(spec as OverrideSpec, appendPointer(pointer, glob), tools, report)
     }
 }

@@ -70,7 +70,7 @@ function denyNone(): boolean {
   return false
 }
 
-/** Changes the UI links of a tool (MCP Apps); returns the same object if there are none. */
+/** Changes a tool's UI links (MCP Apps); returns the same object if there are none. */
 export function renameUiLinks(tool: JsonObject, rename: (uri: string) => string): JsonObject {
   const { _meta } = tool
   if (!isObject(_meta)) return tool

@@ -218,7 +218,7 @@ function hasRenames({ own, all }: SectionFilters): boolean {
   return all.hasRenames || [...own.values()].some(filter => filter.hasRenames)
 }
 
-/** Renames the UI resource links of a tool. */
+/** Renames a tool's UI resource links. */
 function renameLinks(entry: CatalogEntry, { own, all }: SectionFilters): CatalogEntry {
   const value = renameUiLinks(entry.value, uri => {
     const visible = own.get(entry.upstream)?.rename(uri) ?? uri

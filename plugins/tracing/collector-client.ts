@@ -86,7 +86,7 @@ const INITIAL_BYTES = 64 * 1024
 const MAX_BYTES_PER_CHARACTER = 3
 const COMMA_CODE = 44
 
-/** Start and end of a request body. */
+/** Request body start and end. */
 interface EnvelopeBytes {
   readonly before: Buffer
   readonly after: Buffer
@@ -97,7 +97,7 @@ export class SpanBuffer {
   #bytes = Buffer.allocUnsafe(INITIAL_BYTES)
   #first = 0
   #end = 0
-  /** End offsets of the spans. */
+  /** Span end offsets. */
   #ends: number[] = []
 
   get count(): number {

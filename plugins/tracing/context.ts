@@ -19,7 +19,7 @@ interface HostApi {
   readonly context?: { active(): { getValue(key: symbol): unknown } }
 }
 
-/** Reads the active trace context of the host application, without importing its API. */
+/** Reads the host application's active trace context, without importing its API. */
 export function readHostContext(): TraceContext | undefined {
   const api = (globalThis as unknown as Record<symbol, HostApi | undefined>)[API]
   const span = api?.context?.active().getValue(SPAN)
@@ -53,7 +53,6 @@ const PARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-|$
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 const PARENT_LENGTH = 55
-/** Offsets of the two ids. */
 const TRACE_ID_OFFSET = 3
 const SPAN_ID_OFFSET = 36
 /** Longer states are dropped, as the specification allows. */
@@ -90,7 +89,7 @@ export function formatTraceparent({ traceId, spanId, isSampled }: TraceContext):
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
-/** Sets the context in `_meta`, with `parent` as `traceparent`; removes `baggage` unless kept. */
+/** Sets the context in `_meta`, with `parent` as `traceparent`; removes `baggage` unless `keepsBaggage` is true. */
 export function injectContext(
   params: JsonObject | undefined,
   context: TraceContext,

@@ -11,7 +11,7 @@ const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 30_000
 const MAX_ATTEMPTS = 5
-/** Maximum characters of one request. */
+/** Maximum characters per request. */
 const MAX_REQUEST_LENGTH = 4 * 1024 * 1024
 /** Maximum queued characters. */
 const MAX_QUEUED_LENGTH = 16 * 1024 * 1024
@@ -30,7 +30,7 @@ interface ExporterSettings {
   readonly queue: number
   readonly batch: number
   readonly everyMs: number
-  /** JSON around the spans of a request. */
+  /** JSON around a request's spans. */
   readonly before: string
   readonly after: string
 }
@@ -188,7 +188,7 @@ export class Exporter {
     }
   }
 
-  /** A collector may reject some of the spans. */
+  /** A collector may reject some spans. */
   #recordAccepted(text: string, count: number): 'ok' {
     const rejected = Math.min(count, parseRejectedCount(text))
     this.#counts.sent += count - rejected

@@ -53,7 +53,7 @@ let second = 0
 let secondText = ''
 
 /**
- * Formats nanoseconds, with microsecond precision. Caches the seconds, because formatting large numbers takes half of
+ * Formats nanoseconds, with microsecond precision. Caches the seconds, because formatting large numbers takes half
  * the time.
  */
 function formatNanoseconds(ms: number): string {
@@ -71,7 +71,7 @@ export function formatAttribute(key: string, value: string | number): string {
   return `{"key":"${key}","value":${text}}`
 }
 
-/** Start and end of a request, with the resource attributes. */
+/** Request start and end, with the resource attributes. */
 export function createEnvelope(
   resource: Readonly<Record<string, string>>,
   scope: { readonly name: string; readonly version: string },

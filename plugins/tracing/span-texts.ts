@@ -34,16 +34,16 @@ export const OWN_ATTRIBUTE = {
   attempt: 'tapgate.attempt',
 } as const
 
-/** Value of `gen_ai.operation.name` for tool calls. */
+/** `gen_ai.operation.name` for tool calls. */
 const EXECUTE_TOOL = 'execute_tool'
 
-/** Value of `error.type` for a tool error. */
+/** `error.type` for a tool error. */
 export const TOOL_ERROR = 'tool_error'
 
-/** Value of `error.type` for other errors. */
+/** `error.type` for other errors. */
 export const OTHER_ERROR = '_OTHER'
 
-/** Values of `Span.SpanKind`. */
+/** `Span.SpanKind` values. */
 export const KIND = { server: 2, client: 3 } as const
 
 /** Methods with a resource URI. */
@@ -59,7 +59,7 @@ const MAX_NAMES = 4096
 const MAX_TEXT_LENGTH = 256
 const HASH_LENGTH = 16
 
-/** Span name and attributes shared by all spans of an operation. */
+/** Span name and attributes shared by an operation's spans. */
 interface Operation {
   readonly name: string
   readonly attributes: string
@@ -76,7 +76,7 @@ export class SpanTextCache {
     this.#hide = hide
   }
 
-  /** Returns the operation of a request, by method and target name. */
+  /** Returns a request's operation, by method and target name. */
   describeOperation(method: string, name: string): Operation {
     if (!METHODS.has(method)) return this.#writeOperation(method, name)
     let named = this.#operations.get(method)

@@ -36,7 +36,7 @@ import { formatAttribute, formatSpan } from './span-text.ts'
 
 type TracingOptions = NonNullable<Config['tracing']>
 
-/** Maximum characters of arguments and results. */
+/** Maximum characters in arguments and results. */
 const MAX_VALUE_LENGTH = 8192
 /** Clock difference after which the offset is computed again. */
 const CLOCK_JUMP_MS = 50
@@ -47,13 +47,12 @@ interface SpanSink {
   add(span: string): void
 }
 
-/** Trace state of an exchange. */
 interface ExchangeTrace {
   readonly context: TraceContext
   readonly parent: TraceContext | undefined
   readonly link: TraceContext | undefined
   readonly isParentRemote: boolean
-  /** Last attempt, and number of attempts of the same call. */
+  /** Last attempt, and attempt count for the same call. */
   attempt: TraceContext | undefined
   call: Call | undefined
   attempts: number
@@ -210,7 +209,7 @@ export class Spans {
     place.asks.push({ method: ask.method, parent, server, client, startedAt: this.#clock.now() })
   }
 
-  /** Records the outcome of a client request. */
+  /** Records a client request's outcome. */
   endClientRequest(exchange: Exchange, method: string, outcome: string): void {
     const ask = takeClientRequest(this.#traces.get(exchange), method)
     if (ask === undefined || !this.#out.hasRoom()) return

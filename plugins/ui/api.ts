@@ -10,11 +10,11 @@ export interface ApiRequest {
   text(name: string): string | undefined
   /** Returns an integer query parameter. @throws ApiError if out of bounds */
   count(name: string, bounds?: { readonly min: number; readonly max: number; readonly usual: number }): number
-  /** Body of a POST. */
+  /** POST body. */
   readonly body: JsonObject
 }
 
-/** Type of a body member, or its allowed values; `?` marks an optional one. */
+/** Body member type, or its allowed values; `?` marks an optional one. */
 type MemberType = 'string' | 'object' | 'string?' | 'object?' | 'boolean?' | readonly string[]
 
 export interface ApiRoute {
@@ -48,7 +48,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Page size of a list. */
+/** List page size. */
 export const ROW_LIMITS = { min: 1, max: 500, usual: 100 }
 const ANY_COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER, usual: 0 }
 

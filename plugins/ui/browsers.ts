@@ -4,7 +4,7 @@ import { BoundedMap, parseCookie, hashSecret } from '../../src/plugin.ts'
 
 /** Logged-in browser. */
 export interface BrowserSession {
-  /** Digest of the cookie. */
+  /** Cookie digest. */
   readonly id: string
   /**
    * Digest of the key that the page sends with each request; unlike the cookie, it is not shared with other ports.
@@ -16,7 +16,7 @@ export interface BrowserSession {
   readonly credential?: string
   readonly listener: string
   readonly until: number
-  /** Last verification of the credential. */
+  /** Last credential verification. */
   checked?: { readonly principal: Principal; readonly at: number }
 }
 
@@ -26,7 +26,7 @@ export interface LoginSecrets {
   readonly key: string
 }
 
-/** Lifetime of a login link. */
+/** Login link lifetime. */
 export const LINK_MS = 300_000
 const MAX_LINKS = 100
 const MAX_BROWSERS = { max: 1000, share: 20 }

@@ -4,7 +4,7 @@ import type { BrowserSession, Browsers, LoginSecrets } from './browsers.ts'
 
 type UiOptions = NonNullable<Config['ui']>
 
-/** Authorized user of the page or API. */
+/** Authorized page or API user. */
 export interface PageUser {
   readonly principal: Principal
   readonly canAct: boolean
@@ -25,7 +25,7 @@ export interface PageRefusal {
 /** Interval between credential checks. */
 const RECHECK_MS = 30_000
 
-/** Decides who may view the page, and who may act. */
+/** Decides which callers may view the page or act. */
 export class PageAccess {
   readonly #browsers: Browsers
   readonly #options: UiOptions
@@ -48,7 +48,7 @@ export class PageAccess {
     return certificate === undefined || this.#browsers.hasCookie(credentials)
   }
 
-  /** Identifies the user of an API request, or returns a refusal. */
+  /** Identifies an API request's user, or returns a refusal. */
   async identify(request: HttpRequest): Promise<PageUser | PageRefusal> {
     if (!isSameOrigin(request)) return { status: 403, why: 'cross-origin request refused' }
     const browser = this.#browsers.findSession(request)

@@ -103,7 +103,7 @@ function createCacheRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   }
 }
 
-/** Agents and task content of all callers; only for users who may act. */
+/** All callers' agents and task content; requires permission to act. */
 function createAgentRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET agents': { run: () => control('agents.list') },

@@ -20,7 +20,7 @@ interface UiState {
   readonly recorder: Recorder
   /** Listener URLs by name. */
   readonly urls: Map<string, string>
-  /** Number of generations that use it. */
+  /** Generations that use it. */
   generations: number
 }
 

@@ -2,7 +2,7 @@
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Answer of `GET session`. */
+/** `GET session` answer. */
 export interface SessionInfo {
   readonly subject: string
   readonly issuer: string
@@ -15,7 +15,7 @@ export interface SessionInfo {
   readonly parts: readonly PagePart[]
 }
 
-/** Optional gateway features with a page of their own. */
+/** Optional gateway features with their own page. */
 export type PagePart = 'approvals' | 'logins' | 'cache' | 'agents'
 
 /** Answer of `POST session`. The key is sent in the header `x-tapgate-ui`. */
@@ -49,7 +49,7 @@ export interface ServerRow {
   readonly findings?: readonly HealthFinding[]
 }
 
-/** Statistics of a ten-second interval. */
+/** Statistics for a ten-second interval. */
 export interface Figures {
   /** Start, in milliseconds since 1970 like all times. */
   readonly at: number
@@ -63,12 +63,12 @@ export interface Figures {
   readonly bytes: number
 }
 
-/** Answer of `GET overview`. */
+/** `GET overview` answer. */
 export interface Overview {
   readonly gateway: { readonly pid: number; readonly startedAt?: number; readonly rss: number }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   readonly servers: readonly ServerRow[]
-  /** Worst level of all findings. */
+  /** Worst finding level. */
   readonly level: string
   /** Findings about the gateway. */
   readonly findings: readonly HealthFinding[]
@@ -76,7 +76,7 @@ export interface Overview {
   readonly figures: readonly Figures[]
 }
 
-/** Phase durations in milliseconds, and number of attempts. */
+/** Phase durations in milliseconds, and attempt count. */
 export interface Timing {
   readonly before: number
   readonly policy: number
@@ -122,12 +122,12 @@ export interface CallDetail extends CallRow {
   readonly error?: string
 }
 
-/** Page of calls, newest first. */
+/** Call page, newest first. */
 export interface Calls {
   readonly calls: readonly CallRow[]
-  /** Number of recorded calls, with or without a match. */
+  /** Recorded calls, with or without a match. */
   readonly kept: number
-  /** Id of the newest recorded call: `after` for the next request. */
+  /** Newest recorded call's id: `after` for the next request. */
   readonly newest: number
   /** `before` for the next page; absent at the end. */
   readonly next?: number
@@ -137,12 +137,11 @@ export interface ToolRow {
   readonly name: string
   readonly upstream: string
   readonly title: string
-  /** Estimated tokens of the definition. */
+  /** Estimated definition tokens. */
   readonly tokens: number
   readonly isShown: boolean
 }
 
-/** Page of tools. */
 export interface Tools {
   readonly tools: readonly ToolRow[]
   readonly total: number
@@ -178,7 +177,6 @@ export interface ConfigValue {
   readonly origin: string
 }
 
-/** Page of configuration values. */
 export interface ConfigValues {
   readonly file?: string
   readonly values: readonly ConfigValue[]
@@ -199,7 +197,7 @@ export interface ClientRow {
   readonly seenAt: number
 }
 
-/** Event of `GET events`. */
+/** `GET events` event. */
 export type Event =
   /** Calls settled since the last event; `call` is the last one. */
   | { readonly type: 'call'; readonly call: CallRow; readonly count: number }

@@ -17,7 +17,7 @@ export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-/** Creates the answer of a plugin's own upstream: a complete result in modern form. */
+/** Creates an answer for a plugin's own upstream: a complete result in modern form. */
 export function createUpstreamAnswer(result: JsonObject): Answer {
   return { result: Payload.of({ resultType: 'complete', ...result }, 'modern') }
 }

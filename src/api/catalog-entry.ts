@@ -79,7 +79,7 @@ function formatLabel(value: unknown, index: number): string {
   return typeof named === 'string' ? `"${named.slice(0, MAX_LABEL)}"` : `no. ${index + 1}`
 }
 
-/** Creates an entry before any tap: tools and prompts get the upstream's prefix, URIs are kept. */
+/** Creates an entry before any tap: tools and prompts get the upstream's prefix, URIs stay unchanged. */
 export function createEntry(
   kind: Kind,
   upstream: string,
@@ -103,7 +103,7 @@ export function isOwnName(name: unknown, names: readonly string[]): name is stri
   return typeof name === 'string' && names.some(tail => name.endsWith(tail))
 }
 
-/** Assigns the names of a plugin's tools; all get a prefix if a server has one of the names. */
+/** Assigns names to a plugin's tools; all get a prefix if a server has one of the names. */
 export function assignOwnNames<T extends string>(
   names: Readonly<Record<T, string>>,
   entries: readonly CatalogEntry[],

@@ -2,7 +2,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { Choices, Principal } from './exchange.ts'
 
-/** The viewer of a catalog list. */
+/** Catalog list viewer. */
 export interface CatalogView {
   readonly kind: Kind
   readonly principal: Principal
@@ -19,7 +19,7 @@ export interface ListingReader extends CatalogView {
   readonly choices?: Choices | undefined
 }
 
-/** Instructions of one upstream, before they are merged. */
+/** One upstream's instructions, before they are merged. */
 export interface UpstreamInstructions {
   readonly upstream: string
   readonly text: string

@@ -97,12 +97,12 @@ export interface CommandCall {
 /** Calls one control verb of a gateway. */
 export type AskGateway = (verb: string, params?: JsonObject) => Promise<JsonObject>
 
-/** Configuration of a command. */
+/** Command configuration. */
 export interface CommandConfig {
   readonly config: Config
   /** The plugin's options or section. */
   readonly options: unknown
-  /** Base of relative paths. */
+  /** Base for relative paths. */
   readonly directory: string
 }
 
@@ -112,7 +112,7 @@ export interface CommandOutput {
   line(text?: string): void
   /** Colors text if colors are enabled: `paint('dim', 'agent')`. */
   paint(style: CommandStyle, text: string): string
-  /** Columns of the terminal; undefined without a terminal. */
+  /** Terminal columns; undefined without a terminal. */
   readonly width: number | undefined
 }
 

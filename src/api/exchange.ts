@@ -5,7 +5,7 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
-/** Answer of an exchange: result, error, input request or task. */
+/** Exchange answer: result, error, input request or task. */
 export type Answer =
   | { result: Payload }
   | {
@@ -57,7 +57,7 @@ export interface Session {
    * identity.
    */
   readonly label?: string | undefined
-  /** Working directory of the client, if a local program reported it. */
+  /** The client's working directory, if a local program reported it. */
   readonly directory?: string | undefined
   /** Profile selected by path or listener; part of every view key. */
   readonly profile?: string | undefined
@@ -70,7 +70,7 @@ export interface Session {
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }
 
-/** Transport of a request: MCP or REST over HTTP, a permanent connection, or in-process. */
+/** Request transport: MCP or REST over HTTP, a permanent connection, or in-process. */
 export type Via = 'http' | 'rest' | 'sse' | 'ws' | 'stdio' | 'in-process'
 
 /** A JSON-RPC notification in neutral form. */
@@ -104,11 +104,11 @@ export interface AskWatcher {
    * asking call has ended.
    */
   onAskEnd(): Promise<boolean> | undefined
-  /** Called for progress of the server. */
+  /** Called for server progress. */
   onProgress?(): void
 }
 
-/** Where an exchange goes. `params` are in the upstream's terms. */
+/** Exchange destination. `params` are in the upstream's terms. */
 export type Route =
   | { readonly to: 'one'; readonly upstream: string; readonly params: JsonObject | undefined }
   | { readonly to: 'many'; readonly upstreams: readonly string[] }
@@ -139,7 +139,7 @@ export interface Exchange {
   readonly via: Via
   /** Peer address of the connection, possibly of a proxy. Absent without a network connection. */
   readonly remoteAddress?: string | undefined
-  /** Length of the received message; 0 for in-process requests. */
+  /** Received message length; 0 for in-process requests. */
   readonly bytes: number
   /** Plugin whose `request` tap answered or refused the request. */
   readonly decidedBy: string | undefined
@@ -163,7 +163,7 @@ export interface Exchange {
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Sends a notification of this request before its answer. */
   emit(notification: Notification): void
-  /** Number of open client requests. */
+  /** Open client request count. */
   readonly openAsks: number
   /** Notifies `watcher` of client requests and progress until `unwatchAsks`. */
   watchAsks(watcher: AskWatcher): void
@@ -179,7 +179,7 @@ export interface Exchange {
 /** A tool call unwrapped from the arguments of another call. */
 export interface WrappedCall {
   readonly name: string
-  /** Arguments of the inner call; objects taken from the outer arguments are forwarded byte for byte. */
+  /** The inner call's arguments; objects taken from the outer arguments are forwarded byte for byte. */
   readonly arguments: JsonObject
 }
 
@@ -229,7 +229,7 @@ export interface BackgroundCall {
 /** A call whose upstream stores its work, as agents do. */
 interface UpstreamHeldCall {
   readonly ms: number
-  /** Called when the client has waited `ms`: the upstream must answer now and tell how to get the result. */
+  /** Called when the client has waited `ms`: the upstream must answer now and explain how to get the result. */
   onTimeout(): void
 }
 
@@ -237,7 +237,7 @@ interface UpstreamHeldCall {
 export interface RunningCall {
   /** Answer; undefined while the call runs. */
   readonly answer: Answer | undefined
-  /** Last progress message of the server. */
+  /** The server's last progress message. */
   readonly message: string | undefined
   /** Open client requests as `inputRequests` for this client; undefined if none. */
   getInputRequests(client: ClientDescription): JsonObject | undefined
@@ -256,11 +256,11 @@ export interface ApprovalRequest {
   readonly rule: string
   /** Digest of the rules that judged the call. */
   readonly rules: string
-  /** Exposed name of the tool or resource. */
+  /** Exposed tool or resource name. */
   readonly name: string
   /** Arguments as shown to people, if an `approval` tap hides a part; default: the call's arguments. */
   shownArguments?: unknown
-  /** Returns what changed since the request: the rules or the tool's definition; undefined if nothing. */
+  /** Returns the change since the request: the rules or the tool's definition; undefined if none. */
   readonly findChange: () => string | undefined
 }
 
@@ -279,7 +279,7 @@ export interface HttpErrorResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Outcomes of an exchange. */
+/** Exchange outcomes. */
 export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'input_required', 'task'] as const
 
 /**
@@ -314,7 +314,7 @@ export interface HostedCall {
   readonly client: string
   readonly state: TaskState['status']
   readonly message?: string
-  /** Number of open client requests. */
+  /** Open client request count. */
   readonly asks: number
   /** All times: milliseconds since 1970. */
   readonly createdAt: number
@@ -333,7 +333,7 @@ export type CallPhase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | '
 
 /** Milliseconds per phase so far; the sum is the exchange's age. */
 export interface PhaseTimes extends Readonly<Record<CallPhase, number>> {
-  /** Number of upstream calls; 0 if a plugin answered instead. */
+  /** Upstream calls; 0 if a plugin answered instead. */
   readonly tries: number
   /** True once the exchange was dispatched. */
   readonly isDispatched: boolean

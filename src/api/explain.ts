@@ -3,7 +3,7 @@ import type { Call, Exchange } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 export type { CallPhase, PhaseTimes } from './exchange.ts'
 
-/** Stages of a call, in order. */
+/** Call stages, in order. */
 export const EXPLAIN_STAGES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
 
 /** Effect of a step. `depends`: decided by facts not known in advance. */

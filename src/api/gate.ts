@@ -43,20 +43,20 @@ export interface IncomingRequest {
   readonly params: JsonObject | undefined
   /** Original parameters, if `params` were derived from them. */
   readonly received?: JsonObject | undefined
-  /** Length of the received message; absent if there was none. */
+  /** Received message length; absent if there was none. */
   readonly bytes?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Default: `in-process`. */
   readonly via?: Via
-  /** Peer address of the connection. */
+  /** Connection peer address. */
   readonly remoteAddress?: string | undefined
   /** Default for this and the next two: the session's. */
   readonly principal?: Principal | undefined
-  /** Conversation label of this request, validated like `SessionInit.label`. */
+  /** This request's conversation label, validated like `SessionInit.label`. */
   readonly label?: string | undefined
   /** The client's self-description in this request. */
   readonly client?: ClientDescription | undefined
-  /** Credentials of the request; absent on connections that are rechecked themselves. */
+  /** Request credentials; absent on connections that are rechecked themselves. */
   readonly credentials?: Credentials | undefined
   /** Sends a notification of this request to the client. */
   emit(notification: Notification): void
@@ -78,7 +78,7 @@ export interface SessionInit {
   /** 1 to 128 characters `[A-Za-z0-9._-]`, validated by the listener. */
   readonly label?: string | undefined
   readonly profile?: string | undefined
-  /** Working directory of the client, reported by a local program. */
+  /** The client's working directory, reported by a local program. */
   readonly directory?: string | undefined
   /** URL parameters accepted by the gate. */
   readonly choices?: Choices | undefined
@@ -97,7 +97,7 @@ export interface ChoiceContext {
 /** The core as listeners see it. */
 export interface Gate {
   readonly info: { readonly name: string; readonly version: string }
-  /** True while draining: the gateway will stop, and new clients should connect elsewhere. */
+  /** True while draining: the gateway will stop, and new clients should connect to another gateway. */
   readonly isDraining: boolean
   /** Rejects with a GatewayError if a plugin refuses the session. */
   openSession(init: SessionInit): Promise<Session>
@@ -108,7 +108,7 @@ export interface Gate {
   receiveNotification(session: Session, notification: Notification): void
   /** Admits a request, or returns the refusal; `close` to close the connection after the answer. */
   admit(listener: string, path?: string): Refusal | 'close' | undefined
-  /** Identifies the caller of an HTTP request; `ANONYMOUS` if no plugin authenticates. Never rejects. */
+  /** Identifies an HTTP request's caller; `ANONYMOUS` if no plugin authenticates. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
   /** Parses the choices in a URL query, or refuses them. Unknown parameters are ignored. */
   parseChoices(query: string, by: ChoiceContext): { readonly chosen: Choices | undefined } | Refusal
@@ -119,17 +119,17 @@ export interface Gate {
   /** Readiness for `/readyz`, limited to upstreams that this caller may see. */
   readiness(caller?: Principal): Readiness
   /**
-   * State of upstreams with additions of `status` taps, number of open sessions (a modern HTTP request counts while
-   * it runs), and running exchanges.
+   * State of upstreams with additions of `status` taps, open session count (a modern HTTP request counts while it
+   * runs), and running exchanges.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
   /** Health for the owner: names upstreams and may quote servers. */
   health(): Health
-  /** Metrics of plugins, from the `metrics` hook. */
+  /** Plugin metrics, from the `metrics` hook. */
   getMetrics(): readonly Metric[]
 }
 
-/** State of the gateway and of each upstream. */
+/** Gateway and upstream state. */
 export interface Readiness {
   readonly ready: boolean
   readonly upstreams: Readonly<Record<string, { state: UpstreamState; problem?: string }>>
@@ -153,19 +153,19 @@ export interface Credentials {
   readonly path: string
   /** All values of a header, in order; empty if absent. */
   header(name: string): readonly string[]
-  /** URL of the MCP endpoint, below `publicUrl` or the bound address, such as `http://127.0.0.1:8080/mcp`. */
+  /** MCP endpoint URL, below `publicUrl` or the bound address, such as `http://127.0.0.1:8080/mcp`. */
   readonly endpoint: string
   /** Client certificate (mTLS) that the listener verified; undefined if none. */
   readonly certificate?: ClientCertificate | undefined
-  /** Peer address of the connection. */
+  /** Connection peer address. */
   readonly remoteAddress: string | undefined
   /** True if credentials only decide the amount of detail: a caller without them is not refused. */
   readonly isOptional?: boolean
 }
 
-/** A verified client certificate. Names in the form of RFC 2253: `CN=ci,O=Example`. */
+/** A verified client certificate. Names in RFC 2253 form: `CN=ci,O=Example`. */
 export interface ClientCertificate {
-  /** Name of the signing authority. */
+  /** The signing authority's name. */
   readonly issuer: string
   readonly subject: string
   /** SHA-256, hex with colons. */

@@ -17,9 +17,9 @@ import type { Plugin } from '../plugin.ts'
 
 import type { Kind } from '../protocol/methods.ts'
 
-/** Options of `createGateway` besides the configuration. */
+/** `createGateway` options other than the configuration. */
 export interface GatewayOptions {
-  /** Base of relative paths in a plain configuration object. Default: the working directory. */
+  /** Base for relative paths in a plain configuration object. Default: the working directory. */
   readonly directory?: string
   /** Plugins given as objects, set up after the configured ones, in this order. */
   readonly plugins?: readonly Plugin<never>[]
@@ -67,7 +67,7 @@ export interface GatewayEvents {
   readonly reloaded: { readonly source: LoadedConfig; readonly changes: ConfigChanges }
   /** A configuration was refused; the previous one stays active. */
   readonly refused: { readonly error: GatewayError }
-  /** A line of an upstream's stderr. */
+  /** Upstream stderr line. */
   readonly log: { readonly upstream: string; readonly line: LogLine }
 }
 
@@ -89,7 +89,7 @@ export interface WithheldRow extends CatalogRow {
 export interface Inspection {
   /** `eras`: limits for modern clients. `label`: header that lifts them. */
   readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
-  /** Load of the process, if the gateway runs. */
+  /** Process load, if the gateway runs. */
   readonly load?: Load
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
@@ -120,7 +120,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Name and version of an in-process client. */
+/** In-process client name and version. */
 export interface ConnectOptions {
   readonly client?: { readonly name: string; readonly version: string }
 }

@@ -26,10 +26,10 @@ export interface Listener {
   recheckCallers?(): void
 }
 
-/** Dependencies of a listener. */
+/** Listener dependencies. */
 export interface ListenerContext {
   readonly name: string
-  /** Base of relative paths. */
+  /** Base for relative paths. */
   readonly directory: string
   readonly log: Log
   readonly clock: Clock
@@ -44,7 +44,7 @@ export interface ListenerContext {
 export interface SealingKeys {
   /** The first key seals; all keys open. */
   readonly keys: readonly Uint8Array[]
-  /** Id of this replica: `r` and sixteen hex digits. */
+  /** This replica's id: `r` and sixteen hex digits. */
   readonly replicaId: string
 }
 
@@ -67,7 +67,7 @@ export interface Peer {
   signForwarded(request: IncomingMessage, handed: ForwardedRequest): string
 }
 
-/** Owner of a request: this process, a peer, or a refusal while unknown. */
+/** Request owner: this process, a peer, or a refusal while unknown. */
 export type PeerLookup = 'here' | Peer | Refusal
 
 /** Answers a forwarded request that this process owns. */
@@ -76,7 +76,7 @@ export type ServeForwarded = (request: IncomingMessage, response: ServerResponse
 /** Replicas that serve the same clients. Ids name the replica that owns their state. */
 export interface PeerDirectory {
   readonly sealing: SealingKeys
-  /** Creates a session id of this replica. */
+  /** Creates a session id for this replica. */
   createSessionId(): string
   /** Registers a listener for forwarded requests. */
   registerListener(listener: string, serve: ServeForwarded): void

@@ -40,7 +40,7 @@ export interface Handles {
   open(handle: string, owner: string): string | undefined
 }
 
-/** Load of one process, and its protection against overload. */
+/** Process load and overload protection. */
 export interface Load {
   /** Bytes buffered at all listeners: request bodies and unread answers. */
   readonly held: number
@@ -68,9 +68,7 @@ export interface Log {
 
 /** Clock, replaceable in tests. */
 export interface Clock {
-  /**
-   * Monotonic milliseconds with an arbitrary origin, for differences only. Unaffected by changes of the system clock.
-   */
+  /** Monotonic milliseconds with an arbitrary origin, for differences only. Unaffected by system clock changes. */
   now(): number
   /**
    * Runs `callback` once after `ms`; returns a function that cancels it. The timer does not keep the process alive.
@@ -78,15 +76,15 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void
 }
 
-/** Limits of a client program, by its unverified name. */
+/** Client program limits, by unverified name. */
 export interface ClientLimits {
-  /** Client-side timeout of a call, in milliseconds. */
+  /** Client-side call timeout, in milliseconds. */
   readonly timeoutMs?: number
   /** Maximum result size, in tokens. */
   readonly maxResultTokens?: number
 }
 
-/** Options of a request to a URL that may be untrusted. */
+/** Options for a request to a URL that may be untrusted. */
 export interface FetchOptions {
   /**
    * Configured URL that led to this one, such as the server's: a private host may name private hosts. A URL from the

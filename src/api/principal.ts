@@ -25,7 +25,7 @@ export function principalKey(principal: Principal): string {
   return key
 }
 
-/** Key of a task owner: a delegate has its own. */
+/** Task owner key: a delegate has its own. */
 export function actorKey(principal: Principal): string {
   const key = principalKey(principal)
   return principal.delegate === undefined ? key : JSON.stringify([key, principal.delegate])
@@ -46,7 +46,7 @@ export function authorizationKey(principal: Principal): string {
   return key
 }
 
-/** Key of a conversation: principal and label, or the session id without a label. */
+/** Conversation key: principal and label, or the session id without a label. */
 export function conversationKey({ id, principal, label }: Session): string {
   return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
 }
@@ -63,10 +63,10 @@ export function callerKey(session: Session): string {
   return own
 }
 
-/** Cached keys of anonymous sessions. */
+/** Cached keys for anonymous sessions. */
 const sessionKeys = new WeakMap<Session, string>()
 
-/** Key of a view: permissions and profile. Sessions with one key see the same lists. */
+/** View key: permissions and profile. Sessions with one key see the same lists. */
 export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'profile'>): string {
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
 }
@@ -89,7 +89,7 @@ export function getToken(principal: Principal): string | undefined {
   return tokensByPrincipal.get(principal)
 }
 
-/** Issuer of API keys. */
+/** API key issuer. */
 const KEYS_ISSUER = 'api-key'
 /** Issuers of unidentified callers, on a pipe and over HTTP. */
 const UNIDENTIFIED: readonly string[] = ['', 'http']

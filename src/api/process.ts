@@ -1,7 +1,7 @@
 import type { PrivatePath } from '../util/private-path.ts'
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 
-/** One stderr line of a server; secrets hidden, control characters escaped. */
+/** Server stderr line; secrets hidden, control characters escaped. */
 export interface LogLine {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -10,7 +10,7 @@ export interface LogLine {
   readonly text: string
 }
 
-/** Stderr of a server. */
+/** Server stderr. */
 export interface UpstreamLogs {
   /** The last 64 KiB, oldest first, over all its processes. */
   recent(): readonly LogLine[]
@@ -65,7 +65,7 @@ export interface ProgramSpec {
   readonly sandbox?: SandboxConfig | 'bwrap' | undefined
   /** Real paths that it may write in its sandbox. */
   readonly writable?: readonly string[]
-  /** Maximum bytes of a stdout line; a longer one stops the program. */
+  /** Maximum stdout line bytes; a longer line stops the program. */
   readonly maxLine: number
   onLine(line: Buffer): void
   /** Receives raw output instead of `onLine` and the log; stdin is closed then. */
@@ -86,7 +86,7 @@ export interface ProgramExit {
 /** A child program. All its processes end when it is stopped or the gateway dies. */
 export interface Program {
   readonly pid: number | undefined
-  /** Recent stderr, with secrets of its environment hidden. */
+  /** Recent stderr, with secrets from its environment hidden. */
   readonly logs: UpstreamLogs
   /** Queues one line for stdin; false if the queue is full. */
   send(line: string): boolean
@@ -111,10 +111,10 @@ export interface Programs {
   killOrphans(): Promise<void>
 }
 
-/** Dependencies of a sandbox besides its configuration. */
+/** Sandbox dependencies other than its configuration. */
 export interface SandboxContext {
   /** HOME of an upstream in its sandbox, shared by all callers; absent without a state directory. */
   readonly home?: string | undefined
-  /** Private paths of the gateway, hidden in every sandbox. */
+  /** The gateway's private paths, hidden in every sandbox. */
   listPrivatePaths(): readonly PrivatePath[]
 }

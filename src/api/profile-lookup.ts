@@ -12,8 +12,8 @@ const DEFAULT = 'default'
 const NOBODY = principalKey(ANONYMOUS)
 
 /**
- * Finds the profile of a viewer: the requested one, else the first that lists the viewer, else `default`. Undefined
- * if there is none, or the viewer may not use it.
+ * Finds a viewer's profile: the requested one, else the first that lists the viewer, else `default`. Undefined if
+ * there is none, or the viewer may not use it.
  */
 export function createProfileLookup({
   profiles = {},

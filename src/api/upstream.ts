@@ -33,12 +33,12 @@ export interface ServerDescription {
   readonly instructions: string | undefined
 }
 
-/** Runtime state of an upstream. Times are milliseconds since 1970. */
+/** Upstream runtime state. Times are milliseconds since 1970. */
 export interface UpstreamRuntime {
   /** Live processes or connections; several with a pool, replicas or isolation. */
   readonly instances: readonly {
     readonly pid?: number
-    /** Era of this connection, if it differs from the upstream's. */
+    /** This connection's era, if it differs from the upstream's. */
     readonly era?: Era
     readonly startedAt: number
     readonly inFlight: number
@@ -47,12 +47,12 @@ export interface UpstreamRuntime {
   readonly restarts: number
   /** Running calls over all instances. */
   readonly inFlight: number
-  /** Last failure, as one line; kept after recovery. */
+  /** Last failure, as one line; retained after recovery. */
   readonly lastError?: string
   readonly lastErrorAt?: number
 }
 
-/** Status of a configured server, for people and programs. */
+/** Configured server status, for people and programs. */
 export interface UpstreamStatus {
   readonly name: string
   readonly type: string
@@ -70,7 +70,7 @@ export interface UpstreamStatus {
   readonly degraded?: string
   /** Processes, connections and load; absent if unknown. */
   readonly runtime?: UpstreamRuntime
-  /** Number of entries by kind, once listed. */
+  /** Entry counts by kind, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
   /** Reason by kind if a list is missing or stale; absent if all are current. */
   readonly lists?: Readonly<Partial<Record<Kind, string>>>
@@ -88,7 +88,7 @@ export interface Upstream {
   /** The server's own message, for logs and the owner only: it may contain secrets. */
   readonly problemDetail?: string | undefined
   readonly server: ServerDescription | undefined
-  /** Process id of a local server. */
+  /** Local server process id. */
   readonly pid: number | undefined
   /** Undeliverable messages by kind. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
@@ -141,23 +141,23 @@ export interface ClientRootsProvider {
   findClient(isOn?: (session: Session) => boolean): Promise<Session | undefined>
 }
 
-/** Dependencies of an upstream. */
+/** Upstream dependencies. */
 export interface UpstreamContext {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
-  /** Base of relative paths. */
+  /** Base for relative paths. */
   readonly directory: string
   readonly gateway: { readonly name: string; readonly version: string }
   /** The gateway's environment, of which children inherit an allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Process limit of all local upstreams; absent if unlimited. */
+  /** Process limit for all local upstreams; absent if unlimited. */
   readonly processLimiter?: ProcessLimiter
   /** State saved across runs; absent without a state directory. */
   readonly memory?: UpstreamMemory | undefined
   /** Hides every secret in a text. Call it before cutting the text. */
   hide(text: string): string
-  /** Dependencies of a sandbox for its processes. */
+  /** Sandbox dependencies for its processes. */
   readonly sandboxContext?: SandboxContext
   /**
    * Sends a notification of no request. `isMeant` selects sessions for a changed resource; absent: all subscribers.
@@ -177,15 +177,15 @@ export interface UpstreamContext {
   readonly http?: ((reach: UpstreamEndpoint) => Promise<UpstreamHttp>) | undefined
   /** Adds credentials to HTTP requests; absent if the configuration has all of them. */
   readonly authorizer?: Authorizer | undefined
-  /** Account of the connections, if the authorizer separates accounts. */
+  /** Connection account, if the authorizer separates accounts. */
   readonly account?: string | undefined
   /** The account's caller with the latest call. */
   readonly caller?: (() => Principal) | undefined
 }
 
 /**
- * State of one upstream that is saved across runs: plain JSON by part. Every caller may see it, so store nothing that
- * is specific to a caller.
+ * Upstream state that is saved across runs: plain JSON by part. Every caller may see it, so store nothing that is
+ * specific to a caller.
  */
 export interface UpstreamMemory {
   /** Reads a saved value; undefined if there is none, or the upstream's configuration has changed. */
@@ -199,7 +199,7 @@ export interface UpstreamMemory {
 /** HTTP methods for requests to servers. */
 export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** HTTP endpoint of a server and its connection settings, as configured. */
+/** Server HTTP endpoint and connection settings, as configured. */
 export interface UpstreamEndpoint {
   /** Only the origin is used. */
   readonly url: string
@@ -216,7 +216,7 @@ export interface UpstreamHttpRequest {
   /** Lower case names; `host`, `connection` and `content-length` are set by the client. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Maximum bytes of a successful reply. */
+  /** Maximum bytes in a successful reply. */
   readonly maxBytes: number
   /** The call that it serves: it adds its headers, and cancels the request with itself. */
   readonly call: Call
@@ -242,7 +242,7 @@ export interface UpstreamHttp {
 export interface OutgoingRequest {
   readonly upstream: string
   readonly method: HttpMethod
-  /** Account of the connection, from `getAccount`; undefined if callers share connections. */
+  /** Connection account, from `getAccount`; undefined if callers share connections. */
   readonly account: string | undefined
   /** The call; undefined for the gateway's own requests, such as a handshake. */
   readonly exchange: Exchange | undefined
@@ -269,7 +269,7 @@ export type CredentialHeaders = Readonly<Record<string, string>>
  * thrown error of the plugin's own table is the caller's answer.
  */
 export interface Authorizer {
-  /** Credential headers of a request; they override configured ones. */
+  /** Request credential headers; they override configured ones. */
   headers(request: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>
   /** URL parameters for all requests of an account; they override configured ones. */
   query?(account: string | undefined): Readonly<Record<string, string>>

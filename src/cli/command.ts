@@ -6,11 +6,11 @@ import type { Interfaces } from '@oclif/core'
 import type { ArgInput, FlagInput, Options } from '@oclif/core/interfaces'
 import type { Host, Terminal } from './output/terminal.ts'
 
-/** oclif options with the host process of the command. */
+/** oclif options with the command's host process. */
 export type HostedOptions = Options & {
   readonly host: Host
   readonly terminal: Terminal
-  /** Commands of external plugins, as typed. */
+  /** External plugin commands, as typed. */
   readonly external: readonly string[]
 }
 
@@ -49,7 +49,7 @@ interface CommandRun<F, A> {
   print(value: unknown, lines: () => readonly string[]): void
 }
 
-/** Declarative definition of a command. */
+/** Declarative command definition. */
 export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
   readonly summary: string
   readonly description?: string | readonly string[] | undefined

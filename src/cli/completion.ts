@@ -32,7 +32,7 @@ complete -c gateway -a '(__gateway_complete)'`,
 }`,
 } as const
 
-/** Prints completions of the last word, one per line. */
+/** Prints completions for the last word, one per line. */
 export async function printCompletions(
   words: readonly string[],
   commands: CommandMap,

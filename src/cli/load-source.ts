@@ -6,7 +6,7 @@ import type { Terminal } from './output/terminal.ts'
 
 const HASH_DIGITS = 16
 
-/** Returns the state directory of a configuration file, or undefined without a file or home directory. */
+/** Returns a configuration file's state directory, or undefined without a file or home directory. */
 export function getStateDirectory(
   { file }: Pick<LoadedConfig, 'file'>,
   { environment }: Pick<Terminal, 'environment'>,

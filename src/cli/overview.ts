@@ -4,7 +4,7 @@ import { findConfigFile } from './load-source.ts'
 import { wrapWords } from './output/table.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** Groups of `gateway --help`: command and summary. */
+/** `gateway --help` groups: command and summary. */
 const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summary: string])[]>> = {
   start: [
     ['init', 'Create a gateway from the servers of your clients'],
@@ -39,7 +39,7 @@ const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summa
 }
 const MORE = 'agents audit bundle cache completion errors import inspect plugin policy search ui usage wrap'
 
-/** Formats the one-screen help. `external` are commands of external plugins. */
+/** Formats the one-screen help. `external` are external plugin commands. */
 export async function formatOverview(
   { name, version, root, pjson }: Interfaces.Config,
   external: readonly string[],

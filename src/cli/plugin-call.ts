@@ -15,7 +15,7 @@ import type { ControlFlags } from './remote/connect.ts'
 import { withRunningGateway, withControl } from './remote/connect.ts'
 import { withGateway, withUnstartedGateway } from './local/gateway-handle.ts'
 
-/** Gateway flags of a plugin command. */
+/** Gateway flags for a plugin command. */
 export interface CallFlags extends ControlFlags, SourceFlags {
   readonly json?: boolean | undefined
 }
@@ -23,7 +23,7 @@ export interface CallFlags extends ControlFlags, SourceFlags {
 /** Exit code after a second Ctrl-C. */
 const INTERRUPTED_EXIT_CODE = 130
 
-/** Creates the call object of a plugin command; `options` is the key path of the plugin's options. */
+/** Creates a plugin command's call object; `options` is the key path of the plugin's options. */
 export function createCommandCall(
   given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,
@@ -55,7 +55,7 @@ export function createCommandCall(
   }
 }
 
-/** Directory of redirect pages, shared by all configurations. */
+/** Redirect page directory, shared by all configurations. */
 function getPageDirectory(terminal: Terminal): string | undefined {
   const state = getStateDirectory({ file: 'any' }, terminal)
   return state === undefined ? undefined : join(dirname(state), 'pages')

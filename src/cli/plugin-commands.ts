@@ -14,7 +14,7 @@ import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
-/** Loads the commands of built-in plugins by id. */
+/** Loads the built-in plugins' commands by id. */
 export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {

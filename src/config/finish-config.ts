@@ -78,11 +78,11 @@ export interface LoadedConfig {
   readonly file: string | undefined
   /** All files read. */
   readonly files: readonly string[]
-  /** Base of relative paths. */
+  /** Base for relative paths. */
   readonly directory: string
-  /** Origin of each value, by JSON pointer. */
+  /** Value origins, by JSON pointer. */
   readonly origins: ReadonlyMap<string, ValueOrigin>
-  /** Position of each written key, by JSON pointer. */
+  /** Written key positions, by JSON pointer. */
   readonly keys: ReadonlyMap<string, ValueOrigin>
   /** Plugins configured as a top-level section. */
   readonly sections: ReadonlySet<string>

@@ -21,7 +21,7 @@ export interface Problem {
   readonly severity: 'error' | 'warning'
 }
 
-/** Positions of keys and values, by JSON pointer. */
+/** Key and value positions, by JSON pointer. */
 export interface ConfigPositions {
   readonly keys: ReadonlyMap<string, ValueOrigin>
   readonly origins: ReadonlyMap<string, ValueOrigin>

@@ -87,7 +87,7 @@ async function readAnswer(response: IncomingMessage, socket: string): Promise<Js
   throw parseError(value.error, socket)
 }
 
-/** Resolves at the end of the stream. */
+/** Resolves when the stream ends. */
 async function readStream(
   response: IncomingMessage,
   socket: string,

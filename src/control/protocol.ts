@@ -13,7 +13,7 @@ export const ABOUT = 'about'
 export const MAX_REQUEST = 4 * 1024 * 1024
 /** Largest answer or stream line, in bytes. */
 export const MAX_ANSWER = 32 * 1024 * 1024
-/** Content type of streams: one JSON value per line. */
+/** Stream content type: one JSON value per line. */
 export const STREAM = 'application/x-ndjson'
 
 export interface About {

@@ -50,7 +50,7 @@ interface Initialize {
  */
 export class Relay {
   readonly #options: RelayOptions
-  /** Ids of pending requests. */
+  /** Pending request ids. */
   readonly #open = new Map<string, RpcId>()
   #initialize: Initialize | undefined
   #isInitialized = false
@@ -250,7 +250,7 @@ export class Relay {
     this.#writeToClient(line)
   }
 
-  /** Announces changes of all lists. */
+  /** Announces changes in all lists. */
   #announceLists(line: Buffer): void {
     this.#isRepeating = false
     const capabilities = parseCapabilities(line)

@@ -28,7 +28,7 @@ export interface Control {
 }
 
 /**
- * Opens a control socket for this user: HTTP, where `POST /v1/<verb>` runs a verb. Replaces a stale socket.
+ * Opens a control socket for this user: HTTP with `POST /v1/<verb>` for each verb. Replaces a stale socket.
  * `isPrivate`
  * requires that other users cannot access the directory.
  * @throws GatewayError GW_CONTROL

@@ -35,7 +35,7 @@ const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET
 const MAX_SWEPT = 256
 
 /**
- * Control socket path of a gateway process.
+ * A gateway process's control socket path.
  * @throws GatewayError GW_CONTROL if no directory has a short enough path
  */
 export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
@@ -44,7 +44,7 @@ export function getControlSocketPath(place: ControlSocketKey, pid: number): stri
   return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
 }
 
-/** Path of the MCP socket for local programs, one per configuration. */
+/** MCP socket path for local programs, one per configuration. */
 export function getAttachSocketPath(place: ControlSocketKey): string {
   const platform = getPlatform()
   if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}-mcp`, platform)
@@ -137,7 +137,7 @@ const KEY_LENGTH = 16
 
 const MAX_NAME_LENGTH = KEY_LENGTH + '.4194304.sock'.length
 
-/** Hash of configuration file and environment. */
+/** Configuration file and environment hash. */
 function hashSocketName({ file, env = '' }: ControlSocketKey): string {
   const text = JSON.stringify([file === undefined ? null : resolveRealPath(file), env])
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)

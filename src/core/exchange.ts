@@ -43,7 +43,7 @@ function omitNulls(method: string, params: JsonObject | undefined): JsonObject |
 const MAX_PENDING = 64
 const MAX_PENDING_LENGTH = 64 * 1024
 
-/** Notifications of a call, queued until its client retries. */
+/** A call's notifications, queued until its client retries. */
 class PendingNotifications {
   readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
   #length = 0

@@ -117,7 +117,7 @@ interface GraphDeps {
 /** Hooks on which a plugin may have rules about resources. */
 const JUDGES = ['request', 'route', 'catalog'] as const
 
-/** Minimum age of a view before it is refreshed in the background. */
+/** Minimum view age before it is refreshed in the background. */
 const REFRESH_AFTER_MS = 5000
 
 /** One running generation of the configuration: creates and holds all core components. */
@@ -200,7 +200,7 @@ export class RuntimeGraph implements Graph {
     return exchange
   }
 
-  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
+  /** Gateway name and version; a single unprefixed upstream shows its own. */
   identity(): Identity {
     const [only] = this.upstreams.values()
     const isTransparent = this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true

@@ -160,7 +160,7 @@ interface ParkedCalls {
   remove(call: ParkedCall): void
 }
 
-/** Clients' tasks: hosted ones, and those kept by servers. */
+/** Clients' tasks: hosted ones, and those stored by servers. */
 interface TaskRegistry {
   /** The current graph; a task outlives the configuration that it began with. */
   readonly graph: Graph | undefined
@@ -196,12 +196,12 @@ export interface Graph {
   readonly judgesUris: boolean
   /** True if any plugin may send client requests during a call, for any server. */
   readonly holdsCalls: boolean
-  /** Number of unanswered exchanges. */
+  /** Unanswered exchanges. */
   readonly running: number
   entered(): void
   left(): void
   nextId(): number
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange
-  /** Name and version of the gateway; a single unprefixed upstream shows its own. */
+  /** Gateway name and version; a single unprefixed upstream shows its own. */
   identity(): Identity
 }

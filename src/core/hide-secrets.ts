@@ -12,7 +12,7 @@ interface SecretHider {
   readonly hide: HideSecrets
 }
 
-/** Redacts the gateway's secrets from an answer's error: servers quote what they received, credentials included. */
+/** Redacts the gateway's secrets from an answer's error: servers quote received data, credentials included. */
 export function hideAnswerSecrets(answer: Answer, { hide }: SecretHider): Answer {
   if (!('error' in answer)) return answer
   const error = redactValue(answer.error, hide)

@@ -4,8 +4,8 @@ import { settlesWithin } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
 
 /**
- * A running upstream that a reload kept, because its spec differs only in fields that the core and plugins read. Each
- * generation sees its own spec.
+ * A running upstream that a reload reuses, because its spec differs only in fields that the core and plugins read.
+ * Each generation sees its own spec.
  */
 export class ReusedUpstream implements Upstream {
   readonly name: string

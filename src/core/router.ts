@@ -338,7 +338,7 @@ function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly Upstream
   )
 }
 
-/** Waits for the first late list, until the grace period ends or the request is cancelled. */
+/** Waits for the first late list, until the grace period expires or the request is cancelled. */
 async function waitForNextList(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
   const leftMs = Math.max(...late.map(list => list.leftMs))
   let takeBack = (): void => undefined

@@ -17,17 +17,17 @@ export function addErrors(table: ErrorTable): void {
   for (const [code, entry] of Object.entries(table)) errorEntries.set(code, entry)
 }
 
-/** Finds the entry of a code; undefined if unknown. */
+/** Finds a code's entry; undefined if unknown. */
 export function findErrorEntry(code: unknown): ErrorEntry | undefined {
   return typeof code === 'string' ? errorEntries.get(code) : undefined
 }
 
-/** HTTP status of a code; undefined if unknown or without a status. */
+/** HTTP status for a code; undefined if unknown or without a status. */
 export function getHttpStatus(code: unknown): number | undefined {
   return findErrorEntry(code)?.http
 }
 
-/** Reason of a failure, for any reader. */
+/** Failure reason, for any reader. */
 export interface Reason {
   readonly why: string
   /** The server's message, which may contain secrets: for logs and the owner's terminal only. */
@@ -122,7 +122,7 @@ export function getOwnerReason(thrown: unknown): string {
   return describeReason({ why: getErrorMessage(thrown), detail })
 }
 
-/** Fills the fields of a template. */
+/** Fills a template's fields. */
 export function fillTemplate(text: string, fields: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = fields[name]

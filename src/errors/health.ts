@@ -2,7 +2,7 @@ import { fillTemplate } from './errors.ts'
 
 /** Levels of findings; a health report has the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
-/** Level of a finding or report. */
+/** Finding or report level. */
 export type HealthLevel = (typeof LEVELS)[number]
 
 /** One entry of a table of findings. Codes are stable, as monitors read them. */
@@ -23,10 +23,10 @@ export interface HealthFinding {
   readonly level: Exclude<HealthLevel, 'ok'>
   /** One line for the owner; it may quote a server. */
   readonly summary: string
-  /** Details of the cause. */
+  /** Cause details. */
   readonly detail?: string
   readonly fix: string
-  /** Its upstream: the finding is hidden from callers who may not see that. */
+  /** Its upstream: the finding is hidden from callers that may not see it. */
   readonly upstream?: string
 }
 

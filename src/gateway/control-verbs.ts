@@ -24,7 +24,7 @@ import { describeRequestedConfig } from './inspect.ts'
 const MAX_LINES = 10_000
 const LINES = 100
 
-/** Verb options besides the parameters. */
+/** Verb options other than the parameters. */
 interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway closes. */
   readonly ending: AbortSignal

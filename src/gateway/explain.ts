@@ -39,14 +39,14 @@ export interface Explanation {
   readonly steps: readonly ExplainStep[]
 }
 
-/** What would answer a call: the server, a gateway component, or nothing. */
+/** Expected responder: the server, a gateway component, or nothing. */
 interface CallOutcome {
   readonly what: 'server' | 'answered' | 'refused' | 'asked'
   readonly by: string
   readonly text: string
 }
 
-/** Handles the verb `explain`: returns the steps of a call, without calling a tool or changing counters. */
+/** Handles the verb `explain`: returns a call's steps, without calling a tool or changing counters. */
 export async function explainCall(graph: RuntimeGraph, params: JsonObject): Promise<Explanation> {
   const question = parseExplainQuery(params, graph)
   const { tool, principal, client, profile } = question

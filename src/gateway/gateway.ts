@@ -189,7 +189,7 @@ export class Gateway {
     return this.#listeners.all
   }
 
-  /** Time of `start` in milliseconds since 1970; undefined before. */
+  /** `start` time in milliseconds since 1970; undefined before. */
   get startedAt(): number | undefined {
     return this.#startedAt
   }

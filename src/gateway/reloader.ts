@@ -99,7 +99,7 @@ export class Generations {
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
-  /** Returns an upstream's current hooks: a server kept by a reload uses those from the new configuration. */
+  /** Returns an upstream's current hooks: a server that a reload reuses uses those from the new configuration. */
   findHooks(name: string, upstream: Upstream | undefined): Hooks | undefined {
     const all = [this.#current, this.#next, this.#previous]
     return all.find(one => one !== undefined && hasUpstream(one, name, upstream))?.graph.hooks
@@ -211,7 +211,7 @@ export class Generations {
 
 /**
  * Starts the upstreams that start with the gateway, except those stopped by name. Resolves after the first attempt of
- * each, without those kept from the previous generation.
+ * each, without those reused from the previous generation.
  */
 export async function startUpstreams({ graph }: Generation, before?: Generation): Promise<void> {
   const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)

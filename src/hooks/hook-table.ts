@@ -68,10 +68,10 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
 
 /** Stages of a hook, in run order. */
 export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
-/** Position of a tap within its hook. */
+/** Tap position within its hook. */
 export type Stage = (typeof STAGES)[number]
 
-/** Order and selectors of a tap. */
+/** Tap order and selectors. */
 export interface TapOptions {
   /** Default: `normal`. */
   readonly stage?: Stage

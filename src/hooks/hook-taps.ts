@@ -427,7 +427,7 @@ export interface HookTaps {
    *
    * An entry is not shown, and a warning is logged, if its shown name is the real name of another entry, if another
    * entry is already shown under this name, or if it is in no list. To add entries of a plugin, add an upstream in
-   * `configure`, create it in `createUpstream`, and choose in `listing` who is shown its entries.
+   * `configure`, create it in `createUpstream`, and select the clients that see its entries in `listing`.
    *
    * A tap may also add entries that no server has, with `upstream: ''` and an unused name. They are only shown: the
    * plugin must answer calls of them in `request`.
@@ -485,7 +485,7 @@ export interface HookTaps {
    *
    * May change: Whether the call is made: granted for this single call, or refused with an answer. `undefined`
    * leaves the decision to the next tap; without a decision the call is refused. The timeout is ten minutes.
-   * `changed` lists what has changed since the request.
+   * `changed` lists the changes since the request.
    *
    * If it throws: The request fails.
    *
@@ -507,7 +507,7 @@ export interface HookTaps {
    */
   ready: () => MaybePromise<void>
   /**
-   * Runs: When a listener has opened, or a reload has kept it.
+   * Runs: When a listener has opened, or a reload has reused it.
    *
    * May change: Nothing. The URL is known now, even if the configured port is 0.
    *

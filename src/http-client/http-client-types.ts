@@ -19,7 +19,7 @@ export interface ClientRequest {
   readonly body?: EncodedMessage | undefined
   /** The MCP exchange, for authorization. */
   readonly exchange?: Exchange | undefined
-  /** Number of redirects so far. */
+  /** Redirects so far. */
   readonly redirects?: number
 }
 

@@ -44,7 +44,7 @@ export class ReplyParser {
   #chunks: ChunkDecoder | undefined
   /** Remaining body bytes; Infinity if the body ends with the connection. */
   #remaining = 0
-  /** Cache, as replies of one server often have equal heads. */
+  /** Cache, as a server's replies often have equal heads. */
   #lastText = ''
   #lastHead: ReplyHead | undefined
   readonly #data = (piece: Buffer): boolean => {
@@ -167,9 +167,9 @@ function createUnexpectedError(): ClientError {
 /** Decodes chunked bodies (RFC 9112, 7.1). Trailers are validated and discarded. */
 class ChunkDecoder {
   #state: 'size' | 'data' | 'after' | 'trailers' | 'done' = 'size'
-  /** Start of an incomplete line. */
+  /** Incomplete line so far. */
   #line = ''
-  /** Remaining bytes of the chunk. */
+  /** Remaining chunk bytes. */
   #remaining = 0
   #trailers = 0
 

@@ -10,7 +10,7 @@ export interface ReplyHead {
   readonly framing: Framing
   /** True if the connection can be reused. */
   readonly keepsAlive: boolean
-  /** Idle timeout of the server in ms, if sent. */
+  /** Server idle timeout in ms, if sent. */
   readonly idleMs: number | undefined
 }
 

@@ -54,7 +54,7 @@ export class UndiciClient implements HttpTransport {
   #dispatcher: Dispatcher | undefined
   /** Requests queued until undici is loaded. */
   readonly #early: [ClientRequest, ReplyHandler][] = []
-  /** Count of unsent requests, shared with them. */
+  /** Unsent request count, shared with the requests. */
   readonly #waiting = { count: 0 }
   /** Permanent error without a dispatcher. */
   #failure: Error | undefined

@@ -92,7 +92,7 @@ export interface SpawnOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Spawns a server with pipes, in its own session and group, without a shell. Throws what `spawn` throws. */
+/** Spawns a server with pipes, in its own session and group, without a shell. Throws `spawn` errors. */
 export function spawnServer({ command, args, cwd, env }: SpawnOptions): ChildProcessWithoutNullStreams {
   return spawn(command, args, {
     cwd,

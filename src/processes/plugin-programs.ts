@@ -23,7 +23,7 @@ interface ProgramsDeps {
   readonly hide: HideSecrets
 }
 
-/** Programs of plugins, under the same process quota, marks and watchdog as local servers. */
+/** Plugin programs, under the same process quota, marks and watchdog as local servers. */
 export class PluginPrograms implements Programs {
   readonly #options: ProgramsDeps
   #table: ProcessTable | undefined

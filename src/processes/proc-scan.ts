@@ -21,12 +21,12 @@ const MAX_READERS = 2
 /** Interval between checks that killed processes are gone. */
 const PAUSE_MS = 10
 const MAX_ROUNDS = 100
-/** Bytes read of each environment. */
+/** Bytes read from each environment. */
 const MAX_ENVIRONMENT_BYTES = 16 * 1024
 
 /**
  * Kills all processes with a matching mark that started at or after `since` (clock ticks); returns their pids. Linux
- * only; no-op elsewhere.
+ * only; a no-op on other systems.
  */
 export async function killMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
   const ended: ProcessId[] = []
@@ -61,7 +61,7 @@ export function listProcesses(): ProcessStat[] {
   return listPids().flatMap(pid => readStat(pid) ?? [])
 }
 
-/** Start time of a process; undefined if it is missing or a zombie. */
+/** Process start time; undefined if the process is missing or a zombie. */
 export function readStartTime(pid: number): string | undefined {
   return readStat(pid)?.start
 }

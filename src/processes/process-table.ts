@@ -176,7 +176,7 @@ function removeExitHandler(handler: () => void): void {
   if (exitHandlers.delete(handler) && exitHandlers.size === 0) process.off('exit', runExitHandlers)
 }
 
-/** Processes of one gateway, none of which outlives it. */
+/** One gateway's processes, none of which outlives it. */
 export class ProcessTable {
   /** Generations using the table; the last one retires it. */
   owners = 0

@@ -10,10 +10,10 @@ import { getPlatform } from '../util/platform.ts'
 const KIBIBYTE = 1024
 /** Runtimes reserve memory without using it (V8: 512 MiB for code), so the hard limit is higher by this. */
 const RESERVED = 1024 * 1024 * 1024
-/** Margin of the hard task limit, which the kernel counts per user; it only bounds bursts between checks. */
+/** Hard task limit margin, which the kernel counts per user; it only bounds bursts between checks. */
 const TASKS_AHEAD = 1024
 const CHECK_INTERVAL_MS = 1000
-/** Extra processes of a sandbox: bwrap and its init. */
+/** Extra processes in a sandbox: bwrap and its init. */
 const SANDBOX_PROCESSES = 2
 
 /** Sets each limit pair, reports failures on stderr, then execs the program. Arguments are not interpreted. */

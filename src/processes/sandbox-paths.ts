@@ -35,8 +35,8 @@ const SHIMS = 'shims'
 const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 
 /**
- * Lists the paths that a command needs besides the system's: its file, file arguments, link targets, interpreters,
- * and their installations.
+ * Lists the paths that a command needs in addition to the system's: its file, file arguments, link targets,
+ * interpreters, and their installations.
  */
 export function listRuntimePaths(
   { program, args, cwd, env }: SandboxedProgram,

@@ -34,7 +34,7 @@ function createMountArguments(shown: readonly Mount[], places: readonly PrivateP
   return view.arguments
 }
 
-/** Resolves links in the existing part of a path. */
+/** Resolves links in a path's existing part. */
 function resolveExisting(name: string): string {
   try {
     return realpathSync(name)
@@ -149,7 +149,7 @@ function matchesPlace(at: string, { directory, names }: PrivatePath): boolean {
 }
 
 interface SandboxOptions extends SandboxedProgram {
-  /** Configuration directory, base of relative paths. */
+  /** Configuration directory, base for relative paths. */
   readonly directory: string
   /** User's home for `~/`; never shown as a whole. */
   readonly home: string

@@ -56,7 +56,7 @@ export class ServerProcess {
   #queued = 0
   #hasDropped = false
 
-  /** Throws what `spawn` throws for invalid arguments. */
+  /** Throws `spawn` errors for invalid arguments. */
   constructor(options: ServerProcessOptions) {
     this.#options = options
     this.#stdout = new LineSplitter({

@@ -6,11 +6,11 @@ const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
 const ID_AT_END = /"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
 const METHOD = /^"method"\s*:/
 const OUTCOME = /^"(?:result|error)"\s*:/
-/** Maximum length of text matched against the patterns. */
+/** Maximum text length matched against the patterns. */
 const LOOK_AHEAD = 128
-/** Maximum number of top-level strings to match; no valid message has as many members. */
+/** Maximum top-level strings to match; no valid message has as many members. */
 const MAX_COMPARED = 2000
-/** Nesting level of list entries: message, result, list, entry. */
+/** List entry nesting level: message, result, list, entry. */
 const ENTRY_LEVEL = 4
 
 /**
@@ -23,8 +23,8 @@ export function findAnsweredId(bytes: Buffer): RpcId | null {
 }
 
 /**
- * Finds the request id in a reply of which only both ends were kept: undefined if it is not a reply, null if its id
- * is unknown. Many servers write the result first and the id last; the last bracket closes the message.
+ * Finds the request id in a reply with only its two ends available: undefined if it is not a reply, null if its id is
+ * unknown. Many servers write the result first and the id last; the last bracket closes the message.
  */
 export function findSkippedReplyId(head: Buffer, tail: Buffer): RpcId | null | undefined {
   const { id, isCall, isAnswer } = readEnvelope(head)

@@ -4,7 +4,7 @@ import { decodeKey } from './json/members.ts'
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
 
 const LONG_ID = /^-?\d+$/
-/** Maximum digits of a numeric id; parsing longer numbers is slow. */
+/** Maximum numeric id digits; parsing longer numbers is slow. */
 const MAX_ID_DIGITS = 100
 
 /** JSON-RPC request id; a `bigint` if a `number` cannot represent it exactly. */
@@ -21,7 +21,7 @@ const KEYS = ['jsonrpc', 'id', 'method', 'result', 'error'] as const
 type EnvelopeKey = (typeof KEYS)[number]
 
 const KEY_INDEXES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
-/** Index of each key, inlined for constant arguments. */
+/** Key indexes, inlined for constant arguments. */
 const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
   Record<EnvelopeKey, number>
 >
@@ -33,7 +33,7 @@ const BY_LENGTH = Array.from({ length: MAX_KEY_LENGTH + 1 }, (_, length) =>
 /** Each character may be escaped as `\u0000`. */
 const MAX_ESCAPED_LENGTH = 6 * MAX_KEY_LENGTH
 const RESULT = KEYS.indexOf('result')
-/** Maximum members of a message; each is compared with the known keys. */
+/** Maximum message members; each is compared with the known keys. */
 const MAX_MEMBERS = 1000
 const EMPTY = Buffer.alloc(0)
 const VERSION = Buffer.from('"2.0"')

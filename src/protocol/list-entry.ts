@@ -157,7 +157,7 @@ interface RepairedEntry {
   readonly dropped: readonly string[]
 }
 
-/** Returns a valid or repaired value, or undefined; records what it drops. */
+/** Returns a valid or repaired value, or undefined; records dropped parts. */
 type FieldRepair = (value: unknown, path: string, dropped: string[]) => unknown
 type FieldRepairs = Readonly<Record<string, FieldRepair>>
 

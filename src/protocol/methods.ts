@@ -78,7 +78,7 @@ export const HEADER = {
   lastEventId: 'last-event-id',
 } as const
 
-/** Kinds of list entries. */
+/** List entry kinds. */
 export type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
 interface MethodRow {
@@ -130,7 +130,7 @@ interface ListRow {
   readonly changed: string
 }
 
-/** Methods, members and notifications of each list kind. */
+/** Methods, members and notifications for each list kind. */
 export const LISTS: Readonly<Record<Kind, ListRow>> = {
   tools: {
     method: 'tools/list',
@@ -183,7 +183,7 @@ export function isChangeNotification(notification: string): boolean {
   return notification === 'notifications/resources/updated' || LIST_CHANGES.includes(notification)
 }
 
-/** Members of `subscriptions/listen` for list changes. */
+/** `subscriptions/listen` members for list changes. */
 export const LISTEN_FLAGS = {
   tools: 'toolsListChanged',
   prompts: 'promptsListChanged',

@@ -15,7 +15,7 @@ const TRUE = Buffer.from('true')
  * ```
  */
 export class Payload {
-  /** Era of the wire form; undefined for results created by the gateway, which are valid in both. */
+  /** Wire form era; undefined for results created by the gateway, which are valid in both. */
   readonly era: Era | undefined
   /**
    * Time until which the sender allows caching, in clock milliseconds; set by a cache, and extended by revalidation.

@@ -13,7 +13,7 @@ const HANDLE = new RegExp(String.raw`^${REPLICA_ID}\.[\w-]{40,}$`)
 
 const SESSION_QUERY = new RegExp(`[?&]sessionId=(${REPLICA_ID}_[^&#]*)`)
 
-/** Scheme of the gateway's own resources. */
+/** Scheme for the gateway's own resources. */
 const OWN_URI = 'tapgate://'
 
 /** Returns the prefix of a sealed value that only one process can use. */
@@ -27,7 +27,7 @@ export function splitReplicaPrefix(value: string): { readonly place: string; rea
   return prefix === undefined || place === undefined ? undefined : { place, rest: value.slice(prefix.length) }
 }
 
-/** Finds the session id of an HTTP request, in its header or else its query. */
+/** Finds an HTTP request's session id, in its header or else its query. */
 export function findSessionId(id: string | undefined, url: string): string | undefined {
   return id ?? SESSION_QUERY.exec(url)?.[1]
 }
@@ -51,13 +51,13 @@ export function findRequestReplica(params: JsonObject | undefined): string | und
     : undefined
 }
 
-/** Finds the replica of a call. Large unparsed arguments are parsed only if they may contain one. */
+/** Finds a call's replica. Large unparsed arguments are parsed only if they may contain one. */
 function findCallReplica(params: JsonObject): string | undefined {
   const { arguments: given } = params
   return isObject(given) ? (findArgumentsReplica(given) ?? findArgumentsReplica(given.arguments)) : undefined
 }
 
-/** Finds the replica in the arguments of a call, wrapped or not. */
+/** Finds the replica in a call's arguments, wrapped or not. */
 function findArgumentsReplica(given: unknown): string | undefined {
   if (!isObject(given)) return undefined
   const { handle, uri } = given

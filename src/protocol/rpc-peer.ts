@@ -37,7 +37,7 @@ export class RpcPeer<Sent, Received = never> {
     return known === undefined ? undefined : this.sent.get(known)
   }
 
-  /** Removes and returns the request of an answer; undefined if unknown. */
+  /** Removes and returns an answer's request; undefined if unknown. */
   takeSent(id: unknown): Sent | undefined {
     return takeEntry(this.sent, id)
   }

@@ -1,7 +1,7 @@
 import { compileGlobs } from '../util/globs.ts'
 import { canonicalizePattern, parseCanonicalUri, foldUri, normalizeAuthority } from './uri.ts'
 
-/** Maximum length of matched URIs and templates. */
+/** Maximum matched URI and template length. */
 const MAX_LENGTH = 4096
 
 /** Factor by which a raw template may exceed its canonical form, through escapes such as `%61`. */

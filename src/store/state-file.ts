@@ -5,7 +5,7 @@ import type { Log } from '../api/index.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
 
-/** Limit for unreadable files kept for inspection. */
+/** Limit for unreadable files retained for inspection. */
 const MAX_SET_ASIDE = 3
 
 interface StateFileOptions {

@@ -30,7 +30,7 @@ export async function testClient(
 /** Test client; sent and received messages are accessible. */
 export class TestClient implements AsyncDisposable {
   readonly era: Era
-  /** `initialize` result of a legacy client. */
+  /** A legacy client's `initialize` result. */
   initializeReply: TestReply | undefined
   /** Notifications outside requests, after `listen` was called. */
   readonly notifications: ReceivedMessage[] = []
@@ -231,7 +231,7 @@ function removeEmptyHeaders(headers: Readonly<Record<string, string>>): Record<s
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
 }
 
-/** Identity of a test client. */
+/** Test client identity. */
 export interface TestClientOptions {
   /** Default: `modern`. A legacy client initializes immediately. */
   readonly era?: Era

@@ -7,7 +7,7 @@ import { isObject } from '../protocol/json/json.ts'
 import { createLog } from '../util/log.ts'
 import type { TestUpstream } from './upstream.ts'
 
-/** Options of a test gateway. */
+/** Test gateway options. */
 export interface TestGatewayOptions {
   /**
    * Configuration as in gateway.yaml, or a loaded file. Without listeners, an HTTP listener on a free port is added.
@@ -21,7 +21,7 @@ export interface TestGatewayOptions {
   readonly directory?: string
   /** Environment variables that local servers may inherit. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Clock of the gateway and its plugins; a `TestClock` can be advanced. Default: real time. */
+  /** Clock for the gateway and its plugins; a `TestClock` can be advanced. Default: real time. */
   readonly clock?: Clock
   /** Wait until every upstream has been tried. Default: true. */
   readonly settle?: boolean

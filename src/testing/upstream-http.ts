@@ -196,7 +196,7 @@ function sendMessage({ response }: PostContext, status: number, message: unknown
 }
 
 /**
- * Reserved port of a stopped server: connections are refused, and no other process gets the port. An outgoing
+ * A stopped server's reserved port: connections are refused, and no other process gets the port. An outgoing
  * connection from this port keeps it bound without a listener.
  */
 export class ReservedPort {

@@ -7,7 +7,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
 type OfferResult = { readonly result: JsonObject } | { readonly error: RpcError }
 
-/** Features of a test upstream. The maps may be changed while it runs. */
+/** Test upstream features. The maps may be changed while it runs. */
 export class Offer {
   readonly options: TestUpstreamOptions
   readonly tools: Map<string, TestTool>
@@ -140,10 +140,10 @@ export type TestTool = TestHandler | (JsonObject & { readonly run?: TestHandler 
 /** Like a tool, but a string becomes one user message. */
 export type TestPrompt = TestTool
 
-/** Text of a resource, or a list entry with a `text`. */
+/** Resource text, or a list entry with a `text`. */
 export type TestResource = string | (JsonObject & { readonly text?: string })
 
-/** Options of a test upstream; all are optional. */
+/** Test upstream options; all are optional. */
 export interface TestUpstreamOptions {
   /** Supported handshake. Default: `dual`, which is both. */
   readonly era?: 'modern' | 'legacy' | 'dual'
@@ -165,10 +165,10 @@ export interface TestUpstreamOptions {
   readonly pageSize?: number
   /** Delay before all answers except the handshake. */
   readonly delayMs?: number
-  /** Freshness of modern lists. Default: 0. */
+  /** Modern list freshness. Default: 0. */
   readonly ttlMs?: number
   /** Default: `private`. */
   readonly cacheScope?: 'public' | 'private'
-  /** Port to listen on, kept by `restart`. Default: any free port. */
+  /** Port to listen on, reused by `restart`. Default: any free port. */
   readonly port?: number
 }

@@ -68,7 +68,7 @@ interface CallWaiter {
   readonly resolve: (call: ReceivedCall) => void
 }
 
-/** Runtime state of a test upstream. */
+/** Test upstream runtime state. */
 export class TestUpstreamState {
   readonly calls: CancellableCall[] = []
   readonly #sessions = new Set<string>()

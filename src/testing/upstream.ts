@@ -29,7 +29,7 @@ export async function testUpstream(options: TestUpstreamOptions = {}): Promise<T
 
 /** Running MCP server for tests. */
 export class TestUpstream implements AsyncDisposable {
-  /** Features of the upstream; change them and call `notify` to test change propagation. */
+  /** Upstream features; change them and call `notify` to test change propagation. */
   readonly offer: Offer
   readonly #state: TestUpstreamState
   #server: Server | undefined
@@ -63,7 +63,7 @@ export class TestUpstream implements AsyncDisposable {
     return this.#state.waitForCall(method, fits)
   }
 
-  /** Sends a notification on every open stream that accepts it; returns the number of streams. */
+  /** Sends a notification on every open stream that accepts it; returns the stream count. */
   notify(method: string, params?: JsonObject): number {
     return this.#state.notify(method, params)
   }

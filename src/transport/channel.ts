@@ -10,7 +10,7 @@ import { Backlog } from './backlog.ts'
 
 /** The subprotocol that both sides must name. */
 export const SUBPROTOCOL = 'mcp'
-/** Close codes of RFC 6455. */
+/** RFC 6455 close codes. */
 const GOING_AWAY = 1001
 const UNSUPPORTED_DATA = 1003
 const PING_MS = 30_000
@@ -53,7 +53,7 @@ export interface Channel {
 
 interface WebSocketChannelOptions {
   readonly clock: Clock
-  /** Headers of the opening request. */
+  /** Opening request headers. */
   readonly headers?: Readonly<Record<string, string>>
   /** Counts the client's unread data. */
   readonly hold?: MemoryShare | undefined

@@ -15,7 +15,7 @@ const TAIL_BYTES = 256
 const NOTHING = Buffer.alloc(0)
 
 interface LineSplitterOptions {
-  /** Maximum bytes of one line, without its line end. */
+  /** Maximum bytes per line, without its line end. */
   readonly maxLine: number
   /** Receives each non-empty line, without its line end and byte order mark. The bytes stay unchanged. */
   onLine(line: Buffer): void

@@ -37,7 +37,7 @@ export class DroppedMessages {
     return this.#budget?.degraded
   }
 
-  /** Count of each kind; undefined if no message was dropped. */
+  /** Counts by kind; undefined if no message was dropped. */
   get counts(): Readonly<Record<string, number>> | undefined {
     return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
   }

@@ -109,7 +109,7 @@ interface PooledConnection {
   readonly session: string | undefined
   /** Owning caller, or undefined. */
   readonly caller: string | undefined
-  /** True for the second process of a shared server: it stores what its sessions did. */
+  /** True for a shared server's second process: it holds its sessions' state. */
   readonly isKept: boolean
   readonly openedAt: number
 }

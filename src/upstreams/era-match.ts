@@ -34,7 +34,7 @@ export class EraMatch {
   #main: Connection | undefined
   /** True while some calls may use a connection in another era. */
   #mayDiffer = false
-  /** Name and version of a server that supports only the modern era. */
+  /** Name and version, if the server supports only the modern era. */
   #modernOnly: string | undefined
   #failures = 0
   #lastFailure: unknown

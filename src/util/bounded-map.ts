@@ -1,4 +1,4 @@
-/** Bounds of a map. */
+/** Map bounds. */
 export interface BoundedMapOptions<K, V> {
   /** Maximum entries. */
   readonly max: number

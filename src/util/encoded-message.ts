@@ -26,7 +26,7 @@ export function getByteLength(message: EncodedMessage): number {
   return Buffer.isBuffer(message) ? message.length : message.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** Joins the pieces of a message. */
+/** Joins a message's pieces. */
 export function joinPieces(message: EncodedMessage): string | Buffer {
   if (message instanceof ByteText) return message.bytes
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)

@@ -3,7 +3,7 @@ import { win32 } from 'node:path'
 import type { Platform } from './platform.ts'
 import { getPlatform } from './platform.ts'
 
-/** Maximum size of an npm batch file. */
+/** Maximum npm batch file size. */
 const MAX_BYTES = 64 * 1024
 const BATCH = /\.(cmd|bat)$/i
 /** Scripts next to the batch file, as referenced by npm and its cmd-shim. */

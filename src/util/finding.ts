@@ -59,7 +59,7 @@ export function parsePointer(pointer: string): string[] {
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Returns the parent of a JSON pointer; the root is its own parent. */
+/** Returns a JSON pointer's parent; the root is its own parent. */
 export function pointerParent(pointer: string): string {
   return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
 }

@@ -75,7 +75,7 @@ function quoteText(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text)
 }
 
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g
 
 /** Escapes characters that could control a terminal. */

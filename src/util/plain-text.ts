@@ -3,15 +3,15 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const KIB = 1024
 
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
 /** Start and end of sequences that set titles, links and clipboards. */
 const COMMAND = '\u001b]'
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const COMMAND_END = /\x07|\x1b\\|\x9c/g
 /** Other escape sequences (ECMA-48). Adjacent classes are disjoint, so matching is linear. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const SEQUENCE = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\-~]/g
 
 /** Removes escape sequences in linear time; Node's own function is quadratic. */
@@ -19,7 +19,7 @@ export function stripEscapes(text: string): string {
   return stripCommands(text).replace(SEQUENCE, '')
 }
 
-/** Unterminated commands, and any later ones, are kept. */
+/** Unterminated commands, and any later ones, stay unchanged. */
 function stripCommands(text: string): string {
   let shown = ''
   let from = 0

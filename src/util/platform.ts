@@ -38,7 +38,7 @@ const WINDOWS = {
   hasLimits: false,
 }
 
-/** Returns the properties of a platform. Default: this one. */
+/** Returns a platform's properties. Default: this one. */
 export function getPlatform(name: NodeJS.Platform = process.platform): Platform {
   if (name === 'win32') return { name, ...WINDOWS }
   return name === 'linux' ? { name, ...UNIX, hasProc: true, hasSandbox: true } : { name, ...UNIX }

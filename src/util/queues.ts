@@ -45,7 +45,7 @@ export class TextStream implements AsyncIterable<string> {
   }
 }
 
-/** Milliseconds of work per event loop turn. */
+/** Work milliseconds per event loop turn. */
 const SLICE_MS = 3
 
 const waiting: (() => void)[] = []
@@ -102,7 +102,7 @@ interface QueueEntry<T> {
   after: QueueEntry<T> | undefined
 }
 
-/** Items of one caller, FIFO. */
+/** One caller's items, FIFO. */
 interface CallerQueue<T> {
   readonly caller: string
   first: QueueEntry<T> | undefined
@@ -124,7 +124,7 @@ export class FairQueue<T> {
     return this.#places.size
   }
 
-  /** Number of priority items. */
+  /** Priority item count. */
   get ahead(): number {
     return this.#ahead
   }
@@ -188,7 +188,7 @@ export class FairQueue<T> {
     return this.#nextCaller?.first?.item
   }
 
-  /** Last item of a caller. */
+  /** A caller's last item. */
   last(caller: string): T | undefined {
     return this.#callers.get(caller)?.last?.item
   }

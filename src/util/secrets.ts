@@ -16,7 +16,7 @@ const MAX_ENCODED_LENGTH = 4096
 const MAX_COUNT = 10_000
 /** Maximum temporary values, such as tokens. */
 const MAX_TEMPORARY_COUNT = 2000
-/** Size of the prefix filter; a power of two. */
+/** Prefix filter size; a power of two. */
 const MARKS = 2 ** 14
 /** Minimum length of a truncated secret at the end of cut text; shorter prefixes reveal nothing. */
 const MIN_CUT_LENGTH = 8

@@ -24,12 +24,12 @@ function parseAmount(value: string | number, units: Readonly<Record<string, numb
 /** Average bytes per token for JSON and English across common tokenizers. */
 const BYTES_PER_TOKEN = 3.6
 
-/** Estimates the tokens of a text or a number of bytes. */
+/** Estimates the tokens for a text or byte count. */
 export function estimateTokens(text: string | number): number {
   return Math.ceil((typeof text === 'number' ? text : Buffer.byteLength(text)) / BYTES_PER_TOKEN)
 }
 
-/** Estimates the bytes for a number of tokens. */
+/** Estimates the bytes for a token count. */
 export function estimateBytes(tokens: number): number {
   return Math.floor(tokens * BYTES_PER_TOKEN)
 }

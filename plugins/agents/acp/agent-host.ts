@@ -19,7 +19,7 @@ export interface HostDeps {
   readonly log: Log
   /** Configuration directory. */
   readonly directory: string
-  /** State directory of the plugin; undefined if there is no persistent state. */
+  /** Plugin state directory; undefined without persistent state. */
   readonly state: string | undefined
   /** Globs that the program's real path must match. */
   readonly commands: readonly string[] | undefined

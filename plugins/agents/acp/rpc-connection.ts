@@ -25,7 +25,7 @@ const UNAUTHORIZED = 401
 /** Members that hold an HTTP status or error name in errors from provider SDKs. Prose is never matched. */
 const LIMIT_MEMBER =
   /"(status|statusCode|status_code|httpStatus|http_status|code|type|reason)":"?(429|resource_exhausted|rate_?limit(ed|error|_error|_exceeded)?|too_many_requests|quota_exceeded|insufficient_quota|usage_?limit_?(reached|exceeded))"?[,}]|"@type":"[^"]*\.QuotaFailure"/i
-/** An HTTP status at the beginning of a text. */
+/** Matches HTTP status 429 in a text. */
 const LIMIT_STATUS = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 
 /** Converts a failed request to an agent failure. */

@@ -33,7 +33,7 @@ const REFUSED: Refusal = {
   headers: { 'www-authenticate': 'Bearer' },
 }
 
-/** Authenticates agents by token and limits their view to what their owner and their grant allow. */
+/** Authenticates agents by token and limits their view by owner and grant. */
 export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
   hooks.listening.tap(({ name, url }) => {
     if (name === CALLBACK_LISTENER) callbackTokens.setUrl(url)
@@ -66,7 +66,7 @@ function identify(credentials: Credentials, grants: CallbackTokens): Principal |
   return grant?.principal ?? REFUSED
 }
 
-/** Grant for one session of a task, identified by its token. */
+/** Grant for one task session, identified by its token. */
 export interface AgentGrant {
   readonly task: string
   readonly root: string

@@ -12,7 +12,7 @@ interface PendingCall {
   end: (() => void) | undefined
 }
 
-/** Stops waiting when a client's patience ends; the task continues in the task service. */
+/** Stops waiting when a client's patience expires; the task continues in the task service. */
 export class CallPatience {
   readonly #waiting = new WeakMap<Exchange, PendingCall>()
 
@@ -71,8 +71,7 @@ interface GrantResolver {
 }
 
 /**
- * Identifies callers and limits task access: clients see all tasks of their principal, agents only those they
- * started.
+ * Identifies callers and limits task access: clients see all their principal's tasks, agents only those they started.
  */
 export class Callers {
   readonly #known = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })

@@ -26,8 +26,8 @@ interface DelegationWait {
 }
 
 /**
- * Waits on behalf of a client without task support, until the task ends, needs input, or the client's patience ends.
- * Cancelling the call cancels the task, unless its id is known elsewhere.
+ * Waits on behalf of a client without task support, until the task ends, needs input, or the client's patience
+ * expires. Cancelling the call cancels the task, unless another client knows its id.
  */
 export async function waitForTask(parts: McpDeps, first: TaskView, waited: DelegationWait): Promise<Answer> {
   const { call, owner, isHeld } = waited
@@ -50,7 +50,7 @@ export async function waitForTask(parts: McpDeps, first: TaskView, waited: Deleg
   return buildTaskAnswer(view)
 }
 
-/** Creates a signal that is aborted on cancellation, at the end of the client's patience, or on shutdown. */
+/** Creates a signal that is aborted on cancellation, when the client's patience expires, or on shutdown. */
 export function openWait(
   call: Call,
   { foreground, patience }: McpDeps,
@@ -142,7 +142,7 @@ export function createProgressReporter(exchange: Exchange): (view: TaskView) => 
     })
 }
 
-/** Handles `delegate_task`: stores a task, then returns what this client supports. */
+/** Handles `delegate_task`: stores a task, then returns it or its result. */
 export async function delegateTask(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
   const retried = parseRetry(call)
   if (retried !== undefined) return resumeTask(call, retried, parts)

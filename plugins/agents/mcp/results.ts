@@ -4,7 +4,7 @@ import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../..
 import type { AgentRow, Page, TaskQuestion, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
 import type { McpDeps } from './callers.ts'
 
-/** `tasks/get`, `tasks/update` and `tasks/cancel` of the tasks extension. */
+/** Tasks extension: `tasks/get`, `tasks/update` and `tasks/cancel`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
   [
     'tasks/get',

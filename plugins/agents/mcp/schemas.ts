@@ -41,7 +41,7 @@ const QUESTION = buildOutputSchema(
   ['question_id', 'kind', 'message', 'schema'],
 )
 
-/** Members of every task result. */
+/** Common task result members. */
 const TASK = {
   task_id: { type: 'string' },
   state: {

@@ -19,7 +19,7 @@ import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 
 const SCHEME = 'agent-task://'
 
-/** Maximum number of listed tasks per caller. */
+/** Maximum listed tasks per caller. */
 const MAX_LISTED = 100
 
 /** Limits on resource subscriptions in total and per caller. */

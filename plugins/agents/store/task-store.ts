@@ -247,7 +247,7 @@ const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupte
 export class TaskStore {
   readonly #database: SqlDatabase
   readonly #now: () => number
-  /** Number of deleted tasks; triggers workspace cleanup. */
+  /** Deleted task count; triggers workspace cleanup. */
   dropped = 0
 
   constructor(database: SqlDatabase, now: () => number) {
@@ -277,7 +277,7 @@ export class TaskStore {
     return row === undefined ? undefined : parseRecord(row)
   }
 
-  /** Finds a task of any owner, for control verbs. */
+  /** Finds any owner's task, for control verbs. */
   findAny(id: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ?', id)
     return row === undefined ? undefined : parseRecord(row)
@@ -324,7 +324,7 @@ export class TaskStore {
     this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
-  /** Returns the worktrees and directories of stored tasks. */
+  /** Returns the stored tasks' worktrees and directories. */
   listWorkspaces(): ReadonlySet<string> {
     const sql = `SELECT DISTINCT json_extract(start, '$.ground') AS ground, json_extract(start, '$.cwd') AS cwd FROM tasks`
     return new Set(this.#database.all(sql).flatMap(row => [String(row.ground), basename(String(row.cwd))]))

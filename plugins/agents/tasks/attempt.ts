@@ -17,7 +17,7 @@ interface TurnFacts {
   /** The agent reported an error, whatever stop reason followed. */
   readonly isBroken: boolean
   readonly hasText: boolean
-  /** Origin of the last denial; undefined if nothing was denied. */
+  /** Last denial's origin; undefined if nothing was denied. */
   readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
 }
 

@@ -41,7 +41,7 @@ export interface TaskContext {
   /** Active tasks by id. */
   readonly live: Map<string, LiveTask>
   readonly queues: Map<string, SlotQueue>
-  /** Time of the last probe per unhealthy agent. */
+  /** Last probe time per unhealthy agent. */
   readonly probed: Map<string, number>
   parts: ServiceDeps
   route: AgentRouter
@@ -67,9 +67,8 @@ export interface LiveTask {
   hasSigned: boolean
   /** True while the agent reports an internal error. */
   isBroken: boolean
-  /** Number of questions asked. */
+  /** Question count. */
   asked: number
-  /** Origin of the last denial. */
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** True if the turn timed out. */
   isLate: boolean

@@ -10,7 +10,7 @@ import type { LiveTask, TaskContext } from './context.ts'
 import type { ReleaseSlot } from '../scheduling.ts'
 import { ACTIVE } from '../store/task-store.ts'
 
-/** Failures where the session was lost or never started. */
+/** Failures without a session: lost or never started. */
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
 
 /** Agents to try, in order, and how the turn begins. */

@@ -235,7 +235,7 @@ export class LocalTaskService {
     return this.#context.tasks.list(owner, after, bounded).map(record => buildView(this.#context, record))
   }
 
-  /** Lists tasks of all callers, newest first; for control verbs only. */
+  /** Lists all callers' tasks, newest first; for control verbs only. */
   listAll({ after, limit }: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
@@ -284,7 +284,7 @@ export class LocalTaskService {
     if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
     else stopTask(live, why)
-    // Child tasks of a cancelled task have no remaining waiter.
+    // A cancelled task's children have no remaining waiter.
     for (const { record: other } of context.live.values())
       if (other.start.parent === id) this.cancel(other.id, other.owner, `the parent task was cancelled`)
     return true

@@ -179,7 +179,7 @@ function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest)
 }
 
 interface PermissionDecision extends PermissionVerdict {
-  /** Origin of the answer if it was not a rule. */
+  /** Answer origin, unless it was a rule. */
   readonly who?: 'owner' | 'time'
 }
 

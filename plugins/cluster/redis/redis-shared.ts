@@ -15,7 +15,7 @@ interface RedisSharedDeps {
   readonly name: string
   readonly store: RedisStore
   readonly ring: KeyRing
-  /** Returns the number of replicas. */
+  /** Returns the replica count. */
   readonly sharers: () => number
 }
 

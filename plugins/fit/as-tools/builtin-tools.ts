@@ -1,7 +1,7 @@
 import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
 import { isOwnName, assignOwnNames } from '../../../src/plugin.ts'
 
-/** Kinds of entries that a client gets through tools. */
+/** Entry kinds that a client gets through tools. */
 export interface AsToolsKinds {
   readonly resources: boolean
   readonly prompts: boolean

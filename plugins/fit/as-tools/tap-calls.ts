@@ -26,8 +26,8 @@ import { canBeBuiltinName, findBuiltinTool, assignToolNames, listBuiltinTools } 
 const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([RPC.invalidParams, RPC.methodNotFound, RPC.legacyNoResource])
 
 /**
- * Converts the answer of the carried request to a tool result. An error about the arguments becomes text for the
- * model; a refusal or server failure stays an error.
+ * Converts the carried request's answer to a tool result. An error about the arguments becomes text for the model; a
+ * refusal or server failure stays an error.
  */
 export function toToolAnswer(meta: BuiltinTool, given: Answer, isRefusal: boolean): Answer {
   if ('error' in given) {
@@ -119,7 +119,7 @@ interface BuiltinToolsTap {
   ): readonly CatalogEntry[]
 }
 
-/** Converts calls of built-in tools to resource and prompt requests. Undefined if the configuration enables none. */
+/** Converts built-in tool calls to resource and prompt requests. Undefined if the configuration enables none. */
 export function tapAsTools(
   { config, hooks, slot }: PluginApi,
   findProfile: FindClientProfile,

@@ -1,17 +1,17 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 
-/** Maximum number of subschemas. */
+/** Maximum subschemas. */
 const MAX_NODES = 20_000
 const MAX_DEPTH = 48
 
 /** Thrown if a schema cannot be adapted to the client. */
 export class UnfitError extends Error {}
 
-/** State while one schema is adapted: its root, the changes made, and the number of nodes. */
+/** State while one schema is adapted: its root, the changes made, and the node count. */
 export class FitContext {
   readonly root: JsonObject
-  /** Descriptions of the changes. */
+  /** Change descriptions. */
   readonly notes = new Set<string>()
   /** References that are being inlined, outermost first. */
   readonly openReferences: string[] = []
@@ -56,19 +56,19 @@ export function omitMembers(object: JsonObject, keys: ReadonlySet<string>): Json
   return mapMembers(object, (key, value) => (keys.has(key) ? undefined : value))
 }
 
-/** Reads a list of schemas such as `anyOf`. */
+/** Reads a schema list such as `anyOf`. */
 export function readSchemaList(schema: JsonObject, key: string): readonly unknown[] | undefined {
   const list = schema[key]
   return Array.isArray(list) ? (list as unknown[]) : undefined
 }
 
-/** Reads a list of strings such as `required`. */
+/** Reads a string list such as `required`. */
 export function readStrings(schema: JsonObject, key: string): string[] {
   const list = schema[key]
   return Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
 }
 
-/** Reads a map of schemas such as `properties`. */
+/** Reads a schema map such as `properties`. */
 export function readSchemaMap(schema: JsonObject, key: string): JsonObject {
   const map = schema[key]
   return isObject(map) ? map : {}

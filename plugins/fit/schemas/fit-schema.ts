@@ -23,7 +23,7 @@ const MAX_LENGTH = 128 * 1024
 /** Maximum input length; adapting may shorten the schema. */
 const MAX_READ_LENGTH = 2 * MAX_LENGTH
 
-/** Keywords with maps of schemas, whose keys are free names. */
+/** Keywords with schema maps, whose keys are free names. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 /** Keywords with one schema. */
 const SCHEMAS = new Set([
@@ -38,18 +38,17 @@ const SCHEMAS = new Set([
   'unevaluatedProperties',
   'unevaluatedItems',
 ])
-/** Keywords with lists of schemas. */
+/** Keywords with schema lists. */
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-/** Keywords that may hold a list of schemas. */
+/** Keywords that may hold a schema list. */
 const SCHEMA_HOLDERS = new Set([...LISTS, ...SCHEMAS])
-/** Root conditions because of which some clients do not recognize an object. */
+/** Root conditions that prevent some clients from recognizing an object. */
 const CONDITIONS = ['not', 'enum', 'const']
 const EMPTY: JsonObject = { type: 'object' }
-/** Maximum number of nested references and alternatives at the root. */
+/** Maximum nested references and alternatives at the root. */
 const MAX_STEPS = 8
 const DEFINITIONS = new Set(['$defs', 'definitions'])
 
-/** Schema rules of a dialect. */
 interface DialectRules {
   /** Inlines references and removes definitions. */
   readonly inlines: boolean
@@ -119,7 +118,7 @@ function simplifyRoot(schema: JsonObject, root: JsonObject, work: FitContext): J
   return key === undefined ? schema : mergeRootUnion(schema, listObjectAlternatives(schema, key, work), work)
 }
 
-/** Keeps definitions where references point to. */
+/** Keeps the root's definitions, because references point to them. */
 function keepDefinitions(schema: JsonObject, root: JsonObject): JsonObject {
   const { $defs, definitions } = root
   return {

@@ -118,7 +118,7 @@ const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] 
   ['number', ['minimum', 'maximum', 'multipleOf']],
 ]
 
-/** Guesses the types of a schema without `type`. */
+/** Guesses types for a schema without `type`. */
 function guessTypes(schema: Record<string, unknown>): readonly unknown[] {
   const told = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
   return told === undefined ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))] : [told[0]]

@@ -3,7 +3,7 @@ import { isObject } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
 import { readSchemaMap, readSchemaList, readStrings, UnfitError, omitMembers } from './fit-context.ts'
 
-/** Maximum number of merged schemas; merging takes quadratic time. */
+/** Maximum merged schemas; merging takes quadratic time. */
 const MAX_MERGED = 128
 
 /** Chooses the stricter of two limits. */
@@ -36,7 +36,7 @@ function checkCount(schemas: readonly JsonObject[]): void {
 
 type MergeValues = (a: unknown, b: unknown) => unknown
 
-/** Combines two values of a keyword; undefined if they cannot be combined. */
+/** Combines two keyword values; undefined if they cannot be combined. */
 const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? mergeMaps(a, b) : undefined)],
   ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],

@@ -14,8 +14,8 @@ interface RequestCount {
 }
 
 /**
- * Limits requests to ten per minute for each address, open link or known browser, to prevent guessing of ids and
- * codes.
+ * Limits requests to ten per minute for each address, open link or known browser, so that ids and codes cannot be
+ * guessed.
  */
 export class RequestLimiter {
   readonly #clock: Clock
@@ -35,7 +35,7 @@ export class RequestLimiter {
   }
 }
 
-/** State of one browser, identified by its cookie. */
+/** One browser's state, identified by its cookie. */
 export interface BrowserState {
   readonly cookie: string
   readonly until: number
@@ -71,7 +71,7 @@ export class BrowserStore {
     this.#suffix = suffix
   }
 
-  /** Finds the browser of a request; undefined without a valid cookie. */
+  /** Finds a request's browser; undefined without a valid cookie. */
   findBrowser(request: HttpRequest, base: string): BrowserState | undefined {
     const cookie = parseCookie(request.header('cookie'), this.#cookieName(base))
     const browser = cookie === undefined ? undefined : this.#browsers.get(hashSecret(cookie))

@@ -12,7 +12,7 @@ import { IdentityProvider } from './identity-provider.ts'
 import type { LoginPreview } from './login-pages.ts'
 import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
 
-/** Issuer of callers with an API key. */
+/** API key issuer. */
 const KEYS_ISSUER = 'api-key'
 
 /** Links and browsers, which outlive reloads. */

@@ -80,7 +80,7 @@ export class IdentityProvider {
       expectedNonce: nonce,
       requireIdToken: true,
     })
-    // Request options differ only in the type of the body.
+    // Request options differ only in the body type.
     const plain = wire.options() as unknown as ValidateSignatureOptions
     await lib.validateApplicationLevelSignature(server, response, plain)
     const claims = lib.getValidatedIdTokenClaims(tokens)

@@ -17,12 +17,12 @@ interface LinkRequest {
   readonly client: string
 }
 
-/** Lifetime of a link and of browser state. */
+/** Link and browser state lifetime. */
 export const LINK_MS = 600_000
 
 const MAX_LINKS = 10_000
 const MAX_OF_CALLER = 20
-/** Maximum number of clients notified about one login. */
+/** Maximum clients notified about one login. */
 const MAX_TOLD = 20
 /** Wrong codes after which a link becomes invalid. */
 const MAX_WRONG = 5
@@ -45,7 +45,7 @@ export class LoginLinks {
     this.#newId = newId
   }
 
-  /** Returns the open link of a caller for an upstream, or creates one. */
+  /** Returns a caller's open link for an upstream, or creates one. */
   openOrCreate(request: LinkRequest): LoginLink {
     const key = createLinkKey(request.account, request.upstream)
     const known = this.#byCaller.get(key)
@@ -129,7 +129,7 @@ export class LoginLink implements LinkRequest {
     return isRight
   }
 
-  /** Registers a client to be notified, with the id of its elicitation. */
+  /** Registers a client to be notified, with its elicitation id. */
   notifyOnDone(elicitationId: string, session: Session): void {
     if (this.#told.size < MAX_TOLD) this.#told.set(elicitationId, session)
   }

@@ -28,7 +28,7 @@ interface LoginPagesDeps {
   readonly identityProvider: IdentityProvider | undefined
   readonly log: Log
   getBaseUrl(listener: string): string | undefined
-  /** Previews a login: where it happens, and for which scopes. */
+  /** Previews a login: its host, issuer and scopes. */
   previewLogin(upstream: string, account: string): Promise<LoginPreview>
   record(event: AuditEvent): void
 }
@@ -60,7 +60,7 @@ export function isPagePath(path: string): boolean {
   return path === PERSON || path === CALLBACK || (path.startsWith(CONNECT) && ID.test(path.slice(CONNECT.length)))
 }
 
-/** Pages where callers log in to upstreams. */
+/** Pages for upstream logins by callers. */
 export class LoginPages {
   readonly #deps: LoginPagesDeps
 
@@ -233,7 +233,7 @@ export class LoginPages {
     return this.#deps.logins.beginLogin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
   }
 
-  /** Callback of the identity provider. */
+  /** Identity provider callback. */
   async #finishPersonLogin(
     { query }: HttpRequest,
     base: string,

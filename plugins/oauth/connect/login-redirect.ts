@@ -9,9 +9,9 @@ export interface LoginRedirectDeps {
   readonly links: LoginLinks
   readonly sentCallers: Pick<SentCallers, 'noteSent' | 'isSent'>
   wait(ms: number): Promise<void>
-  /** The gateway's URL for clients of a listener; undefined if browsers cannot reach it. */
+  /** The gateway's URL for a listener's clients; undefined if browsers cannot reach it. */
   getBaseUrl(listener: string): string | undefined
-  /** Returns true if a caller has logged in since it was told to. */
+  /** Returns true if a caller has logged in since it was asked to. */
   hasLoggedIn(account: string, upstream: string): boolean
   /** How a caller can prove its identity in a browser; undefined if it cannot. */
   getProof(principal: Principal): Proof | undefined

@@ -55,7 +55,7 @@ interface ConsentRequest {
   readonly upstream: string
   readonly host: string
   readonly scopes: readonly string[]
-  /** Host of the authorization server. */
+  /** Authorization server host. */
   readonly server: string
   /** The caller. */
   readonly subject: string
@@ -66,7 +66,7 @@ interface ConsentRequest {
   readonly token: string
   /** True if the client's code must be entered. */
   readonly wantsCode: boolean
-  /** Error message of the previous attempt. */
+  /** Previous attempt's error message. */
   readonly problem?: string | undefined
 }
 

@@ -58,7 +58,7 @@ interface ReplicaNamesDeps {
  */
 export class ReplicaNames {
   readonly #deps: ReplicaNamesDeps
-  /** Previous names of this replica are still its own. */
+  /** This replica's previous names are still its own. */
   readonly #own = new Set<string>()
 
   constructor(host: ReplicaNamesDeps) {

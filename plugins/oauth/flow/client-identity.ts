@@ -11,11 +11,11 @@ import type { ClientIdentity, Vault } from '../types.ts'
 import { isSameIssuer } from './discovery.ts'
 import type { Wire } from './wire.ts'
 
-/** Path of the client metadata document below the public URL. */
+/** Client metadata document path below the public URL. */
 const DOCUMENT = '/oauth/client.json'
 /** Redirect path below the public URL. */
 const CALLBACK = '/oauth/callback'
-/** Cache lifetime of the document in seconds. */
+/** Document cache lifetime in seconds. */
 const MAX_AGE_S = 3600
 
 /** Returns the document's URL, which is the client id; undefined without a public https URL. */
@@ -49,7 +49,7 @@ interface ConfiguredClient {
 interface ClientDeps {
   readonly upstream: string
   readonly client: ConfiguredClient | undefined
-  /** URL of the client metadata document, if there is a public one. */
+  /** Client metadata document URL, if there is a public one. */
   readonly document: string | undefined
   readonly vault: Pick<Vault, 'registration' | 'saveRegistration' | 'list'>
   readonly wire: Wire
@@ -59,7 +59,7 @@ interface ClientDeps {
 
 type AuthMethod = ClientIdentity['method']
 
-/** Authentication methods for registration in order of preference. */
+/** Authentication methods for registration, preferred first. */
 const METHODS: readonly AuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
 /** Used instead of a redirect URI as key of device registrations: the grant type's own name. */
 export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
@@ -88,7 +88,7 @@ export async function resolveClient(
   )
 }
 
-/** Returns true if an id is the URL of a client metadata document. */
+/** Returns true if an id is a client metadata document URL. */
 function isDocumentUrl(id: string): boolean {
   const url = URL.parse(id)
   return url?.protocol === 'https:' && url.pathname !== '/'
@@ -108,7 +108,7 @@ export function selectAuthMethod(
     : 'client_secret_basic'
 }
 
-/** A client id of one issuer must not be sent to another one. */
+/** One issuer's client id must not be sent to another. */
 async function useConfiguredClient(
   host: ClientDeps,
   client: ConfiguredClient,
@@ -163,7 +163,7 @@ async function registerClient(
   try {
     const { lib, options } = wire
     const metadata = createMetadata({ name, redirectUri, method })
-    // Request options differ only in the type of the body.
+    // Request options differ only in the body type.
     const plain = options() as unknown as DynamicClientRegistrationRequestOptions
     const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
     const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
@@ -209,7 +209,7 @@ async function normalizeRegistration(response: Response): Promise<Response> {
   return Response.json({ client_secret_expires_at: 0, ...value }, { status: 201 })
 }
 
-/** Uses what the server registered, which may differ from the request. */
+/** Uses the registered values, which may differ from the request. */
 function createIdentity(client: OmitSymbolProperties<Client>, asked: AuthMethod, redirectUri: string): ClientIdentity {
   const said = client.token_endpoint_auth_method
   const method = METHODS.find(one => one === said) ?? asked

@@ -20,7 +20,7 @@ const MAX_OPEN = 100
 /** A pending device login. */
 interface BegunDevice {
   readonly handle: string
-  /** Page where the user enters the code. */
+  /** Page for entering the code. */
   readonly url: string
   readonly code: string
   readonly expiresAt: number
@@ -35,7 +35,7 @@ interface DeviceRequest {
 
 interface OpenDeviceLogin {
   readonly upstream: string
-  /** Resource of the upstream: a reload may give its name to another server. */
+  /** The upstream's resource: a reload may give its name to another server. */
   readonly flowResource: string
   readonly account: string
   readonly caller: CallerIdentity | undefined

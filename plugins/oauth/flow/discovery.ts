@@ -13,12 +13,12 @@ interface FetchFromOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Result of the discovery. */
+/** Discovery result. */
 export interface DiscoveredServer {
   /** Resource identifier from the metadata. */
   readonly resource: string
   readonly server: AuthorizationServer
-  /** Scopes of the resource; undefined if it lists none. */
+  /** Resource scopes; undefined if it lists none. */
   readonly scopes: readonly string[] | undefined
 }
 
@@ -39,9 +39,9 @@ interface ResourceMetadata {
 const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource'
 const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server'
 const WELL_KNOWN_OPENID = '/.well-known/openid-configuration'
-/** Maximum number of authorization servers and scopes read from a document. */
+/** Maximum authorization servers and scopes read from a document. */
 const MAX_NAMED = 100
-/** Maximum length of a reason in characters. */
+/** Maximum reason length in characters. */
 const MAX_SAID = 400
 
 /** Discovers an upstream's authorization server; `metadata` is the URL from its challenge, if any. */
@@ -170,7 +170,7 @@ function createMetadataError({ upstream }: DiscoveryDeps, said: string, cause?: 
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }
 
-/** Returns the resource identifier of a URL (RFC 8707): no fragment, no credentials, no slash alone as the path. */
+/** Returns a URL's resource identifier (RFC 8707): no fragment, no credentials, no slash alone as the path. */
 export function canonicalizeResource(url: string): string {
   const parsed = new URL(url)
   parsed.hash = ''

@@ -43,13 +43,13 @@ export interface LoginDeps {
   onGranted(account: string, resource: string, upstream: string): void
 }
 
-/** Maximum duration of a login in the browser. */
+/** Maximum browser login duration. */
 const MAX_PENDING_MS = 600_000
 
-/** State of a pending login in the vault. */
+/** Pending login in the vault. */
 interface StoredLogin {
   readonly upstream: string
-  /** Resource of the upstream: a reload may give its name to another server. */
+  /** The upstream's resource: a reload may give its name to another server. */
   readonly of: string
   readonly resource: string
   readonly redirectUri: string
@@ -152,7 +152,7 @@ export class BrowserLogins {
     const { lib } = wire
     const known = { client_id: client.id }
     try {
-      // First check the issuer of the response (RFC 9207) exactly.
+      // First check the response issuer (RFC 9207) exactly.
       const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
       const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })

@@ -78,11 +78,11 @@ interface FlowDeps {
   readonly fetchFrom: FetchFrom
   /** Name shown on consent pages. */
   readonly clientName: string
-  /** URL of the client metadata document, if there is a public one. */
+  /** Client metadata document URL, if there is a public one. */
   readonly document: () => string | undefined
 }
 
-/** Details of a login before the browser is opened. */
+/** Login details before the browser is opened. */
 export interface PreparedLogin extends DiscoveredServer {
   /** Scopes to request. */
   readonly scopes: readonly string[]
@@ -97,12 +97,12 @@ export interface ScopeStep {
   readonly scopes: readonly string[]
 }
 
-/** Maximum number of accounts with remembered challenges. */
+/** Maximum accounts with remembered challenges. */
 const MAX_ACCOUNTS = 1000
-/** Maximum number of scope requests for one operation within a time. */
+/** Maximum scope requests for one operation within a time. */
 const MAX_STEPS = 3
 const STEPS_MS = 600_000
-/** Cache lifetime of authorization server metadata. */
+/** Authorization server metadata cache lifetime. */
 const SERVER_MS = 600_000
 
 /** OAuth state of one upstream, and its requests. */
@@ -150,7 +150,7 @@ export class UpstreamFlow {
     return { resource, server, scopes: mergeScopes(scopes, more) }
   }
 
-  /** Discovers where tokens for an account come from. */
+  /** Discovers the authorization server for an account. */
   async locateServer(account: string): Promise<DiscoveredServer & { readonly challenge: Challenge }> {
     const challenge = this.#challenges.get(account) ?? (await this.#probeChallenge())
     const found = await discoverServer(this.#discoveryHost, challenge.metadata)
@@ -187,7 +187,7 @@ export class UpstreamFlow {
     return refreshGrant(await this.loadWire(), () => this.getServer(key.issuer), asked)
   }
 
-  /** Returns the metadata of an issuer, from the cache if it is recent. */
+  /** Returns an issuer's metadata, from the cache if it is recent. */
   async getServer(issuer: string): Promise<AuthorizationServer> {
     const known = this.#servers.get(issuer)
     if (known !== undefined && this.#deps.clock.now() - known.at < SERVER_MS) return known.server
@@ -196,7 +196,7 @@ export class UpstreamFlow {
     return server
   }
 
-  /** Stores the challenge of a rejected request. */
+  /** Stores a rejected request's challenge. */
   noteChallenge(account: string, header: string | undefined): Challenge {
     const challenge = parseChallenge(header)
     this.#challenges.set(account, challenge)
@@ -204,8 +204,8 @@ export class UpstreamFlow {
   }
 
   /**
-   * Stores the missing scopes of an operation. Returns false if a login would not help: they exceed the configured
-   * scopes, or were requested too often.
+   * Stores an operation's missing scopes. Returns false if a login would not help: they exceed the configured scopes,
+   * or were requested too often.
    */
   async noteMissingScopes({ account, generation, operation, scopes }: ScopeStep): Promise<boolean> {
     const { oauth } = this.spec

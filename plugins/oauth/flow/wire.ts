@@ -10,17 +10,15 @@ import { dropNullMembers } from './discovery.ts'
 /** Scope for refresh tokens (OpenID Connect). */
 const OFFLINE = 'offline_access'
 
-/** Sources of requested scopes in order. */
+/** Scope sources in order. */
 interface ScopeSources {
   /** Scopes from the challenge. */
   readonly challenged: readonly string[] | undefined
-  /** Scopes of the resource. */
   readonly ofResource: readonly string[] | undefined
   /** Configured scopes, as an upper bound. */
   readonly bound: readonly string[] | undefined
-  /** Scopes of the previous login, which are kept. */
+  /** Previous login's scopes, which are retained. */
   readonly before: readonly string[]
-  /** Scopes of the authorization server. */
   readonly ofServer: readonly string[] | undefined
 }
 
@@ -41,9 +39,9 @@ export function mergeScopes(one: readonly string[], other: readonly string[]): r
   return [...new Set([...one, ...other])]
 }
 
-/** Parameters of a Bearer challenge (RFC 6750, RFC 9728). */
+/** Bearer challenge parameters (RFC 6750, RFC 9728). */
 export interface Challenge {
-  /** URL of the protected resource metadata. */
+  /** Protected resource metadata URL. */
   readonly metadata: string | undefined
   readonly scopes: readonly string[] | undefined
   readonly error: string | undefined
@@ -52,7 +50,7 @@ export interface Challenge {
 const NOTHING: Challenge = { metadata: undefined, scopes: undefined, error: undefined }
 const PARAMETER = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/y
 const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
-/** Maximum number of scopes read from a challenge. */
+/** Maximum scopes read from a challenge. */
 const MAX_SCOPES = 100
 
 /** Parses the Bearer challenge of `WWW-Authenticate`, ignoring other schemes. */
@@ -103,7 +101,7 @@ interface WireOptions {
   readonly more?: Readonly<Record<string, string>>
 }
 
-/** The OAuth library with the guarded fetch of one upstream. */
+/** The OAuth library with one upstream's guarded fetch. */
 export class Wire {
   readonly lib: Library
   readonly #fetchFrom: FetchFrom
@@ -144,7 +142,7 @@ export class Wire {
   }
 
   /**
-   * Returns the code of an OAuth error; undefined for other failures. Descriptions are omitted, as servers may quote
+   * Returns an OAuth error's code; undefined for other failures. Descriptions are omitted, as servers may quote
    * secrets.
    */
   getErrorCode(error: unknown): string | undefined {

@@ -13,7 +13,7 @@ import type { Wire } from '../flow/wire.ts'
 import { formatFailure, limitScopes } from '../flow/wire.ts'
 import type { Access } from '../types.ts'
 
-/** Maximum number of accounts with cached tokens. */
+/** Maximum accounts with cached tokens. */
 const MAX_CACHED = 1000
 /** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
@@ -32,7 +32,7 @@ interface CachedToken {
   readonly subject: string | undefined
 }
 
-/** Creates tokens of grants without a browser. They are kept in memory only, as they can be requested again. */
+/** Creates tokens for grants without a browser. They are stored in memory only, as they can be requested again. */
 export function createMachineTokens(flow: UpstreamFlow, host: MachineDeps): TokenSource {
   return new MachineTokens(flow, host)
 }
@@ -133,9 +133,9 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
 const ID_JAG = `${TOKEN_TYPE}id-jag`
-/** Cache lifetime of discovered servers. */
+/** Discovered server cache lifetime. */
 const LOCATED_MS = 600_000
-/** Maximum size of a token file. */
+/** Maximum token file size. */
 const MAX_TOKEN = 64 * 1024
 
 /** No client authentication: the assertion identifies the workload. */

@@ -16,15 +16,15 @@ import { vaultError } from '../errors.ts'
 import type { RowSeal } from './seal.ts'
 import { hashLookupKey } from './seal.ts'
 
-/** Maximum number of grants over all callers. */
+/** Maximum grants over all callers. */
 const MAX_GRANTS = 100_000
 const MAX_REGISTRATIONS = 1000
 const MAX_LOST = 1000
-/** Maximum number of pending logins: per account, and in total. */
+/** Maximum pending logins: per account, and in total. */
 const MAX_PENDING_EACH = 8
 const MAX_PENDING = 1000
 const MAX_PENDING_MS = 10 * 60_000
-/** Maximum number of wanted scopes per grant. */
+/** Maximum wanted scopes per grant. */
 const MAX_WANTED = 200
 
 const OF_KEY = 'account = ? AND resource = ? AND issuer = ?'

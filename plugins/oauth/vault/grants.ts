@@ -5,7 +5,7 @@ import type { Access, Grants, StoredGrant, TokenEndpoint, Vault } from '../types
 import type { RenewalOutcome } from './refresher.ts'
 import { Refresher } from './refresher.ts'
 
-/** Maximum number of cached grants. */
+/** Maximum cached grants. */
 const MAX_REMEMBERED = 1000
 /** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
@@ -20,13 +20,12 @@ interface GrantsDeps {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** Name of this process in leases. */
+  /** This process's name in leases. */
   readonly owner?: string
-  /** Called if the status of a login may have changed. */
+  /** Called if a login's status may have changed. */
   onChange?(account: string, resource: string): void
 }
 
-/** Status of a login. */
 type LoginStatus =
   | { readonly kind: 'granted'; readonly grant: StoredGrant }
   | { readonly kind: 'needs_auth'; readonly why: string }
@@ -41,7 +40,7 @@ export class RefreshedGrants implements Grants {
   readonly #refresher: Refresher
   readonly #now: () => number
   readonly #remembered = new BoundedMap<string, StoredGrant>({ max: MAX_REMEMBERED })
-  /** Clock time of a rejection by generation. */
+  /** Rejection times by generation, from the clock. */
   readonly #refused = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
   /** Generations created because the previous one was rejected. */
   readonly #forced = new BoundedMap<number, number>({ max: MAX_REMEMBERED })

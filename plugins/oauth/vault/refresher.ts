@@ -2,7 +2,7 @@ import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
 import type { GrantKey, StoredGrant, NewGrant, RefreshResult, TokenEndpoint, Vault } from '../types.ts'
 
-/** Timeout of one refresh request. */
+/** Refresh request timeout. */
 const REQUEST_MS = 30_000
 /** Longer than any request, so that a crashed process blocks others only this long. */
 const LEASE_MS = REQUEST_MS + 15_000
@@ -15,7 +15,7 @@ const MAX_PAUSE_MS = 60_000
 const MAX_PAUSED = 1000
 /** Retry interval for failed writes. */
 const WRITE_AGAIN_MS = 1000
-/** Maximum length of text from an authorization server. */
+/** Maximum text length from an authorization server. */
 const MAX_WORDS = 200
 
 interface RefresherDeps {
@@ -29,7 +29,7 @@ interface RefresherDeps {
   onWritten(grant: StoredGrant): void
 }
 
-/** Result of a refresh. */
+/** Refresh result. */
 export type RenewalOutcome =
   | { readonly kind: 'granted'; readonly grant: StoredGrant }
   /** The grant was removed. */
@@ -254,7 +254,7 @@ function createRefreshKey({ account, resource, issuer }: GrantKey): string {
   return JSON.stringify([account, resource, issuer])
 }
 
-/** A new login must not inherit the backoff of the old one. */
+/** A new login must not inherit the old one's backoff. */
 function createPauseKey(grant: StoredGrant): string {
   return `${grant.generation} ${createRefreshKey(grant)}`
 }

@@ -15,7 +15,7 @@ export interface KeySources {
   readonly file?: string | undefined
   /** Runs a command that prints the key, such as `secret-tool lookup`; preferred over the file. */
   readonly command?: (() => Promise<string>) | undefined
-  /** Base of a relative path. */
+  /** Base for a relative path. */
   readonly directory: string
   /** State directory for a generated key; undefined for a temporary key. */
   readonly state: string | undefined
@@ -72,7 +72,7 @@ export class RowSeal {
     this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), 'tapgate grants 1', 32)))
   }
 
-  /** `place`: table and key columns; the value cannot be opened elsewhere. */
+  /** `place`: table and key columns; the value can only be opened for this row. */
   seal(value: unknown, place: readonly (string | number)[]): Buffer {
     const nonce = randomBytes(NONCE)
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })

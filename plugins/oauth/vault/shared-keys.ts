@@ -7,12 +7,12 @@ import { hashParts } from './shared-record.ts'
 /** Unused logins are dropped after this time. */
 export const LIFE_MS = 365 * 86_400_000
 const MAX_PENDING_MS = 10 * 60_000
-/** Maximum number of pending logins per account. */
+/** Maximum pending logins per account. */
 const MAX_PENDING_EACH = 8
 /** Longer than any grant with a possibly consumed refresh token is used. */
 const SPENT_MS = 90 * 86_400_000
 
-/** Independent values of a shared vault: leases, consumed refresh tokens, clients, and pending logins. */
+/** Independent values in a shared vault: leases, consumed refresh tokens, clients, and pending logins. */
 export class SharedKeys {
   protected readonly store: SharedStore
   /** Milliseconds since 1970. */

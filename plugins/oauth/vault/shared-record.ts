@@ -5,7 +5,7 @@ import { isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 import type { CallerIdentity, GrantKey, StoredGrant, NewGrant } from '../types.ts'
 
-/** An entry of the index: one account at one upstream. */
+/** Index entry: one account at one upstream. */
 export interface ListedLogin {
   readonly account: string
   readonly resource: string
@@ -26,7 +26,7 @@ export class GrantIndex {
     this.#lifeMs = lifeMs
   }
 
-  /** Updates the state of a record; undefined removes it. Returns false if the shard is full. */
+  /** Updates a record's state; undefined removes it. Returns false if the shard is full. */
   async updateEntry(
     of: Pick<ListedLogin, 'account' | 'resource'>,
     state: ListedLogin['state'] | undefined,
@@ -66,7 +66,7 @@ function parseListed(text: string | undefined): ListedLogin[] {
   return text === undefined ? [] : (JSON.parse(text) as ListedLogin[])
 }
 
-/** Maximum number of attempts under contention. */
+/** Maximum attempts under contention. */
 const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
 
@@ -120,7 +120,7 @@ export interface GrantRecord {
 
 export const EMPTY: GrantRecord = { grants: [], lost: [] }
 
-/** Maximum number of issuers per account and resource. */
+/** Maximum issuers per account and resource. */
 const MAX_ISSUERS = 8
 /** Random part of generations within a millisecond, to avoid duplicates. */
 const IN_A_MS = 4096
@@ -173,7 +173,7 @@ export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): Gran
   }
 }
 
-/** Removes the grant of an issuer; records it as lost if a reason is given. */
+/** Removes an issuer's grant; records it as lost if a reason is given. */
 export function removeGrant(
   { grants, lost }: GrantRecord,
   gone: string,

@@ -18,10 +18,10 @@ import {
 } from './shared-record.ts'
 import { LIFE_MS, SharedKeys } from './shared-keys.ts'
 
-/** Maximum number of wanted scopes per grant. */
+/** Maximum wanted scopes per grant. */
 const MAX_WANTED = 200
 const MAX_KNOWN = 10_000
-/** Approximate capacity of the index. */
+/** Approximate index capacity. */
 const MAX_GRANTS = 100_000
 /** Maximum delay until another replica's write is read if its notification is lost. */
 const LOOK_MS = 10_000
@@ -271,7 +271,7 @@ function pickStickyMembers({ grants }: GrantRecord, issuer: string): Pick<NewGra
   }
 }
 
-/** Members of a grant without its key. */
+/** Grant members without the key. */
 const MEMBERS = Object.keys({
   access: true,
   audience: true,

@@ -98,7 +98,7 @@ export function isJsonType(contentType: string): boolean {
   return /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i.test(contentType.trim())
 }
 
-/** Request body types in order of preference. */
+/** Request body types, preferred first. */
 const PREFERRED = [
   isJsonType,
   (type: string) => /^application\/x-www-form-urlencoded/i.test(type),

@@ -117,10 +117,10 @@ const METHODS: Readonly<Record<string, HttpMethod>> = {
   delete: 'DELETE',
 }
 
-/** Maximum number of operations; the rest are skipped. */
+/** Maximum operations; the rest are skipped. */
 const MAX_OPERATIONS = 10_000
 const MAX_PATH = 2048
-// eslint-disable-next-line no-control-regex -- they are what is looked for
+// eslint-disable-next-line no-control-regex -- matches control characters
 const NO_PATH = /[\x00-\x20\x7f?#\\]|^\/\/|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
 
 /**
@@ -242,13 +242,10 @@ function parseRequirements(security: unknown): Requirements | undefined {
   return security.filter(isObject).map(alternative => Object.keys(alternative))
 }
 
-/** Maximum number of chained references. */
+/** Maximum chained references. */
 const MAX_HOPS = 32
 
-/**
- * Resolves `#/…` within the document. Files and URLs are never read: the document's author must not choose what this
- * machine reads.
- */
+/** Resolves `#/…` within the document. Never reads files or URLs: the document's author must not choose them. */
 function createReferences(document: unknown): References {
   return {
     follow(value) {

@@ -16,7 +16,7 @@ export interface Parameter {
   readonly isJson: boolean
 }
 
-/** Encoding of one form property. */
+/** Form property encoding. */
 export interface Encoding {
   readonly style: string | undefined
   readonly explode: boolean | undefined
@@ -46,7 +46,7 @@ export interface Operation {
   readonly isDeprecated: boolean
   readonly parameters: readonly Parameter[]
   readonly body: RequestBody | undefined
-  /** Schema of the JSON result, if there is exactly one. */
+  /** JSON result schema, if there is exactly one. */
   readonly result: unknown
   /** Undefined if neither the operation nor the document declares it. */
   readonly security: Requirements | undefined
@@ -54,7 +54,7 @@ export interface Operation {
   readonly servers: unknown
 }
 
-/** Location and kind of a credential. */
+/** Credential location and kind. */
 export type SecurityScheme =
   | { readonly kind: 'apiKey'; readonly in: ParameterLocation; readonly name: string }
   | { readonly kind: 'bearer' | 'basic' }

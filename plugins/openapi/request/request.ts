@@ -27,7 +27,7 @@ const MAX_URL = 16 * 1024
 /** Invalid arguments; the model sees the message. */
 export class InvalidArguments extends Error {}
 
-/** Builds the HTTP request of a call. @throws InvalidArguments */
+/** Builds a call's HTTP request. @throws InvalidArguments */
 export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: RequestAdditions): ToolRequest {
   checkArgumentNames(tool, given)
   const { operation } = tool
@@ -159,7 +159,7 @@ function appendQuery(path: string, pairs: readonly string[]): string {
   return url
 }
 
-/** Reads the arguments of a call; an empty object if there are none. @throws InvalidArguments */
+/** Reads a call's arguments; an empty object if there are none. @throws InvalidArguments */
 export function parseArguments(params: JsonObject | undefined): JsonObject {
   const given = params?.arguments ?? {}
   if (!isObject(given)) throw new InvalidArguments('"arguments" must be an object')
@@ -219,7 +219,7 @@ function escapeFieldName(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 }
 
-/** Credentials of one request by location. */
+/** Request credentials by location. */
 type Credentials = Readonly<Record<'header' | 'query' | 'cookie', Readonly<Record<string, string>>>>
 
 interface ConfiguredCredentials {

@@ -15,7 +15,7 @@ const SEPARATORS: Readonly<Record<string, string>> = {
   tabDelimited: '%09',
   pipeDelimited: '%7C',
 }
-/** Maximum nesting of `deepObject`. */
+/** Maximum `deepObject` nesting. */
 const MAX_DEPTH = 16
 
 /** Formats a value as encoded query or form pairs. */
@@ -79,7 +79,7 @@ export function encodeStrict(text: string): string {
   )
 }
 
-/** Keeps the characters of `allowReserved` except those that would end a value. */
+/** Leaves the `allowReserved` characters unencoded, except those that would end a value. */
 export function encodeReserved(text: string): string {
   return encodeStrict(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
 }

@@ -21,7 +21,7 @@ const USE: SchemaUse = { isLoose: false, maxBytes: 16 * 1024 }
 const MAX_NAME = 64
 const MAX_ALL = 64 * 1024
 const LOCATION_ORDER = ['path', 'query', 'header', 'cookie']
-/** Maximum nesting of `allOf`. */
+/** Maximum `allOf` nesting. */
 const MAX_NESTED = 16
 
 /** Lists an operation's arguments: its parameters, and its body properties unless their names collide. */
@@ -91,7 +91,7 @@ function isClosedObject({ type = 'object', anyOf, oneOf, additionalProperties = 
   return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
 }
 
-/** Creates the schema of all arguments; if it is too long, the largest are shortened. */
+/** Creates the schema for all arguments; if it is too long, the largest are shortened. */
 export function createInputSchema(all: readonly ToolArgument[]): PlainObject {
   const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
   const properties = all.map(({ name, schema }) => [name, schema] as const)

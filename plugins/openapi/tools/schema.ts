@@ -3,7 +3,7 @@ import type { PlainObject, References } from '../document/types.ts'
 
 /** Maximum depths, tried in order until the schema fits. */
 const DEPTHS = [12, 6, 4, 3, 2, 1]
-/** Minimum size of a subschema: its braces. */
+/** Minimum subschema size: its braces. */
 const PART_BYTES = 2
 const MAX_DESCRIPTION = 1000
 const MAX_PATTERN = 256
@@ -12,7 +12,7 @@ const NUMBERS = 'minimum maximum multipleOf minLength maxLength minItems maxItem
   ' ',
 )
 
-/** Use of a schema: input or output. */
+/** Schema use: input or output. */
 export interface SchemaUse {
   /** True for results: a server's deviation from the document must not fail them. */
   readonly isLoose: boolean
@@ -21,7 +21,7 @@ export interface SchemaUse {
 
 /**
  * Converts an OpenAPI schema to JSON Schema 2020-12. References are inlined, as many clients resolve none. A schema
- * that is too large is cut at fewer levels; a recursive one accepts anything where it repeats.
+ * that is too large is cut at fewer levels; a recursive one accepts anything at each repetition.
  */
 export function convertSchema(schema: unknown, references: References, use: SchemaUse): PlainObject {
   for (const depth of DEPTHS) {

@@ -11,9 +11,9 @@ export interface OpenApiTool {
   readonly name: string
   readonly operation: Operation
   readonly arguments: ReadonlyMap<string, ToolArgument>
-  /** Path prefix of its server. */
+  /** Its server's path prefix. */
   readonly basePath: string
-  /** Entry of `tools/list`. */
+  /** Entry in `tools/list`. */
   readonly definition: JsonObject
   readonly hasOutputSchema: boolean
 }

@@ -16,7 +16,7 @@ export interface CountRequest {
   readonly prefetch: number
   /** Calls admitted locally while the store was unavailable. */
   readonly owed: number
-  /** Unused calls of the previous batch. */
+  /** Unused calls from the previous batch. */
   readonly unused: number
 }
 

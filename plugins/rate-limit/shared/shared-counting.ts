@@ -36,7 +36,7 @@ export interface MeterDeps {
   readonly clock: Clock
 }
 
-/** One counter of a rule. */
+/** Rule counter. */
 interface Meter {
   take(key: string, uncounted: UncountedPolicy): LimitDecision | Promise<LimitDecision>
   /** Returns a counted call that another rule has rejected. */
@@ -147,7 +147,7 @@ interface RuleMeters {
   readonly day: Meter
 }
 
-/** Counters of all rules and the current store; outlive reloads. */
+/** All rule counters and the current store; outlive reloads. */
 export interface SharedCountingState {
   readonly deps: MeterDeps
   readonly meters: Map<string, RuleMeters>

@@ -5,7 +5,7 @@ export interface ScriptLimits {
   readonly memory: number
   /** Maximum tool calls. */
   readonly calls: number
-  /** Maximum characters for the arguments of one call, and for the result. */
+  /** Maximum characters for one call's arguments, and for the result. */
   readonly argumentLength: number
   readonly resultLength: number
 }

@@ -7,12 +7,12 @@ import { formatFault, runScript } from './run-script.ts'
 /** Maximum concurrent scripts, in total and per caller. */
 const MAX_RUNNING = 8
 const MAX_SCRIPTS_PER_CALLER = 2
-/** Maximum characters of a script, and of one call's arguments. */
+/** Maximum characters in a script, and in one call's arguments. */
 const MAX_LENGTH = 64 * 1024
 const MAX_ARGUMENTS_LENGTH = 256 * 1024
-/** Maximum bytes of a tool result for a script. */
+/** Maximum tool result bytes for a script. */
 const MAX_READ_BYTES = 4 * 1024 * 1024
-/** Maximum tokens of a script result. */
+/** Maximum tokens in a script result. */
 const MAX_TOKENS = 8000
 
 /** Runs scripts; their tool calls take the normal pipeline. */

@@ -1,20 +1,20 @@
 import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 
-/** Searchable fields of a tool. */
+/** Searchable tool fields. */
 export interface ToolDocument {
   readonly id: number
   readonly name: string
   readonly server: string
   readonly title: string
-  /** First sentence of the description. */
+  /** The description's first sentence. */
   readonly lead: string
   readonly rest: string
   readonly args: string
   readonly values: string
 }
 
-/** Maximum characters of a description; the end of a long one adds cost but no results. */
+/** Maximum description characters; the end of a long one adds cost but no results. */
 const MAX_TEXT_LENGTH = 1200
 /** Maximum characters after the first sentence, and of argument names. Argument descriptions add no results. */
 const MAX_REST_LENGTH = 200

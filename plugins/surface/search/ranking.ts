@@ -6,7 +6,7 @@ import { createToolDocument } from './document.ts'
 import type { StemCache } from './words.ts'
 import { getMeanings, splitWords } from './words.ts'
 
-/** Weight of synonyms. */
+/** Synonym weight. */
 const MEANING_WEIGHT = 0.44
 /** Weight of prefix matches, and of similar spellings, for unknown words. */
 const BEGINNING_WEIGHT = 0.3
@@ -22,7 +22,7 @@ const RADIX = 8
 /** Words of all tools, and substitutes for unknown query words. */
 class Vocabulary {
   readonly #stems: StemCache = new Map()
-  /** Terms of a word: its own and its synonyms. */
+  /** A word's terms: its own and its synonyms. */
   readonly #termsByWord = new Map<string, readonly string[]>()
   /** Words as short numbers, because the radix tree of the index is faster with a small alphabet. */
   readonly #terms = new Map<string, string>()
@@ -35,7 +35,7 @@ class Vocabulary {
     this.#byLetter = Map.groupBy(this.#termsByWord.keys(), word => word.charAt(0))
   }
 
-  /** Returns the terms of a text, and learns its words. */
+  /** Returns a text's terms, and learns its words. */
   learnText(text: string, isOnce: boolean): string[] {
     const words = splitWords(text, this.#stems)
     const terms: string[] = []
@@ -93,7 +93,7 @@ export interface RankedTool {
   readonly score: number
 }
 
-/** Weights of the fields. */
+/** Field weights. */
 const WEIGHTS = {
   name: 7,
   server: 4.5,
@@ -104,9 +104,9 @@ const WEIGHTS = {
   values: 0.75,
 }
 
-/** BM25+ parameters: term frequency saturation (k), length normalization (b), minimum score of a term (d). */
+/** BM25+ parameters: term frequency saturation (k), length normalization (b), minimum term score (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
-/** Maximum characters and words of a query. */
+/** Maximum characters and words in a query. */
 const MAX_QUERY_LENGTH = 500
 const MAX_WORDS = 24
 /** Fields in which a word counts once. */

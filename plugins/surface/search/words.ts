@@ -16,7 +16,7 @@ export function splitWords(text: string, known: StemCache = new Map()): string[]
   return words
 }
 
-/** Words of each piece, cached. */
+/** Cached words by piece. */
 export type StemCache = Map<string, readonly string[]>
 
 function splitPiece(piece: string): string[] {
@@ -266,7 +266,7 @@ const SYNONYM_GROUPS = [
 
 const NONE: readonly string[] = []
 
-/** Returns the synonym group ids of a word. */
+/** Returns a word's synonym group ids. */
 export function getMeanings(word: string): readonly string[] {
   return MEANINGS.get(word) ?? NONE
 }

@@ -75,7 +75,7 @@ const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
 const SAME_VALUE = ['if', 'then', 'else', 'not'] as const
 const MAX_DEPTH = 8
 
-/** Argument overrides of one tool, for its schema and its calls. */
+/** One tool's argument overrides, for its schema and its calls. */
 class ArgumentOverrides {
   readonly specs: ReadonlyMap<string, ArgumentSpec>
   readonly #originalNames: ReadonlyMap<string, string>
@@ -176,17 +176,17 @@ export interface OverrideSpec {
 
 type OverrideTable = Readonly<Record<string, OverrideSpec>>
 
-/** Merged overrides of one tool. */
+/** One tool's merged overrides. */
 export interface Override extends Omit<OverrideSpec, 'arguments'> {
   readonly arguments: ArgumentOverrides | undefined
 }
 
-/** Returns the exposed name of a tool, which `filters` use. */
+/** Returns a tool's exposed name, which `filters` use. */
 type VisibleName = (upstream: string, original: string) => string
 
 const MAX_TOOLS = 10_000
 
-/** Finds the override of a tool. */
+/** Finds a tool's override. */
 export class Overrides {
   readonly #own: ReadonlyMap<string, Matcher>
   readonly #all: Matcher
@@ -213,7 +213,7 @@ export class Overrides {
     )
   }
 
-  /** Returns the override of a tool, by original name. */
+  /** Returns a tool's override, by original name. */
   findOverride(upstream: string, original: string): Override | undefined {
     const key = JSON.stringify([upstream, original])
     const known = this.#known.use(key)

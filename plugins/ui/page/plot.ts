@@ -8,7 +8,6 @@ const SPANS = 60
 const SPAN_MS = 60_000
 const WIDTH = 360
 const HEIGHT = 56
-/** Width of an isolated point. */
 const SINGLE_POINT_WIDTH = 6
 
 /** Small chart of the last hour. */
@@ -19,7 +18,6 @@ export interface PlotProps {
   /** Second line, in the error color. */
   readonly second?: (figures: Figures) => number
   readonly text: (value: number) => string
-  /** Summary of the hour. */
   readonly summary: string
   /** True for values summed over a minute. */
   readonly isSum: boolean

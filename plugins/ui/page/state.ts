@@ -122,7 +122,6 @@ export interface ListResult<A, T> extends QueryResult<A> {
 
 interface ListOptions<A, T> extends QueryOptions<A> {
   readonly getRows: (answer: A) => readonly T[]
-  /** URL of the next page. */
   readonly getNextUrl: (answer: A, count: number) => string | undefined
 }
 

@@ -185,7 +185,7 @@ function createAdditionJson(
 type PinResult =
   { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
 
-/** Pins the definitions of a new server with `gateway lock`. Returns undefined if the configuration has no `pins`. */
+/** Pins a new server's definitions with `gateway lock`. Returns undefined if the configuration has no `pins`. */
 async function pinDefinitions({ file, name, edited }: PlannedAddition, host: Host): Promise<PinResult | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])

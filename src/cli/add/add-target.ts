@@ -5,7 +5,7 @@ import { REGISTRY_NAME } from './registry.ts'
 import type { LaunchOption } from './launch-options.ts'
 import { parsePackage } from './launch-options.ts'
 
-/** Parsed argument of `gateway add`. */
+/** Parsed `gateway add` argument. */
 export type AddTarget =
   | { readonly by: 'registry'; readonly name: string; readonly version: string | undefined }
   | { readonly by: 'option'; readonly option: LaunchOption; readonly suggested: string }

@@ -72,7 +72,7 @@ export interface AddFlags extends ValueFlags {
   readonly registry?: string | undefined
   readonly name?: string | undefined
   readonly kind?: string | undefined
-  /** Base URL of an OpenAPI document. */
+  /** OpenAPI document base URL. */
   readonly server?: string | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean

@@ -65,7 +65,7 @@ export interface SecretPlacement {
   readonly files: readonly { readonly file: string; readonly value: string; readonly place: string }[]
 }
 
-/** Moves literal secrets to separate files and replaces them with references. Existing references are kept. */
+/** Moves literal secrets to separate files and replaces them with references. Existing references stay unchanged. */
 export function moveSecretsToFiles(
   upstream: JsonObject,
   name: string,

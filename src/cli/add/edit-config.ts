@@ -14,7 +14,7 @@ import { readSettingsFile, writeSettingsFile } from '../clients/settings-editor.
 import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** New entry of an upstream, or undefined to remove it. */
+/** New upstream entry, or undefined to remove it. */
 export interface UpstreamChange {
   readonly name: string
   readonly upstream: JsonObject | undefined
@@ -28,7 +28,7 @@ export interface EditedConfig {
 
 const NEW_CONFIG = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: {}\n'
 
-/** Applies a change to the text of a configuration and preserves comments. @throws GatewayError GW_USAGE */
+/** Applies a change to a configuration text and preserves comments. @throws GatewayError GW_USAGE */
 export async function applyChange(file: string, { name, upstream }: UpstreamChange): Promise<EditedConfig> {
   const before = await readSettingsFile(file).catch((error: unknown) => {
     throw gatewayError('GW_USAGE', { what: `${file} was not changed: ${getErrorMessage(error)}` })

@@ -20,7 +20,7 @@ interface Runner {
   readonly command: string
   /** Valid package names: no leading dash, no path. */
   readonly identifier: RegExp
-  /** Arguments before those of the package. */
+  /** Arguments before the package's own. */
   readonly line: (identifier: string, version: string) => readonly string[]
   /** Runner options that a registry entry may set. */
   readonly options: RegExp
@@ -65,7 +65,7 @@ export function listLaunchOptions(
   ]
 }
 
-/** Parses a package of a `server.json`. */
+/** Parses a `server.json` package. */
 export function parsePackage(given: JsonObject): PackageMatch {
   const type = readText(given, 'registryType') ?? ''
   const option = parseLaunchOption(given, type)
@@ -252,7 +252,7 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
   ['sse', 'sse'],
 ])
 
-/** Parses a remote of a `server.json`. */
+/** Parses a `server.json` remote. */
 function parseRemote(given: JsonObject): PackageMatch {
   const kind = readText(given, 'type') ?? ''
   const template = readText(given, 'url') ?? ''
@@ -284,7 +284,7 @@ function isSafeUrl(template: string, variables: JsonObject): boolean {
   return url?.protocol === 'https:' && url.username === '' && !/[\s{}\\]/.test(filled)
 }
 
-/** Parses the headers of a remote. Returns the first invalid name, if any. */
+/** Parses a remote's headers. Returns the first invalid name, if any. */
 function parseHeaders(given: JsonObject): ReadonlyMap<string, InputValue> | string {
   const headers = new Map<string, InputValue>()
   for (const one of readList(given, 'headers').filter(isObject)) {

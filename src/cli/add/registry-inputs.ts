@@ -3,7 +3,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 
-/** Target of an input value. */
+/** Input value target. */
 export type InputKind = 'env' | 'header' | 'arg'
 
 /** Value that the user provides. */
@@ -36,7 +36,7 @@ export interface InputValue {
   readonly value: (answers: Answers) => string | undefined
 }
 
-/** Parses an input of a `server.json`. Variables of a fixed value become inputs. */
+/** Parses a `server.json` input. Variables in a fixed value become inputs. */
 export function parseInputValue(given: JsonObject, kind: InputKind, name: string): InputValue {
   const value = readText(given, 'value')
   const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))

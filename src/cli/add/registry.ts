@@ -7,7 +7,7 @@ import { readList, readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { suggestName } from '../../util/suggest.ts'
 
-/** Server of a registry, with the keys of `server.json`. */
+/** Registry server, with the keys of `server.json`. */
 interface RegistryEntry {
   readonly name: string
   readonly description: string
@@ -148,7 +148,7 @@ async function readRows(file: string): Promise<unknown[]> {
   }
 }
 
-/** Keeps the highest version of each server. */
+/** Keeps each server's highest version. */
 function selectNewest(entries: readonly RegistryEntry[]): RegistryEntry[] {
   const best = new Map<string, RegistryEntry>()
   for (const entry of entries) {

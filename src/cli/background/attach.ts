@@ -68,7 +68,7 @@ export async function attach(flags: AttachFlags, host: Host): Promise<number> {
     throw gatewayError('GW_USAGE', {
       what: '--label must be 1 to 128 letters, digits, dots, underscores or hyphens',
     })
-  // Connect before the first client message, so that failures are errors of this command.
+  // Connect before the first client message, so that this command reports failures.
   let first: Socket | undefined = await connectOrStart(flags, host)
   const printLine = (text: string): void => void host.stderr.write(`${text}\n`)
   const relay = new Relay({
@@ -106,7 +106,7 @@ function getNamedSocket({ config, env }: AttachFlags, { cwd, env: environment }:
   })
 }
 
-/** Returns the socket of the running or newly started gateway. */
+/** Returns the running or newly started gateway's socket. */
 async function resolveSocket(flags: AttachFlags, host: Host): Promise<string> {
   const { text, exit } = await runOwnProgram(host, createStartCommand(flags))
   const { socket, error } = parseAttachMessage(text)

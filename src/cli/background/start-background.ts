@@ -15,7 +15,7 @@ export interface BackgroundFlags {
   readonly 'until-idle'?: boolean | undefined
 }
 
-/** Background gateway of a configuration. */
+/** A configuration's background gateway. */
 export interface BackgroundGateway {
   readonly config: string
   /** Socket for `gateway attach`. */
@@ -119,7 +119,7 @@ function getFileSize(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Returns the end of the log since offset `from`. */
+/** Returns the log tail from offset `from`. */
 function readLogTail(file: string, from: number): string {
   const size = getFileSize(file)
   const start = Math.max(from, size - MAX_QUOTED_BYTES)

@@ -84,7 +84,7 @@ export interface GatewayStatus extends PsOutput {
 }
 
 /**
- * Returns the state of the running gateway.
+ * Returns the running gateway's state.
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function readStatus(flags: ControlFlags, terminal: Terminal): Promise<GatewayStatus> {
@@ -105,7 +105,7 @@ function findLogFile({ background, gateway }: GatewayStatus): string {
 }
 
 /**
- * Finds the attach socket of a configuration; only one of its gateways has it.
+ * Finds a configuration's attach socket; only one of its gateways has it.
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function findAttachSocket(flags: BackgroundFlags, terminal: Terminal): Promise<BackgroundGateway> {

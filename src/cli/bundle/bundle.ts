@@ -124,7 +124,7 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
 `
 
 /**
- * Writes a bundle that connects a desktop application to the local gateway of a configuration.
+ * Writes a bundle that connects a desktop application to a configuration's local gateway.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
 export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<WrittenBundle> {
@@ -161,7 +161,7 @@ function createZipEntries(manifest: JsonObject, settings: BundleSettings): ZipEn
   ]
 }
 
-/** Creates a manifest of MCPB specification 0.4. The application expands `${…}`. */
+/** Creates a manifest for MCPB specification 0.4. The application expands `${…}`. */
 function createManifest(config: string, { name, env, profile }: BundleFlags, { environment }: Terminal): JsonObject {
   const { name: author, version } = readOwnPackage()
   const variables = selectEnvironment(environment)

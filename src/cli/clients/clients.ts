@@ -14,19 +14,19 @@ export interface ClientDefinition {
   readonly user: Readonly<Record<string, string>>
   /** Files with higher precedence than the user settings, if they exist. */
   readonly others?: readonly string[]
-  /** Variable with the directory of the user settings. */
+  /** Variable with the user settings directory. */
   readonly home?: { readonly variable: string; readonly file: string }
   /** Project settings, relative to the project. */
   readonly project?: string
-  /** Key path of the server list. */
+  /** Server list key path. */
   readonly key: readonly string[]
   /** True if the list is an array of maps with a `name`. */
   readonly list?: boolean
   /** Keys that a new settings file requires. */
   readonly base?: JsonObject
-  /** Entry of a stdio server with the placeholders `$command`, `$args`, `$line` and `$name`. */
+  /** Stdio server entry with the placeholders `$command`, `$args`, `$line` and `$name`. */
   readonly stdio: JsonObject
-  /** Entry of a server at `$url`. */
+  /** Entry for a server at `$url`. */
   readonly http?: JsonObject
   /** Hint for the user. */
   readonly note?: string
@@ -38,7 +38,7 @@ export interface ClientDefinition {
 
 export const CLIENTS = data.clients as unknown as readonly ClientDefinition[]
 
-/** Returns the user settings, or the settings of the project in the working directory. */
+/** Returns the user settings, or the project settings in the working directory. */
 export function findSettingsFile(
   client: ClientDefinition,
   scope: 'user' | 'project',
@@ -79,12 +79,12 @@ function expandPath(path: string, environment: Terminal['environment']): string 
 
 export interface EntryValues {
   readonly name: string
-  /** Program and arguments of a stdio entry. */
+  /** A stdio entry's program and arguments. */
   readonly line: readonly string[]
   readonly url?: string
 }
 
-/** Creates the gateway entry of a client. Returns undefined if the client does not support URLs. */
+/** Creates a client's gateway entry. Returns undefined if the client does not support URLs. */
 export function createClientEntry(
   { stdio, http }: ClientDefinition,
   { name, line, url }: EntryValues,

@@ -19,7 +19,7 @@ export interface ConnectFlags {
   readonly env?: string | undefined
   readonly name: string
   readonly scope: 'user' | 'project'
-  /** URL of a gateway, instead of `gateway attach`. */
+  /** Gateway URL, instead of `gateway attach`. */
   readonly http?: string | undefined
   readonly all: boolean
   readonly yes: boolean

@@ -16,7 +16,7 @@ export interface ConnectRecord {
   readonly entry: JsonObject
   /** SHA-256 digest of the written file. If it is unchanged, undo restores the backup byte for byte. */
   readonly written: string
-  /** Copy of the previous file; absent if there was none. */
+  /** Backup file; absent if there was no previous file. */
   readonly backup?: string
   /** ISO 8601. */
   readonly at: string

@@ -38,7 +38,7 @@ export interface ClientStatus {
   readonly title: string
   readonly file: string | undefined
   readonly isInstalled: boolean
-  /** Names of the entries written by `gateway connect`. */
+  /** Entry names written by `gateway connect`. */
   readonly connected: readonly string[]
 }
 
@@ -53,7 +53,7 @@ export async function listClientStatus(connections: ConnectRecords, terminal: Te
   }))
 }
 
-/** Plans the connection of a client. Never throws: a problem is part of the plan. */
+/** Plans a client's connection. Never throws: a problem is part of the plan. */
 export async function planConnect(client: ClientDefinition, options: ConnectOptions): Promise<ConnectPlan> {
   const { scope, values, connections, terminal } = options
   const entry = createClientEntry(client, values)
@@ -87,7 +87,7 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
   }
 }
 
-/** Rejects links from a project to other files of the user. @throws Error with a reason */
+/** Rejects links from a project to the user's other files. @throws Error with a reason */
 async function throwIfOutsideProject(file: string, scope: ConnectOptions['scope'], directory: string): Promise<void> {
   if (scope === 'user') return
   let place = file
@@ -164,7 +164,7 @@ export interface UndoPlan {
   readonly after?: string | undefined
 }
 
-/** Plans the removal of an entry. A changed entry is kept. Never throws. */
+/** Plans to remove an entry. A changed entry stays. Never throws. */
 export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry, written, backup } = connected
   const createResult = (outcome: UndoResult['outcome'], why?: string): UndoResult => ({

@@ -61,7 +61,7 @@ export async function writeSettingsFile({ path, hasBom, mode }: SettingsFile, te
   await writeFileAtomic(path, Buffer.from(`${hasBom ? BOM : ''}${text}`), rename, mode)
 }
 
-/** Edits the server list in the text of client settings. */
+/** Edits the server list in a client settings text. */
 export interface SettingsEditor {
   /** Returns the entry, or undefined if it does not exist. */
   read(text: string, name: string): Promise<unknown>
@@ -227,7 +227,7 @@ function createYamlEditor({ key, list = false, base }: ClientDefinition): Settin
     const found = readPath(fromYaml(text) ?? {}, key)
     if (!list) return readEntries(found)
     const items: readonly unknown[] = Array.isArray(found) ? found : []
-    // The first entry of a name wins.
+    // The first entry with a name wins.
     return new Map(items.flatMap(one => (isObject(one) ? [[String(one.name), one] as const] : [])).reverse())
   }
   return {

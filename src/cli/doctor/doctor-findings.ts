@@ -7,7 +7,7 @@ import type { QueryFlags } from '../local/gateway-handle.ts'
 export interface DoctorContext {
   readonly flags: QueryFlags
   readonly terminal: Terminal
-  /** Paths of Node and the launcher. */
+  /** Node and launcher paths. */
   readonly host: Pick<Host, 'execPath' | 'argv'>
   /** Configuration file, valid or not. */
   readonly file: string | undefined
@@ -185,14 +185,14 @@ export const DOCTOR_FINDINGS = {
   },
 } as const satisfies HealthTable
 
-/** Safe fix of a finding. */
+/** Safe fix for a finding. */
 export interface Repair {
   /** Description, such as `chmod 600 /…`. */
   readonly action: string
   run(): Promise<void>
 }
 
-/** Finding with the fix of `--fix`. */
+/** Finding with the `--fix` repair. */
 export interface DoctorFinding extends HealthFinding {
   readonly repair?: Repair
 }

@@ -9,7 +9,7 @@ import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
 /** Converted upstream, or the reason why it cannot be one. */
 type ConversionResult = { readonly upstream: JsonObject } | { readonly why: string }
 
-/** Converts a key of a client entry. Returns false if it is not supported; adds unsupported parts to `lost`. */
+/** Converts a client entry key. Returns false if it is not supported; adds unsupported parts to `lost`. */
 type KeyConverter = (value: unknown, into: UpstreamDraft, lost: string[]) => boolean | void
 
 interface UpstreamDraft {
@@ -30,7 +30,7 @@ interface EntryFormat {
   readonly placeholders: PlaceholderStyle
   readonly timeout: TimeoutUnit
   readonly inputs: ClientInputs
-  /** Project directory, the base of relative paths. */
+  /** Project directory, the base for relative paths. */
   readonly directory: string
 }
 

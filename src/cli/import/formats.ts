@@ -2,7 +2,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 
-/** Placeholder syntax of a client. */
+/** Client placeholder syntax. */
 export type PlaceholderStyle = 'braces' | 'dollar' | 'opencode' | 'none'
 
 /** Unit of `timeout`; clients that share a format differ. */
@@ -11,7 +11,7 @@ export type TimeoutUnit = 'seconds' | 'milliseconds' | 'seconds to start' | 'eit
 /** Inputs that a client prompts for, by id. */
 export type ClientInputs = ReadonlyMap<string, JsonObject>
 
-/** Settings format of a client family. */
+/** Client family settings format. */
 interface ClientFormat {
   /** Display name. */
   readonly title: string

@@ -15,7 +15,7 @@ import { convertServers, readSettings } from './read-settings.ts'
 import { convertEntry } from './convert-entry.ts'
 import { escapePlaceholders, extractSecrets, writeTokens } from './tokens.ts'
 
-/** Schema path of a local installation. */
+/** Schema path in a local installation. */
 const INSTALLED_SCHEMA = './node_modules/tapgate/schemas/gateway.json'
 
 /** Formats the schema comment for editors, which points to the schema of this gateway version. */
@@ -37,7 +37,7 @@ interface ImportOptions {
   readonly force: boolean
   /** Print instead of writing. */
   readonly dryRun: boolean
-  /** URL of the remote gateway of a split configuration. */
+  /** Remote gateway URL in a split configuration. */
   readonly remote: string
   /** Directory for token files; undefined keeps tokens in the configuration. */
   readonly secrets?: string | undefined
@@ -56,7 +56,7 @@ export interface ImportResult {
   readonly left: readonly string[]
   /** Required environment variables. */
   readonly variables: readonly string[]
-  /** Locations of literal tokens, and their new directory. */
+  /** Literal token locations, and the tokens' new directory. */
   readonly tokens: { readonly places: readonly string[]; readonly directory: string | undefined }
   /** Commands that connect each client. */
   readonly connect: readonly string[]
@@ -210,7 +210,7 @@ export function convertSplitConfig(
   return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
 }
 
-/** `project_root` is the working directory of the client. */
+/** `project_root` is the client's working directory. */
 function isProjectRoot(value: unknown): boolean {
   return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }
@@ -221,7 +221,7 @@ function formatConfig(config: JsonObject, from: readonly string[], target: strin
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 
-/** Lists the variables of a text. */
+/** Lists the variables in a text. */
 export function listVariables(text: string): string[] {
   const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
@@ -245,7 +245,7 @@ export function formatImport(imported: ImportResult, { out }: Terminal): string[
   ]
 }
 
-/** Formats the locations of tokens. */
+/** Formats the token locations. */
 function formatTokens({ file = '', tokens: { places, directory } }: ImportResult, out: Terminal['out']): string[] {
   if (places.length === 0) return []
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`

@@ -114,7 +114,7 @@ function rewriteBraces(text: string, filling: RewriteContext): string {
   )
 }
 
-/** Environment expression of a client; its default is plain text. */
+/** Client environment expression; its default is plain text. */
 const VARIABLE_EXPRESSION = /^(?:env:)?[A-Za-z_]\w*(?::[-?].*)?$/s
 
 /** Placeholders that only a client can resolve. */
@@ -154,7 +154,7 @@ function rewriteInput(whole: string, name: string, { note, inputs }: RewriteCont
   return `\${${variable}${fallback}}`
 }
 
-/** Formats the default of an input. Skips secrets, and values with braces, which cannot be escaped. */
+/** Formats an input's default. Skips secrets, and values with braces, which cannot be escaped. */
 function getInputDefault(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
   const { default: proposed, password } = input
   if (proposed === undefined || proposed === null) return { fallback: '', said: '' }

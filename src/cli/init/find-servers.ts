@@ -46,7 +46,7 @@ export interface DetectedServer {
 
 export interface DetectionResult {
   readonly servers: readonly DetectedServer[]
-  /** Settings files with their number of servers. */
+  /** Settings files with their server counts. */
   readonly files: readonly { readonly client: string; readonly file: string; readonly count: number }[]
   readonly notes: readonly string[]
   /** Installed clients, with or without servers. */

@@ -28,7 +28,7 @@ export interface InitFlags {
   readonly starter?: string | undefined
 }
 
-/** Output of `gateway init --json`. */
+/** `gateway init --json` output. */
 export interface InitResult {
   /** Undefined if nothing was written. */
   readonly file: string | undefined
@@ -36,7 +36,7 @@ export interface InitResult {
   readonly declined?: true
   readonly found: DetectionResult['files']
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
-  /** Locations of extracted secrets. */
+  /** Extracted secret locations. */
   readonly secrets: readonly string[]
   readonly variables: readonly string[]
   readonly notes: readonly string[]
@@ -71,7 +71,7 @@ interface InitDeps {
 }
 
 /**
- * Finds the servers of installed clients, writes a configuration, starts the gateway and connects the clients.
+ * Finds the installed clients' servers, writes a configuration, starts the gateway and connects the clients.
  * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
 export async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
@@ -244,7 +244,7 @@ export function toRelativePath(cwd: string, path: string): string {
 interface ConnectClientsOptions {
   readonly terminal: Terminal
   readonly host: Host
-  /** Asks for confirmation of these changes. */
+  /** Asks for confirmation before these changes. */
   confirm(plans: readonly ConnectPlan[]): Promise<boolean>
 }
 

@@ -76,7 +76,7 @@ async function chooseByNumber<T>(
   }
 }
 
-/** Formats number, name, clients and command or URL of each server; wide values go to the next line. */
+/** Formats number, name, clients and command or URL for each server; wide values go to the next line. */
 export function formatServers(servers: readonly DetectedServer[], err: Terminal['err']): string[] {
   const rows = servers.map(({ name, upstream, from }, i) => [
     `${i + 1}`,

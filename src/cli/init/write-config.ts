@@ -27,7 +27,7 @@ interface DraftOptions {
   readonly target: string
 }
 
-/** Creates a configuration with the source of each server as a comment, and secrets in separate files. */
+/** Creates a configuration with each server's source as a comment, and secrets in separate files. */
 export function createDraft(
   servers: readonly DetectedServer[],
   { environment, launcher, target }: DraftOptions,

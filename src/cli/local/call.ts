@@ -69,7 +69,7 @@ function formatWaiting([row, ...others]: readonly JsonObject[], isOwn: boolean, 
   const same = (['config', 'env', 'socket'] as const).flatMap(flag =>
     flags[flag] === undefined ? [] : [` --${flag} ${toOneLine(flags[flag])}`],
   )
-  // A concurrent call of the same tool is waiting too.
+  // A concurrent call to the same tool is waiting too.
   if (others.length > 0) return `${text}: see gateway approvals list${same.join('')}`
   return `${text}: run gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or gateway approvals deny`
 }
@@ -105,7 +105,7 @@ export async function callTool(
   })
 }
 
-/** Adds the server's message to an error, because the log of a temporary gateway is lost. */
+/** Adds the server's message to an error, because a temporary gateway's log is lost. */
 async function addServerMessage(
   failure: RpcFailure,
   tool: string,

@@ -34,7 +34,7 @@ export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
   throw gatewayError('GW_USAGE', { what: `no error code "${code}"${hint}` })
 }
 
-/** Formats a table, or the details of a single error. */
+/** Formats a table, or a single error's details. */
 export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): string[] {
   const [only, ...others] = rows
   if (only === undefined || others.length > 0)

@@ -17,7 +17,7 @@ import type { ToolArguments } from './call.ts'
 import { buildArguments } from './call.ts'
 import { listAllTools } from './tools.ts'
 
-/** Caller and client of the explained call. */
+/** The explained call's caller and client. */
 interface ExplainFlags extends QueryFlags {
   readonly as?: string | undefined
   readonly scope?: readonly string[] | undefined

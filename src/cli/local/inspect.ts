@@ -71,7 +71,7 @@ interface YamlLine {
 }
 
 interface ConfigFormatOptions {
-  /** True to append the origin of each value as a comment. */
+  /** True to append each value's origin as a comment. */
   readonly withOrigins: boolean
   readonly out: TerminalOutput
 }
@@ -253,5 +253,5 @@ function formatInspectionWarnings({ warnings, unmatched }: FullInspection, { cwd
   )
 }
 
-/** Output of `gateway inspect --json`. */
+/** `gateway inspect --json` output. */
 interface FullInspection extends Inspection, DescribedConfig {}

@@ -67,7 +67,7 @@ export function formatCosts({ tools, tokens }: ReturnType<typeof estimateCosts>,
   return [...formatTable(rows, out), '', ...formatSums(tokens)]
 }
 
-// A pattern without wildcards matches part of the name.
+// A pattern without wildcards matches anywhere in the name.
 function compilePattern(pattern: string): (name: string) => boolean {
   return /[*?[{]/.test(pattern) ? compileGlobs(pattern) : name => name.includes(pattern)
 }
@@ -79,7 +79,7 @@ interface ToolEntry extends JsonObject {
   readonly inputSchema?: JsonObject
 }
 
-/** Lists all pages of `tools/list`. */
+/** Lists all `tools/list` pages. */
 export async function listAllTools(connection: Pick<GatewayHandle, 'request'>): Promise<ToolEntry[]> {
   const tools: ToolEntry[] = []
   let cursor: unknown
@@ -102,7 +102,7 @@ interface TokenSums {
   readonly upstreams: Readonly<Record<string, { readonly tools: number; readonly tokens: number }>>
 }
 
-/** Adds the estimated tokens of a tool. */
+/** Adds a tool's estimated tokens. */
 function addTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & ToolCost {
   const { upstream: _, ...shown } = tool
   return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }

@@ -38,7 +38,7 @@ interface FittedClient {
   readonly renamed: readonly { readonly name: string; readonly shown: string; readonly why: string }[]
   readonly unfit: readonly { readonly name: string; readonly why: string }[]
   readonly tools: number
-  /** Tool limit of the client, if exceeded. */
+  /** The client's tool limit, if exceeded. */
   readonly tooMany?: number
 }
 

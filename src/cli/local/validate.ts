@@ -11,7 +11,7 @@ import type { SourceFlags } from '../load-source.ts'
 import { loadSource, getStateDirectory } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** Output of `gateway validate --json`. */
+/** `gateway validate --json` output. */
 interface Validation {
   readonly valid: true
   readonly file: string | undefined
@@ -23,14 +23,14 @@ interface Validation {
   readonly eras: Readonly<Record<string, string>>
 }
 
-/** With `exec`, commands of the configuration run. */
+/** With `exec`, the configuration's commands run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
 interface ValidateCommandFlags extends ValidateFlags {
   readonly json?: boolean | undefined
   /** Also start the servers. */
   readonly online?: boolean | undefined
-  /** Startup timeout of servers. */
+  /** Server startup timeout. */
   readonly within?: string | undefined
 }
 

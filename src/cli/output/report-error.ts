@@ -7,7 +7,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Command names of other programs. */
+/** Other programs' command names. */
 const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
   list: 'ps',
   ls: 'ps',
@@ -99,13 +99,13 @@ function convertRpcError({ code, message, data }: RpcError): GatewayError {
   return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
 }
 
-/** Returns the hint of a code, unless it contains placeholders, whose values only the gateway has. */
+/** Returns a code's hint, unless it contains placeholders, whose values only the gateway has. */
 function getHint(code: string): string | undefined {
   const hint = findErrorEntry(code)?.hint
   return hint?.includes('{') === true ? undefined : hint
 }
 
-/** Command-line error of oclif. */
+/** oclif command-line error. */
 interface UsageError extends Error {
   readonly oclif: { readonly exit?: number }
   readonly flags?: readonly string[]

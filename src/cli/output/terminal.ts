@@ -14,7 +14,7 @@ export interface TerminalOutput {
   readonly width: number | undefined
 }
 
-/** Process environment of a command. */
+/** Command process environment. */
 export interface Terminal {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string | undefined>>

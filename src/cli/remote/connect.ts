@@ -19,7 +19,7 @@ export interface ControlFlags {
   readonly socket?: string | undefined
 }
 
-/** Runs `use` with a control client of the running gateway; `one` accepts any if several are running. */
+/** Runs `use` with a control client for the running gateway; `one` accepts any if several are running. */
 export async function withControl<T>(
   flags: ControlFlags,
   terminal: Terminal,
@@ -133,7 +133,7 @@ async function requestInfo(socket: string): Promise<RunningGatewayInfo | undefin
   }
 }
 
-/** Output of `gateway ps --json`. */
+/** `gateway ps --json` output. */
 export interface PsOutput {
   readonly gateway: {
     readonly name: string

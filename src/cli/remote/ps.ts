@@ -105,7 +105,7 @@ function listPids({ pid, runtime }: UpstreamStatus): number[] {
   return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
 }
 
-/** Number of waiting calls, as a plugin reports it. */
+/** Waiting call count, as a plugin reports it. */
 function formatQueue(queue: unknown): string {
   if (typeof queue === 'number') return String(queue)
   const { waiting } = isObject(queue) ? queue : ({} as JsonObject)

@@ -17,7 +17,7 @@ interface NewKey {
 }
 
 /**
- * Creates a key of 256 random bits, which need only one round of SHA-256.
+ * Creates a key from 256 random bits, which need only one round of SHA-256.
  * @throws GatewayError GW_USAGE if the name or a scope is invalid
  */
 export function createKey(name: string, scopes: readonly string[]): NewKey {

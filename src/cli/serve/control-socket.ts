@@ -16,7 +16,7 @@ interface ControlOptions {
   readonly host: Host
 }
 
-/** Control socket of `serve`. */
+/** `serve` control socket. */
 interface ServeControl {
   /** Moves the socket to the path of this configuration. Resolves when it is open or has failed; never rejects. */
   follow(source: LoadedConfig): Promise<void>

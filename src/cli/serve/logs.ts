@@ -13,7 +13,7 @@ import { getOwnerReason } from '../../errors/errors.ts'
 /** Log on stderr whose settings follow the configuration. */
 interface ServeLog {
   readonly log: Log
-  /** Redacts the secrets of this and earlier configurations. */
+  /** Redacts secrets from this and earlier configurations. */
   hideSecrets(source: LoadedConfig): void
   /** Applies level and format. */
   follow(source: LoadedConfig): void

@@ -12,7 +12,7 @@ import type { Host } from '../output/terminal.ts'
  */
 const V8_MEMORY_FLAG = '--external-memory-accounted-in-global-limit'
 
-/** Sets the V8 flag of a gateway process; embedding programs are not affected. */
+/** Sets a gateway process's V8 flag; embedding programs are not affected. */
 function tuneV8(): void {
   if (process.versions.v8.startsWith('13.')) v8.setFlagsFromString(V8_MEMORY_FLAG)
 }

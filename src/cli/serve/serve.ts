@@ -38,7 +38,7 @@ function waitForIdle(gateway: Pick<RunningGateway, 'activity'>, log: Log, idle: 
   })
 }
 
-/** Listener of --stdio. */
+/** `--stdio` listener. */
 const STDIO_LISTENER = 'stdio'
 /** Listener for `gateway attach`. */
 const ATTACH_LISTENER = 'attach'
@@ -53,7 +53,7 @@ interface ServeFlags extends SourceFlags {
   readonly 'as-background'?: boolean | undefined
   /** Set by `gateway attach`: stop after `shutdown.idle` without clients. */
   readonly 'until-idle'?: boolean | undefined
-  /** Profile of the stdio client. */
+  /** Stdio client profile. */
   readonly profile?: string | undefined
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 export interface ServiceParameters {
   /** Service name: letters, digits and hyphens. */
   readonly name: string
-  /** Absolute paths of Node and launcher, then arguments. */
+  /** Node and launcher as absolute paths, then arguments. */
   readonly line: readonly string[]
   readonly directory: string
   /** Environment variables; a service inherits none from a shell. */
@@ -11,18 +11,18 @@ export interface ServiceParameters {
   readonly log: string
 }
 
-/** Service manager of a platform. */
+/** Platform service manager. */
 export interface ServiceKind {
   readonly platform: 'linux' | 'darwin' | 'win32'
   readonly title: string
-  /** Variable that determines the path of the service file. */
+  /** Variable that determines the service file path. */
   readonly home: string
   /** Hint if the service manager rejects the service. */
   readonly refused: string
-  /** Returns the path of the service file; undefined if `home` is not set. */
+  /** Returns the service file path; undefined if `home` is not set. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
   text(facts: ServiceParameters): string
-  /** Encoding of the service file. */
+  /** Service file encoding. */
   readonly encoding: 'utf8' | 'utf16le'
   /** Commands that enable or disable the service. */
   enable(file: string, name: string): readonly (readonly string[])[]
@@ -143,7 +143,7 @@ function formatPlistString(value: string): string {
 
 /** Escapes XML and removes control characters. */
 function escapeXml(value: string): string {
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  // eslint-disable-next-line no-control-regex -- matches control characters
   const plain = value.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g, '')
   return plain.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }

@@ -184,7 +184,7 @@ export async function readServiceState(
   }
 }
 
-/** Only files of this gateway may be replaced or removed. */
+/** Only this gateway's files may be replaced or removed. */
 async function isOwnFile(file: string, { encoding }: ServiceKind): Promise<boolean> {
   return /tapgate/.test(await readFile(file, encoding).catch(() => ''))
 }

@@ -82,7 +82,7 @@ function reportExposed({ pointer, host }: ListenerAddress, report: Report): void
 const PATH_KEYS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
-/** Reports duplicate paths of a listener. */
+/** Reports a listener's duplicate paths. */
 export function checkPaths(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {

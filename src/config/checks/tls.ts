@@ -32,7 +32,7 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
   }
 }
 
-/** Lists the files of every `tls` section. */
+/** Lists the files in every `tls` section. */
 export function listTlsFiles({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
   const all = [...Object.values(upstreams), ...Object.values(listeners)]
   return all.flatMap(spec =>
@@ -70,7 +70,7 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: TlsFiles): vo
     files.refuse('cert', `expired on ${certificate.validTo}`, 'renew it', 'warning')
 }
 
-/** Files of one `tls` section. */
+/** Files in one `tls` section. */
 class TlsFiles {
   readonly #read: ReadFile
   readonly #at: string

@@ -209,7 +209,7 @@ function createLongNameFinding(upstream: string, tool: string, name: string): Fi
   }
 }
 
-/** Exposed name of a tool; undefined if a filter hides it. */
+/** A tool's exposed name; undefined if a filter hides it. */
 function getExposedName(config: unknown, upstream: string, tool: string): string | undefined {
   const spec = readMap(config, 'upstreams', upstream)
   const filter = readMap(spec, 'tools')

@@ -3,7 +3,7 @@ import { getPlatform } from '../../util/platform.ts'
 import type { ValueOrigin, Tree } from './tree.ts'
 import { locateValues } from './tree.ts'
 
-/** Part of a text with placeholders. */
+/** Text part with placeholders. */
 export type TemplatePart =
   | { readonly kind: 'text'; readonly text: string }
   | {

@@ -6,7 +6,7 @@ import type { TreeEntry, MapTree, ValueOrigin, Tree } from './tree.ts'
 import { MAX_DEPTH } from './tree.ts'
 
 const MAX_MISTAKES = 20
-/** Bounds parsing time; far above what valid files need. */
+/** Bounds parsing time; valid files need far fewer. */
 const MAX_TOKENS = 250_000
 
 /** Control characters that YAML forbids, except line breaks and tabs. */

@@ -33,7 +33,7 @@ export class Notifier {
   readonly #listChanges: ListChangeNotifier
   readonly #goneUpstreams = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
-  /** Number of notifications without a recipient, for the log and metrics. */
+  /** Notifications without a recipient, for the log and metrics. */
   dropped = 0
 
   constructor(graph: Graph) {

@@ -13,7 +13,7 @@ import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 
-/** Bounds of the poll interval, whatever the server suggests. */
+/** Poll interval bounds, whatever the server suggests. */
 const MIN_POLL_MS = 50
 const MAX_POLL_MS = 30_000
 const POLL_MS = 1000

@@ -65,7 +65,7 @@ export class HostedTask implements ToolLocation {
     return this.#outcome
   }
 
-  /** Number of pending input requests. */
+  /** Pending input request count. */
   get openRequests(): number {
     return this.#open.size
   }

@@ -23,7 +23,7 @@ import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 /** Maximum tasks in one `subscriptions/listen`. */
 const MAX_TASKS = 100
 
-/** Bounds of the poll interval for a server's task. */
+/** Bounds for a server task's poll interval. */
 const MIN_POLL_MS = 100
 
 const MAX_POLL_MS = 30_000

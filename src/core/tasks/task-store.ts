@@ -230,7 +230,7 @@ export class TaskStore {
   }
 }
 
-/** Returns the owner of a task list. Anonymous callers differ by session. */
+/** Returns a task list's owner. Anonymous callers differ by session. */
 function getTaskOwner(session: Session): string {
   return isAnonymous(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }

@@ -23,7 +23,7 @@ export type Lookup = (name: string, options: { readonly all: true }, done: Looku
 interface GuardOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Source of the proxy settings. */
+  /** Proxy settings source. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly allowed: readonly string[]
   /** Default: the system resolver. */

@@ -61,7 +61,7 @@ export interface AddressedSocket {
   readonly remoteAddress?: string | undefined
 }
 
-/** How a request arrived, and where it differs from its session. */
+/** How a request arrived, and how it differs from its session. */
 export interface RequestOrigin {
   readonly via: Via
   /** Absent if the connection has no address. */
@@ -249,7 +249,7 @@ export function getErrorStatus(error: RpcError, era: Era): number {
 
 const DUPLICATE_ID = rpcError(RPC.invalidRequest, 'Invalid request: id is in use by a running request')
 
-/** Running requests of one client by its own ids; `1` and `"1"` differ. */
+/** One client's running requests by its own ids; `1` and `"1"` differ. */
 export class OpenRequests {
   readonly #peer: RpcPeer<never, InboundRequest>
   readonly #max: number

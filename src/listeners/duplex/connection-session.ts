@@ -127,7 +127,7 @@ const TOO_NEW = rpcError(
 )
 const MISSING_META = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
-/** Protocol era of a connection, fixed by its first message (2026-07-28, versioning). */
+/** Connection protocol era, fixed by its first message (2026-07-28, versioning). */
 export class ConnectionEra {
   readonly #isLegacyOnly: boolean
   #era: Era | undefined

@@ -111,7 +111,7 @@ export class DuplexConnection {
     })
   }
 
-  /** Time of the last activity; undefined while busy. */
+  /** Last activity time; undefined while busy. */
   get idleSince(): number | undefined {
     return this.#isBusy ? undefined : this.#activeAt
   }

@@ -10,7 +10,7 @@ import type { RequestHeaders } from './request-guard.ts'
 /** Cached per connection, as the handshake runs once. */
 const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
 
-/** Returns the verified client certificate of a connection. */
+/** Returns a connection's verified client certificate. */
 export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined

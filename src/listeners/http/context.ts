@@ -21,7 +21,7 @@ export interface HttpContext {
   readonly clock: Clock
   /** Replaced on reload. */
   settings: HttpSettings
-  /** URL of the MCP endpoint; empty until listening. */
+  /** MCP endpoint URL; empty until listening. */
   endpoint: string
   readonly sessions: LegacySessions
   /** Sessions and connections per caller. */

@@ -54,7 +54,7 @@ class HttpListener implements Listener {
   readonly #context: HttpContext
   readonly #directory: string
   readonly #server: Server | SecureServer
-  /** Open connections with the current response of each. */
+  /** Open connections with each one's current response. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
   /** Responses to requests that peers forwarded. */
   readonly #forwarded = new Set<ServerResponse>()

@@ -4,7 +4,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
-/** Parsed configuration of an HTTP listener. */
+/** Parsed HTTP listener configuration. */
 export interface HttpSettings {
   readonly host: string
   readonly port: number

@@ -59,7 +59,7 @@ export async function handleMessagePost(arrival: Arrival): Promise<void> {
   if (!response.destroyed) sendNothing(response, 202)
 }
 
-/** Finds a session of this caller; those of other callers are invisible. */
+/** Finds this caller's session; other callers' sessions are invisible. */
 function findChannel({ eventStreams }: HttpContext, url: string, caller: Principal): PostedConversation | undefined {
   const channel = eventStreams.get(parseSessionUrl(url))
   return channel !== undefined && principalKey(channel.principal) === principalKey(caller) ? channel : undefined

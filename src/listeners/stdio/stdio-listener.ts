@@ -150,7 +150,7 @@ export class LineChannel implements Channel {
   }
 }
 
-/** Writes all messages of a tick in one chunk; pauses while the reader is behind. */
+/** Writes all messages in a tick as one chunk; pauses while the reader is behind. */
 class PipeWriter {
   readonly #output: Writable
   readonly #onFlow: () => void

@@ -2,7 +2,7 @@ import type { JsonObject } from './json.ts'
 import { isObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
-/** Maximum number of listed members over all levels. */
+/** Maximum listed members over all levels. */
 const MAX_MEMBERS = 64
 const MAX_DEPTH = 3
 const MAX_KEY_LENGTH = 64

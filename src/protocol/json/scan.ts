@@ -17,7 +17,7 @@ export const COMMA = 0x2c
 
 export const COLON = 0x3a
 
-/** Maximum nesting of a message. */
+/** Maximum message nesting. */
 export const MAX_DEPTH = 64
 
 /** String bytes checked in JavaScript before the `wasm/` module takes over. */

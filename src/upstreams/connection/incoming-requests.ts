@@ -233,7 +233,7 @@ function canBelongTo({ session }: Exchange, { method, params }: RpcRequest): boo
 
 interface UrlElicitation {
   readonly session: Session
-  /** Exchange id, so that the exchange is not kept in memory. */
+  /** Exchange id, so that the exchange is not retained in memory. */
   readonly exchange: number
 }
 

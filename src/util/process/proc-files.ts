@@ -2,7 +2,7 @@ import { close, closeSync, open, openSync, read, readSync } from 'node:fs'
 
 /** Larger than most numeric /proc files; Node allocates buffers of this size from its pool. */
 const SMALL = 2048
-/** Maximum size of a process environment. */
+/** Maximum process environment size. */
 const MAX_COUNT = 4 * 1024 * 1024
 
 /**

@@ -6,7 +6,7 @@
 export interface SharedStore {
   /** False while unavailable; send requests nevertheless, as only they detect recovery. */
   readonly isUp: boolean
-  /** Known number of processes that share it, this one included. */
+  /** Known processes that share it, this one included. */
   readonly processCount: number
 
   get(key: string): Promise<string | undefined>
@@ -41,7 +41,7 @@ export interface SharedStore {
   open(sealed: string, boundTo: string): string | undefined
 }
 
-/** Expiry and condition of a stored value. */
+/** Stored value expiry and condition. */
 export interface PutOptions {
   /** Time to live in milliseconds. */
   readonly expiresInMs: number
@@ -53,7 +53,7 @@ export interface PutOptions {
 export interface PermitRequest {
   readonly max: number
   readonly windowMs: number
-  /** Number of permits needed now. */
+  /** Permits needed now. */
   readonly count: number
   /** Unused permits from earlier requests; returned first. */
   readonly unused?: number | undefined
@@ -86,7 +86,7 @@ export interface CountRequest {
   readonly initial?: number | undefined
 }
 
-/** Result of an addition. */
+/** Addition result. */
 export interface CountResult {
   /** Amount added. */
   readonly added: number

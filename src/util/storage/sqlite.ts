@@ -13,7 +13,7 @@ export class SqlDatabase {
     this.#database = database
   }
 
-  /** Runs a statement; returns the number of changed rows. */
+  /** Runs a statement; returns the changed row count. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...values).changes)
   }

@@ -46,7 +46,7 @@ interface TaskRow {
   readonly endedAt?: number
 }
 
-/** Answer of `GET tasks`. */
+/** `GET tasks` answer. */
 interface Tasks {
   readonly calls: readonly CallTaskRow[]
   readonly tasks: readonly TaskRow[]

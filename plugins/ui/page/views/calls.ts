@@ -172,7 +172,7 @@ const STEPS: readonly (readonly [keyof Timing, string])[] = [
 /** Steps hidden if they took no time. */
 const OPTIONAL_STEPS: ReadonlySet<keyof Timing> = new Set(['client', 'other'])
 
-/** Duration of each step of a call. */
+/** Duration of each call step. */
 function TimingBars({ of, ms }: { of: Timing; ms: number }): ViewNode {
   const total = Math.max(ms, 0.001)
   return html`<ul class="way" aria-label="Timing">

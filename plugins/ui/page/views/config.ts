@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<ConfigValue>[] = [
   { head: 'Source', isMinor: true, cell: row => html`<span class="soft">${row.origin}</span>` },
 ]
 
-/** Answer of `POST plan`. */
+/** `POST plan` answer. */
 interface PlanAnswer {
   /** Validation errors. */
   readonly problems?: readonly string[]

@@ -27,9 +27,9 @@ interface LoginRow {
 
 const EVERY_MS = 10_000
 
-/** Account of the gateway, shared by all callers. */
+/** The gateway's account, shared by all callers. */
 const GATEWAY = 'gateway'
-/** A prefix is enough to tell digests apart. */
+/** A prefix is enough to distinguish digests. */
 const MAX_DIGEST = 16
 
 /** Logins to servers, including missing ones. */

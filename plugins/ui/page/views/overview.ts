@@ -83,7 +83,7 @@ function isProblem({ level }: Found): boolean {
   return level === 'error' || level === 'warning'
 }
 
-/** Number of servers from which a search field appears. */
+/** Minimum server count for a search field. */
 const SEARCH_FROM_SERVERS = 12
 
 function createFilter(search: string): (row: ServerRow) => boolean {

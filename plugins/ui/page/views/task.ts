@@ -9,7 +9,7 @@ import { updateParams, useQuery } from '../state.ts'
 import { NO_VALUES, readForm } from '../fields.ts'
 import { Form } from '../form.ts'
 
-/** Answer of `GET task`. */
+/** `GET task` answer. */
 interface TaskDetail {
   readonly state: string
   readonly is_error: boolean
@@ -37,10 +37,10 @@ interface TaskDetail {
   }[]
 }
 
-/** Answer of `GET output`. */
+/** `GET output` answer. */
 interface OutputChunk {
   readonly text: string
-  /** Offset of the next chunk. */
+  /** Next chunk's offset. */
   readonly end: number
   readonly hasMore: boolean
 }

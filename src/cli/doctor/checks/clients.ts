@@ -109,7 +109,7 @@ async function readCurrentEntry(client: ClientDefinition, file: string, key: str
   }
 }
 
-/** Checks that the program and configuration of an own entry still exist. */
+/** Checks that an own entry's program and configuration still exist. */
 function checkEntryTarget(
   client: ClientDefinition,
   connected: ConnectRecord,
@@ -146,7 +146,7 @@ function isMissing(word: string, { cwd, environment }: DoctorContext['terminal']
   return findProgram(word, splitPath(environment['PATH']), cwd) === undefined
 }
 
-/** Returns program and arguments of an entry in any client format. */
+/** Returns an entry's program and arguments, in any client format. */
 function parseCommandLine(entry: JsonObject): string[] {
   const { command, cmd, args, path } = entry
   if (isObject(command)) return parseCommandLine(command)

@@ -14,7 +14,7 @@ const OTHER_USERS_WRITE = 0o022
 /** Maximum files to check in a directory. */
 const MAX_FILES = 1000
 
-/** Checks modes and stale files of the gateway. Windows has no such modes. */
+/** Checks the gateway's file modes and stale files. Windows has no such modes. */
 export async function checkFiles(context: DoctorContext): Promise<DoctorFinding[]> {
   if (!getPlatform().hasModes) return []
   const found = await Promise.all([
@@ -104,7 +104,7 @@ async function checkLocks(directory: string): Promise<DoctorFinding[]> {
   return (await Promise.all(found)).flat()
 }
 
-/** True if the process of a lock no longer exists. */
+/** True if a lock's process no longer exists. */
 async function isStaleLock(path: string): Promise<boolean> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const pid = Number(text.trim())
@@ -158,7 +158,7 @@ function createStaleSocketFindings(paths: readonly string[], directory: string):
   ]
 }
 
-/** Returns the mode of a regular file, else undefined. */
+/** Returns a regular file's mode, else undefined. */
 async function readMode(path: string): Promise<number | undefined> {
   const found = await lstat(path).catch(() => undefined)
   return found?.isFile() === true ? found.mode & 0o7777 : undefined

@@ -18,7 +18,7 @@ import { listAllTools } from '../../local/tools.ts'
 import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
 import { createFinding } from '../doctor-findings.ts'
 
-/** Tool limit of some clients. */
+/** Tool limit in some clients. */
 const MAX_TOOLS = 128
 const MAX_TOKENS = 25_000
 const CHARACTERS_PER_TOKEN = 4
@@ -95,7 +95,7 @@ const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
 
 type UpstreamConfigs = LoadedConfig['config']['upstreams']
 
-/** Checks programs, variables and headers of upstreams. */
+/** Checks upstream programs, variables and headers. */
 export function checkServers({ source }: DoctorContext): DoctorFinding[] {
   if (source === undefined) return []
   const { upstreams } = source.config
@@ -139,7 +139,7 @@ function checkValue(upstream: string, place: string, value: string, now: number)
   return [createFinding('token-expired', { upstream, place, ago: formatDuration(now - end) })]
 }
 
-/** Returns the expiry time of a JWT in milliseconds since the epoch. */
+/** Returns a JWT's expiry time in milliseconds since the epoch. */
 function parseExpiry(value: string): number | undefined {
   const [, claims] = JWT.exec(value) ?? []
   if (claims === undefined) return undefined
@@ -158,7 +158,7 @@ const PORT_CODES = {
   ENOTFOUND: 'address-unknown',
 } as const
 
-/** Checks listener addresses of a gateway that is not running. */
+/** Checks the listener addresses if the gateway is not running. */
 export async function checkListeners({ source }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
   const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {

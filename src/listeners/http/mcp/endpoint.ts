@@ -194,7 +194,7 @@ function handleNonRequest(read: ReceivedMessage, message: RpcNotification | RpcR
   reply.sendAccepted()
 }
 
-/** GET: opens the standalone stream of a session, or resumes a broken stream. */
+/** GET: opens a session's standalone stream, or resumes a broken stream. */
 export function handleGet({ context, request, response, headers }: Arrival): void {
   request.resume()
   if (context.isStopping) return sendRefusal(response, createStoppingRefusal())
@@ -221,7 +221,7 @@ function resumeStream(context: HttpContext, owner: LegacySession, eventId: strin
     const why = 'Bad request: Last-Event-ID is unknown or expired'
     return sendRefusal(response, createRefusal(400, why, RPC.legacyBadRequest))
   }
-  // 204 tells EventSource clients not to reconnect (HTML, server-sent events).
+  // 204 stops EventSource clients from reconnecting (HTML, server-sent events).
   const isRead = place.stream.isOver && owner.events.listAfter(place).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
   place.stream.resume(openStream(context, owner, reader), place.after)

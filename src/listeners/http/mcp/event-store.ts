@@ -80,7 +80,7 @@ export class EventStore {
     return this.#events.at(-1) === event
   }
 
-  /** Stored events of a stream after a position. */
+  /** A stream's stored events after a position. */
   listAfter({ stream, after }: StreamPosition): StoredEvent[] {
     return this.#events.filter(event => event.stream === stream && event.number > after)
   }
@@ -149,10 +149,10 @@ function createEvent(stream: ResumableStream, number: number, message: Buffer | 
 
 /** A stream that its reader can leave and resume. Messages in between are stored, within limits. */
 export class ResumableStream implements EventStreamWriter {
-  /** Prefix of its event ids. */
+  /** Event id prefix. */
   readonly id: string
   readonly isResumable = true
-  /** Number of stored events, updated by the store. */
+  /** Stored events, updated by the store. */
   storedEvents = 0
   readonly #store: EventStore
   #live: SseStream
@@ -224,6 +224,6 @@ interface StoredEvent {
 
 interface StreamPosition {
   readonly stream: ResumableStream
-  /** Number of the last event read. */
+  /** Last read event number. */
   readonly after: number
 }

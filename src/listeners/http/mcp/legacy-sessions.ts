@@ -113,7 +113,7 @@ export class LegacySessions {
     return quota.isFull(principal) ? 'own' : undefined
   }
 
-  /** Finds a session by id, principal and profile; sessions of other callers are invisible. */
+  /** Finds a session by id, principal and profile; other callers' sessions are invisible. */
   find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
     const found = this.#byId.get(id)
     if (found === undefined || !isSamePrincipal(found.session.principal, principal)) return undefined
@@ -270,7 +270,7 @@ export class LegacySession implements StreamRecorder {
     this.#activeAt = now
   }
 
-  /** Time of the last activity; undefined while busy. */
+  /** Last activity time; undefined while busy. */
   get idleSince(): number | undefined {
     return this.open.size > 0 || this.#standalone.hasStream ? undefined : this.#activeAt
   }
