@@ -37,10 +37,7 @@ test('a command about something that the gateway has not says what to add, and l
   ] as const) {
     const { code, stderr } = await gateway(command.split(' '), { cwd })
     assert.equal(code, 2)
-    assert.match(
-      stderr,
-      new RegExp(`^error GW_NOT_CONFIGURED: this gateway has no "${section}"\nhint: Add "${section}"`),
-    )
+    assert.match(stderr, new RegExp(`^error GW_NOT_CONFIGURED: .*\nhint: Add "${section}"`))
   }
 })
 
@@ -116,7 +113,7 @@ test('what is kept by a section says which one to add where it is missing', asyn
   for (const command of ['usage', 'activity']) {
     const { code, stderr } = await gateway([command], { cwd })
     assert.equal(code, 2)
-    assert.match(stderr, /^error GW_NOT_CONFIGURED: this gateway has no "activity"\nhint: Add "activity"/)
+    assert.match(stderr, /^error GW_NOT_CONFIGURED: .*\nhint: Add "activity"/)
   }
 })
 

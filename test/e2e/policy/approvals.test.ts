@@ -146,7 +146,8 @@ test('a call at a terminal that waits says so once, and how to let it run or not
   const call = serving(t, ['call', 'pay__send', 'amount=7', '--json'], { cwd })
   let stdout = ''
   call.child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
-  const said = /^waiting for approval \(rule "money"\): run gateway approvals approve (\S+), or deny$/m
+  const said =
+    /^waiting for approval \(rule "money"\): run gateway approvals approve (\S+), or gateway approvals deny$/m
   await until(() => said.test(call.stderr()))
   const id = said.exec(call.stderr())?.[1] ?? ''
 

@@ -13,5 +13,5 @@ for (const [id, flag] of [
 
     const { code, message } = (JSON.parse(stdout) as { error: { code: string; message: string } }).error
     assert.equal(code, 'GW_USAGE')
-    assert.equal(message, `--${flag}: it has an empty value: give another one, or omit it`)
+    assert.equal(message, `--${flag}: the value is empty: set one, or omit it`)
   })

@@ -24,7 +24,7 @@ test('plain data gets the same checks, without positions', async () => {
 
   assert.deepEqual(lines, [
     '/upstreams/web/tiemout unknown key "tiemout" – did you mean "timeout"?',
-    '/routes/0/to there is no upstream "wbe" – did you mean "web"?',
+    '/routes/0/to no upstream "wbe" – did you mean "web"?',
   ])
 })
 

@@ -61,7 +61,7 @@ test('a program sees what the profile of its socket shows, whatever it asks for'
 
   for (const hello of [{}, { profile: 'readers' }, { profile: 'all' }, { profile: 'nobody' }])
     assert.deepEqual(await seen(await open(), hello), ['files__read'], JSON.stringify(hello))
-  assert.equal(gateway.log.filter(({ message }) => /requested another profile/.test(String(message))).length, 2)
+  assert.equal(gateway.log.filter(({ message }) => /requested a different profile/.test(String(message))).length, 2)
 })
 
 test('a program chooses its view where the socket has none', async t => {
@@ -101,7 +101,7 @@ test('of several gateways that start at once one has an optional socket, and all
   const all = await Promise.all([1, 2, 3].map(() => listening({ ...listener, optional: true })))
   for (const gateway of all) cleanup(t, () => gateway[Symbol.asyncDispose]())
 
-  const without = all.filter(({ log }) => log.some(({ message }) => /running without it/.test(String(message))))
+  const without = all.filter(({ log }) => log.some(({ message }) => /continuing without it/.test(String(message))))
   assert.equal(without.length, 2)
   await assert.rejects(listening(listener), { code: 'GW_LISTEN' })
 })

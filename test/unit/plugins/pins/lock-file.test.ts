@@ -65,7 +65,7 @@ test('a lock that is no lock is refused, with what is the matter', t => {
     ['another text', good.replace('Sends one mail.', 'Sends two mails.'), /tools "send": the hash does not match/],
     ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /the hash does not match/],
     ['other instructions', good.replace('"One.', '"Two.'), /instructions: the hash does not match/],
-    ['another name', good.replace('"send": {', '"sent": {'), /definition of another name/],
+    ['another name', good.replace('"send": {', '"sent": {'), /different name/],
     ['no definition', good.replace(/"definition": /, '"definitions": '), /no definition/],
     ['a newer file', good.replace('"lockfileVersion": 1', '"lockfileVersion": 2'), /newer tapgate \(2\)/],
     ['a newer hash', good.replaceAll('"v1:', '"v2:'), /newer tapgate/],

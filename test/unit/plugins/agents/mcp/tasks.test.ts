@@ -129,7 +129,7 @@ test('progress is told to who wants it, while the call waits', async t => {
 
   assert.deepEqual(
     reply.notifications.map(({ method, params }) => [method, params?.progressToken, params?.message]),
-    [['notifications/progress', 7, 'running at ada']],
+    [['notifications/progress', 7, 'running on ada']],
   )
 })
 

@@ -18,7 +18,7 @@ test('who was named gets it, and nobody else', () => {
   ])
 
   assert.deepEqual([chosen, by], [['a'], 'explicit'])
-  assert.deepEqual(candidates[1], { agent: 'b', fits: false, why: 'not named by explicit' })
+  assert.deepEqual(candidates[1], { agent: 'b', fits: false, why: 'not selected by explicit' })
 })
 
 test('the first rule that fits says who, else the default, else the order of the list', () => {

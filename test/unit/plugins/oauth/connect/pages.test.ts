@@ -131,7 +131,7 @@ test('what was allowed once is not asked again, unless another site sends the br
   const next = linkIn((await alice.request('tools/call', CALL)).result)
   assert.notEqual(next, link)
   const sent = await browser.open(next, { 'sec-fetch-site': 'cross-site' })
-  assert.match(sent.text, /Let the gateway use/)
+  assert.match(sent.text, /Allow the gateway to use/)
   const from = browser.trail.length
   const straight = await throughProvider(browser, await browser.open(next), 'alice', made.idp.issuer)
   assert.match(straight.text, /You are logged in/)

@@ -136,9 +136,9 @@ test('a refresh token that a replica took with it when it died never goes out a 
   world.later += 46_000
   const answers = await Promise.all([1, 2, 3].map(() => grantsOf(world, server).access(KEY.account, KEY.resource)))
   assert.deepEqual(kinds(answers), ['login'])
-  assert.match(JSON.stringify(answers), /that renewed the login stopped/)
+  assert.match(JSON.stringify(answers), /renewing the login stopped/)
   assert.deepEqual(server.presented, ['f.0'])
-  assert.match((await world.vault().listLost(KEY))[0]?.why ?? '', /that renewed the login stopped/)
+  assert.match((await world.vault().listLost(KEY))[0]?.why ?? '', /renewing the login stopped/)
 })
 
 test('one that died before it sent anything leaves the refresh to another, after its lease', async t => {
