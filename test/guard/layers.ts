@@ -18,7 +18,7 @@ export const PARTS: readonly Part[] = [
     holds: 'types of gateway.yaml, generated from the schema',
     may: [],
   },
-  { part: 'util', path: /^src\/util\//, holds: 'small pure helpers that know nothing of MCP', may: [] },
+  { part: 'util', path: /^src\/util\//, holds: 'small pure helpers, independent of MCP', may: [] },
   {
     part: 'protocol',
     path: /^src\/protocol\//,
@@ -40,25 +40,25 @@ export const PARTS: readonly Part[] = [
   {
     part: 'api',
     path: /^src\/api\//,
-    holds: 'types that all agree on: exchange, session, upstream, listener, gate, plugin',
+    holds: 'shared types: exchange, session, upstream, listener, gate, plugin',
     may: ['util', 'protocol', 'errors', 'config types'],
   },
   {
     part: 'config',
     path: /^src\/config\//,
-    holds: 'reads and checks gateway.yaml; `source/` finds and parses it, `checks/` look at what a schema cannot',
+    holds: 'reads and checks gateway.yaml; `source/` finds and parses it, `checks/` are checks beyond the schema',
     may: ['util', 'errors', 'config types'],
   },
   {
     part: 'hooks',
     path: /^src\/hooks\//,
-    holds: 'the hooks and their guards, on tapable',
+    holds: 'the hooks and their guards, based on tapable',
     may: ['util', 'protocol', 'errors', 'api', 'config types'],
   },
   {
     part: 'plugin',
     path: /^src\/plugin\.ts$/,
-    holds: 'what plugins import: `tapgate/plugin`',
+    holds: 'the API of plugins: `tapgate/plugin`',
     may: [...CONTRACT, 'hooks'],
   },
   {
@@ -67,30 +67,29 @@ export const PARTS: readonly Part[] = [
     holds: 'pipeline, catalog, router, tasks, client requests, notifications',
     may: [...CONTRACT, 'hooks'],
   },
-  { part: 'store', path: /^src\/store\//, holds: 'files that keep state', may: ['util', 'errors', 'api'] },
+  { part: 'store', path: /^src\/store\//, holds: 'state files', may: ['util', 'errors', 'api'] },
   {
     part: 'transport',
     path: /^src\/transport\//,
-    holds: 'what listeners and upstreams share: lines, ids, backlogs',
+    holds: 'shared by listeners and upstreams: lines, ids, backlogs',
     may: [...CONTRACT, 'plugin'],
   },
   {
     part: 'http-client',
     path: /^src\/http-client\//,
-    holds:
-      'HTTP clients: a fast one for HTTP/1.1, and one on undici for all else; `guard/` asks URLs that others named',
+    holds: 'HTTP clients: a fast one for HTTP/1.1, and undici for all else; `guard/` fetches URLs named by servers',
     may: ['util', 'protocol', 'errors', 'config types', 'api'],
   },
   {
     part: 'processes',
     path: /^src\/processes\//,
-    holds: 'starts, limits, sandboxes and cleans up the processes of servers',
+    holds: 'starts, limits, sandboxes and cleans up server processes',
     may: ['util', 'errors', 'config types', 'api', 'transport'],
   },
   {
     part: 'listeners',
     path: /^src\/listeners\//,
-    holds: 'take requests from clients: stdio, HTTP, SSE, WebSocket, in-process',
+    holds: 'transports of clients: stdio, HTTP, SSE, WebSocket, in-process',
     may: [...CONTRACT, 'plugin', 'transport', 'http-client', 'gateway api'],
   },
   {
@@ -102,7 +101,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'page',
     path: /^plugins\/ui\/page\//,
-    holds: 'the page of the gateway, built for browsers into one file',
+    holds: 'the dashboard page, bundled into one file',
     may: ['plugins'],
   },
   { part: 'plugins', path: /^plugins\//, holds: 'one folder for each feature', may: ['plugin'] },
@@ -115,7 +114,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'gateway',
     path: /^src\/(gateway\/|index\.ts$)/,
-    holds: 'puts it all together, reloads it, and tells what it is',
+    holds: 'assembles, reloads and describes the gateway',
     may: [
       ...CONTRACT,
       'hooks',
@@ -135,7 +134,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'control',
     path: /^src\/control\//,
-    holds: 'the socket that steers a running gateway',
+    holds: 'the control socket of a running gateway',
     may: [...CONTRACT, 'transport', 'gateway api'],
   },
   {
