@@ -1,7 +1,7 @@
 import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { formatDuration, gatewayError, GatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
-const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
+const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer']
 /** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
@@ -39,9 +39,9 @@ function formatCells(row: JsonObject, out: CommandCall['out'], now: number): str
 }
 
 function formatExpiry(expiresAt: unknown, renews: boolean, now: number): string {
-  if (renews) return 'is renewed'
+  if (renews) return 'auto-renewed'
   if (typeof expiresAt !== 'number') return '-'
-  return expiresAt <= now ? 'over' : `in ${formatDuration(expiresAt - now)}`
+  return expiresAt <= now ? 'expired' : `in ${formatDuration(expiresAt - now)}`
 }
 
 function formatText(value: unknown): string {

@@ -18,7 +18,7 @@ export const commands: PluginCommands = {
       const failed = results.filter(({ isOk }) => !isOk).length
       call.print({ failed, cases: results }, () => [
         ...call.table([
-          ['', 'CASE', 'EXPECTED', 'CAME OUT', 'RULE'],
+          ['', 'CASE', 'EXPECTED', 'ACTUAL', 'RULE'],
           ...results.map(({ name, isOk, expected, effect, rule, note }) => [
             isOk ? call.out.paint('green', 'ok') : call.out.paint('red', 'FAIL'),
             name,
