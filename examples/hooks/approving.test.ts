@@ -20,7 +20,7 @@ test('approval: the call goes on where the owner wants it', async t => {
   const second = await client.request('tools/call', { name: 'web__drop' })
 
   assert.deepEqual(first.result?.content, [{ type: 'text', text: 'gone' }])
-  assert.equal(second.error?.message, 'the owner said no')
+  assert.equal(second.error?.message, 'denied by the owner')
   assert.deepEqual(questions, ['anonymous calls web__drop', 'anonymous calls web__drop'])
   assert.equal(web.listCalls('tools/call').length, 1)
 })

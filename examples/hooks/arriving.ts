@@ -1,7 +1,7 @@
 import { RPC, type Plugin } from 'tapgate/plugin'
 
 // #region admit
-/** Lets nobody in while it is closed. */
+/** Rejects all requests outside opening hours. */
 export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
   name: 'closed-at-night',
   setup({ options, hooks }) {
@@ -16,11 +16,11 @@ export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
 // #endregion admit
 
 // #region authenticate
-/** Knows callers by a token. */
+/** Authenticates callers by a bearer token. */
 export const byToken: Plugin<{ tokens: Record<string, string> }> = {
   name: 'by-token',
   setup({ options, hooks }) {
-    const error = { code: RPC.invalidRequest, message: 'a token, please' }
+    const error = { code: RPC.invalidRequest, message: 'authentication required' }
     const subjects = new Map(Object.entries(options.tokens))
     hooks.authenticate.tap(({ header }) => {
       const [, token = ''] = /^Bearer (\S+)$/.exec(header('authorization')[0] ?? '') ?? []
@@ -33,17 +33,17 @@ export const byToken: Plugin<{ tokens: Record<string, string> }> = {
 // #endregion authenticate
 
 // #region refused
-/** Notes from where callers come that are not let in. */
+/** Logs the addresses of rejected callers. */
 export const strangers: Plugin = {
   name: 'strangers',
   setup({ hooks, log }) {
-    hooks.refused.tap(({ status }, { remoteAddress }) => log.warn('not let in', { status, from: remoteAddress }))
+    hooks.refused.tap(({ status }, { remoteAddress }) => log.warn('rejected', { status, from: remoteAddress }))
   },
 }
 // #endregion refused
 
 // #region http
-/** Answers `GET /version` beside the MCP endpoint. */
+/** Adds the path `GET /version`. */
 export const versionPage: Plugin = {
   name: 'version-page',
   setup({ hooks }) {
@@ -59,19 +59,19 @@ export const versionPage: Plugin = {
 // #endregion http
 
 // #region session
-/** Takes only clients that it knows. */
+/** Accepts only known clients. */
 export const knownClients: Plugin<{ names: string[] }> = {
   name: 'known-clients',
   setup({ options, hooks }) {
     hooks.session.tap(({ client }) => {
-      if (!options.names.includes(client.info.name)) throw new Error(`no ${client.info.name} here`)
+      if (!options.names.includes(client.info.name)) throw new Error(`unknown client ${client.info.name}`)
     })
   },
 }
 // #endregion session
 
 // #region sessionEnd
-/** Logs how many requests a session had. */
+/** Logs the number of requests per session. */
 export const sessionLength: Plugin = {
   name: 'session-length',
   setup({ hooks, log, slot }) {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { refuse, RPC, type Listener, type Plugin, type Upstream } from 'tapgate/plugin'
 
 // #region configure
-/** Gives no server more than five seconds. */
+/** Sets the timeout of all servers to five seconds. */
 export const fiveSeconds: Plugin = {
   name: 'five-seconds',
   setup({ hooks }) {
@@ -18,7 +18,7 @@ export const fiveSeconds: Plugin = {
 // #endregion configure
 
 // #region createUpstream
-/** Serves `type: http` servers whose address ends in `/empty` itself. */
+/** Replaces `type: http` servers whose URL ends in `/empty`. */
 export const emptyServers: Plugin = {
   name: 'empty-servers',
   setup({ hooks }) {
@@ -32,7 +32,7 @@ export const emptyServers: Plugin = {
 // #endregion createUpstream
 
 // #region upstream
-/** A server that is no process, offers nothing and is always ready. */
+/** A server without a process and capabilities, always ready. */
 function emptyServer(name: string, spec: Upstream['spec']): Upstream {
   const info = { name, version: '1' }
   return {
@@ -50,32 +50,32 @@ function emptyServer(name: string, spec: Upstream['spec']): Upstream {
 // #endregion upstream
 
 // #region createListener
-/** Lets no listener open beyond this machine. */
+/** Refuses listeners that are not on loopback. */
 export const loopbackOnly: Plugin = {
   name: 'loopback-only',
   setup({ hooks }) {
     hooks.createListener.for('http').tap({ stage: 'trace' }, (spec, { name }): Listener | undefined => {
       if ('host' in spec && spec.host !== '127.0.0.1') throw new Error(`listener "${name}" is not on loopback`)
-      return undefined // the gateway makes it
+      return undefined // use the built-in listener
     })
   },
 }
 // #endregion createListener
 
 // #region starting
-/** Lets no server run that is not installed on this machine. */
+/** Refuses servers that `npx` could download. */
 export const installedOnly: Plugin = {
   name: 'installed-only',
   setup({ hooks }) {
     hooks.starting.tap(({ spec }) =>
-      spec.type === 'stdio' && spec.command === 'npx' ? 'npx may fetch what nobody has seen' : undefined,
+      spec.type === 'stdio' && spec.command === 'npx' ? 'npx may download unreviewed code' : undefined,
     )
   },
 }
 // #endregion starting
 
 // #region peers
-/** Has gateways with the same key open the cursors and ids of each other. Conversations stay where they began. */
+/** Gateways with the same key accept each other's cursors and ids. Sessions stay on their gateway. */
 export const sameKey: Plugin<{ key: string; place: string }> = {
   name: 'same-key',
   setup({ options: { key, place }, hooks, slot }) {
@@ -91,7 +91,7 @@ export const sameKey: Plugin<{ key: string; place: string }> = {
 // #endregion peers
 
 // #region authorize
-/** Signs requests with a token of a token service, and asks for another one when a server refuses it. */
+/** Sends a token from a token service, and requests a new one after a 401. */
 export const tokens: Plugin<{ issue(upstream: string): Promise<string> }> = {
   name: 'tokens',
   setup({ options, hooks }) {
@@ -101,7 +101,7 @@ export const tokens: Plugin<{ issue(upstream: string): Promise<string> }> = {
       return {
         headers,
         refused: async (_request, { status, attempt }) => {
-          if (status !== 401 || attempt > 1) return undefined // its refusal stands
+          if (status !== 401 || attempt > 1) return undefined // keep the refusal
           token = undefined
           return headers()
         },
@@ -112,7 +112,7 @@ export const tokens: Plugin<{ issue(upstream: string): Promise<string> }> = {
 // #endregion authorize
 
 // #region dispatch
-/** Logs each call of a server that takes longer than a second. */
+/** Logs calls that take longer than a second. */
 export const slowCalls: Plugin<{ overMs?: number }> = {
   name: 'slow-calls',
   setup({ options, hooks, log, clock }) {

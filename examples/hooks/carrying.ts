@@ -1,7 +1,7 @@
 import { answer, isObject, type Answer, type Plugin } from 'tapgate/plugin'
 
 // #region unwrap
-/** Takes calls of a tool `run`, whose arguments say which tool is meant, for calls of that tool. */
+/** Converts calls of a tool `run` to calls of the tool in its arguments. */
 export const run: Plugin<never> = {
   name: 'run',
   setup({ hooks }) {
@@ -15,7 +15,7 @@ export const run: Plugin<never> = {
 // #endregion unwrap
 
 // #region carriedRequest
-/** Takes calls of a tool `open`, whose argument is a URI, for requests of that resource. */
+/** Converts calls of a tool `open` to `resources/read` of the URI in its arguments. */
 export const open: Plugin<never> = {
   name: 'open',
   setup({ hooks }) {
@@ -34,7 +34,7 @@ function textOfResource(read: Answer): Answer {
 // #endregion carriedRequest
 
 // #region rank
-/** Puts tools first whose names are short. */
+/** Ranks tools with short names first. */
 export const shortFirst: Plugin<never> = {
   name: 'short-first',
   setup({ hooks }) {
@@ -44,7 +44,7 @@ export const shortFirst: Plugin<never> = {
 // #endregion rank
 
 // #region callTool
-/** Answers calls of a tool `all`, whose arguments name several tools, with what each of them says. */
+/** Answers calls of a tool `all` with the results of all tools in its arguments. */
 export const all: Plugin<never> = {
   name: 'all',
   setup({ hooks }) {

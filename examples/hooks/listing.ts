@@ -1,7 +1,7 @@
 import type { ListingReader, Plugin } from 'tapgate/plugin'
 
 // #region listing
-/** Shows one client no tool name that is longer than it can read. */
+/** Shortens long tool names for one client. */
 export const shortNames: Plugin<{ client: string; longest: number }> = {
   name: 'short-names',
   setup({ options: { client, longest }, hooks }) {
@@ -17,7 +17,7 @@ export const shortNames: Plugin<{ client: string; longest: number }> = {
 // #endregion listing
 
 // #region choice
-/** Lets clients choose by their URL, as in `/mcp?texts=short`, to be shown first sentences only. */
+/** Shortens descriptions to their first sentence for clients at `/mcp?texts=short`. */
 export const shortTexts: Plugin = {
   name: 'short-texts',
   setup({ hooks }) {

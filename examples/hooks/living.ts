@@ -1,20 +1,20 @@
 import { defineFindings, refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 // #region ready
-/** Refuses to start without the file that it needs. */
+/** Stops the start if a required file is missing. */
 export const needsFile: Plugin<{ read(): Promise<string> }> = {
   name: 'needs-file',
   setup({ options, hooks, log }) {
     hooks.ready.tap(async () => {
       const text = await options.read() // a rejection stops the start
-      log.info('has its file', { characters: text.length })
+      log.info('file read', { characters: text.length })
     })
   },
 }
 // #endregion ready
 
 // #region listening
-/** Says where clients can connect. */
+/** Logs the URL of each listener. */
 export const announce: Plugin = {
   name: 'announce',
   setup({ hooks, log }) {
@@ -24,7 +24,7 @@ export const announce: Plugin = {
 // #endregion listening
 
 // #region stopping
-/** Says how long open calls have once the gateway is told to stop. */
+/** Logs the time that open calls have left at a stop. */
 export const farewell: Plugin = {
   name: 'farewell',
   setup({ hooks, log }) {
@@ -34,7 +34,7 @@ export const farewell: Plugin = {
 // #endregion stopping
 
 // #region close
-/** Ends what it opened. */
+/** Clears its timer. */
 export const heartbeat: Plugin<{ beat(): void }> = {
   name: 'heartbeat',
   setup({ options, hooks }) {
@@ -46,7 +46,7 @@ export const heartbeat: Plugin<{ beat(): void }> = {
 // #endregion close
 
 // #region upstreamState
-/** Raises an alarm when a server fails. */
+/** Logs an alarm when a server fails. */
 export const alarm: Plugin = {
   name: 'alarm',
   setup({ hooks, log }) {
@@ -58,17 +58,17 @@ export const alarm: Plugin = {
 // #endregion upstreamState
 
 // #region status
-/** Adds to `gateway ps --json` and `gateway inspect` who looks after a server. */
+/** Adds the owner of a server to `gateway ps --json` and `gateway inspect`. */
 export const owners: Plugin<Record<string, string>> = {
   name: 'owners',
   setup({ options, hooks }) {
-    hooks.status.tap(status => ({ ...status, owner: options[status.name] ?? 'nobody' }))
+    hooks.status.tap(status => ({ ...status, owner: options[status.name] ?? 'unknown' }))
   },
 }
 // #endregion status
 
 // #region load
-/** Adds to `gateway ps --json` how many timers and sockets keep the process busy. */
+/** Adds the number of active timers and sockets to `gateway ps --json`. */
 export const resources: Plugin = {
   name: 'resources',
   setup({ hooks }) {
@@ -79,11 +79,11 @@ export const resources: Plugin = {
 
 // #region health
 const FINDINGS = {
-  'budget-spent': { level: 'warning', text: '{spent} of {limit} calls are spent', fix: 'Wait for tomorrow' },
+  'budget-spent': { level: 'warning', text: '{spent} of {limit} daily calls used', fix: 'Wait until tomorrow' },
 } as const
 const found = defineFindings(FINDINGS)
 
-/** Tells the owner when the calls of a day are spent. */
+/** Adds a finding when the daily calls are used up. */
 export const callBudget: Plugin<{ limit: number }> = {
   name: 'call-budget',
   health: FINDINGS,
@@ -109,7 +109,7 @@ export const toolCalls: Plugin = {
 // #endregion metrics
 
 // #region control
-/** Adds the verb `greeting.say`, for the owner of a gateway that runs. */
+/** Adds the control verb `greeting.say`. */
 export const greeting: Plugin = {
   name: 'greeting',
   setup({ hooks }) {
@@ -119,7 +119,7 @@ export const greeting: Plugin = {
 // #endregion control
 
 // #region auditEvent
-/** Keeps what an audit should have beside calls: questions to clients, permissions, commands of the owner. */
+/** Records audit events other than calls: client requests, permissions, control commands. */
 export const journal: Plugin<{ write(line: string): void }> = {
   name: 'journal',
   setup({ options, hooks }) {
@@ -129,7 +129,7 @@ export const journal: Plugin<{ write(line: string): void }> = {
 // #endregion auditEvent
 
 // #region explain
-/** Switches a tool off, and says so to whoever asks what would come of a call. */
+/** Disables a tool, and adds that to `gateway explain`. */
 export const switchedOff: Plugin<{ tool: string }> = {
   name: 'switched-off',
   setup({ options, hooks }) {
@@ -145,7 +145,7 @@ export const switchedOff: Plugin<{ tool: string }> = {
 // #endregion explain
 
 // #region resolveCaller
-/** Lets the owner ask in the name of somebody: `gateway explain search --as person:ann`. */
+/** Resolves callers for `gateway explain search --as person:ann`. */
 export const people: Plugin<{ names: string[] }> = {
   name: 'people',
   setup({ options, hooks }) {

@@ -1,7 +1,7 @@
 import { answer, Payload, refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 // #region request
-/** Switches a tool off. */
+/** Disables a tool. */
 export const noDrops: Plugin = {
   name: 'no-drops',
   setup({ hooks }) {
@@ -13,7 +13,7 @@ export const noDrops: Plugin = {
 // #endregion request
 
 // #region route
-/** Sends one tool to a server of another name. */
+/** Routes one tool to another server. */
 export const toCanary: Plugin = {
   name: 'to-canary',
   setup({ hooks }) {
@@ -26,7 +26,7 @@ export const toCanary: Plugin = {
 // #endregion route
 
 // #region call
-/** Tells servers over HTTP who calls. */
+/** Sends the caller to HTTP servers in a header. */
 export const namesCaller: Plugin = {
   name: 'names-caller',
   setup({ hooks }) {
@@ -38,12 +38,12 @@ export const namesCaller: Plugin = {
 // #endregion call
 
 // #region response
-/** Adds a note to what tools answer. */
+/** Adds a note to tool results. */
 export const footnote: Plugin = {
   name: 'footnote',
   setup({ hooks }) {
     hooks.response.tap({ methods: ['tools/call'], stage: 'transform' }, reply => {
-      if (!('result' in reply)) return undefined // an error stays as it is
+      if (!('result' in reply)) return undefined // keep errors
       const { content = [], ...rest } = reply.result.value() as { content?: object[] }
       const note = { type: 'text', text: 'checked' }
       return { result: Payload.of({ ...rest, content: [...content, note] }, reply.result.era) }
@@ -53,7 +53,7 @@ export const footnote: Plugin = {
 // #endregion response
 
 // #region settled
-/** Logs every call, with what came of it. */
+/** Logs every request with its outcome. */
 export const accessLog: Plugin = {
   name: 'access-log',
   setup({ hooks, log, clock }) {
@@ -66,7 +66,7 @@ export const accessLog: Plugin = {
 // #endregion settled
 
 // #region catalog
-/** Shows the tools that only read. */
+/** Shows only read-only tools. */
 export const readOnly: Plugin = {
   name: 'read-only',
   setup({ hooks }) {
@@ -79,7 +79,7 @@ export const readOnly: Plugin = {
 // #endregion catalog
 
 // #region withhold
-/** Keeps tools of a server under review from being called, and says so; for others it leaves a mark. */
+/** Refuses tools of a server under review, and marks all others. */
 export const underReview: Plugin<{ server: string }> = {
   name: 'under-review',
   setup({ options, hooks }) {
@@ -96,7 +96,7 @@ export const underReview: Plugin<{ server: string }> = {
 // #endregion withhold
 
 // #region instructions
-/** Passes on no instructions that speak of other tools. */
+/** Drops instructions that mention other tools. */
 export const plainInstructions: Plugin = {
   name: 'plain-instructions',
   setup({ hooks }) {
@@ -106,7 +106,7 @@ export const plainInstructions: Plugin = {
 // #endregion instructions
 
 // #region notification
-/** Keeps what servers log from clients. */
+/** Drops log messages for clients. */
 export const quiet: Plugin = {
   name: 'quiet',
   setup({ hooks }) {
@@ -118,7 +118,7 @@ export const quiet: Plugin = {
 // #endregion notification
 
 // #region clientRequest
-/** Answers servers that ask for roots, so that no client is asked. */
+/** Answers `roots/list` without asking the client. */
 export const fixedRoots: Plugin = {
   name: 'fixed-roots',
   setup({ hooks }) {

@@ -1,7 +1,7 @@
 import { answer, type Plugin, type RunningCall } from 'tapgate/plugin'
 
 // #region clientLimits
-/** Knows how long a client of the house waits for an answer, for `shape.patience: client`. */
+/** Sets the timeout of a custom client, for `shape.patience: client`. */
 export const ownClients: Plugin = {
   name: 'own-clients',
   setup({ hooks }) {
@@ -11,7 +11,7 @@ export const ownClients: Plugin = {
 // #endregion clientLimits
 
 // #region patience
-/** Answers a call that takes longer than a second, and says its outcome to whoever calls the tool once more. */
+/** Answers a call after a second, and returns its result when the tool is called again. */
 export const inBackground: Plugin<{ ms?: number }> = {
   name: 'in-background',
   setup({ options, hooks }) {
@@ -25,7 +25,7 @@ export const inBackground: Plugin<{ ms?: number }> = {
       ms: options?.ms ?? 1000,
       createAnswer(call) {
         running.set(keyOf(principal.subject, params?.name), call)
-        return answer({ content: [{ type: 'text', text: 'it goes on: call it again' }] })
+        return answer({ content: [{ type: 'text', text: 'still running: call it again' }] })
       },
     }))
   },

@@ -1,10 +1,10 @@
 import { BoundedMap, principalKey, refuse, RPC, type Plugin, type SharedStore } from 'tapgate/plugin'
 
 // #region sharedStore
-/** Has gateways that run in one process, such as those of a test, share a store. */
+/** Shares a store between gateways in one process, such as those of a test. */
 export const sharing: Plugin<{ store: SharedStore }> = {
   name: 'sharing',
-  early: true, // ahead of the plugins that use it
+  early: true, // before the plugins that use it
   setup({ options: { store }, hooks }) {
     hooks.sharedStore.tap(() => store)
   },
@@ -14,7 +14,7 @@ export const sharing: Plugin<{ store: SharedStore }> = {
 // #region shared
 const DAY_MS = 86_400_000
 
-/** Gives each caller so many tool calls a day, over all processes of the gateway. */
+/** Limits the daily tool calls of each caller, over all processes of the gateway. */
 export const callsOfADay: Plugin<{ calls: number }> = {
   name: 'calls-of-a-day',
   setup({ options: { calls }, hooks, shared }) {
@@ -28,9 +28,9 @@ export const callsOfADay: Plugin<{ calls: number }> = {
       const key = principalKey(principal)
       const isAllowed =
         shared === undefined
-          ? countHere(key) // one process alone: it need not ask anybody
+          ? countHere(key) // a single process
           : (await shared.addToCounter(key, { delta: 1, max: calls, expiresInMs: DAY_MS })).added === 1
-      return isAllowed ? undefined : refuse(RPC.internal, 'come back tomorrow')
+      return isAllowed ? undefined : refuse(RPC.internal, 'daily limit exceeded')
     })
   },
 }

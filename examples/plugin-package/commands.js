@@ -1,4 +1,4 @@
-/** The command `gateway budget show`, which asks the gateway that runs. */
+/** The command `gateway budget show`, which queries the running gateway. */
 export const commands = {
   'budget show': {
     summary: 'Show the budget of each caller, and how many have used it.',

@@ -3,7 +3,7 @@ import { BoundedMap, suggestName, defineErrors, principalKey } from 'tapgate/plu
 
 const ERRORS = {
   BUDGET_SPENT: {
-    text: '{caller} has made {calls} calls, and may make no more',
+    text: '{caller} has used all {calls} calls',
     hint: 'Raise plugins.budget.options.calls, or restart the gateway.',
     rpc: -31001,
   },
@@ -24,13 +24,13 @@ const schema = {
 // #endregion schema
 
 // #region check
-/** Points at free tools of servers that are not there. */
+/** Reports free tools of unknown servers. */
 function check(config, report, { options, pointer }) {
   const servers = Object.keys(config.upstreams)
   for (const [index, tool] of (options.free ?? []).entries()) {
     const [server] = tool.split('__')
     if (servers.includes(server)) continue
-    const message = `no server is called "${server}"`
+    const message = `no server named "${server}"`
     report({ pointer: `${pointer}/free/${index}`, message, hint: suggestName(server, servers) })
   }
 }

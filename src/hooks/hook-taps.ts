@@ -485,7 +485,7 @@ export interface HookTaps {
    *
    * May change: Whether the call is made: granted for this single call, or refused with an answer. `undefined`
    * leaves the decision to the next tap; without a decision the call is refused. The timeout is ten minutes.
-   * `changed` lists the changes since the request.
+   * `findChange` returns the change since the request, if any.
    *
    * If it throws: The request fails.
    *

@@ -70,7 +70,7 @@ test('validate checks the section of an installed plugin by its schema and its c
   assert.equal(valid.code, 0, valid.stderr)
   assert.match(unknown.stderr, /gateway\.yaml:8:3 \/budget\/cals unknown key "cals" – did you mean "calls"\?/)
   assert.match(wrong.stderr, /gateway\.yaml:8:10 \/budget\/calls expected a whole number, found "often"/)
-  assert.match(missing.stderr, /gateway\.yaml:9:10 \/budget\/free\/0 no server is called "wbe" – did you mean "web"\?/)
+  assert.match(missing.stderr, /gateway\.yaml:9:10 \/budget\/free\/0 no server named "wbe" – did you mean "web"\?/)
   assert.deepEqual([unknown.code, wrong.code, missing.code], [3, 3, 3])
   assert.match(twice.stderr, /\/budget plugin already has "options"/)
 })
@@ -124,7 +124,7 @@ test('its command is in the help and in completion, and runs against the gateway
   assert.match(own.stdout, /--socket=<file>/)
   assert.match(alone.stdout, /GW_NO_GATEWAY/)
   assert.equal(call.code, 0, call.stderr)
-  assert.match(spent.stderr, /has made 1 calls, and may make no more/)
+  assert.match(spent.stderr, /has used all 1 calls/)
   assert.match(shown.stdout, /^1 callers, 1 calls each\n$/)
 })
 
