@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// The scripted agent of the tests: it does what is written in its prompt.
+// The scripted agent of the tests: it follows instructions in its prompt.
 await import('../../test/fixtures/acp/agent.ts')
