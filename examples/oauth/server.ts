@@ -1,4 +1,4 @@
-// A server that wants OAuth tokens, with its authorization server: node server.ts
+// A server that requires OAuth tokens, with its authorization server: node server.ts
 import { testUpstream } from 'tapgate/testing'
 import { loginServer } from '../../test/fixtures/oauth/login-server.ts'
 

@@ -1,6 +1,6 @@
 import { Payload, type Plugin } from 'tapgate/plugin'
 
-/** Replaces words in everything that tools answer. */
+/** Replaces words in tool results. */
 const plugin: Plugin<{ words: string[]; with?: string }> = {
   name: 'redact',
   schema: {
@@ -13,7 +13,7 @@ const plugin: Plugin<{ words: string[]; with?: string }> = {
     additionalProperties: false,
   },
   setup({ options, hooks, log }) {
-    // Read and prepared once; a tap only does the work.
+    // Prepare once, not for each result.
     const { words, with: mask = '•••' } = options
     const clean = (value: unknown): unknown =>
       typeof value === 'string' ? words.reduce((text, word) => text.replaceAll(word, mask), value) : value
