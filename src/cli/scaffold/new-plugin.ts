@@ -37,7 +37,7 @@ const plugin: Plugin<Options> = {
     },
   },
 
-  // Read the options and prepare look-ups here, once; a tap runs on every request of its methods.
+  // Prepare lookups here, once; a tap runs for every request of its methods.
   setup({ options, hooks, log }) {
     const denied = new Set(options.deny)
 
@@ -58,7 +58,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
 
-/** A server with two tools, the gateway with this plugin before it, and a client. */
+/** Starts a server with two tools, a gateway with this plugin, and a client. */
 async function start(t: TestContext, options: object) {
   const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } }))
   const plugins = { 'NAME': { use: './index.ts', options } }
@@ -77,7 +77,7 @@ test('a denied tool never reaches its server', async t => {
   assert.equal(web.listCalls('tools/call').length, 0)
 })
 
-test('every other tool is called as before', async t => {
+test('other tools can be called', async t => {
   const { client } = await start(t, { deny: ['web__drop'] })
 
   const { result } = await client.request('tools/call', { name: 'web__search', arguments: {} })
