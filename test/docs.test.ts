@@ -5,9 +5,9 @@ import { dirname, join, normalize } from 'node:path/posix'
 import { test } from 'node:test'
 import { ROOT } from './guard/sources.ts'
 
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: ROOT }).map(file =>
-  file.replaceAll('\\', '/'),
-)
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md', '{examples,plugins}/*/README.md'], {
+  cwd: ROOT,
+}).map(file => file.replaceAll('\\', '/'))
 /** Folders that paths in prose begin with; those of `src` may leave that out. */
 const TOP = /^(?:src|plugins|test|scripts|docs|examples|schemas|bin|\.ci|\.github)\//
 /** A file of the reader's. */
