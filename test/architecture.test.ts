@@ -89,7 +89,7 @@ test('a folder has at most 30 files', () => {
 /** Servers and programs are started by the first; others ask Node where a plugin does not parse, open a browser, or run this program anew. */
 const STARTERS: ReadonlySet<string> = new Set([
   'src/processes/launch.ts',
-  'src/plugin-host/failure.ts',
+  'src/plugin-host/plugin-failure.ts',
   'src/cli/output/browser.ts',
   'src/cli/background/run-program.ts',
 ])

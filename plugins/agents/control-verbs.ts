@@ -4,7 +4,7 @@ import { agentError } from './errors.ts'
 import type { AgentHealth, TaskCaller, TaskEvent, TaskSummary, TaskView } from './types.ts'
 import { parseRequest } from './mcp/delegate.ts'
 import type { McpDeps } from './mcp/callers.ts'
-import { parseAnswer, formatAgentRow, formatStructured } from './mcp/results.ts'
+import { parseAnswer, formatAgentRow, formatStructured } from './mcp/task-results.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 
 /** Events per response. */

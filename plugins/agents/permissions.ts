@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
-import { isWithin, resolveRealPath } from './paths.ts'
+import { isWithin, resolveRealPath } from './allowed-paths.ts'
 import type { AgentToolCall, PermissionVerdict } from './types.ts'
 import type { PermissionPolicy } from './settings.ts'
 

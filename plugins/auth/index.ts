@@ -28,7 +28,7 @@ import { evaluateRules, enforceRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
 import { ERRORS, createForbidden, addMetadata } from './challenge.ts'
 import { KeyRing, readKeys } from './api-keys.ts'
-import { checkResource, listMetadataPaths } from './resource.ts'
+import { checkResource, listMetadataPaths } from './protected-resource.ts'
 import { createScopeExpander, OFFLINE } from './implied-scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Call, JsonObject } from '../../src/plugin.ts'
 import { authorizationKey, canonicalizeJson, canonicalizeUri, conversationKey, isObject } from '../../src/plugin.ts'
-import type { CachePolicy } from './policy.ts'
+import type { CachePolicy } from './cache-rules.ts'
 
 /** Cache keys: private to the caller, and shared for public answers. */
 export interface CacheKeys {

@@ -1,10 +1,10 @@
 import type { Call, Clock, ExplainStep, JsonObject, PluginHooks } from '../../src/plugin.ts'
 import { formatDuration, gatewayError, compileGlobs, suggestHint, getErrorMessage } from '../../src/plugin.ts'
-import { LIST_METHODS } from './entry.ts'
-import type { Flights } from './flights.ts'
+import { LIST_METHODS } from './cache-entry.ts'
+import type { Flights } from './single-flight.ts'
 import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
 import type { SavedLists } from './saved-lists.ts'
-import type { CachePolicy, CacheRules } from './policy.ts'
+import type { CachePolicy, CacheRules } from './cache-rules.ts'
 import type { CacheEntry, Selection, CacheStore } from './cache-store.ts'
 
 const BASE = { by: 'cache', at: 'dispatch' } as const

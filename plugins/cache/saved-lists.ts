@@ -1,6 +1,6 @@
 import type { Clock, Era, Upstream, UpstreamMemory } from '../../src/plugin.ts'
 import { isObject, Payload } from '../../src/plugin.ts'
-import { LIST_METHODS } from './entry.ts'
+import { LIST_METHODS } from './cache-entry.ts'
 import type { CacheEntry } from './cache-store.ts'
 import { CacheStore } from './cache-store.ts'
 

@@ -1,12 +1,12 @@
 import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
 import { hasFailed } from '../../src/plugin.ts'
 import type { CacheCounters, CacheEntry, Purge, CacheStore } from './cache-store.ts'
-import { createEntry, LIST_METHODS, markMiss, presentEntry } from './entry.ts'
-import type { Flights } from './flights.ts'
-import { Flight, createBackgroundExchange } from './flights.ts'
+import { createEntry, LIST_METHODS, markMiss, presentEntry } from './cache-entry.ts'
+import type { Flights } from './single-flight.ts'
+import { Flight, createBackgroundExchange } from './single-flight.ts'
 import type { CacheKeys } from './cache-keys.ts'
 import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
-import type { CachePolicy, CacheRule, CacheRules } from './policy.ts'
+import type { CachePolicy, CacheRule, CacheRules } from './cache-rules.ts'
 
 export interface UpstreamCacheDeps {
   readonly store: CacheStore

@@ -24,7 +24,7 @@ async function showClient(call: CommandCall, client: string): Promise<void> {
     return ask('fit.report', { client })
   })
   if (report.client === UNKNOWN_CLIENT && client !== UNKNOWN_CLIENT) {
-    const { CLIENTS } = await import('./profiles.ts')
+    const { CLIENTS } = await import('./client-profiles.ts')
     const name = toOneLine(client)
     call.err.line(`unknown client ${name}: it gets the default form${suggestHint(client, CLIENTS)}`)
   }

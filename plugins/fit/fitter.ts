@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
-import type { Characters, ClientProfile } from './profiles.ts'
+import type { Characters, ClientProfile } from './client-profiles.ts'
 import type { FitSchema } from './schemas/fit-schema.ts'
 import { fitSchema } from './schemas/fit-schema.ts'
 

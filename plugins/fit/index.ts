@@ -12,8 +12,8 @@ import {
 import { tapAsTools } from './as-tools/tap-calls.ts'
 import type { FittedList } from './fitter.ts'
 import { Fitter } from './fitter.ts'
-import type { ClientProfile } from './profiles.ts'
-import { CLIENTS, ClientProfiles } from './profiles.ts'
+import type { ClientProfile } from './client-profiles.ts'
+import { CLIENTS, ClientProfiles } from './client-profiles.ts'
 
 const MAX_LOGGED = 10_000
 

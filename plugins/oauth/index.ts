@@ -1,7 +1,7 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
-import { checkOAuth } from './check.ts'
+import { checkOAuth } from './config-check.ts'
 import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
-import { hasCallerLogins, hasOAuth, isPerCaller } from './upstreams.ts'
+import { hasCallerLogins, hasOAuth, isPerCaller } from './oauth-upstreams.ts'
 
 /** Logs in to upstreams with OAuth, and adds the tokens to their requests. */
 export const oauth: Plugin<Config['oauth']> = {
@@ -24,7 +24,7 @@ export const oauth: Plugin<Config['oauth']> = {
       import('./service.ts'),
       import('./login-watch.ts'),
       import('./flow/client-identity.ts'),
-      import('./verbs.ts'),
+      import('./control-verbs.ts'),
     ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
@@ -37,7 +37,7 @@ export const oauth: Plugin<Config['oauth']> = {
     watchLogins(hooks, service, clock)
     hooks.close.tap(() => service.removeGeneration())
     if (!hasCallerLogins(config)) return
-    const { ConnectState, connectCallers } = await import('./connect/connect.ts')
+    const { ConnectState, connectCallers } = await import('./connect/connect-callers.ts')
     connectCallers(
       api,
       service,

@@ -3,8 +3,8 @@ import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.
 import { nameOperations } from './document/operation-parts.ts'
 import { readDocument } from './document/read-document.ts'
 import type { ApiDocument, Operation } from './document/types.ts'
-import type { OpenApiSpec } from './source.ts'
-import { parseDocumentUrl } from './source.ts'
+import type { OpenApiSpec } from './load-document.ts'
+import { parseDocumentUrl } from './load-document.ts'
 import type { OpenApiTool } from './tools/tool.ts'
 import { createTool } from './tools/tool.ts'
 

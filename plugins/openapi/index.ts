@@ -1,6 +1,6 @@
 import type { Plugin, Report } from '../../src/plugin.ts'
 import { readMap, appendPointer, readText } from '../../src/plugin.ts'
-import { ERRORS, isOpenApi } from './source.ts'
+import { ERRORS, isOpenApi } from './load-document.ts'
 
 /** Upstreams of type `openapi`: HTTP APIs whose operations are tools. */
 export const openApi: Plugin<undefined> = {

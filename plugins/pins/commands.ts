@@ -1,6 +1,6 @@
 import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
 import { toOneLine } from '../../src/plugin.ts'
-import type { PinChange } from './compare.ts'
+import type { PinChange } from './compare-pins.ts'
 import type { CurrentPins, DescribedUpstream } from './current-pins.ts'
 import type { UpstreamPins } from './lock-file.ts'
 
@@ -39,7 +39,7 @@ export const commands: PluginCommands = {
     args: { upstream: { description: 'Only this server.' } },
     async run(call) {
       const found = await loadPins(call, call.args.upstream)
-      const { comparePins, hashPins } = await import('./compare.ts')
+      const { comparePins, hashPins } = await import('./compare-pins.ts')
       const rows = found.described.map(({ upstream, pins, problem }) => ({
         upstream,
         ...(problem === undefined ? {} : { problem }),
@@ -70,7 +70,7 @@ async function loadPins(call: CommandCall, only?: string): Promise<CurrentPins> 
 
 /** Checks for differences, for CI. Removed definitions are ignored. */
 async function checkPins(call: CommandCall, { file, accepted, described }: CurrentPins): Promise<number> {
-  const { comparePins } = await import('./compare.ts')
+  const { comparePins } = await import('./compare-pins.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
     const all = pins === undefined ? [] : comparePins(accepted?.get(upstream), pins)
     const unpinned = pins?.package?.type === 'unpinned' ? pins.package.says : undefined
@@ -94,7 +94,7 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
 /** Adds new definitions to the lock; returns 1 if any accepted definition has changed. */
 async function writePins(call: CommandCall, found: CurrentPins): Promise<number> {
   const [{ comparePins, addNewPins, dropMissingPins }, { writeLock }] = await Promise.all([
-    import('./compare.ts'),
+    import('./compare-pins.ts'),
     import('./lock-file.ts'),
   ])
   const { file, accepted, described, config } = found
@@ -151,7 +151,7 @@ function formatUnpinned(described: readonly DescribedUpstream[]): string[] {
 async function acceptPins(call: CommandCall, name: string, expect: string): Promise<number> {
   const { file, accepted, described } = await loadPins(call, name)
   const [{ hashPins, comparePins }, { writeLock }, { pinsError }] = await Promise.all([
-    import('./compare.ts'),
+    import('./compare-pins.ts'),
     import('./lock-file.ts'),
     import('./errors.ts'),
   ])

@@ -1,12 +1,12 @@
 import type { CommandCall, Config } from '../../src/plugin.ts'
 import { gatewayError, isObject, suggestHint, getErrorMessage } from '../../src/plugin.ts'
-import { createPins } from './compare.ts'
+import { createPins } from './compare-pins.ts'
 import { PINNED } from './definition.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
 import { lockPath, readLock } from './lock-file.ts'
-import { listModes } from './modes.ts'
-import type { PackagePin } from './packages.ts'
-import { identifyPackage } from './packages.ts'
+import { listModes } from './pin-modes.ts'
+import type { PackagePin } from './identify-package.ts'
+import { identifyPackage } from './identify-package.ts'
 import { compareProgram } from './start-guard.ts'
 
 /** The current description of one upstream, or the reason why it is unavailable. */

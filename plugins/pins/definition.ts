@@ -47,7 +47,12 @@ export function getDefinitionName(kind: PinnedKind, value: JsonObject): string {
 }
 
 /** Hashes a definition without its names, to recognize a renamed definition. Undefined without a description. */
-export function hashBody({ name: _name, title: _title, uriTemplate: _uri, ...body }: JsonObject): string | undefined {
+export function hashWithoutNames({
+  name: _name,
+  title: _title,
+  uriTemplate: _uri,
+  ...body
+}: JsonObject): string | undefined {
   return typeof body.description === 'string' && body.description.trim() !== '' ? hashValue(body) : undefined
 }
 

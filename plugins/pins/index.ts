@@ -5,7 +5,7 @@ import { ERRORS } from './errors.ts'
 import type { Drift, Mode, Status } from './pin-judge.ts'
 import { PinJudge, shouldWithhold } from './pin-judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
-import { listModes } from './modes.ts'
+import { listModes } from './pin-modes.ts'
 import type { ProgramDrift } from './start-guard.ts'
 import { StartGuard } from './start-guard.ts'
 

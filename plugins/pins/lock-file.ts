@@ -5,8 +5,8 @@ import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { hashValue, sortKeys, getDefinitionName, PINNED, HASH_SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
-import type { PackagePin } from './packages.ts'
-import { escapeInvisible } from './text.ts'
+import type { PackagePin } from './identify-package.ts'
+import { escapeInvisible } from './suspicious-text.ts'
 
 const LOCK_FILE = 'gateway.lock'
 

@@ -1,10 +1,10 @@
 import type { CatalogEntry, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
-import { hashBody, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
+import { hashWithoutNames, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
-import { createSkeleton } from './text.ts'
+import { createSkeleton } from './suspicious-text.ts'
 
 export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 
@@ -142,7 +142,7 @@ export class PinJudge {
     const { bySkeleton, byBody, byDescription } = likeness
     const looks = bySkeleton.get(createSkeleton(name))
     if (looks !== undefined) return looks
-    const body = hashBody(definition)
+    const body = hashWithoutNames(definition)
     if (body === undefined) return undefined
     return byBody.get(body) ?? byDescription.get(String(definition.description).trim())
   }
@@ -186,7 +186,7 @@ function indexSimilarNames(kind: PinnedKind, { definitions }: UpstreamPins): Sim
   const byDescription = new Map<string, string>()
   for (const [name, { accepted }] of definitions[kind]) {
     bySkeleton.set(createSkeleton(name), name)
-    const body = hashBody(accepted)
+    const body = hashWithoutNames(accepted)
     if (body === undefined) continue
     byBody.set(body, name)
     byDescription.set(String(accepted.description).trim(), name)

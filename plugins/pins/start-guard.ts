@@ -1,11 +1,11 @@
 import type { UpstreamConfig } from '../../src/plugin.ts'
 import { canonicalizeJson } from '../../src/plugin.ts'
-import { listDifferences } from './text.ts'
+import { listDifferences } from './suspicious-text.ts'
 import { pinsError } from './errors.ts'
 import type { Mode } from './pin-judge.ts'
 import type { Lock } from './lock-file.ts'
-import type { PackagePin, LookupEnvironment } from './packages.ts'
-import { identifyPackage } from './packages.ts'
+import type { PackagePin, LookupEnvironment } from './identify-package.ts'
+import { identifyPackage } from './identify-package.ts'
 
 /** Comparison result; `unknown` if an accepted property cannot be determined here. */
 type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'

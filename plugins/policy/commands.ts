@@ -13,7 +13,7 @@ export const commands: PluginCommands = {
     gateway: 'configuration',
     async run(call) {
       const { config } = await call.load()
-      const { runCases } = await import('./cases.ts')
+      const { runCases } = await import('./policy-cases.ts')
       const results = runCases(await call.readData(call.args.file ?? ''), config)
       const failed = results.filter(({ isOk }) => !isOk).length
       call.print({ failed, cases: results }, () => [

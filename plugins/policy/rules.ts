@@ -1,6 +1,6 @@
 import type { Config } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
-import type { Analysis, Mistake } from './analysis.ts'
+import type { Analysis, Mistake } from './analyze-expression.ts'
 import type { Expression } from './expression.ts'
 import { ExpressionCompiler } from './expression.ts'
 import type { SubjectKind, Variable } from './expression-variables.ts'

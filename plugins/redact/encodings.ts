@@ -1,4 +1,4 @@
-import { findInWindows, findMatches } from './spans.ts'
+import { findInWindows, findMatches } from './find-spans.ts'
 
 /** Decoded text, with a map back to the original offsets. */
 interface DecodedText {

@@ -1,10 +1,10 @@
 import type { EncodedRun } from './encodings.ts'
 import { findEncodedRuns, decodeEscapes } from './encodings.ts'
 import { isJsonText, rewriteJson } from './json-text.ts'
-import { isCard } from './personal.ts'
+import { isCard } from './personal-data-detectors.ts'
 import { runToCompletion } from '../../src/plugin.ts'
-import type { Detector, Span } from './spans.ts'
-import { findInWindows, mergeSpans } from './spans.ts'
+import type { Detector, Span } from './find-spans.ts'
+import { findInWindows, mergeSpans } from './find-spans.ts'
 
 /** Action for a finding. */
 export type Action = 'replace' | 'mask' | 'refuse'

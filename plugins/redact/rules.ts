@@ -10,9 +10,9 @@ import {
   getErrorMessage,
   readValue,
 } from '../../src/plugin.ts'
-import { selectDetectors, compileExpression, DETECTOR_NAMES } from './secrets.ts'
+import { selectDetectors, compileExpression, DETECTOR_NAMES } from './secret-detectors.ts'
 import { Redactor } from './redactor.ts'
-import type { Detector } from './spans.ts'
+import type { Detector } from './find-spans.ts'
 
 export type RedactOptions = NonNullable<Config['redact']>
 export type Direction = 'arguments' | 'results'

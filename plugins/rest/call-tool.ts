@@ -1,7 +1,7 @@
 import type { Answer, HttpReply, HttpErrorResponse, JsonObject, Notification } from '../../src/plugin.ts'
 import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
-import type { RestRequest, RestSessions } from './rest-session.ts'
-import { problem, toProblem, toProblemFromThrown } from './rest-session.ts'
+import type { RestRequest, RestSessions } from './mcp-session.ts'
+import { problem, toProblem, toProblemFromThrown } from './mcp-session.ts'
 
 const EVENT_NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],

@@ -1,9 +1,9 @@
 import type { Config, HttpReply, HttpRequest, JsonObject, Plugin } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, readText } from '../../src/plugin.ts'
 import { callTool } from './call-tool.ts'
-import type { RestRequest, RestSessions } from './rest-session.ts'
-import { createRestSessions, problem } from './rest-session.ts'
-import { cacheableReply, listTools, listAllTools } from './tools.ts'
+import type { RestRequest, RestSessions } from './mcp-session.ts'
+import { createRestSessions, problem } from './mcp-session.ts'
+import { cacheableReply, listTools, listAllTools } from './get-tools.ts'
 
 /** GET /openapi.json: the REST API with a schema for each tool of the caller. */
 async function serveOpenApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {

@@ -29,7 +29,7 @@ function keepNumberText(_key: string, value: unknown, context?: { readonly sourc
 const HEAD_SHARE = 0.7
 
 /** Cuts a text to its start and end within a byte budget. Offsets count UTF-16 units. */
-export function cutText(text: string, budget: number): { head: string; tail: string; leftOut: number } {
+export function splitHeadAndTail(text: string, budget: number): { head: string; tail: string; leftOut: number } {
   const head = sliceStart(text, Math.floor(budget * HEAD_SHARE))
   const tail = sliceEnd(text.slice(head.length), Math.ceil(budget * (1 - HEAD_SHARE)))
   return { head, tail, leftOut: text.length - head.length - tail.length }

@@ -1,7 +1,7 @@
 import type { Plugin, Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer, readText } from '../../src/plugin.ts'
-import { ERRORS, compilePick, readPath } from './pick.ts'
-import type { ShapeConfig } from './rules.ts'
+import { ERRORS, compilePick, parseDropPath } from './pick-expression.ts'
+import type { ShapeConfig } from './shaping-rules.ts'
 
 /** Shortens results for models, and stores the complete result of a cut. */
 export const shape: Plugin<ShapeConfig | undefined> = {
@@ -25,7 +25,7 @@ function checkShape(config: unknown, report: Report): void {
       report({ pointer: `${pointer}/pick`, message, hint: 'such as `items[].{title: title, url: url}`' })
     }
     readList(rule, 'drop').forEach((path, index) => {
-      const read = typeof path === 'string' ? readPath(path) : []
+      const read = typeof path === 'string' ? parseDropPath(path) : []
       if (typeof read !== 'string') return
       const hint = 'such as `items[].html` or `meta.*.debug`'
       report({ pointer: `${pointer}/drop/${index}`, message: `is not a valid path: ${read}`, hint })

@@ -1,8 +1,8 @@
 import type { Call, CatalogEntry, Exchange, JsonObject, Slot } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
-import type { CompiledPick } from './pick.ts'
-import { compilePick, MAX_PICK_LENGTH, shapeError } from './pick.ts'
-import type { ShapingRule, ShapingRules } from './rules.ts'
+import type { CompiledPick } from './pick-expression.ts'
+import { compilePick, MAX_PICK_LENGTH, shapeError } from './pick-expression.ts'
+import type { ShapingRule, ShapingRules } from './shaping-rules.ts'
 
 const PICK_ARGUMENT = {
   type: 'string',
@@ -50,7 +50,7 @@ export const PICK_ARGUMENT_NAME = '_pick'
 export type PickSlot = Slot<Exchange, { readonly pick: CompiledPick | undefined }>
 
 /** Removes the pick from the request before other plugins see it, and stores it. */
-export function extractPick(call: Call, rules: ShapingRules, asked: PickSlot): void {
+export function storeRequestedPick(call: Call, rules: ShapingRules, asked: PickSlot): void {
   const { params, exchange } = call
   const inMeta = isObject(params?._meta) ? params._meta[PICK_META_KEY] : undefined
   const inArguments = isObject(params?.arguments) ? params.arguments[PICK_ARGUMENT_NAME] : undefined

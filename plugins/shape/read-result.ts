@@ -4,8 +4,8 @@ import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../sr
 import { sliceStart } from './cut-json.ts'
 import { readJson } from './cut-json.ts'
 import type { StoredResult } from './result-store.ts'
-import { compilePick, MAX_PICK_LENGTH } from './pick.ts'
-import { isSameJson, parseJsonText, META_KEY, formatResultUri } from './shape-result.ts'
+import { compilePick, MAX_PICK_LENGTH } from './pick-expression.ts'
+import { isTextOfJson, parseJsonText, META_KEY, formatResultUri } from './shape-result.ts'
 
 /** Same message for an expired result and another caller's, so that handles reveal nothing. */
 const UNKNOWN_HANDLE = 'no result found for this handle: it has expired, was evicted, or the gateway was restarted'
@@ -83,7 +83,7 @@ function toReadableText(kept: StoredResult): string {
   if (!isOneText) return whole
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
-  const isTwice = structured === undefined || isSameJson(text, JSON.stringify(structured))
+  const isTwice = structured === undefined || isTextOfJson(text, JSON.stringify(structured))
   return isTwice ? text : whole
 }
 

@@ -13,14 +13,14 @@ import type {
 } from '../../src/plugin.ts'
 import { callerKey, formatDuration, gatewayError, parseDuration, parseSize, runInSlices } from '../../src/plugin.ts'
 import type { PickSlot } from './pick-argument.ts'
-import { adaptListing, extractPick } from './pick-argument.ts'
+import { adaptListing, storeRequestedPick } from './pick-argument.ts'
 import type { ResultStoreLimits } from './result-store.ts'
 import { ResultStore } from './result-store.ts'
 import { readResource, readResult } from './read-result.ts'
 import type { BuiltInTool } from './results-upstream.ts'
 import { READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
-import type { ShapingRule, ShapeConfig } from './rules.ts'
-import { applyClientFacts, ShapingRules } from './rules.ts'
+import type { ShapingRule, ShapeConfig } from './shaping-rules.ts'
+import { applyClientFacts, ShapingRules } from './shaping-rules.ts'
 import type { ShapedResult } from './shape-result.ts'
 import { shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
@@ -79,7 +79,7 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
       : undefined,
   )
   hooks.call.tap({ ...TOOL_CALLS, stage: 'trace' }, call => {
-    if (call.upstream !== RESULTS_UPSTREAM) extractPick(call, rules, asked)
+    if (call.upstream !== RESULTS_UPSTREAM) storeRequestedPick(call, rules, asked)
   })
   const shaper = new Shaper(api, rules, kept, state)
   // Tap before redaction, so that all other changes are done first.

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { isObject, Payload, estimateTokens } from '../../src/plugin.ts'
 import type { LeftOut } from './cut-json.ts'
-import { cutJson, cutText } from './cut-json.ts'
-import type { CompiledPick } from './pick.ts'
-import { removePath } from './pick.ts'
+import { cutJson, splitHeadAndTail } from './cut-json.ts'
+import type { CompiledPick } from './pick-expression.ts'
+import { removePath } from './pick-expression.ts'
 import { readJson } from './cut-json.ts'
-import type { ShapingRule } from './rules.ts'
+import type { ShapingRule } from './shaping-rules.ts'
 
 /** Bytes reserved for the omission note. */
 const NOTE_BYTES = 320
@@ -188,7 +188,7 @@ class ResultShaper {
       const text = getBlockText(block)
       const room = left
       left = 0
-      if (after !== undefined && isSameJson(text, before)) kept.push(replaceBlockText(block, after))
+      if (after !== undefined && isTextOfJson(text, before)) kept.push(replaceBlockText(block, after))
       else if (room >= MIN_TEXT_BYTES)
         kept.push(replaceBlockText(block, yield* this.#shortenText(text, room, handle, isOne)))
       else leftOut += size
@@ -211,7 +211,7 @@ class ResultShaper {
       if (Array.isArray(cut.value)) return JSON.stringify([...(cut.value as unknown[]), said])
       return JSON.stringify({ ...(cut.value as JsonObject), [MORE_MEMBER]: said })
     }
-    const { head, tail, leftOut } = cutText(text, room)
+    const { head, tail, leftOut } = splitHeadAndTail(text, room)
     const middle = text.slice(head.length, text.length - tail.length)
     const offset = hasOffset ? head.length : 0
     this.#meta ??= { leftOut: { items: 0, members: 0, characters: leftOut } }
@@ -286,6 +286,6 @@ export function parseJsonText(text: string): unknown {
 }
 
 /** True if a text equals the compact JSON. */
-export function isSameJson(text: string, json: string): boolean {
+export function isTextOfJson(text: string, json: string): boolean {
   return json !== '' && (text === json || JSON.stringify(parseJsonText(text)) === json)
 }

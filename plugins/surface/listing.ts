@@ -1,6 +1,6 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { estimateTokens } from '../../src/plugin.ts'
-import { compactTool } from './signature.ts'
+import { compactTool } from './tool-signature.ts'
 import type { MetaTool } from './meta-tools.ts'
 import { createCodeTools, createDescribeTool, assignMetaToolNames, createSearchTools } from './meta-tools.ts'
 import type { SurfaceSettings } from './settings.ts'

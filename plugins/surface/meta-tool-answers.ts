@@ -1,6 +1,6 @@
 import type { Answer, CatalogEntry, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { answer, estimateBytes, suggestName, isObject, estimateTokens, toolError } from '../../src/plugin.ts'
-import { compactTool, formatSignature, formatStub } from './signature.ts'
+import { compactTool, formatSignature, formatStub } from './tool-signature.ts'
 import type { Surface } from './listing.ts'
 import type { RankedTool } from './search/ranking.ts'
 

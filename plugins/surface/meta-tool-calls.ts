@@ -11,7 +11,7 @@ import type { MetaTool } from './meta-tools.ts'
 import { isMetaToolName } from './meta-tools.ts'
 import type { Scripts } from './code/scripts.ts'
 import type { Surface } from './listing.ts'
-import { isReadOnly } from './signature.ts'
+import { isReadOnly } from './tool-signature.ts'
 
 interface MetaToolCall {
   readonly surface: Surface

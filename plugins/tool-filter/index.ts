@@ -9,7 +9,7 @@ import type {
   PluginHooks,
 } from '../../src/plugin.ts'
 import { BoundedMap, defineErrors, isObject, LISTS, parseParamHeaders, getParamHeaders, RPC } from '../../src/plugin.ts'
-import { checkOverrides, checkOverriddenTools } from './check.ts'
+import { checkOverrides, checkOverriddenTools } from './check-overrides.ts'
 import type { Filter } from './filter.ts'
 import { GUARDED_METHODS, prepareFilter, createDenyGuard, renameUiLinks } from './filter.ts'
 import type { Override } from './override/overrides.ts'

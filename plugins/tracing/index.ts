@@ -1,10 +1,10 @@
 import type { Config, ExplainStep, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { defineFindings, gatewayError, readMap, parseDuration, getErrorMessage } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
-import { hasHostApi } from './context.ts'
+import { hasHostApi } from './trace-context.ts'
 import type { TracingSettings } from './settings.ts'
 import { createSampler, parseTracingSettings, VARIABLES } from './settings.ts'
-import { createEnvelope } from './span-text.ts'
+import { createEnvelope } from './format-span.ts'
 import { Spans } from './spans.ts'
 
 const HEALTH = {

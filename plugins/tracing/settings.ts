@@ -1,6 +1,6 @@
 import type { Config } from '../../src/plugin.ts'
 import { parseDuration, decodePercent } from '../../src/plugin.ts'
-import type { TraceContext } from './context.ts'
+import type { TraceContext } from './trace-context.ts'
 
 type TracingOptions = NonNullable<Config['tracing']>
 type Variables = Readonly<Record<string, string | undefined>>

@@ -21,8 +21,8 @@ import {
   OWN_ATTRIBUTE,
   TOOL_ERROR,
   getTargetName,
-} from './span-texts.ts'
-import type { TraceContext } from './context.ts'
+} from './span-text-cache.ts'
+import type { TraceContext } from './trace-context.ts'
 import {
   readMetaContext,
   parseTraceContext,
@@ -30,9 +30,9 @@ import {
   formatTraceparent,
   createRandomId,
   injectContext,
-} from './context.ts'
+} from './trace-context.ts'
 import type { Sampler } from './settings.ts'
-import { formatAttribute, formatSpan } from './span-text.ts'
+import { formatAttribute, formatSpan } from './format-span.ts'
 
 type TracingOptions = NonNullable<Config['tracing']>
 

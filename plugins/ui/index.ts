@@ -1,5 +1,5 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
-import { checkUiListeners } from './listeners.ts'
+import { checkUiListeners } from './page-listeners.ts'
 
 type UiOptions = NonNullable<Config['ui']>
 

@@ -1,6 +1,6 @@
 import type { Config, Credentials, HttpRequest, Principal } from '../../src/plugin.ts'
 import { ANONYMOUS, getCredentialType, parseDuration, principalKey } from '../../src/plugin.ts'
-import type { BrowserSession, Browsers, LoginSecrets } from './browsers.ts'
+import type { BrowserSession, Browsers, LoginSecrets } from './browser-sessions.ts'
 
 type UiOptions = NonNullable<Config['ui']>
 

@@ -4,7 +4,7 @@ import type { HttpReply, HttpRequest } from '../../src/plugin.ts'
 import type { PageAccess, PageUser } from './page-access.ts'
 import type { HideSecrets, ApiRoutes } from './api.ts'
 import { answerRequest, errorReply, toErrorReply, jsonReply, readBody } from './api.ts'
-import type { Browsers } from './browsers.ts'
+import type { Browsers } from './browser-sessions.ts'
 import type { SessionInfo, LoginReply, PagePart } from './types.ts'
 
 interface PageSiteDeps {

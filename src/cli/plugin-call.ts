@@ -11,8 +11,8 @@ import { promptForSchema } from './output/prompt.ts'
 import { openBrowser } from './output/browser.ts'
 import { formatTable, withoutWidth } from './output/table.ts'
 import type { Host, Terminal } from './output/terminal.ts'
-import type { ControlFlags } from './remote/connect.ts'
-import { withRunningGateway, withControl } from './remote/connect.ts'
+import type { ControlFlags } from './remote/control-connection.ts'
+import { withRunningGateway, withControl } from './remote/control-connection.ts'
 import { withGateway, withUnstartedGateway } from './local/gateway-handle.ts'
 
 /** Gateway flags for a plugin command. */

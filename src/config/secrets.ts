@@ -3,7 +3,7 @@ import { isPlain, setOwn } from '../util/plain-data.ts'
 import { decodePercent } from '../util/plain-text.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { HIDDEN, isSecretName, isWorthHiding, Secrets } from '../util/secrets.ts'
-import { isSecretPath } from './messages.ts'
+import { isSecretPath } from './schema-messages.ts'
 
 const URL_START = /^[a-z][a-z\d+.-]*:\/\//i
 const SCHEME = /^(?:Bearer|Basic|Token|Digest|ApiKey)\s+(\S.*)$/i

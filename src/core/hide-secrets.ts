@@ -1,6 +1,6 @@
 import type { Answer } from '../api/index.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { mayHaveMember, parseMembers, getMemberValue } from '../protocol/json/members.ts'
+import { mayHaveMember, parseMembers, getMemberValue } from '../protocol/json/json-members.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { redactValue } from '../util/secrets.ts'

@@ -39,7 +39,7 @@ import type {
 import type { HealthFinding } from '../errors/health.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
-import type { ExplainedCall, ExplainStep } from '../api/explain.ts'
+import type { ExplainedCall, ExplainStep } from '../api/explain-step.ts'
 
 /** No decision: the next tap runs. `null` is not a valid return value. */
 type Undecided = undefined | void

@@ -1,13 +1,13 @@
-import type { SchemaError } from '../config/messages.ts'
-import { isSecretSchema } from '../config/messages.ts'
+import type { SchemaError } from '../config/schema-messages.ts'
+import { isSecretSchema } from '../config/schema-messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isPlain, readMap } from '../util/plain-data.ts'
-import type { LocateFinding } from './failure.ts'
-import { createUnusablePluginError } from './failure.ts'
+import type { LocateFinding } from './plugin-failure.ts'
+import { createUnusablePluginError } from './plugin-failure.ts'
 import type { ChosenPlugin } from './resolve.ts'
 
 /**
@@ -98,7 +98,7 @@ async function createValidator(
 
 /** Describes errors like the configuration's own schema. */
 async function explainErrors(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
-  const { explainSchemaError } = await import('../config/messages.ts')
+  const { explainSchemaError } = await import('../config/schema-messages.ts')
   const findings = errors.map(explainSchemaError).filter(finding => finding !== undefined)
   const some = findings.length > 0 ? findings : [{ pointer: '', message: 'invalid value' }]
   return some.map(finding => ({ ...finding, pointer: `${pointer}${finding.pointer}` }))

@@ -8,8 +8,8 @@ import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
-import type { LocateFinding } from './failure.ts'
-import { locateInPluginFile, formatError, createUnusablePluginError } from './failure.ts'
+import type { LocateFinding } from './plugin-failure.ts'
+import { locateInPluginFile, formatError, createUnusablePluginError } from './plugin-failure.ts'
 
 const OWN_MODULES = /^tapgate(?:\/|$)/
 /** True in a built package, whose export names resolve to the running files. */

@@ -1,4 +1,4 @@
-import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT, QUOTE, MAX_DEPTH } from './json/scan.ts'
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, OPEN_ARRAY, OPEN_OBJECT, QUOTE, MAX_DEPTH } from './json/scan-json.ts'
 import type { RpcId } from './jsonrpc.ts'
 
 /** Matches an `id` member with its value. */

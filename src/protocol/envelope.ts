@@ -1,7 +1,7 @@
-import type { JsonCallbacks } from './json/check.ts'
-import { checkJson } from './json/check.ts'
-import { decodeKey } from './json/members.ts'
-import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
+import type { JsonCallbacks } from './json/check-json.ts'
+import { checkJson } from './json/check-json.ts'
+import { decodeKey } from './json/json-members.ts'
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan-json.ts'
 
 const LONG_ID = /^-?\d+$/
 /** Maximum numeric id digits; parsing longer numbers is slow. */

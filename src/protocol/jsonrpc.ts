@@ -15,7 +15,7 @@ import {
   stringifyJson,
   stripBom,
 } from './json/json.ts'
-import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
+import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan-json.ts'
 import { Payload } from './payload.ts'
 import type { RpcError } from './rpc-error.ts'
 import { RPC, rpcError } from './rpc-error.ts'

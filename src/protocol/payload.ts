@@ -1,6 +1,6 @@
 import type { JsonObject } from './json/json.ts'
 import { mayRewriteNumbers, parseJson, stringifyJson } from './json/json.ts'
-import { editObject, findMemberValue, mayHaveMember } from './json/members.ts'
+import { editObject, findMemberValue, mayHaveMember } from './json/json-members.ts'
 import type { Era } from './methods.ts'
 
 const TRUE = Buffer.from('true')

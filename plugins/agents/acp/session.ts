@@ -4,7 +4,7 @@ import type { Clock, JsonObject, Log } from '../../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import { CODES, toAgentFailure, RpcFault } from './rpc-connection.ts'
-import { readPermission, readUpdate, ToolCalls } from './updates.ts'
+import { readPermission, readUpdate, ToolCalls } from './session-updates.ts'
 
 /** Maximum timer delay in Node. */
 const MAX_TIMER = 2 ** 31 - 1

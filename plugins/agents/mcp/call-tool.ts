@@ -24,7 +24,7 @@ import {
   buildStatusAnswer,
   buildTaskList,
   buildUnknownTask,
-} from './results.ts'
+} from './task-results.ts'
 import type { ToolName } from './schemas.ts'
 import { INPUTS, PAGE_BYTES, validateArguments } from './schemas.ts'
 

@@ -13,7 +13,7 @@ import {
   formatTaskState,
   tryAnswer,
   buildUnknownTask,
-} from './results.ts'
+} from './task-results.ts'
 
 /** Interval between progress notifications. */
 export const PROGRESS_MS = 5000

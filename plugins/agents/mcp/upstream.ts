@@ -13,7 +13,7 @@ import { BoundedMap, Payload, principalKey, refuse, RPC, createUpstreamAnswer } 
 import type { AgentRuntime } from '../runtime.ts'
 import type { TaskView } from '../types.ts'
 import type { McpDeps } from './callers.ts'
-import { TASK_METHODS, hasEnded, formatStructured } from './results.ts'
+import { TASK_METHODS, hasEnded, formatStructured } from './task-results.ts'
 import { callTool } from './call-tool.ts'
 import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 

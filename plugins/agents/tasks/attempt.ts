@@ -84,7 +84,7 @@ interface AttemptDirectory {
 }
 
 /** Runs one turn with one agent, including the session. @throws AgentFailure, ResumeError */
-export async function attempt(
+export async function runAttempt(
   context: TaskContext,
   live: LiveTask,
   host: AgentHost,

@@ -3,7 +3,7 @@ import type { AgentHost } from '../acp/agent-host.ts'
 import type { TurnEnd, TaskOutcome } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { TaskEnding } from './attempt.ts'
-import { attempt, deriveEnding, deriveFailureEnding, mayFallBack } from './attempt.ts'
+import { runAttempt, deriveEnding, deriveFailureEnding, mayFallBack } from './attempt.ts'
 import type { TurnBeginning } from './questions.ts'
 import { askToContinue } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
@@ -186,7 +186,7 @@ async function catchAttempt(
   live.hasSigned = false
   live.isBroken = false
   try {
-    return { end: await attempt(context, live, host, beginning) }
+    return { end: await runAttempt(context, live, host, beginning) }
   } catch (error) {
     return { error }
   }

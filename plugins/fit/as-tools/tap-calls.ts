@@ -18,7 +18,7 @@ import {
   RPC,
   toolError,
 } from '../../../src/plugin.ts'
-import type { ClientProfile } from '../profiles.ts'
+import type { ClientProfile } from '../client-profiles.ts'
 import type { AsToolsKinds, BuiltinTool, BuiltinToolNames } from './builtin-tools.ts'
 import { canBeBuiltinName, findBuiltinTool, assignToolNames, listBuiltinTools } from './builtin-tools.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import type { Dialect } from '../profiles.ts'
+import type { Dialect } from '../client-profiles.ts'
 import { adaptForGemini } from './gemini.ts'
 import { mergeAllOf, mergeRootUnion } from './merge.ts'
 import { followReference, hasTarget, getReference } from './references.ts'

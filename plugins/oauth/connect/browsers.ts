@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock, HttpRequest } from '../../../src/plugin.ts'
 import { BoundedMap, parseCookie, hashSecret, isSameSecret } from '../../../src/plugin.ts'
 import type { BegunLogin } from '../flow/login.ts'
-import { LINK_MS } from './links.ts'
+import { LINK_MS } from './login-links.ts'
 
 const MAX_SEEN = 10_000
 const WITHIN_MS = 60_000

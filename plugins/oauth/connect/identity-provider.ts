@@ -2,7 +2,7 @@ import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi
 import type { Config, PluginApi } from '../../../src/plugin.ts'
 import type { DiscoveryDeps } from '../flow/discovery.ts'
 import { fetchServerMetadata } from '../flow/discovery.ts'
-import { Wire } from '../flow/wire.ts'
+import { Wire } from '../flow/oauth-requests.ts'
 import type { Person, PersonLogin } from './browsers.ts'
 
 type PersonSpec = NonNullable<NonNullable<Config['oauth']>['person']>

@@ -14,7 +14,7 @@ import {
   renderUnknownLink,
   addCookie,
 } from './pages.ts'
-import type { LoginLink, LoginLinks } from './links.ts'
+import type { LoginLink, LoginLinks } from './login-links.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 
 interface LoginPagesDeps {

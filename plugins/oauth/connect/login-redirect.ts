@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Call, ClientDescription, Dispatch, Principal } from '../../../src/plugin.ts'
 import { answer, GatewayError, isObject, toOneLine, refuse, RPC, toolError } from '../../../src/plugin.ts'
 import { getAccount, formatCaller } from '../callers.ts'
-import type { LoginLink, LoginLinks, Proof } from './links.ts'
+import type { LoginLink, LoginLinks, Proof } from './login-links.ts'
 import type { SentCallers } from './replica-state.ts'
 
 export interface LoginRedirectDeps {

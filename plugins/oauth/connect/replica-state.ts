@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap, isObject } from '../../../src/plugin.ts'
-import type { LoginLink } from './links.ts'
-import { LINK_MS } from './links.ts'
+import type { LoginLink } from './login-links.ts'
+import { LINK_MS } from './login-links.ts'
 
 const MAX_CONSENTS = 10_000
 /** Consents expire after this time. */

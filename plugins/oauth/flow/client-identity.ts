@@ -9,7 +9,7 @@ import { isObject, getErrorMessage, STRANGER } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { ClientIdentity, Vault } from '../types.ts'
 import { isSameIssuer } from './discovery.ts'
-import type { Wire } from './wire.ts'
+import type { Wire } from './oauth-requests.ts'
 
 /** Client metadata document path below the public URL. */
 const DOCUMENT = '/oauth/client.json'

@@ -6,7 +6,7 @@ import type { CallerIdentity, ClientIdentity, GrantKey } from '../types.ts'
 import { DEVICE_GRANT } from './client-identity.ts'
 import type { FinishedLogin, LoginDeps } from './login.ts'
 import type { PreparedLogin, UpstreamFlow } from './upstream-flow.ts'
-import { createGrant, formatFailure } from './wire.ts'
+import { createGrant, formatFailure } from './oauth-requests.ts'
 
 /** Errors that make a registration useless. */
 const NO_CLIENT: readonly (string | undefined)[] = ['invalid_client', 'unauthorized_client']

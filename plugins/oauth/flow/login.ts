@@ -5,7 +5,7 @@ import { isObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'
-import { createGrant, formatFailure } from './wire.ts'
+import { createGrant, formatFailure } from './oauth-requests.ts'
 
 interface LoginRequest {
   readonly upstream: string

@@ -5,8 +5,16 @@ import type { ClientIdentity, Grant, GrantKey, RefreshResult, Vault } from '../t
 import { resolveClient, selectAuthMethod } from './client-identity.ts'
 import type { DiscoveredServer, DiscoveryDeps, FetchFrom } from './discovery.ts'
 import { canonicalizeResource, discoverServer, fetchServerMetadata } from './discovery.ts'
-import type { Challenge, KeySpec } from './wire.ts'
-import { Wire, parseChallenge, createGrant, selectScopes, mergeScopes, formatFailure, limitScopes } from './wire.ts'
+import type { Challenge, KeySpec } from './oauth-requests.ts'
+import {
+  Wire,
+  parseChallenge,
+  createGrant,
+  selectScopes,
+  mergeScopes,
+  formatFailure,
+  limitScopes,
+} from './oauth-requests.ts'
 
 /** A grant to refresh. */
 interface RefreshRequest {

@@ -9,8 +9,8 @@ import type { DiscoveredServer } from '../flow/discovery.ts'
 import { isSameIssuer } from '../flow/discovery.ts'
 import type { OAuthSpec, UpstreamFlow } from '../flow/upstream-flow.ts'
 import { createConfiguredIdentity, getKeySpec } from '../flow/upstream-flow.ts'
-import type { Wire } from '../flow/wire.ts'
-import { formatFailure, limitScopes } from '../flow/wire.ts'
+import type { Wire } from '../flow/oauth-requests.ts'
+import { formatFailure, limitScopes } from '../flow/oauth-requests.ts'
 import type { Access } from '../types.ts'
 
 /** Maximum accounts with cached tokens. */

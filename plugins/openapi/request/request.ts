@@ -3,7 +3,7 @@ import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
 import { suggestName, isObject } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/operation-parts.ts'
 import type { Parameter, ParameterLocation, RequestBody, Requirements, SecurityScheme } from '../document/types.ts'
-import type { ToolArgument } from '../tools/arguments.ts'
+import type { ToolArgument } from '../tools/input-schema.ts'
 import type { OpenApiTool } from '../tools/tool.ts'
 import { formatPairs, formatPiece, encodeReserved, encodeStrict, stringifyValue } from './styles.ts'
 

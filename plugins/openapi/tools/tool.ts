@@ -2,9 +2,9 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import { sanitizeText } from '../../../src/plugin.ts'
 import { isJsonType } from '../document/operation-parts.ts'
 import type { ApiDocument, Operation, PlainObject } from '../document/types.ts'
-import type { ToolArgument } from './arguments.ts'
-import { listArguments, createInputSchema } from './arguments.ts'
-import { convertSchema } from './schema.ts'
+import type { ToolArgument } from './input-schema.ts'
+import { listArguments, createInputSchema } from './input-schema.ts'
+import { convertSchema } from './convert-schema.ts'
 
 /** An operation as a tool. */
 export interface OpenApiTool {

@@ -1,10 +1,10 @@
 import { distance } from 'fastest-levenshtein'
 import MiniSearch from 'minisearch'
 import type { CatalogEntry } from '../../../src/plugin.ts'
-import type { ToolDocument } from './document.ts'
-import { createToolDocument } from './document.ts'
-import type { StemCache } from './words.ts'
-import { getMeanings, splitWords } from './words.ts'
+import type { ToolDocument } from './tool-document.ts'
+import { createToolDocument } from './tool-document.ts'
+import type { StemCache } from './word-stems.ts'
+import { getMeanings, splitWords } from './word-stems.ts'
 
 /** Synonym weight. */
 const MEANING_WEIGHT = 0.44

@@ -11,7 +11,7 @@ import { writeFileAtomic } from '../../util/storage/files.ts'
 import { readOwnPackage } from '../../util/version.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { BundleSettings } from './bundle-shim.ts'
+import type { BundleSettings } from './desktop-relay.ts'
 
 /** File in the archive. */
 interface ZipEntry {
@@ -114,7 +114,7 @@ export interface WrittenBundle {
 
 const BUNDLE_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 /** Built as a single file without imports. */
-const SHIM_PATH = 'dist/src/cli/bundle/bundle-shim.js'
+const SHIM_PATH = 'dist/src/cli/bundle/desktop-relay.js'
 /** Variables for finding programs, state and sockets; desktop applications have few. */
 const PASSED_VARIABLES =
   /^(PATH|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|XDG_RUNTIME_DIR|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS)$/i

@@ -16,7 +16,7 @@ function createUpstreamCommand(
     args: { upstream },
     flags: CONTROL_FLAGS,
     async run({ args, flags, terminal, print }) {
-      const { controlUpstream, formatUpstreamState } = await import('../remote/control-upstream.ts')
+      const { controlUpstream, formatUpstreamState } = await import('../remote/control-requests.ts')
       const status = await controlUpstream(verb, args.upstream, flags, terminal)
       print(status, () => [formatUpstreamState(status, terminal)])
     },
@@ -47,7 +47,7 @@ export const CONTROL_COMMANDS = {
       const { requestPs, formatPs, watchPs } = await import('../remote/ps.ts')
       if (flags.watch) return watchPs(flags, terminal)
       if (flags.all) {
-        const { listRunningGateways } = await import('../remote/connect.ts')
+        const { listRunningGateways } = await import('../remote/control-connection.ts')
         const all = await listRunningGateways(terminal)
         const blocks = all.flatMap(one => [...formatPs(one, Date.now(), terminal), ''])
         return print(all, () => (blocks.length === 0 ? ['no gateway is running'] : blocks))
@@ -92,7 +92,7 @@ export const CONTROL_COMMANDS = {
       ...CONTROL_FLAGS,
     },
     async run({ args, flags, terminal, print }) {
-      const { followLogs, formatLogLine, requestLogs } = await import('../remote/control-upstream.ts')
+      const { followLogs, formatLogLine, requestLogs } = await import('../remote/control-requests.ts')
       if (flags.follow) return followLogs(args.upstream, flags, terminal)
       const lines = await requestLogs(args.upstream, flags, terminal)
       print({ lines }, () => lines.map(line => formatLogLine(line, terminal)))
@@ -108,7 +108,7 @@ export const CONTROL_COMMANDS = {
     examples: ['gateway reload', 'gateway reload --config gateway.yaml --env production'],
     flags: CONTROL_FLAGS,
     async run({ flags, terminal, print }) {
-      const { formatChanges, reloadGateway } = await import('../remote/control-upstream.ts')
+      const { formatChanges, reloadGateway } = await import('../remote/control-requests.ts')
       const changes = await reloadGateway(flags, terminal)
       print(changes, () => formatChanges(changes, terminal.out))
     },

@@ -1,5 +1,5 @@
 import { plural } from '../../util/plain-text.ts'
-import { formatFindings } from '../output/findings.ts'
+import { formatFindings } from '../output/format-findings.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { InitFlags, InitResult } from './init.ts'
 import { init, toRelativePath } from './init.ts'

@@ -8,7 +8,7 @@ import type { FileContents } from './read-text.ts'
 import { readText } from './read-text.ts'
 import type { MapTree, ValueOrigin, Tree } from './tree.ts'
 import { mergeTrees } from './tree.ts'
-import { refuseUntrusted } from './trust.ts'
+import { refuseUntrusted } from './file-trust.ts'
 import { parseYaml } from './parse-yaml.ts'
 
 const MAX_FILE_BYTES = 1024 * 1024

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientDescription, Exchange } from '../../api/index.ts'
 import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { isTerminal, addRelatedTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
+import { isTerminal, setRelatedTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -137,13 +137,13 @@ export class HostedTask implements ToolLocation {
     }
     if (!('result' in this.#outcome)) return this.#outcome
     const { result } = this.#outcome
-    return { result: Payload.of(addRelatedTask(this.taskId, result.value(), true), result.era) }
+    return { result: Payload.of(setRelatedTask(this.taskId, result.value(), true), result.era) }
   }
 
   async #askLegacyClient(exchange: Exchange, key: string, open: TaskInputRequest): Promise<void> {
     open.isAsked = true
     const { method, params } = open.ask
-    const reply = await exchange.ask({ method, params: addRelatedTask(this.taskId, params, true) })
+    const reply = await exchange.ask({ method, params: setRelatedTask(this.taskId, params, true) })
     open.isAsked = false
     // A disconnected client may return for its input requests.
     if ('error' in reply && exchange.cancelled) return

@@ -1,8 +1,8 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { toLegacyTask, readTask, getRelatedTask, addRelatedTask } from '../../protocol/era/tasks.ts'
+import { toLegacyTask, readTask, getRelatedTask, setRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/members.ts'
+import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/json-members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 import { collectHookReplies, selectClientRequests } from '../client-request.ts'
@@ -90,9 +90,9 @@ export async function relayLegacyRequest(
   const { original, upstream } = place
   const ours = String(exchange.params?.taskId)
   exchange.redirectRequests(async ({ method, params }, onward) => {
-    const reply = await onward({ method, params: params && addRelatedTask(ours, params) })
+    const reply = await onward({ method, params: params && setRelatedTask(ours, params) })
     return 'result' in reply && getRelatedTask(reply.result) !== undefined
-      ? { result: addRelatedTask(original, reply.result) }
+      ? { result: setRelatedTask(original, reply.result) }
       : reply
   })
   const params = { ...exchange.params, taskId: original }
@@ -103,7 +103,7 @@ export async function relayLegacyRequest(
   const value = answer.result.value()
   const named = value.taskId === original ? { ...value, taskId: ours } : value
   const shown = isEnd ? named : hideStateSecrets(named, graph)
-  return { result: Payload.of(addRelatedTask(ours, shown), answer.result.era) }
+  return { result: Payload.of(setRelatedTask(ours, shown), answer.result.era) }
 }
 
 /** Reads a legacy server's task state for a list; undefined if the task is gone. */

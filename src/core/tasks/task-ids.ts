@@ -2,7 +2,7 @@ import type { Call, ClientDescription, Session } from '../../api/index.ts'
 import { actorKey } from '../../api/principal.ts'
 import {
   declaresTasks,
-  supportsTasks,
+  versionHasTasks,
   servesTasks,
   TASKS_REQUIRED,
   addTaskCapability,
@@ -86,7 +86,7 @@ type TaskForm = 'modern' | 'legacy' | 'none'
 export function getTaskForm({ params, exchange }: Call): TaskForm {
   const { client } = exchange.session
   if (client.era === 'modern') return declaresTasks(client.capabilities) ? 'modern' : 'none'
-  return supportsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
+  return versionHasTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
 }
 
 /**
@@ -101,7 +101,7 @@ export function offersTasks(graph: Graph, era: Era): boolean {
 
 /** Adds the task capabilities of this client's era. */
 export function addTaskCapabilities(capabilities: JsonObject, client: ClientDescription, graph: Graph): JsonObject {
-  return supportsTasks(client) && offersTasks(graph, client.era)
+  return versionHasTasks(client) && offersTasks(graph, client.era)
     ? addTaskCapability(capabilities, client.era)
     : capabilities
 }

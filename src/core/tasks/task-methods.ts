@@ -1,5 +1,5 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { declaresTasks, isTerminal, supportsTasks, toLegacyTask, readTask } from '../../protocol/era/tasks.ts'
+import { declaresTasks, isTerminal, versionHasTasks, toLegacyTask, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -80,7 +80,7 @@ const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
 export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
   const handler = (client.era === 'modern' ? MODERN_HANDLERS : LEGACY_HANDLERS)[exchange.method]
-  if (handler === undefined || !supportsTasks(client) || !offersTasks(graph, client.era))
+  if (handler === undefined || !versionHasTasks(client) || !offersTasks(graph, client.era))
     return createNotFound(exchange)
   if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: createTasksNotDeclaredError() }
   return runTaskMethod(handler, exchange, graph)
@@ -109,7 +109,7 @@ function findTask(
 
 /** `tasks/list` (legacy): this caller's recorded tasks, with their current states. */
 export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  if (!supportsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
+  if (!versionHasTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
     return createNotFound(exchange)
   if (exchange.params?.cursor !== undefined) return createInvalidParams('unknown cursor')
   const known = graph.tasks.listTasks(graph, exchange.session)

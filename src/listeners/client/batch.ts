@@ -6,7 +6,7 @@ import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { scanArray, ScanError } from '../../protocol/json/scan.ts'
+import { scanArray, ScanError } from '../../protocol/json/scan-json.ts'
 import { claimsModern } from './client-info.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 

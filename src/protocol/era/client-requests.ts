@@ -228,7 +228,7 @@ function collectContent(content: JsonObject, lists: readonly BooleanFields[]): J
 }
 
 /** Returns true if the client supports the URL elicitation error (2025-11-25 only). */
-export function canOpenUrls({ era, version, capabilities }: ClientVersion): boolean {
+export function supportsUrlElicitationError({ era, version, capabilities }: ClientVersion): boolean {
   const { elicitation } = capabilities
   return era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
 }

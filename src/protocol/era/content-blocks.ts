@@ -1,7 +1,7 @@
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan.ts'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan-json.ts'
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import { parseMembers, getMemberValue } from '../json/members.ts'
+import { parseMembers, getMemberValue } from '../json/json-members.ts'
 import { LATEST_LEGACY_VERSION } from '../methods.ts'
 
 /** Content types with the first version that supports them. */

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import type { Member } from '../json/members.ts'
-import { editToPieces, parseMembers, getMemberValue } from '../json/members.ts'
-import { OPEN_OBJECT } from '../json/scan.ts'
+import type { Member } from '../json/json-members.ts'
+import { editToPieces, parseMembers, getMemberValue } from '../json/json-members.ts'
+import { OPEN_OBJECT } from '../json/scan-json.ts'
 import type { Era, ClientVersion } from '../methods.ts'
 import { LATEST_LEGACY_VERSION, META, STRUCTURED_SINCE, getNewestVersion } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import type { RpcError } from '../rpc-error.ts'
 import { RPC } from '../rpc-error.ts'
 import { adaptBlocks, adaptMessage } from './content-blocks.ts'
-import { canOpenUrls, filterUnsafeUrls, appendUrls } from './client-requests.ts'
+import { supportsUrlElicitationError, filterUnsafeUrls, appendUrls } from './client-requests.ts'
 
 interface NotificationMessage {
   readonly method: string
@@ -87,7 +87,8 @@ const MODERN_CODES: ReadonlySet<number> = new Set([RPC.missingCapability, RPC.he
 /** Converts an error for a legacy client. Modern-only codes become an internal error. */
 export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy'), method = ''): RpcError {
   if (MODERN_CODES.has(error.code)) return { ...error, code: RPC.internal }
-  if (error.code === RPC.legacyUrlElicitation) return canOpenUrls(reader) ? filterUnsafeUrls(error) : appendUrls(error)
+  if (error.code === RPC.legacyUrlElicitation)
+    return supportsUrlElicitationError(reader) ? filterUnsafeUrls(error) : appendUrls(error)
   if (method.startsWith('resources/') && isNoResource(error)) return { ...error, code: RPC.legacyNoResource }
   return error
 }

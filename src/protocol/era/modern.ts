@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json/json.ts'
 import { isObject } from '../json/json.ts'
-import { editToPieces, parseMembers } from '../json/members.ts'
+import { editToPieces, parseMembers } from '../json/json-members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import type { RpcError } from '../rpc-error.ts'

@@ -76,7 +76,7 @@ export function servesTasks({ era, capabilities }: { era: Era; capabilities: Jso
 }
 
 /** Returns true if a client version can support tasks. */
-export function supportsTasks({ era, version }: { era: Era; version: string }): boolean {
+export function versionHasTasks({ era, version }: { era: Era; version: string }): boolean {
   return era === 'modern' || version >= LATEST_LEGACY_VERSION
 }
 
@@ -96,7 +96,7 @@ export function getRelatedTask(params: JsonObject | undefined): unknown {
 }
 
 /** Sets the related task id if there is one already, or if `always`. */
-export function addRelatedTask(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
+export function setRelatedTask(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
   const meta = isObject(value?._meta) ? value._meta : {}
   if (!always && meta[RELATED_TASK] === undefined) return value ?? {}
   return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } }

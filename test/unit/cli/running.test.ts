@@ -5,8 +5,8 @@ import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
 import { formatPs } from '../../../src/cli/remote/ps.ts'
-import { formatChanges, formatUpstreamState, formatLogLine } from '../../../src/cli/remote/control-upstream.ts'
-import type { PsOutput } from '../../../src/cli/remote/connect.ts'
+import { formatChanges, formatUpstreamState, formatLogLine } from '../../../src/cli/remote/control-requests.ts'
+import type { PsOutput } from '../../../src/cli/remote/control-connection.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const out = outputTo()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatLoad } from '../../../src/cli/output/findings.ts'
+import { formatLoad } from '../../../src/cli/output/format-findings.ts'
 import type { Load } from '../../../src/api/gateway.ts'
 import { testGateway } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
+import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check-json.ts'
 import { parseServerMessage } from '../../../src/protocol/jsonrpc.ts'
-import { ScanError } from '../../../src/protocol/json/scan.ts'
+import { ScanError } from '../../../src/protocol/json/scan-json.ts'
 import { isParsed } from './json-verdict.ts'
 
 function problemOf(text: string | Buffer): ScanError | undefined {

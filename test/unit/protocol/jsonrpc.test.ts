@@ -12,8 +12,8 @@ import {
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
 import { joinPieces, getByteLength } from '../../../src/util/encoded-message.ts'
-import { editObject } from '../../../src/protocol/json/members.ts'
-import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
+import { editObject } from '../../../src/protocol/json/json-members.ts'
+import { MAX_DEPTH } from '../../../src/protocol/json/scan-json.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {
   return parseMessage(Buffer.from(text))

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
-import { ScanError } from '../../../src/protocol/json/scan.ts'
+import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check-json.ts'
+import { ScanError } from '../../../src/protocol/json/scan-json.ts'
 import { proveString, proveValue, proofResult } from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
@@ -142,7 +142,7 @@ describe('long JSON', () => {
 })
 
 test('a runtime without WebAssembly reads long JSON all the same', () => {
-  const check = new URL('../../../src/protocol/json/check.ts', import.meta.url).href
+  const check = new URL('../../../src/protocol/json/check-json.ts', import.meta.url).href
   const script = `
     const { checkJson } = await import(${JSON.stringify(check)})
     delete globalThis.WebAssembly

@@ -8,7 +8,7 @@ import { checkInitialize, hasSameChoices, parseLegacyClient, checkMethod } from 
 import { convertException } from '../../client/encode-answer.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
-import type { HttpContext } from '../context.ts'
+import type { HttpContext } from '../http-context.ts'
 import type { Refusal, RequestHeaders } from '../request-guard.ts'
 import { createRequestOrigin, createRefusal, createTooManyRefusal } from '../request-guard.ts'
 import type { HttpReply } from '../response.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
+import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/session-updates.ts'
 import { AgentFailure } from '../../../../plugins/agents/types.ts'
 import { ANN, CANCELLED, END, FakeHost, OPTIONS, type Play, call, deskOf, request, settled } from './tasks/kit.ts'
 

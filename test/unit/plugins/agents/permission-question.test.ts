@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
+import { ToolCalls } from '../../../../plugins/agents/acp/session-updates.ts'
 import { formatCallLine, formatPermissionQuestion } from '../../../../plugins/agents/permissions.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'

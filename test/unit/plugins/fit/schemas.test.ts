@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fitSchema } from '../../../../plugins/fit/schemas/fit-schema.ts'
-import type { Dialect } from '../../../../plugins/fit/profiles.ts'
+import type { Dialect } from '../../../../plugins/fit/client-profiles.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { refusedBy } from './limits.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { createPins } from '../../../../plugins/pins/compare.ts'
+import { createPins } from '../../../../plugins/pins/compare-pins.ts'
 import { formatLock, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { testGateway } from '../../../../src/testing/index.ts'

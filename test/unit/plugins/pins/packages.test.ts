@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { identifyPackage } from '../../../../plugins/pins/packages.ts'
+import { identifyPackage } from '../../../../plugins/pins/identify-package.ts'
 import type { UpstreamConfig } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 

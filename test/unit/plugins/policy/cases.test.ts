@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runCases } from '../../../../plugins/policy/cases.ts'
+import { runCases } from '../../../../plugins/policy/policy-cases.ts'
 import { parseConfig } from '../../../../src/gateway/load-config.ts'
 
 const CONFIG = parseConfig(

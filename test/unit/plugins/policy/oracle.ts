@@ -1,5 +1,5 @@
 import { run } from '@bufbuild/cel'
-import { runCases } from '../../../../plugins/policy/cases.ts'
+import { runCases } from '../../../../plugins/policy/policy-cases.ts'
 import type { Config } from '../../../../src/config/index.ts'
 import type { PolicyConfig } from '../../../../plugins/policy/rules.ts'
 import type { GeneratedCall, GeneratedCase } from './generated.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { selectDetectors, compileExpression } from '../../../../plugins/redact/secrets.ts'
+import { selectDetectors, compileExpression } from '../../../../plugins/redact/secret-detectors.ts'
 import { Redactor, type Action, type FindingCounts } from '../../../../plugins/redact/redactor.ts'
 import { runToCompletion } from '../../../../src/util/queues.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cutJson } from '../../../../plugins/shape/cut-json.ts'
-import { readPath, removePath } from '../../../../plugins/shape/pick.ts'
+import { parseDropPath, removePath } from '../../../../plugins/shape/pick-expression.ts'
 import { readJson } from '../../../../plugins/shape/cut-json.ts'
-import { compilePick } from '../../../../plugins/shape/pick.ts'
+import { compilePick } from '../../../../plugins/shape/pick-expression.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 import { runToCompletion } from '../../../../src/util/queues.ts'
@@ -76,7 +76,7 @@ test('paths leave out what they name, and nothing is changed in place', () => {
   const value = { items: [{ a: 1, b: { x: 1, y: 2 } }, { b: { x: 3 } }, 4], 'odd.name': 1, keep: true }
   const before = structuredClone(value)
   const drop = (path: string) => {
-    const steps = readPath(path)
+    const steps = parseDropPath(path)
     assert.ok(typeof steps !== 'string', String(steps))
     return removePath(value, steps)
   }
@@ -88,7 +88,7 @@ test('paths leave out what they name, and nothing is changed in place', () => {
   assert.equal(drop('__proto__.x'), value)
   assert.deepEqual(value, before)
   for (const wrong of ['', 'a..b', 'a[', 'a[]', '.a', 'a.', '[0]']) {
-    const steps = readPath(wrong)
+    const steps = parseDropPath(wrong)
     assert.ok(typeof steps === 'string' || wrong === '', wrong)
   }
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readHostContext } from '../../../../plugins/tracing/context.ts'
+import { readHostContext } from '../../../../plugins/tracing/trace-context.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { collector, valueOf } from './collector.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { resolveProgramFile } from '../../../../../plugins/agents/acp/agent-host.ts'
-import { ToolCalls } from '../../../../../plugins/agents/acp/updates.ts'
+import { ToolCalls } from '../../../../../plugins/agents/acp/session-updates.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 function folder(t: TestContext): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { lstatSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findRootOfGateway, Roots } from '../../../../../plugins/agents/paths.ts'
+import { findRootOfGateway, Roots } from '../../../../../plugins/agents/allowed-paths.ts'
 import { GatewayError } from '../../../../../src/plugin.ts'
 import { aWorld, pathsOf, plant } from './world.ts'
 

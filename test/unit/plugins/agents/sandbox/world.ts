@@ -14,7 +14,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Roots } from '../../../../../plugins/agents/paths.ts'
+import { Roots } from '../../../../../plugins/agents/allowed-paths.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 export const SECRET = 'the secret of somebody else'

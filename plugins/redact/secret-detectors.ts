@@ -1,6 +1,6 @@
-import { card, email, iban, phone } from './personal.ts'
-import type { Detector, Span } from './spans.ts'
-import { findMatches } from './spans.ts'
+import { card, email, iban, phone } from './personal-data-detectors.ts'
+import type { Detector, Span } from './find-spans.ts'
+import { findMatches } from './find-spans.ts'
 
 /** Key and token formats. Every quantifier is bounded, so that matching takes linear time. */
 const KEYS: readonly string[] = [

@@ -2,8 +2,8 @@ import type { ConfigChanges, NameChanges, UpstreamStatus } from '../../api/gatew
 import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
 import { formatState } from '../serve/summary.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
-import type { ControlFlags } from './connect.ts'
-import { withControl } from './connect.ts'
+import type { ControlFlags } from './control-connection.ts'
+import { withControl } from './control-connection.ts'
 import { formatTable } from '../output/table.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
 

@@ -1,6 +1,6 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { estimateBytes, isObject } from '../../src/plugin.ts'
-import { extractFirstSentence } from './search/document.ts'
+import { extractFirstSentence } from './search/tool-document.ts'
 
 const MAX_DEPTH = 4
 const MAX_PROPERTIES = 60

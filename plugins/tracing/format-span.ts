@@ -1,4 +1,4 @@
-import type { TraceContext } from './context.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** Bits of `Span.flags`: the remote state is known, and the parent is remote. */
 const HAS_IS_REMOTE = 0x100

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Answer, HttpReply, JsonObject, RpcError } from '../../src/plugin.ts'
 import { ANONYMOUS } from '../../src/plugin.ts'
-import type { RestRequest, RestSessions, RestSession } from './rest-session.ts'
-import { toProblem, toProblemFromThrown } from './rest-session.ts'
+import type { RestRequest, RestSessions, RestSession } from './mcp-session.ts'
+import { toProblem, toProblemFromThrown } from './mcp-session.ts'
 
 /** Page limit, in case the pagination loops. */
 const MAX_PAGES = 1000

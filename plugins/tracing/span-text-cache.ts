@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Exchange, Session, Upstream, Via } from '../../src/plugin.ts'
 import { BoundedMap, METHODS } from '../../src/plugin.ts'
-import { formatAttribute } from './span-text.ts'
+import { formatAttribute } from './format-span.ts'
 
 /**
  * OpenTelemetry attribute names for MCP (semantic-conventions-genai, `docs/gen-ai/mcp.md`, status Development), all

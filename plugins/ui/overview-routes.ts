@@ -1,7 +1,7 @@
 import type { Clock, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { isObject, toOneLine } from '../../src/plugin.ts'
 import type { ApiRoutes } from './api.ts'
-import type { Recorder } from './recorder.ts'
+import type { Recorder } from './figure-recorder.ts'
 import type { ToolTrials } from './tool-trials.ts'
 import type { HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
 

@@ -2,9 +2,9 @@ import type { JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ApiRoutesDeps } from './overview.ts'
-import { createOverviewRoutes } from './overview.ts'
-import { createToolRoutes } from './tools.ts'
+import type { ApiRoutesDeps } from './overview-routes.ts'
+import { createOverviewRoutes } from './overview-routes.ts'
+import { createToolRoutes } from './tool-routes.ts'
 import type { ConfigValue, ConfigValues, PagePart } from './types.ts'
 
 const MAX_ENTRIES = 500

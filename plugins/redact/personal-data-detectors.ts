@@ -1,5 +1,5 @@
-import type { Detector, Span } from './spans.ts'
-import { findMatches } from './spans.ts'
+import type { Detector, Span } from './find-spans.ts'
+import { findMatches } from './find-spans.ts'
 
 const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]/
 const DOMAIN = /(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/y

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 import { isObject } from './json.ts'
-import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
+import { COMMA as COMMA_BYTE, scanObject } from './scan-json.ts'
 
 /** Maximum listed members over all levels. */
 const MAX_MEMBERS = 64

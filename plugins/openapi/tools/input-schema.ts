@@ -1,8 +1,8 @@
 import { isObject, readList, readMap } from '../../../src/plugin.ts'
 import { sanitizeName } from '../document/operation-parts.ts'
 import type { Operation, Parameter, PlainObject, References } from '../document/types.ts'
-import type { SchemaUse } from './schema.ts'
-import { filterStrings, convertSchema } from './schema.ts'
+import type { SchemaUse } from './convert-schema.ts'
+import { filterStrings, convertSchema } from './convert-schema.ts'
 
 /** Where an argument is sent: a parameter, a body property, or the whole body. */
 type ArgumentTarget =

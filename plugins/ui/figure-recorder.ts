@@ -4,7 +4,7 @@ import type { HideSecrets } from './api.ts'
 import { ROW_LIMITS } from './api.ts'
 import type { CallLogFilter } from './call-log.ts'
 import { CallLog, ClientLog, isFailedOutcome, toCallRow } from './call-log.ts'
-import { PageStreams } from './events.ts'
+import { PageStreams } from './page-event-streams.ts'
 import type { CallDetail, Figures, Timing } from './types.ts'
 
 const SPAN_MS = 10_000

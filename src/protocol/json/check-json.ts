@@ -9,7 +9,7 @@ import {
   QUOTE,
   ScanError,
   skipSpace,
-} from './scan.ts'
+} from './scan-json.ts'
 import { proofResult, proveNumbers, proveString, proveValue } from './wasm/proof.ts'
 
 const LETTER_U = 0x75

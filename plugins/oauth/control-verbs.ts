@@ -5,7 +5,7 @@ import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
 import type { CallerIdentity, GrantKey, StoredGrant, LostGrant } from './types.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
-import { isPerCaller } from './upstreams.ts'
+import { isPerCaller } from './oauth-upstreams.ts'
 import { NOT_LOGGED_IN } from './vault/grants.ts'
 
 /** Maximum rows for waiting callers. */

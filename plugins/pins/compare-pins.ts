@@ -2,9 +2,9 @@ import type { JsonObject } from '../../src/plugin.ts'
 import { canonicalizeJson, isObject } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { extractDefinition, hashValue, getDefinitionName, PINNED } from './definition.ts'
-import { listDifferences, hasMixedWord, countInvisible } from './text.ts'
+import { listDifferences, hasMixedWord, countInvisible } from './suspicious-text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
-import type { PackagePin } from './packages.ts'
+import type { PackagePin } from './identify-package.ts'
 
 /** Descriptions above this length in characters are reported. */
 const MAX_UNREMARKED_LENGTH = 4096

@@ -20,7 +20,7 @@ type PathStep = { readonly member: string } | 'members' | 'items'
 const MAX_STEPS = 32
 
 /** Parses a path such as `items[].meta.*.html`; returns a message for an invalid one. */
-export function readPath(text: string): readonly PathStep[] | string {
+export function parseDropPath(text: string): readonly PathStep[] | string {
   const steps: PathStep[] = []
   let rest = text
   while (rest !== '') {

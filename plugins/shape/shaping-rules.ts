@@ -1,7 +1,7 @@
 import type { ClientLimits, Config } from '../../src/plugin.ts'
 import { estimateBytes, compileGlobs, parseDuration } from '../../src/plugin.ts'
-import type { CompiledPick } from './pick.ts'
-import { compilePick, readPath } from './pick.ts'
+import type { CompiledPick } from './pick-expression.ts'
+import { compilePick, parseDropPath } from './pick-expression.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
 /** Keys shared by tools, profiles, upstreams and the section. */
@@ -10,7 +10,7 @@ type ShapeRule = NonNullable<NonNullable<ShapeConfig['tools']>[string]>
 /** Resolved settings for one tool. */
 export interface ShapingRule {
   readonly pick: CompiledPick | undefined
-  readonly drop: readonly Exclude<ReturnType<typeof readPath>, string>[]
+  readonly drop: readonly Exclude<ReturnType<typeof parseDropPath>, string>[]
   /** Maximum result bytes; undefined for no limit. */
   readonly maxBytes: number | undefined
   readonly ask: boolean
@@ -86,7 +86,7 @@ export class ShapingRules {
     const patienceMs = patience === undefined ? 0 : parsePatience(patience)
     return {
       pick: pick === undefined ? undefined : this.#getPick(pick),
-      drop: (drop ?? []).map(readPath).filter(path => typeof path !== 'string'),
+      drop: (drop ?? []).map(parseDropPath).filter(path => typeof path !== 'string'),
       maxBytes: typeof maxTokens === 'number' ? estimateBytes(maxTokens) : undefined,
       ask: ask === true,
       patienceMs: patienceMs === 0 ? undefined : patienceMs,

@@ -1,7 +1,7 @@
 import type { Call, JsonObject } from '../../src/plugin.ts'
 import { ANONYMOUS, authorizationKey, LISTS, METHODS, Payload } from '../../src/plugin.ts'
 import type { CacheKeys } from './cache-keys.ts'
-import type { CachePolicy } from './policy.ts'
+import type { CachePolicy } from './cache-rules.ts'
 import type { CacheEntry } from './cache-store.ts'
 import { CacheStore } from './cache-store.ts'
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/plugin.ts'
 import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ApiRoutesDeps } from './overview.ts'
+import type { ApiRoutesDeps } from './overview-routes.ts'
 import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TITLE = 160
