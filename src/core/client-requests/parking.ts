@@ -101,7 +101,7 @@ export class HeldCall {
   waitForResponse(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      if (this.#outcome !== undefined) this.#finish(this.#outcome)
+      this.#finishIfAnswered()
     })
   }
 
@@ -109,18 +109,25 @@ export class HeldCall {
   settle(outcome: ParkedOutcome): void {
     if (this.#outcome !== undefined) return
     this.#outcome = outcome
-    for (const { ask, reply } of this.#open.values()) reply(createCannotAskReply(ask))
-    this.#open.clear()
-    if (this.#waiting !== undefined) this.#finish(outcome)
+    // On a shared connection, open requests may belong to other calls of the client: a result waits for their answers.
+    if (!('result' in outcome)) this.#refuseRequests()
+    this.#finishIfAnswered()
   }
 
-  #finish(outcome: ParkedOutcome): void {
+  #refuseRequests(): void {
+    for (const { ask, reply } of this.#open.values()) reply(createCannotAskReply(ask))
+    this.#open.clear()
+  }
+
+  #finishIfAnswered(): void {
+    const outcome = this.#outcome
+    if (outcome === undefined || this.#waiting === undefined || this.#open.size > 0) return
     this.#disarm?.()
     this.#graph.parking.remove(this)
     const waiting = this.#waiting
     this.#waiting = undefined
-    if ('failure' in outcome) waiting?.reject(outcome.failure)
-    else waiting?.resolve(outcome)
+    if ('failure' in outcome) waiting.reject(outcome.failure)
+    else waiting.resolve(outcome)
   }
 
   /** Queues a server request; the batch is sent to the client after `BATCH_MS`. */
@@ -148,6 +155,7 @@ export class HeldCall {
     const open = this.#open.get(key)
     this.#open.delete(key)
     open?.reply(createCannotAskReply(open.ask))
+    this.#finishIfAnswered()
   }
 
   /** Resumes the call after a retry, with the client's responses. */
@@ -158,7 +166,6 @@ export class HeldCall {
     this.#exchange.continueAs(exchange)
     this.#exchange = exchange
     exchange.onCancel(reason => this.#call.cancel(reason))
-    const next = this.waitForResponse()
     const answers = isObject(responses) ? responses : {}
     for (const [key, { ask, reply }] of this.#open) {
       const result = Object.hasOwn(answers, key) ? answers[key] : undefined
@@ -168,7 +175,7 @@ export class HeldCall {
     }
     // Send unanswered requests again.
     if (this.#open.size > 0) this.#startTimer(BATCH_MS, () => this.#sendRequests())
-    return next
+    return this.waitForResponse()
   }
 
   expire(why: string): void {

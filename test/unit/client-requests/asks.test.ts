@@ -83,6 +83,27 @@ describe('a modern client in front of a legacy server that asks', () => {
     assert.equal((reply.result?.replies as unknown[]).length, 3)
   })
 
+  test('is asked on the call that the request was taken for, although another one of its calls made it', async t => {
+    const { promise: answered, resolve: settle } = Promise.withResolvers<AskReply>()
+    const { client } = await setting(
+      t,
+      async ({ exchange, params }) => {
+        if ((params?.arguments as JsonObject).x === 2) return said(await answered)
+        void exchange.ask(ASK).then(settle)
+        return answer({ content: [], isFirst: true })
+      },
+      'legacy',
+    )
+    const second = client.request('tools/call', { ...CALL, arguments: { x: 2 } })
+    const { requestState, inputRequests } = (await client.request('tools/call', CALL)).result as JsonObject
+    const [key = ''] = Object.keys(inputRequests as JsonObject)
+    const inputResponses = { [key]: { action: 'decline' } }
+    const { result } = await client.request('tools/call', { ...CALL, requestState, inputResponses })
+
+    assert.equal(result?.isFirst, true)
+    assert.deepEqual((await second).result?.reply, { result: { action: 'decline' } })
+  })
+
   test('is asked again for what it left out', async t => {
     const { client } = await setting(t, asking, 'legacy')
     const first = await client.request('tools/call', CALL)
