@@ -23,7 +23,7 @@ export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions):
 }
 
 /** The same for a configuration as plain data, without placeholders and positions. */
-export function parseConfig(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {
+export function loadConfigObject(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {
   return parse(value, { directory, features: builtins })
 }
 

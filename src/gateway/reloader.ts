@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ConfigChanges, NameChanges } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
-import { parseConfig } from './load-config.ts'
+import { loadConfigObject } from './load-config.ts'
 import { notifyReloaded } from '../core/notifications/list-changes.ts'
 import type { PipelineGate } from '../core/listener-gate.ts'
 import { getLiveUpstream } from '../core/reused-upstream.ts'
@@ -244,7 +244,7 @@ function hasUpstream({ graph }: Generation, name: string, upstream: Upstream | u
 
 /** Returns a loaded file unchanged; validates a plain object in the same way. */
 export async function toLoadedConfig(source: LoadedConfig | JsonObject, directory: string): Promise<LoadedConfig> {
-  return isLoaded(source) ? source : parseConfig(source, { directory })
+  return isLoaded(source) ? source : loadConfigObject(source, { directory })
 }
 
 function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {

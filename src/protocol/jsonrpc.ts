@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { EncodedMessage } from '../util/encoded-message.ts'
 import { ByteText, getByteLength } from '../util/encoded-message.ts'
-import type { RpcId } from './envelope.ts'
-import { Envelope, toExactId } from './envelope.ts'
+import type { RpcId } from './reply-scanner.ts'
+import { ReplyScanner, toExactId } from './reply-scanner.ts'
 import type { JsonObject } from './json/json.ts'
 import {
   BOM_LENGTH,
@@ -21,7 +21,7 @@ import type { RpcError } from './rpc-error.ts'
 import { RPC, rpcError } from './rpc-error.ts'
 import type { Era } from './methods.ts'
 
-export type { RpcId } from './envelope.ts'
+export type { RpcId } from './reply-scanner.ts'
 
 export interface RpcRequest {
   readonly kind: 'request'
@@ -258,7 +258,7 @@ function createRpcResponse(
 }
 
 /** Shared envelope, as parsing never yields. */
-const envelope = new Envelope()
+const envelope = new ReplyScanner()
 
 function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
   const id = envelope.id() ?? null

@@ -28,7 +28,7 @@ export function splitReplicaPrefix(value: string): { readonly place: string; rea
 }
 
 /** Finds an HTTP request's session id, in its header or else its query. */
-export function findSessionId(id: string | undefined, url: string): string | undefined {
+export function readRequestSessionId(id: string | undefined, url: string): string | undefined {
   return id ?? SESSION_QUERY.exec(url)?.[1]
 }
 

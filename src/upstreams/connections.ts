@@ -19,7 +19,7 @@ import {
 import type { Connection } from './connection/connection.ts'
 import { Replicas, measureConnectionsLoad } from './replicas.ts'
 import { EraMatch } from './era-match.ts'
-import { OwnLists } from './own-lists.ts'
+import { ConnectionLists } from './connection-lists.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { SupervisorFactory } from './supervisor-factory.ts'
@@ -48,7 +48,7 @@ export class Connections {
   readonly #projects: ProjectDirectories | undefined
   readonly #eras: EraMatch
   /** Lists from connections other than the main one. */
-  readonly ownLists: OwnLists
+  readonly ownLists: ConnectionLists
   /** The main connection, for all calls in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
@@ -66,7 +66,7 @@ export class Connections {
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
     this.#eras = new EraMatch({ isOn: spec.era === 'match' && replicas === 1, memory: context.memory })
-    this.ownLists = new OwnLists({
+    this.ownLists = new ConnectionLists({
       spec,
       context,
       placeOf: session => this.#findPoolKey(session),

@@ -5,7 +5,7 @@ import {
   startTask,
   delegateTask,
   resumeTask,
-  buildNextRequest,
+  buildFollowUpRequest,
   createProgressReporter,
   parseRetry,
   waitForTask,
@@ -109,7 +109,8 @@ async function handleReply(call: Call, given: JsonObject, parts: McpDeps): Promi
   const caller = parts.callers.identifyCaller(call.exchange)
   const view = parts.callers.find(parts.service(), given.task_id, caller)
   if (view === undefined) return buildUnknownTask()
-  if (typeof given.prompt === 'string') return startTask(call, buildNextRequest(view.id, given.prompt, false), parts)
+  if (typeof given.prompt === 'string')
+    return startTask(call, buildFollowUpRequest(view.id, given.prompt, false), parts)
   const question = findQuestion(view, given.question_id)
   return 'why' in question ? buildFailure(question.why) : answerAndWait(call, given, view, question.id, parts)
 }

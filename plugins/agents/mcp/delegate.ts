@@ -211,6 +211,6 @@ export function parseRequest(given: JsonObject): TaskRequest {
 }
 
 /** Builds a follow-up request in the task's session. */
-export function buildNextRequest(task: string, prompt: string, background: boolean): TaskRequest {
+export function buildFollowUpRequest(task: string, prompt: string, background: boolean): TaskRequest {
   return { ...parseRequest({ prompt }), continues: task, background }
 }

@@ -270,7 +270,7 @@ export function formatLine({ environment }: CleanerDeps, text: string, max = 500
 }
 
 /** Slices bytes at character boundaries. */
-export function slicePage(
+export function decodeOutputPage(
   bytes: Buffer,
   { offset, kept, total }: { offset: number; kept: number; total: number },
 ): Page {

@@ -5,7 +5,7 @@ import { SlotQueue, createRouter } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
-import { slicePage } from '../store/task-journal.ts'
+import { decodeOutputPage } from '../store/task-journal.ts'
 import type {
   AgentRow,
   TaskCaller,
@@ -80,7 +80,7 @@ function buildView(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const inline = getInlineLimit(context, agent)
   const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
-  const { text } = slicePage(piece, { offset: 0, kept: data.kept, total: data.said })
+  const { text } = decodeOutputPage(piece, { offset: 0, kept: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
     ...{ decision: start.decision, cwd: start.cwd, sessionId: data.sessionId, stopReason: data.stopReason },
@@ -120,11 +120,11 @@ function readPiece(
   if (what === 'log') {
     const log = Buffer.from(formatLog(context, id, owner))
     const total = log.length
-    return slicePage(log.subarray(offset, offset + length), { offset, kept: total, total })
+    return decodeOutputPage(log.subarray(offset, offset + length), { offset, kept: total, total })
   }
   const bytes = context.tasks.bytes(id, owner, what, offset, length)
   const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
-  return slicePage(bytes, { offset, kept, total })
+  return decodeOutputPage(bytes, { offset, kept, total })
 }
 
 /** Formats events as text, one line each. */

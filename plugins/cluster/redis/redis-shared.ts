@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CountResult, CountRequest, PermitRequest, Permits, PutOptions, SharedStore } from '../../../src/plugin.ts'
-import { gatewayError, getErrorMessage, getSliceMs, countSlices } from '../../../src/plugin.ts'
+import { gatewayError, getErrorMessage, getSliceMs, countWindowSlices } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
@@ -56,7 +56,7 @@ export class RedisShared implements SharedStore {
     const { max, windowMs, count, unused = 0, prefetch = 0, owed = 0 } = request
     const forMs = getSliceMs(windowMs)
     const [got, waitMs] = parseNumbers(
-      await this.#run(PERMITS, 'permits', key, forMs, countSlices(windowMs), max, count, prefetch, owed, unused),
+      await this.#run(PERMITS, 'permits', key, forMs, countWindowSlices(windowMs), max, count, prefetch, owed, unused),
     )
     return { granted: got, validMs: forMs, waitMs }
   }

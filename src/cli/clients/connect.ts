@@ -133,7 +133,7 @@ async function writePlan(
 }
 
 /** Replaces an own entry and keeps the original backup. */
-export async function replaceEntry(
+export async function updateOwnEntry(
   client: ClientDefinition,
   connected: ConnectRecord,
   entry: JsonObject,

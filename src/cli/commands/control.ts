@@ -92,9 +92,9 @@ export const CONTROL_COMMANDS = {
       ...CONTROL_FLAGS,
     },
     async run({ args, flags, terminal, print }) {
-      const { followLogs, formatLogLine, requestLogs } = await import('../remote/control-requests.ts')
+      const { followLogs, formatLogLine, requestUpstreamLogs } = await import('../remote/control-requests.ts')
       if (flags.follow) return followLogs(args.upstream, flags, terminal)
-      const lines = await requestLogs(args.upstream, flags, terminal)
+      const lines = await requestUpstreamLogs(args.upstream, flags, terminal)
       print({ lines }, () => lines.map(line => formatLogLine(line, terminal)))
     },
   }),

@@ -55,7 +55,7 @@ interface LogsFlags extends ControlFlags {
   readonly json: boolean
 }
 
-export function requestLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
+export function requestUpstreamLogs(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
   return withControl(flags, terminal, async client => {
     const { lines } = await client.request('upstream.logs', { upstream, lines: flags.lines })
     return lines as LogLine[]

@@ -15,7 +15,7 @@ import {
   recordAsk,
 } from '../client-request.ts'
 import { PipelineCall } from '../exchange.ts'
-import { callAsTask } from '../tasks/task-calls.ts'
+import { callAsTask } from '../tasks/call-as-task.ts'
 import type { Graph } from '../graph-types.ts'
 import type { RequestState } from './parking.ts'
 import { HeldCall, createInvalidStateError, openState, sealState } from './parking.ts'

@@ -3,7 +3,7 @@ import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/err
 import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
 import { countOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
-import { isLevelEnabled } from '../../protocol/era/modern.ts'
+import { isLevelEnabled } from '../../protocol/era/convert-to-modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, getChangedKinds, LISTS } from '../../protocol/methods.ts'
 import { ListChangeNotifier } from './list-changes.ts'

@@ -1,7 +1,12 @@
 import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { adaptNotification, toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
-import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
+import {
+  adaptNotification,
+  toLegacyError,
+  toLegacyFailure,
+  toLegacyResult,
+} from '../../protocol/era/convert-to-legacy.ts'
+import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/convert-to-modern.ts'
 import type { ClientVersion } from '../../protocol/methods.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError, encodeNotification, encodeResult, toJsonId, writeResult } from '../../protocol/jsonrpc.ts'

@@ -16,7 +16,7 @@ import type {
   Session,
   Via,
 } from '../../api/index.ts'
-import { stampSubscription } from '../../protocol/era/modern.ts'
+import { stampSubscription } from '../../protocol/era/convert-to-modern.ts'
 import type { ClientVersion } from '../../protocol/methods.ts'
 import { getNewestVersion } from '../../protocol/methods.ts'
 import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'

@@ -11,7 +11,7 @@ import type {
   RpcError,
   Session,
 } from '../../api/index.ts'
-import { findEnvelopeError } from '../../protocol/era/modern.ts'
+import { findEnvelopeError } from '../../protocol/era/convert-to-modern.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { LATEST_LEGACY_VERSION } from '../../protocol/methods.ts'

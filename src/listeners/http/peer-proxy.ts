@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream'
 import type { Clock, ForwardedRequest, HttpServe, Log, Peer, PeerDirectory, PeerLookup } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import { findSessionId, parseSessionReplica } from '../../protocol/replica-ids.ts'
+import { readRequestSessionId, parseSessionReplica } from '../../protocol/replica-ids.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { readClientCertificate, setCertificate } from './authenticate.ts'
 import type { Refusal } from './request-guard.ts'
@@ -60,7 +60,7 @@ export class PeerProxy {
 
   /** Forwards a request if a peer may own its session; else returns false. */
   forwardToOwner(request: IncomingMessage, response: ServerResponse): boolean {
-    const id = findSessionId(parseSessionId(request.rawHeaders), request.url ?? '')
+    const id = readRequestSessionId(parseSessionId(request.rawHeaders), request.url ?? '')
     const place = parseSessionReplica(id)
     if (place === undefined) return false
     const found = this.#deps.neighbours.findPeer(place, id)

@@ -1,5 +1,5 @@
 import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/index.ts'
-import { LOG_LEVELS } from '../../protocol/era/modern.ts'
+import { LOG_LEVELS } from '../../protocol/era/convert-to-modern.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { settlesWithin } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'

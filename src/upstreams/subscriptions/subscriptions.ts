@@ -1,6 +1,6 @@
 import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../../api/index.ts'
-import { toModernParams } from '../../protocol/era/modern.ts'
+import { toModernParams } from '../../protocol/era/convert-to-modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'

@@ -105,7 +105,7 @@ export function getSliceMs(ms: number): number {
 /**
  * Returns the number of slices that count. Permits from older ones cannot have been used within any current window.
  */
-export function countSlices(ms: number): number {
+export function countWindowSlices(ms: number): number {
   const slice = getSliceMs(ms)
   return Math.ceil((ms + slice) / slice) + 1
 }

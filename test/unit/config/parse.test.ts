@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatProblem, redact } from '../../../src/config/index.ts'
-import { parseConfig } from '../../../src/gateway/load-config.ts'
+import { loadConfigObject } from '../../../src/gateway/load-config.ts'
 import { problemsOf } from './temp.ts'
 
 const WEB = {
   listeners: { pipe: { type: 'stdio' } },
   upstreams: { web: { type: 'http', url: 'https://example.com' } },
 }
-const parse = (value: unknown) => parseConfig(value, { directory: '/srv' })
+const parse = (value: unknown) => loadConfigObject(value, { directory: '/srv' })
 
 async function linesFor(value: unknown): Promise<string[]> {
   const problems = await problemsOf((async () => parse(value))())

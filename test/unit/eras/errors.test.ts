@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { filterExtensions } from '../../../src/protocol/era/capabilities.ts'
-import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
-import { toModernError } from '../../../src/protocol/era/modern.ts'
+import { toLegacyError } from '../../../src/protocol/era/convert-to-legacy.ts'
+import { toModernError } from '../../../src/protocol/era/convert-to-modern.ts'
 import { getNewestVersion, LEGACY_VERSIONS, type ClientVersion } from '../../../src/protocol/methods.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 

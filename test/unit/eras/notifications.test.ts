@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/legacy.ts'
+import { adaptNotification, toLegacyFailure } from '../../../src/protocol/era/convert-to-legacy.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION, type ClientVersion } from '../../../src/protocol/methods.ts'
 import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
 

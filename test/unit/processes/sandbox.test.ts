@@ -7,7 +7,7 @@ import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { listPrivatePlaces } from '../../../src/config/index.ts'
-import { parseConfig } from '../../../src/gateway/load-config.ts'
+import { loadConfigObject } from '../../../src/gateway/load-config.ts'
 import { createLaunch } from '../../../src/processes/launch.ts'
 import { createSandboxArguments } from '../../../src/processes/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
@@ -259,7 +259,7 @@ async function sandboxed(
 
 it('a sandboxed server neither sees nor makes what it was accepted with, though it writes all around it', t => {
   const directory = directoryWith(t, { 'gateway.yaml': '', 'gateway.lock': '{}', 'a/b': '' })
-  const config = parseConfig({ version: 1, listeners: {}, upstreams: {} }, { directory })
+  const config = loadConfigObject({ version: 1, listeners: {}, upstreams: {} }, { directory })
   const places = listPrivatePlaces({ ...config, directory })
   const site = { ...SITE, directory, cwd: directory, places }
 

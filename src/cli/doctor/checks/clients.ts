@@ -8,7 +8,7 @@ import { findProgram } from '../../../util/find-program.ts'
 import { toOneLine } from '../../../util/plain-text.ts'
 import type { ClientDefinition } from '../../clients/clients.ts'
 import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from '../../clients/clients.ts'
-import { replaceEntry, undoConnect } from '../../clients/connect.ts'
+import { updateOwnEntry, undoConnect } from '../../clients/connect.ts'
 import type { ConnectRecord } from '../../clients/connect-records.ts'
 import { ConnectRecords } from '../../clients/connect-records.ts'
 import { selectEditor, readSettingsFile } from '../../clients/settings-editor.ts'
@@ -136,7 +136,7 @@ function checkEntryTarget(
   const entry = createClientEntry(client, values)
   const repair = {
     action: `write ${launcher} into ${connected.file}`,
-    run: () => (entry === undefined ? Promise.resolve() : replaceEntry(client, connected, entry, connections)),
+    run: () => (entry === undefined ? Promise.resolve() : updateOwnEntry(client, connected, entry, connections)),
   }
   return [{ ...createFinding('client-command-gone', { client: title, command: gone, name }), repair }]
 }

@@ -1,5 +1,5 @@
 import type { RpcError } from '../../../api/index.ts'
-import { findEnvelopeError } from '../../../protocol/era/modern.ts'
+import { findEnvelopeError } from '../../../protocol/era/convert-to-modern.ts'
 import { findHeaderMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
 import type { RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '../../../protocol/jsonrpc.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runCases } from '../../../../plugins/policy/policy-cases.ts'
-import { parseConfig } from '../../../../src/gateway/load-config.ts'
+import { loadConfigObject } from '../../../../src/gateway/load-config.ts'
 
-const CONFIG = parseConfig(
+const CONFIG = loadConfigObject(
   {
     version: 1,
     upstreams: { pay: { type: 'http', url: 'http://127.0.0.1:1/mcp', tags: ['money'], trusted: true } },

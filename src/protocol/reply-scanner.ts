@@ -18,12 +18,12 @@ export function toExactId(id: number, text: string): RpcId | undefined {
 
 const KEYS = ['jsonrpc', 'id', 'method', 'result', 'error'] as const
 /** JSON-RPC members of a message except `params`: requests are parsed whole. */
-type EnvelopeKey = (typeof KEYS)[number]
+type MemberKey = (typeof KEYS)[number]
 
 const KEY_INDEXES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
 /** Key indexes, inlined for constant arguments. */
 const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
-  Record<EnvelopeKey, number>
+  Record<MemberKey, number>
 >
 const MAX_KEY_LENGTH = Math.max(...KEYS.map(key => key.length))
 /** Keys as bytes, grouped by length, so that most messages are read without creating key strings. */
@@ -41,7 +41,7 @@ const VERSION = Buffer.from('"2.0"')
 const EXACT_DIGITS = 15
 
 /** Positions of a reply's top-level members. One instance is reused for all replies, as parsing never yields. */
-export class Envelope implements JsonCallbacks {
+export class ReplyScanner implements JsonCallbacks {
   #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
@@ -76,27 +76,27 @@ export class Envelope implements JsonCallbacks {
     this.#bytes = EMPTY
   }
 
-  has(key: EnvelopeKey): boolean {
+  has(key: MemberKey): boolean {
     return this.start(key) >= 0
   }
 
   /** Returns the index of a member's value; -1 if missing. */
-  start(key: EnvelopeKey): number {
+  start(key: MemberKey): number {
     return this.#starts[KEY_INDEX[key]] as number
   }
 
-  end(key: EnvelopeKey): number {
+  end(key: MemberKey): number {
     return this.#ends[KEY_INDEX[key]] as number
   }
 
   /** Parses a member's value; undefined if missing. */
-  value(key: EnvelopeKey): unknown {
+  value(key: MemberKey): unknown {
     const start = this.start(key)
     return start < 0 ? undefined : (JSON.parse(this.#bytes.toString('utf8', start, this.end(key))) as unknown)
   }
 
   /** Parses a scalar value; undefined for a list or an object. */
-  #scalar(key: EnvelopeKey): unknown {
+  #scalar(key: MemberKey): unknown {
     const start = this.start(key)
     return start < 0 || isNested(this.#bytes, start) ? undefined : this.value(key)
   }
@@ -143,11 +143,11 @@ export class Envelope implements JsonCallbacks {
   }
 
   visitNestedMember(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+    if (isMemberName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       if (this.#typeStart >= 0) throw new ScanError('duplicate member "resultType" in the result', false)
       this.#typeStart = start
       this.#typeEnd = end
-    } else if (isEnvelopeKey(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
+    } else if (isMemberName(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
       this.isToolError = equalsBytes(this.#bytes, start, end, TRUE)
       this.hasWrongType ||= !this.isToolError && !equalsBytes(this.#bytes, start, end, FALSE)
     } else if (equalsBytes(this.#bytes, nameStart, nameEnd, STRUCTURED))
@@ -185,7 +185,7 @@ const NESTED = Object.entries({
 }).map(([name, begins]) => ({ name: Buffer.from(name), begins }))
 
 /** Returns true if a name in the text, possibly escaped, is `name`. */
-function isEnvelopeKey(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+function isMemberName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   if (equalsBytes(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
   return decodeKey(bytes, start, end) === name.toString()

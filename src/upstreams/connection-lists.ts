@@ -5,7 +5,7 @@ import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 
-interface ConnectionLists {
+interface ListAudience {
   readonly connection: Connection
   readonly key: string
   /** Pool key for the sessions that received them; undefined before the first. */
@@ -13,7 +13,7 @@ interface ConnectionLists {
   isMeant(session: Session): boolean
 }
 
-interface OwnListsDeps {
+interface ConnectionListsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   /** Pool key for a session; undefined on the main connection, or while unknown. */
@@ -27,11 +27,11 @@ interface OwnListsDeps {
  * Lists from connections other than the main one, for servers that reported a changed list there. A process's lists may
  * depend on earlier calls, so from then on they are its own. All other connections use the main one's lists.
  */
-export class OwnLists {
-  readonly #owner: OwnListsDeps
-  readonly #own = new Map<Supervisor, ConnectionLists>()
+export class ConnectionLists {
+  readonly #owner: ConnectionListsDeps
+  readonly #own = new Map<Supervisor, ListAudience>()
 
-  constructor(owner: OwnListsDeps) {
+  constructor(owner: ConnectionListsDeps) {
     this.#owner = owner
   }
 
@@ -46,14 +46,14 @@ export class OwnLists {
     context.notify({ method, params, isForOwnLists: true }, isMeant)
   }
 
-  #findAudience(supervisor: Supervisor): Pick<ConnectionLists, 'isMeant'> {
+  #findAudience(supervisor: Supervisor): Pick<ListAudience, 'isMeant'> {
     const { connection } = supervisor
     const known = this.#own.get(supervisor)
     if (known !== undefined && known.connection === connection) return known
     const isMeant = (session: Session): boolean => this.#findByPoolKey(session) === supervisor
     // A new process has no lists before it is ready; it uses the main one's.
     if (connection === undefined) return { isMeant }
-    const own: ConnectionLists = { connection, key: String(countOwnLists()), poolKey: undefined, isMeant }
+    const own: ListAudience = { connection, key: String(countOwnLists()), poolKey: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }
@@ -82,7 +82,7 @@ export class OwnLists {
     for (const method of LIST_CHANGES) context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
   }
 
-  #findOwnLists(session: Session): ConnectionLists | undefined {
+  #findOwnLists(session: Session): ListAudience | undefined {
     const place = this.#owner.placeOf(session)
     const supervisor = this.#owner.at(place)
     const own = supervisor && this.#own.get(supervisor)
