@@ -23,7 +23,7 @@ interface NewEntry {
   /** True if the server has a connection per session or caller. */
   readonly isIsolated: boolean
   /** True if results include the cache state. */
-  readonly saysSo: boolean
+  readonly showsState: boolean
   readonly now: number
 }
 
@@ -45,7 +45,7 @@ export function createEntry(keeping: NewEntry): CacheEntry | undefined {
     tags: policy.tags,
     ...place,
     payload,
-    meta: keeping.saysSo && !isList ? result.value()._meta : undefined,
+    meta: keeping.showsState && !isList ? result.value()._meta : undefined,
     bytes: CacheStore.cost(place.key, payload),
     storedAt: now,
     ...times,
@@ -108,13 +108,13 @@ function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boo
 }
 
 /** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
-function stripPayload({ result, saysSo }: NewEntry, hasHint: boolean): Payload {
-  const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(saysSo ? ['_meta'] : [])]
+function stripPayload({ result, showsState }: NewEntry, hasHint: boolean): Payload {
+  const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(showsState ? ['_meta'] : [])]
   return without.length > 0 ? result.edit(without) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }
 
 /** Builds the response from an entry, with the remaining lifetime and, if enabled, the cache state. */
-export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number, saysSo: boolean): Payload {
+export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number, showsState: boolean): Payload {
   if (LIST_METHODS.has(entry.method)) return entry.payload
   const put: JsonObject = {}
   if (entry.hintUntil !== undefined) {
@@ -122,7 +122,7 @@ export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: num
     put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(left))
     put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
   }
-  if (saysSo) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)
+  if (showsState) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)
   return Object.keys(put).length === 0 ? entry.payload : entry.payload.edit([], put)
 }
 

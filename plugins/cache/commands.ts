@@ -81,11 +81,11 @@ export function formatEntries(
 }
 
 /** Formats the purge count and the other replicas' state. */
-export function formatPurge({ purged, others, why }: JsonObject): string {
+export function formatPurge({ purged, peers, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
   const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
-  if (others === undefined) return line
-  if (others === 'told') return `${line} here; other replicas notified`
+  if (peers === undefined) return line
+  if (peers === 'notified') return `${line} here; other replicas notified`
   return `${line} here; retrying to notify other replicas: ${formatCell(why)}`
 }
 

@@ -61,7 +61,7 @@ const MAX_LISTED = 10_000
 const LISTED = 1000
 
 /** Whether the other replicas' caches received the purge. */
-type PurgeReport = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
+type PurgeReport = { readonly peers: 'notified' } | { readonly peers: 'pending'; readonly why: string }
 
 interface CacheControlDeps {
   readonly store: CacheStore
@@ -124,9 +124,9 @@ export function purgeSelected(
 async function reportPeers(telling: Promise<void>): Promise<PurgeReport> {
   try {
     await telling
-    return { others: 'told' }
+    return { peers: 'notified' }
   } catch (error) {
-    return { others: 'not told yet', why: getErrorMessage(error) }
+    return { peers: 'pending', why: getErrorMessage(error) }
   }
 }
 

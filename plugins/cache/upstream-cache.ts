@@ -13,7 +13,7 @@ export interface UpstreamCacheDeps {
   readonly flights: Flights
   readonly clock: Clock
   /** True if results include the cache state. */
-  readonly saysSo: boolean
+  readonly showsState: boolean
   /** Exchanges with a client request, whose answers are private. */
   readonly asked: WeakSet<Exchange>
   /** Purges entries and calls in progress that a successful tool call makes outdated. */
@@ -102,7 +102,7 @@ export class UpstreamCache {
   #serveEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Promise<Answer> {
     entry.hits++
     this.#counters[state === 'hit' ? 'hits' : 'stale']++
-    return Promise.resolve({ result: presentEntry(entry, state, now, this.#deps.saysSo) })
+    return Promise.resolve({ result: presentEntry(entry, state, now, this.#deps.showsState) })
   }
 
   #startFlight(question: CacheLookup): Promise<Answer> {
@@ -143,7 +143,7 @@ export class UpstreamCache {
   }
 
   async #fetch(flight: Flight, { next, ...question }: CacheLookup): Promise<Answer> {
-    const { flights, saysSo } = this.#deps
+    const { flights, showsState } = this.#deps
     const { own } = question.keys
     let answer: Answer
     try {
@@ -156,14 +156,14 @@ export class UpstreamCache {
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
     const result = isKept ? this.#storeResult(flight, question, answer.result) : answer.result
-    return { result: saysSo && !LIST_METHODS.has(flight.method) ? markMiss(result) : result }
+    return { result: showsState && !LIST_METHODS.has(flight.method) ? markMiss(result) : result }
   }
 
   /** Stores a cacheable result. An unchanged list keeps the same payload object. */
   #storeResult(flight: Flight, { target, keys, policy }: Omit<CacheLookup, 'next'>, result: Payload): Payload {
-    const { clock, saysSo, store, onStored } = this.#deps
+    const { clock, showsState, store, onStored } = this.#deps
     const now = clock.now()
-    const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
+    const facts = { call: flight, target, keys, policy, showsState, now, isIsolated: this.#isIsolated }
     const entry = createEntry({ ...facts, result })
     if (entry === undefined) return result
     // The answer may have changed between private and public.

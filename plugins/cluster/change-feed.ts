@@ -19,7 +19,7 @@ const MAX_COUNT = 10_000
 /** Upstreams in the current generation, and the function that delivers their notifications. */
 export interface ChangeHandler {
   readonly names: readonly string[]
-  says(upstream: string, notification: Notification): void
+  onNotification(upstream: string, notification: Notification): void
 }
 
 /**
@@ -39,7 +39,7 @@ export class ChangeFeed {
   readonly #topic: CountedTopic
   /** Last known counters per upstream. */
   readonly #totals = new Map<string, number>()
-  #handler: ChangeHandler = { names: [], says: () => undefined }
+  #handler: ChangeHandler = { names: [], onNotification: () => undefined }
 
   constructor(store: SharedStore, clock: Clock) {
     this.#store = store
@@ -97,7 +97,7 @@ export class ChangeFeed {
     this.receivedCount++
     const notification: Notification = { method, params: method === UPDATED ? { uri } : undefined }
     this.#ofOthers.add(notification)
-    this.#handler.says(upstream, notification)
+    this.#handler.onNotification(upstream, notification)
   }
 
   /** Reports changes for upstreams whose counter differs; the first comparison only records the counters. */

@@ -51,7 +51,7 @@ function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterC
   })
   hooks.ready.tap(() => {
     const names = Object.keys(config.upstreams).filter(isForAll)
-    news.setHandler({ names, says: emitNotification })
+    news.setHandler({ names, onNotification: emitNotification })
   })
 }
 

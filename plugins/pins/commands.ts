@@ -73,7 +73,7 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
   const { comparePins } = await import('./compare-pins.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
     const all = pins === undefined ? [] : comparePins(accepted?.get(upstream), pins)
-    const unpinned = pins?.package?.type === 'unpinned' ? pins.package.says : undefined
+    const unpinned = pins?.package?.type === 'unpinned' ? pins.package.reason : undefined
     return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
   })
   const isFine = rows.every(
@@ -144,7 +144,7 @@ function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow):
 
 function formatUnpinned(described: readonly DescribedUpstream[]): string[] {
   return described.flatMap(({ upstream, pins }) =>
-    pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.says}`] : [],
+    pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.reason}`] : [],
   )
 }
 

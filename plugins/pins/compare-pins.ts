@@ -121,7 +121,7 @@ export function comparePins(accepted: UpstreamPins | undefined, now: UpstreamPin
 }
 
 function comparePackages(before: PackagePin | undefined, now: PackagePin | undefined): PinChange[] {
-  const findings = now?.type === 'unpinned' ? [now.says] : []
+  const findings = now?.type === 'unpinned' ? [now.reason] : []
   if (canonicalizeJson(before) === canonicalizeJson(now)) return []
   const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
   return [{ what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings }]

@@ -20,7 +20,7 @@ export type PackagePin =
   | { readonly type: 'image'; readonly image: string }
   | { readonly type: 'file'; readonly path: string; readonly sha256: string }
   /** The program cannot be identified. */
-  | { readonly type: 'unpinned'; readonly says: string }
+  | { readonly type: 'unpinned'; readonly reason: string }
 
 /** Directory and environment for program lookup. */
 export interface LookupEnvironment {
@@ -63,9 +63,9 @@ function identifyNpmPackage(args: readonly string[], cwd: string, lookup: Lookup
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
   const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
   const [, name, version = ''] = /^(@?[^@]+)(?:@(.*))?$/.exec(wanted ?? '') ?? []
-  if (name === undefined) return { type: 'unpinned', says: 'no package name' }
+  if (name === undefined) return { type: 'unpinned', reason: 'no package name' }
   if (!EXACT.test(version))
-    return { type: 'unpinned', says: `${name} has no exact version: the next published one would run` }
+    return { type: 'unpinned', reason: `${name} has no exact version: the next published one would run` }
   const integrity = [...listPackageRoots(cwd, lookup)]
     .map(root => findIntegrity(root, name, version))
     .find(one => one !== undefined)
@@ -115,7 +115,7 @@ function identifyPythonPackage(args: readonly string[]): PackagePin {
   const wanted = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
   const [, name = wanted, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(wanted) ?? []
   if (version !== undefined) return { type: 'pypi', name, version }
-  return { type: 'unpinned', says: `${wanted} has no exact version: the next published one would run` }
+  return { type: 'unpinned', reason: `${wanted} has no exact version: the next published one would run` }
 }
 
 function identifyImage(args: readonly string[]): PackagePin {
@@ -127,7 +127,7 @@ function identifyImage(args: readonly string[]): PackagePin {
   }
   const name = rest[at] ?? ''
   if (/@sha256:[0-9a-f]{64}$/.test(name)) return { type: 'image', image: name }
-  return { type: 'unpinned', says: `image ${name} has no digest: its tag may change` }
+  return { type: 'unpinned', reason: `image ${name} has no digest: its tag may change` }
 }
 
 function identifyLocalProgram(
@@ -140,10 +140,10 @@ function identifyLocalProgram(
   const isInterpreter = INTERPRETER.test(basename(command))
   const script = isInterpreter ? args.map(arg => resolve(cwd, arg)).find(isFile) : undefined
   const file = script ?? (isInterpreter ? undefined : findProgram(command, folders, cwd))
-  if (file === undefined) return { type: 'unpinned', says: `${command} is not a file that can be hashed` }
+  if (file === undefined) return { type: 'unpinned', reason: `${command} is not a file that can be hashed` }
   const real = realpathSync(file)
   const sha256 = hashFile(real)
-  if (sha256 === undefined) return { type: 'unpinned', says: `${command} is not readable` }
+  if (sha256 === undefined) return { type: 'unpinned', reason: `${command} is not readable` }
   return identifyInstalledPackage(real, sha256) ?? { type: 'file', path: basename(real), sha256 }
 }
 

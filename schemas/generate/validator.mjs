@@ -22,7 +22,7 @@ export function validator(schema) {
     messages: false,
     code: { source: true, esm: true, lines: true },
   })
-  ajv.addVocabulary(['x-secret', 'x-says', 'x-globs', 'x-private', 'x-principals', 'x-tools', 'x-seen', 'x-adds'])
+  ajv.addVocabulary(['x-secret', 'x-expects', 'x-globs', 'x-private', 'x-principals', 'x-tools', 'x-seen', 'x-adds'])
   const validate = ajv.compile(shared(schema))
   const code = fromTheTop(standalone.default(ajv, validate), validate.schemaEnv.root.refs)
   if (/\brequire\(|\bimport\b/.test(code)) throw new Error('the validator needs a helper of ajv at run time; inline it')

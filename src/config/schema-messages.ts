@@ -118,7 +118,7 @@ function explainPattern(error: SchemaError): Partial<Finding> {
 
 /** Custom description of valid values, from the schema. */
 function getSchemaText(error: SchemaError): string | undefined {
-  const words = error.parentSchema?.['x-says']
+  const words = error.parentSchema?.['x-expects']
   return typeof words === 'string' ? words : undefined
 }
 

@@ -131,7 +131,7 @@ async function createGatewayDeps(
     onPeerNotification: (name, notification) => live.generations?.handlePeerNotification(name, notification),
     upstream: options.upstream,
     upstreamSays: (name, notification, upstream, isMeant) =>
-      live.generations?.says(name, notification, upstream, isMeant),
+      live.generations?.forwardNotification(name, notification, upstream, isMeant),
     upstreamChanged: (name, state, upstream) => {
       if (live.generations?.handleStateChange(name, state, upstream) !== true) return
       const { problem } = upstream ?? {}

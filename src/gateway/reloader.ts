@@ -68,7 +68,7 @@ export class Generations {
   }
 
   /** Emits upstream changes. Open listens in the old generation receive changes until they close. */
-  says(
+  forwardNotification(
     name: string,
     notification: Notification,
     upstream: Upstream | undefined,
@@ -82,7 +82,7 @@ export class Generations {
 
   handlePeerNotification(name: string, notification: Notification): void {
     const upstream = this.#current.graph.upstreams.get(name)?.upstream
-    if (upstream !== undefined) this.says(name, notification, getLiveUpstream(upstream))
+    if (upstream !== undefined) this.forwardNotification(name, notification, getLiveUpstream(upstream))
   }
 
   /**

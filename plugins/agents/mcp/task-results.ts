@@ -91,11 +91,11 @@ export function hasEnded({ state }: TaskView): boolean {
 }
 
 /** Builds a tool result: structured content, and text with the agent's output followed by JSON. */
-export function buildToolResult(facts: Record<string, unknown>, isError = false, saysText = true): Answer {
+export function buildToolResult(facts: Record<string, unknown>, isError = false, hasText = true): Answer {
   const structuredContent = dropUndefined(facts)
   const { text, ...rest } = structuredContent
   const shown = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
-  const texts = [...(saysText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
+  const texts = [...(hasText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
   return createUpstreamAnswer({
     content: texts.map(each => ({ type: 'text', text: each })),
     structuredContent,

@@ -26,7 +26,8 @@ export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 
 
 interface RepairResult {
   readonly code: string
-  readonly says: string
+  /** Repair that was made or would be made. */
+  readonly action: string
   /** Failure reason. */
   readonly why?: string
 }
@@ -48,7 +49,7 @@ async function repairAll(findings: readonly DoctorFinding[], isDry: boolean): Pr
   for (const { code, repair } of findings) {
     if (repair === undefined) continue
     const why = isDry ? undefined : await repair.run().then(() => undefined, getErrorMessage)
-    repairs.push({ code, says: repair.action, ...(why === undefined ? {} : { why }) })
+    repairs.push({ code, action: repair.action, ...(why === undefined ? {} : { why }) })
   }
   return repairs
 }
@@ -61,8 +62,8 @@ function createDoctorJson(
   return {
     level,
     config,
-    findings: findings.map(({ repair, ...finding }) => ({ ...finding, mends: repair?.action })),
-    ...(fix ? { mended: repairs } : {}),
+    findings: findings.map(({ repair, ...finding }) => ({ ...finding, repair: repair?.action })),
+    ...(fix ? { repaired: repairs } : {}),
   }
 }
 
@@ -72,9 +73,9 @@ function formatDoctor(
   { fix, 'dry-run': isDry }: DoctorFlags,
   { cwd, out }: Terminal,
 ): string[] {
-  const done = repairs.map(({ says, why }) => {
-    if (why !== undefined) return `${out.paint('red', 'failed:')} ${says}: ${why}`
-    return `${out.paint('green', isDry ? 'would run:' : 'fixed:')} ${says}`
+  const done = repairs.map(({ action, why }) => {
+    if (why !== undefined) return `${out.paint('red', 'failed:')} ${action}: ${why}`
+    return `${out.paint('green', isDry ? 'would run:' : 'fixed:')} ${action}`
   })
   const about = config === undefined ? 'no configuration' : relative(cwd, config) || config
   const counts = plural(findings.length, 'finding')

@@ -108,10 +108,10 @@ test('a repair that fails is said, and the others are made', async t => {
   await mkdir(join(ill.home, 'x'))
   await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
-  const { mended } = JSON.parse(ill.terminal.printed.join('\n')) as {
-    mended: { code: string; why?: string }[]
+  const { repaired } = JSON.parse(ill.terminal.printed.join('\n')) as {
+    repaired: { code: string; why?: string }[]
   }
-  const outcomes = new Map(mended.map(({ code, why }) => [code, why]))
+  const outcomes = new Map(repaired.map(({ code, why }) => [code, why]))
   assert.match(outcomes.get('directory-missing') ?? '', /EEXIST|ENOTDIR/)
   assert.equal(outcomes.has('config-writable') && outcomes.get('config-writable'), undefined)
   assert.equal((await lstat(ill.file)).mode & 0o777, 0o644)

@@ -135,7 +135,7 @@ test('a purge at one replica is one at the other, by its owner or by a tool', { 
   await both()
   assert.equal(asked(), 2)
 
-  assert.deepEqual(await one.gateway.control('cache.purge', { tag: 'things' }), { purged: 1, others: 'told' })
+  assert.deepEqual(await one.gateway.control('cache.purge', { tag: 'things' }), { purged: 1, peers: 'notified' })
   await until(async () => (await kept(two)) === 0)
   await both()
   assert.equal(asked(), 4)
@@ -146,7 +146,7 @@ test('a purge at one replica is one at the other, by its owner or by a tool', { 
   await both()
   await redis.stop()
   const said = await one.gateway.control('cache.purge', { all: true })
-  assert.equal(said.others, 'not told yet')
+  assert.equal(said.peers, 'pending')
   assert.equal(await kept(one), 0)
   await redis.start()
   await until(async () => (await kept(two)) === 0)

@@ -118,7 +118,7 @@ test('with "warn" it is started and said, and a server that nobody has locked is
 test('programs are compared by what both know of them', () => {
   const npm = (more: object): PackagePin => ({ type: 'npm', name: 'a', version: '1.0.0', ...more })
   const image = (digest: string): PackagePin => ({ type: 'image', image: `a@sha256:${digest}` })
-  const unpinned: PackagePin = { type: 'unpinned', says: 'a has no exact version' }
+  const unpinned: PackagePin = { type: 'unpinned', reason: 'a has no exact version' }
   const cases: readonly (readonly [PackagePin | undefined, PackagePin | undefined, string])[] = [
     [npm({ integrity: 'x' }), npm({ integrity: 'x' }), 'same'],
     [npm({}), npm({ integrity: 'x' }), 'same'],
