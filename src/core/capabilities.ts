@@ -80,8 +80,8 @@ export async function mergeInstructions(graph: Graph, session: Session): Promise
   const visible = await listVisibleUpstreams(graph, session)
   const all = collectInstructions(visible)
   const { principal, profile } = session
-  const shown = graph.hooks.getRunner('instructions')?.(all, { principal, profile }) ?? all
-  const texts = shown.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
+  const instructions = graph.hooks.getRunner('instructions')?.(all, { principal, profile }) ?? all
+  const texts = instructions.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }
 
@@ -102,8 +102,8 @@ export async function listVisibleUpstreams(graph: Graph, session: Session): Prom
   )
   // Upstreams with late lists are omitted.
   if (lists.length > 0) await settlesWithin(graph.clock, MAX_LISTS_MS, Promise.allSettled(lists))
-  const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
-  return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
+  const listed = new Set(doubtful.filter(node => isListed(session, node, graph)))
+  return nodes.filter(node => !doubtful.includes(node) || listed.has(node))
 }
 
 /** Checks from cached lists whether rules let a caller see an upstream. */

@@ -84,19 +84,19 @@ export async function collectHookReplies(
   requests: unknown,
   exchange: Exchange,
   graph: HookReplyDeps,
-): Promise<{ readonly given: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
-  const given = Object.create(null) as JsonObject
-  let left = requests
+): Promise<{ readonly hookReplies: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
+  const hookReplies = Object.create(null) as JsonObject
+  let updated = requests
   for (const [key, ask] of parseInputRequests(requests)) {
     const { params } = ask
     const reply = await getHookReply(graph, exchange, ask)
-    if (ask.params !== params) left = withParams(left, key, ask.params)
+    if (ask.params !== params) updated = withParams(updated, key, ask.params)
     if (reply === undefined) continue
     recordAsk(graph.hooks, exchange, ask, summarizeReply(reply))
     if ('error' in reply) return { denied: reply.error }
-    given[key] = reply.result
+    hookReplies[key] = reply.result
   }
-  return { given, requests: left }
+  return { hookReplies, requests: updated }
 }
 
 function withParams(requests: unknown, key: string, params: JsonObject | undefined): unknown {
@@ -111,26 +111,26 @@ function withParams(requests: unknown, key: string, params: JsonObject | undefin
 export function selectClientRequests(
   exchange: Exchange,
   requests: unknown,
-  given: JsonObject,
-): { readonly rest: JsonObject } | { readonly error: RpcError } {
+  hookReplies: JsonObject,
+): { readonly remaining: JsonObject } | { readonly error: RpcError } {
   const all = isObject(requests) ? requests : {}
-  const asks = parseInputRequests(requests)
-  if (asks.length < Object.keys(all).length)
+  const parsed = parseInputRequests(requests)
+  if (parsed.length < Object.keys(all).length)
     return { error: rpcError(RPC.internal, 'the server sent invalid input requests') }
-  const open = asks.filter(([key]) => !Object.hasOwn(given, key))
+  const open = parsed.filter(([key]) => !Object.hasOwn(hookReplies, key))
   for (const [, ask] of open) {
     const lacks = findMissingForClient(exchange, ask)
     if (lacks !== undefined) return { error: findMissingCapability(ask, lacks) }
   }
-  return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
+  return { remaining: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
 /** Serializes input requests by key, in the form that this client reads. */
 export function createInputRequests(
-  asks: Iterable<readonly [string, { readonly ask: Ask }]>,
+  entries: Iterable<readonly [string, { readonly ask: Ask }]>,
   client: ClientDescription,
 ): JsonObject {
-  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]))
+  return Object.fromEntries([...entries].map(([key, { ask }]) => [key, toModernAsk(adaptRequest(ask, client).ask)]))
 }
 
 /** Converts the client's `inputResponses` entry for one input request to the form that the server reads. */

@@ -30,8 +30,8 @@ const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'
 function omitNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (params === undefined) return undefined
   if (method.endsWith('/list') && (params.cursor === null || params.cursor === '')) {
-    const { cursor: _, ...others } = params
-    return others
+    const { cursor: _, ...otherParams } = params
+    return otherParams
   }
   return params.arguments === null && WITH_ARGUMENTS.has(method) ? { ...params, arguments: {} } : params
 }
@@ -79,8 +79,8 @@ const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was cancelled') }
 
 type SendRequest = (ask: Ask) => Promise<AskReply>
-/** Handles a request in the client's place; `onward` sends it to the client itself. */
-type AskHandler = (ask: Ask, onward: SendRequest) => Promise<AskReply>
+/** Handles a request in the client's place; `sendToClient` sends it to the client itself. */
+type AskHandler = (ask: Ask, sendToClient: SendRequest) => Promise<AskReply>
 
 /** Channel for notifications and client requests after the answer. */
 interface ClientChannel {
@@ -89,15 +89,15 @@ interface ClientChannel {
 }
 
 /** Carries an exchange's notifications and client requests through the hooks of its graph. */
-export interface Carrier {
+export interface ExchangeDeps {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
   ask(exchange: Exchange, ask: Ask, send: SendRequest | undefined): Promise<AskReply>
   /** Called with each client request and its reply, hook replies included. */
-  asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
+  onClientReply?(exchange: Exchange, ask: Ask, reply: AskReply): void
   /** Calls a tool within an exchange; cancelled with it. Absent if calls are not possible. */
   callTool?(exchange: PipelineExchange, params: WrappedCall): Promise<Answer>
   /** Lists the entries shown to the client. Absent without a client. */
-  shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
+  listShown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
   /**
    * Returns why the current configuration would reject a delayed call; undefined if it would accept it. A reload may
    * have removed its server, name or caller.
@@ -123,7 +123,7 @@ export class PipelineExchange implements Exchange {
   answer: Answer | undefined = undefined
   origin: PipelineExchange | undefined = undefined
   readonly #inbound: IncomingRequest
-  readonly #carrier: Carrier
+  readonly #deps: ExchangeDeps
   openAsks = 0
   hasReachedClient = false
   /** Set if a tap reads phase durations. */
@@ -137,10 +137,10 @@ export class PipelineExchange implements Exchange {
   #moreWatchers: Set<AskWatcher> | undefined = undefined
   #successor: PipelineExchange | undefined = undefined
   #pending: PendingNotifications | undefined = undefined
-  #carried: JsonObject | undefined = undefined
-  #onward: ClientChannel | undefined = undefined
+  #unwrapped: JsonObject | undefined = undefined
+  #backgroundChannel: ClientChannel | undefined = undefined
 
-  constructor(id: number, session: Session, inbound: IncomingRequest, carrier: Carrier, now: number) {
+  constructor(id: number, session: Session, inbound: IncomingRequest, deps: ExchangeDeps, now: number) {
     this.id = id
     this.session = session
     this.principal = inbound.principal ?? session.principal
@@ -151,7 +151,7 @@ export class PipelineExchange implements Exchange {
     this.bytes = inbound.bytes ?? 0
     this.startedAt = now
     this.#inbound = inbound
-    this.#carrier = carrier
+    this.#deps = deps
   }
 
   get times(): PhaseTimes | undefined {
@@ -159,32 +159,32 @@ export class PipelineExchange implements Exchange {
   }
 
   get received(): JsonObject | undefined {
-    return this.#carried ?? this.#inbound.received ?? this.#inbound.params
+    return this.#unwrapped ?? this.#inbound.received ?? this.#inbound.params
   }
 
   get isUnwrapped(): boolean {
-    return this.#carried !== undefined
+    return this.#unwrapped !== undefined
   }
 
   /** Replaces the request by the call or request in its arguments. */
-  unwrap(carried: WrappedCall | WrappedRequest): void {
-    if ('method' in carried) {
-      this.method = carried.method
-      this.params = { ...omitCallParams(this.params), ...carried.params }
+  unwrap(request: WrappedCall | WrappedRequest): void {
+    if ('method' in request) {
+      this.method = request.method
+      this.params = { ...omitCallParams(this.params), ...request.params }
     } else {
-      const params = { ...this.params, name: carried.name, arguments: carried.arguments }
+      const params = { ...this.params, name: request.name, arguments: request.arguments }
       copyNumberNotes(params, this.received)
       this.params = params
     }
-    this.#carried = this.params
+    this.#unwrapped = this.params
   }
 
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]> {
-    return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
+    return this.#deps.listShown?.(this, kind) ?? Promise.resolve([])
   }
 
   callTool(name: string, args: JsonObject): Promise<Answer> {
-    const answer = this.#carrier.callTool?.(this, { name, arguments: args })
+    const answer = this.#deps.callTool?.(this, { name, arguments: args })
     return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'tools cannot be called here') })
   }
 
@@ -197,7 +197,7 @@ export class PipelineExchange implements Exchange {
   }
 
   outdated(call: PipelineCall): Promise<string | undefined> {
-    return this.#carrier.outdated?.(call) ?? Promise.resolve(undefined)
+    return this.#deps.outdated?.(call) ?? Promise.resolve(undefined)
   }
 
   get hasExactNumbers(): boolean {
@@ -239,12 +239,13 @@ export class PipelineExchange implements Exchange {
   emit(notification: Notification): void {
     if (notification.method === 'notifications/progress') for (const watcher of this.#watchers()) watcher.onProgress?.()
     if (this.#successor !== undefined) return this.#successor.#emitForwarded(notification)
-    if (this.#onward !== undefined) return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
+    if (this.#backgroundChannel !== undefined)
+      return this.#deps.emit(this, notification, processed => this.#backgroundChannel?.emit(processed))
     // Drop after the answer or without a listener, unless the client will retry.
     if (this.answer !== undefined) return this.#pending?.add(notification)
     if (this.cancelled) return
     this.hasReachedClient = true
-    this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
+    this.#deps.emit(this, notification, processed => this.#inbound.emit(processed))
   }
 
   get canAsk(): boolean {
@@ -254,26 +255,26 @@ export class PipelineExchange implements Exchange {
   async ask(ask: Ask): Promise<AskReply> {
     this.hasReachedClient = true
     if (this.openAsks++ === 0) for (const watcher of this.#watchers()) watcher.onAskStart()
-    const stay = this.phases?.startPhase('client')
+    const activePhase = this.phases?.startPhase('client')
     let reply: AskReply
     try {
       reply = await (this.#asker === undefined
-        ? this.#carrier.ask(this, ask, this.#send)
-        : this.#asker(ask, own => this.#carrier.ask(this, own, this.#send)))
-      this.#carrier.asked?.(this, ask, reply)
+        ? this.#deps.ask(this, ask, this.#send)
+        : this.#asker(ask, own => this.#deps.ask(this, own, this.#send)))
+      this.#deps.onClientReply?.(this, ask, reply)
     } catch (error) {
-      await this.#waitForTurn(stay)
+      await this.#waitForTurn(activePhase)
       throw error
     }
-    return (await this.#waitForTurn(stay)) ? reply : GIVEN_UP
+    return (await this.#waitForTurn(activePhase)) ? reply : GIVEN_UP
   }
 
   /**
    * Waits for a permit before a reply resumes the call, as the permit was released during the client request. False
    * if the call has ended.
    */
-  async #waitForTurn(stay: ActivePhase | undefined): Promise<boolean> {
-    if (stay !== undefined) this.phases?.endPhase(stay)
+  async #waitForTurn(activePhase: ActivePhase | undefined): Promise<boolean> {
+    if (activePhase !== undefined) this.phases?.endPhase(activePhase)
     if (--this.openAsks > 0) return true
     const goingOn = this.#watchers().map(async watcher => watcher.onAskEnd())
     return (await Promise.all(goingOn)).every(goesOn => goesOn !== false)
@@ -294,13 +295,13 @@ export class PipelineExchange implements Exchange {
   }
 
   get #send(): SendRequest | undefined {
-    const onward = this.#onward
-    return onward === undefined ? this.#inbound.ask : ask => onward.ask(ask)
+    const channel = this.#backgroundChannel
+    return channel === undefined ? this.#inbound.ask : ask => channel.ask(ask)
   }
 
   /** Continues after the answer: notifications and client requests use this channel. */
-  continueInBackground(onward: ClientChannel): void {
-    this.#onward = onward
+  continueInBackground(channel: ClientChannel): void {
+    this.#backgroundChannel = channel
   }
 
   /** Redirects client requests to `asker`, which may end this exchange instead of holding it open. */
@@ -320,8 +321,8 @@ export class PipelineExchange implements Exchange {
   }
 
   #emitForwarded(notification: Notification): void {
-    const heard = filterNotification(this.params, notification)
-    if (heard !== undefined) this.emit(heard)
+    const filtered = filterNotification(this.params, notification)
+    if (filtered !== undefined) this.emit(filtered)
   }
 }
 

@@ -29,7 +29,7 @@ import type { View } from './catalog/view.ts'
 import { summarizeReply, recordAsk } from './client-request.ts'
 import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
-import type { Carrier, PipelineCall } from './exchange.ts'
+import type { ExchangeDeps, PipelineCall } from './exchange.ts'
 import { PipelineExchange } from './exchange.ts'
 import { Router, findRoute } from './router.ts'
 import { StartupGrace, getLiveUpstream } from './reused-upstream.ts'
@@ -93,9 +93,9 @@ const UNASKABLE = new WeakMap<ClientDescription, ClientDescription>()
 
 /** Returns the client without capabilities, so that it receives no client requests. */
 function withoutCapabilities(client: ClientDescription): ClientDescription {
-  let known = UNASKABLE.get(client)
-  if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
-  return known
+  let cached = UNASKABLE.get(client)
+  if (cached === undefined) UNASKABLE.set(client, (cached = { ...client, capabilities: {} }))
+  return cached
 }
 
 interface GraphDeps {
@@ -143,7 +143,7 @@ export class RuntimeGraph implements Graph {
   /** True if a plugin reads phase durations for this method. */
   readonly #isTimed: (method: string) => boolean
   readonly #identity: Identity
-  readonly #carrier: Carrier
+  readonly #exchangeDeps: ExchangeDeps
   readonly #renewed = new WeakMap<View, number>()
   #lastId = 0
   #running = 0
@@ -167,13 +167,13 @@ export class RuntimeGraph implements Graph {
     this.catalog = new Catalog(this)
     this.router = new Router(this)
     this.notifier = new Notifier(this)
-    this.#carrier = {
+    this.#exchangeDeps = {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
-      shown: (exchange, kind) => this.#listShownEntries(exchange, kind),
+      listShown: (exchange, kind) => this.#listShownEntries(exchange, kind),
       callTool: (exchange, params) => callToolWithin(exchange, params, this),
       outdated: call => getOutdatedReason(call, this),
-      asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, summarizeReply(reply)),
+      onClientReply: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, summarizeReply(reply)),
     }
   }
 
@@ -181,11 +181,11 @@ export class RuntimeGraph implements Graph {
     return this.#running
   }
 
-  entered(): void {
+  beginCall(): void {
     this.#running++
   }
 
-  left(): void {
+  endCall(): void {
     this.#running--
   }
 
@@ -195,7 +195,7 @@ export class RuntimeGraph implements Graph {
 
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange {
     const now = this.clock.now()
-    const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#carrier, now)
+    const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#exchangeDeps, now)
     if (this.#isTimed(inbound.method)) exchange.phases = new PhaseClock(this.clock, now)
     return exchange
   }
@@ -210,9 +210,9 @@ export class RuntimeGraph implements Graph {
 
   async #listShownEntries({ session }: Exchange, kind: Kind): Promise<readonly CatalogEntry[]> {
     const { catalog } = this
-    const known = catalog.getCachedView(kind, session)
-    if (known !== undefined) this.#refreshView(known, kind, session)
-    return catalog.listings.getListedView(known ?? (await catalog.load(kind, session)), session).view.entries
+    const cached = catalog.getCachedView(kind, session)
+    if (cached !== undefined) this.#refreshView(cached, kind, session)
+    return catalog.listings.getListedView(cached ?? (await catalog.load(kind, session)), session).view.entries
   }
 
   /** Refreshes in the background: servers need not announce list changes. */
@@ -270,8 +270,8 @@ async function isAdmitted({ exchange }: PipelineCall, { hooks }: Graph): Promise
   const { credentials, principal } = exchange
   const find = credentials && hooks.getRunner('authenticate', credentials.listener)
   if (credentials === undefined || find === undefined) return true
-  const found = (await find(credentials)) ?? ANONYMOUS
-  return !('status' in found) && authorizationKey(found) === authorizationKey(principal)
+  const result = (await find(credentials)) ?? ANONYMOUS
+  return !('status' in result) && authorizationKey(result) === authorizationKey(principal)
 }
 
 async function getRejectionReason(
@@ -280,12 +280,12 @@ async function getRejectionReason(
   now: Graph,
 ): Promise<string | undefined> {
   const own = before.upstreams.get(upstream)
-  const other = now.upstreams.get(upstream)
-  if (own === undefined || other === undefined || getLiveUpstream(own.upstream) !== getLiveUpstream(other.upstream))
+  const current = now.upstreams.get(upstream)
+  if (own === undefined || current === undefined || getLiveUpstream(own.upstream) !== getLiveUpstream(current.upstream))
     return 'the upstream was replaced'
   const route = await findRoute(exchange, now)
   if ('error' in route) return 'the target is no longer available to the caller'
-  const getTargetName = (said: Call['params']): string | undefined => getTarget(exchange.method, said)?.name
+  const getTargetName = (params: Call['params']): string | undefined => getTarget(exchange.method, params)?.name
   const isSame =
     route.to === 'one' && route.upstream === upstream && getTargetName(route.params) === getTargetName(params)
   return isSame ? undefined : 'the name now refers to another target'

@@ -74,7 +74,7 @@ export type TaskLocation =
 
 export interface TaskRecord {
   readonly taskId: string
-  readonly place: TaskLocation
+  readonly location: TaskLocation
   readonly session: Session
   readonly until: number
 }
@@ -150,7 +150,7 @@ interface ParkedCall {
   readonly id: string
   readonly owner: string
   resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer>
-  expire(why: string): void
+  expire(reason: string): void
 }
 
 interface ParkedCalls {
@@ -168,7 +168,7 @@ interface TaskRegistry {
   findHosted(id: string, session: Session): HostedTask | undefined
   listAll(): readonly HostedCall[]
   cancelTask(id: string, reason: string): boolean | undefined
-  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void
+  recordTask(graph: Graph, session: Session, taskId: string, location: TaskLocation, ttlMs: number | null): void
   listTasks(graph: Graph, session: Session): readonly TaskRecord[]
   handleTaskStatus(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
   beginWork(session: Session): () => void
@@ -198,8 +198,8 @@ export interface Graph {
   readonly holdsCalls: boolean
   /** Unanswered exchanges. */
   readonly running: number
-  entered(): void
-  left(): void
+  beginCall(): void
+  endCall(): void
   nextId(): number
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange
   /** Gateway name and version; a single unprefixed upstream shows its own. */

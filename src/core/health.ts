@@ -28,9 +28,9 @@ export function computeHealth(graph: Graph, standing: readonly HealthFinding[] =
 
 /** Finding about a rejected configuration: `validate` reports errors in the files, the error's hint all others. */
 export function createRefusedFinding({ code, message, hint }: GatewayError): HealthFinding {
-  const found = finding('config-refused', { why: message })
-  if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return found
-  return { ...found, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
+  const refused = finding('config-refused', { why: message })
+  if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return refused
+  return { ...refused, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }
 
 /** A failing plugin becomes a finding itself, so that the other findings are still reported. */
@@ -51,8 +51,8 @@ function describeCause(error: unknown): string {
 }
 
 function validateFindings(findings: readonly HealthFinding[]): readonly HealthFinding[] {
-  const given: unknown = findings
-  if (Array.isArray(given) && given.every(isFinding)) return findings
+  const untyped: unknown = findings
+  if (Array.isArray(untyped) && untyped.every(isFinding)) return findings
   throw new Error('the health hook returned invalid findings')
 }
 
@@ -64,11 +64,11 @@ function isFinding(one: unknown): boolean {
 
 function describeUpstream(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
   const { name, state, degraded } = upstream
-  const why = getOwnerProblem(upstream) ?? 'unknown reason'
+  const reason = getOwnerProblem(upstream) ?? 'unknown reason'
   const lists = Object.entries(catalog.getListProblems(name) ?? {})
   return [
-    ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why })] : []),
-    ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
+    ...(hasFailed(upstream) ? [createFixableFinding('upstream-failed', upstream, { why: reason })] : []),
+    ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: reason })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
     ...(degraded === undefined ? [] : [createFixableFinding('upstream-degraded', upstream, { why: degraded })]),
     ...(lists.length === 0 || state !== 'ready'
@@ -103,11 +103,11 @@ function createFixableFinding(
   { name, logs }: Upstream,
   fields: Readonly<Record<string, string | number>>,
 ): HealthFinding {
-  const found = finding(code, { upstream: name, ...fields })
+  const base = finding(code, { upstream: name, ...fields })
   const isSilent = code === 'upstream-failed' && logs?.recent().length === 0
-  if (logs !== undefined && !isSilent) return found
-  const elsewhere = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
-  return { ...found, fix: fillTemplate(isSilent ? SILENT : elsewhere, { upstream: name }) }
+  if (logs !== undefined && !isSilent) return base
+  const fix = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
+  return { ...base, fix: fillTemplate(isSilent ? SILENT : fix, { upstream: name }) }
 }
 
 function createRestartFinding(upstream: Upstream): HealthFinding[] {
@@ -118,9 +118,9 @@ function createRestartFinding(upstream: Upstream): HealthFinding[] {
 }
 
 /** Servers' texts may hold control characters. */
-function removeControlCharacters({ summary, detail, ...others }: HealthFinding): HealthFinding {
+function removeControlCharacters({ summary, detail, ...otherFields }: HealthFinding): HealthFinding {
   return {
-    ...others,
+    ...otherFields,
     summary: toOneLine(summary),
     ...(detail === undefined ? {} : { detail: sanitizeText(detail) }),
   }

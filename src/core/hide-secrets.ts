@@ -21,10 +21,10 @@ export function hideAnswerSecrets(answer: Answer, { hide }: SecretHider): Answer
 
 /** Redacts the state of a server's task in the same way. */
 export function hideStateSecrets(state: JsonObject, { hide }: SecretHider): JsonObject {
-  const shown = ERROR_MEMBERS.filter(key => state[key] !== undefined).map(
+  const redacted = ERROR_MEMBERS.filter(key => state[key] !== undefined).map(
     key => [key, redactValue(state[key], hide)] as const,
   )
-  return shown.every(([key, value]) => value === state[key]) ? state : { ...state, ...Object.fromEntries(shown) }
+  return redacted.every(([key, value]) => value === state[key]) ? state : { ...state, ...Object.fromEntries(redacted) }
 }
 
 /** Redacts a serialized state; its result is not parsed. */
@@ -32,11 +32,11 @@ export function hidePayloadSecrets(state: Payload, hiding: SecretHider): Payload
   const bytes = state.bytes()
   if (!ERROR_MEMBERS.some(key => mayHaveMember(bytes, key))) return state
   const members = parseMembers(bytes)
-  const why: JsonObject = {}
+  const failure: JsonObject = {}
   for (const key of ERROR_MEMBERS) {
     const text = getMemberValue(bytes, members, key)
-    if (text !== undefined) why[key] = JSON.parse(text.toString())
+    if (text !== undefined) failure[key] = JSON.parse(text.toString())
   }
-  const shown = hideStateSecrets(why, hiding)
-  return shown === why ? state : state.edit(ERROR_MEMBERS, shown)
+  const redacted = hideStateSecrets(failure, hiding)
+  return redacted === failure ? state : state.edit(ERROR_MEMBERS, redacted)
 }

@@ -99,15 +99,15 @@ export class PipelineGate implements Gate {
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.getRunner('authenticate', credentials.listener)
     if (find === undefined) return ANONYMOUS
-    let found: AuthenticationResult
+    let result: AuthenticationResult
     try {
-      found = find(credentials)
+      result = find(credentials)
     } catch (thrown) {
-      found = this.#handleAuthFailure(thrown)
+      result = this.#handleAuthFailure(thrown)
     }
     // Most callers are identified synchronously; skip the promise.
-    if (!(found instanceof Promise)) return this.#checkIdentity(found, credentials)
-    return found
+    if (!(result instanceof Promise)) return this.#checkIdentity(result, credentials)
+    return result
       .catch((thrown: unknown) => this.#handleAuthFailure(thrown))
       .then(caller => this.#checkIdentity(caller, credentials))
   }
@@ -120,8 +120,8 @@ export class PipelineGate implements Gate {
     this.#graph.hooks.getRunner('refused')?.(refusal, credentials)
   }
 
-  #checkIdentity(found: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
-    const caller = found ?? ANONYMOUS
+  #checkIdentity(identity: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
+    const caller = identity ?? ANONYMOUS
     if ('status' in caller && credentials.isOptional !== true) this.reportRefusal(caller, credentials)
     return caller
   }
@@ -199,8 +199,8 @@ export class PipelineGate implements Gate {
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
     const { level, findings } = this.health()
-    const known = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
-    const health = known.length === findings.length ? { level, findings } : summarizeFindings(known)
+    const relevant = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
+    const health = relevant.length === findings.length ? { level, findings } : summarizeFindings(relevant)
     return { ready: this.#isOpen && !this.#isDraining && canServe(nodes), upstreams, health }
   }
 
@@ -210,8 +210,8 @@ export class PipelineGate implements Gate {
   }
 
   /** Adds a finding until it is removed. */
-  addFinding(found: HealthFinding): void {
-    this.#standingFindings.set(found.code, found)
+  addFinding(finding: HealthFinding): void {
+    this.#standingFindings.set(finding.code, finding)
   }
 
   removeFinding(code: string): void {
@@ -260,9 +260,9 @@ function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnTyp
   for (const [name, value] of new URLSearchParams(query)) {
     const judge = hooks.getRunner('choice', name)
     if (judge === undefined) continue
-    const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'is duplicated' : judge(value, by)
-    if (why !== undefined) {
-      const message = `Bad request: URL parameter "${name}" ${why}`
+    const problem = chosen !== undefined && Object.hasOwn(chosen, name) ? 'is duplicated' : judge(value, by)
+    if (problem !== undefined) {
+      const message = `Bad request: URL parameter "${name}" ${problem}`
       return { status: 400, error: rpcError(RPC.invalidRequest, message) }
     }
     // No prototype, as clients choose the names.

@@ -93,12 +93,12 @@ function createResult(value: JsonObject): Answer {
 export async function runPipeline(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   let answer: Answer
-  let carried: WrappedRequest | undefined
-  graph.entered()
+  let wrapped: WrappedRequest | undefined
+  graph.beginCall()
   try {
     // Skip the await if no plugin tapped the hook.
     const { unwrap } = hooks.getRunners(exchange.method)
-    if (unwrap !== undefined) carried = await unwrapCall(exchange, unwrap)
+    if (unwrap !== undefined) wrapped = await unwrapCall(exchange, unwrap)
     const { request } = hooks.getRunners(exchange.method)
     const naming = graph.router.resolveShownName(exchange)
     if (naming !== undefined) await naming
@@ -115,8 +115,8 @@ export async function runPipeline(exchange: PipelineExchange, graph: Graph): Pro
   }
   exchange.answer = answer
   settled?.(exchange)
-  graph.left()
-  return toToolAnswer(carried, answer, exchange, graph)
+  graph.endCall()
+  return toToolAnswer(wrapped, answer, exchange, graph)
 }
 
 /** Maximum nesting: a call may carry a call that carries a request. */
@@ -128,24 +128,24 @@ const MAX_CARRIED_CALLS = 2
  */
 async function unwrapCall(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<WrappedRequest | undefined> {
   for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
-    const carried = await unwrap(exchange)
-    if (carried === undefined || exchange.method !== 'tools/call') return undefined
-    exchange.unwrap(carried)
-    if ('method' in carried) return carried
+    const wrapped = await unwrap(exchange)
+    if (wrapped === undefined || exchange.method !== 'tools/call') return undefined
+    exchange.unwrap(wrapped)
+    if ('method' in wrapped) return wrapped
   }
   return undefined
 }
 
 /** Converts the answer of a carried request to a tool result. */
 function toToolAnswer(
-  carried: WrappedRequest | undefined,
+  wrapped: WrappedRequest | undefined,
   answer: Answer,
   exchange: PipelineExchange,
   graph: Graph,
 ): Answer {
-  if (carried === undefined) return answer
+  if (wrapped === undefined) return answer
   try {
-    return carried.convertAnswer(answer)
+    return wrapped.convertAnswer(answer)
   } catch (error) {
     return toErrorAnswer(error, exchange, graph)
   }
@@ -188,10 +188,10 @@ function preserveNumbers(made: Answer, before: Answer): Answer {
 function forwardRequest(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
-  const found = findRoute(exchange, graph)
-  return found instanceof Promise
-    ? found.then(route => followRoute(route, exchange, graph))
-    : followRoute(found, exchange, graph)
+  const result = findRoute(exchange, graph)
+  return result instanceof Promise
+    ? result.then(route => followRoute(route, exchange, graph))
+    : followRoute(result, exchange, graph)
 }
 
 function followRoute(route: RouteResult, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {

@@ -57,10 +57,10 @@ function checkReference(params: Params): TargetResult {
 function checkReferenceName(
   params: Params,
   ref: JsonObject,
-  [member, other]: readonly ['name' | 'uri', 'name' | 'uri'],
+  [member, forbidden]: readonly ['name' | 'uri', 'name' | 'uri'],
 ): TargetResult {
   const name = ref[member]
-  if (ref[other] !== undefined) return createInvalidTarget('"ref" has both a prompt and a resource')
+  if (ref[forbidden] !== undefined) return createInvalidTarget('"ref" has both a prompt and a resource')
   if (typeof name !== 'string') return createInvalidTarget(`"ref.${member}" must be a string`)
   // Completion may be for a URI template, which is not a URI.
   if (member === 'name' || name.includes('{')) return { params }
@@ -68,8 +68,8 @@ function checkReferenceName(
   return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
 }
 
-function createInvalidTarget(why: string): TargetResult {
-  return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
+function createInvalidTarget(reason: string): TargetResult {
+  return { error: rpcError(RPC.invalidParams, `Invalid params: ${reason}`) }
 }
 
 export interface RequestTarget {
@@ -85,7 +85,7 @@ export function getTarget(method: string, params: JsonObject | undefined): Reque
   if (target === 'ref') return isObject(params?.ref) ? resolveReference(params, params.ref) : undefined
   const name = target === undefined ? undefined : params?.[target]
   if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
-  return { kind, name, withName: other => ({ ...params, [target]: other }) }
+  return { kind, name, withName: newName => ({ ...params, [target]: newName }) }
 }
 
 /** The reference type alone decides the target kind. */
@@ -93,5 +93,5 @@ function resolveReference(params: JsonObject, ref: JsonObject): RequestTarget | 
   const [kind, member] = ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
   const name = ref[member]
   if (typeof name !== 'string') return undefined
-  return { kind, name, withName: other => ({ ...params, ref: { ...ref, [member]: other } }) }
+  return { kind, name, withName: newName => ({ ...params, ref: { ...ref, [member]: newName } }) }
 }

@@ -129,8 +129,8 @@ export class StartupGrace {
   /** Waits for an upstream's first start attempt, within the grace period. */
   async waitForStart(upstream: Upstream): Promise<void> {
     const started = upstream.start()
-    const left = this.startWaiting(upstream)
-    if (left > 0) await settlesWithin(this.#clock, left, started)
+    const remainingMs = this.startWaiting(upstream)
+    if (remainingMs > 0) await settlesWithin(this.#clock, remainingMs, started)
   }
 }
 

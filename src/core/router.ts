@@ -86,8 +86,8 @@ export class Router {
 
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
   async findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
-    const known = this.#graph.catalog.getCachedView('resources', exchange.session)?.findByName(uri)
-    const entry = known ?? (await this.#find(exchange, 'resources', uri))
+    const cached = this.#graph.catalog.getCachedView('resources', exchange.session)?.findByName(uri)
+    const entry = cached ?? (await this.#find(exchange, 'resources', uri))
     return entry?.refusal === undefined ? entry : undefined
   }
 
@@ -111,8 +111,8 @@ export class Router {
 
   /** Returns the entry's refusal, which plugin routes cannot bypass. */
   #findRefusal({ method, params, session }: Exchange): RpcError | undefined {
-    const asked = getTarget(method, params)
-    return asked && this.#graph.catalog.getCachedView(asked.kind, session)?.findByName(asked.name)?.refusal
+    const target = getTarget(method, params)
+    return target && this.#graph.catalog.getCachedView(target.kind, session)?.findByName(target.name)?.refusal
   }
 
   /** Finds an entry that this caller may see, listed or not. */
@@ -160,8 +160,8 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): RouteResult | Promise<RouteResult> {
-    const known = this.#graph.catalog.getCachedView(kind, exchange.session)?.findByName(name)
-    if (known !== undefined) return createRoute(known, params)
+    const cached = this.#graph.catalog.getCachedView(kind, exchange.session)?.findByName(name)
+    if (cached !== undefined) return createRoute(cached, params)
     return this.#search(exchange, kind, name, params)
   }
 
@@ -171,11 +171,11 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): Promise<RouteResult> {
-    const sought = this.#entriesByName.get(exchange)
-    const found = sought?.name === name ? sought.entry : await this.#find(exchange, kind, name)
-    if (found !== undefined) return createRoute(found, params)
-    const away = this.#findUnavailableOwner(kind, name, exchange.session)
-    if (away !== undefined) return createRoute(away, params)
+    const previous = this.#entriesByName.get(exchange)
+    const entry = previous?.name === name ? previous.entry : await this.#find(exchange, kind, name)
+    if (entry !== undefined) return createRoute(entry, params)
+    const unavailable = this.#findUnavailableOwner(kind, name, exchange.session)
+    if (unavailable !== undefined) return createRoute(unavailable, params)
     return createUnknownError(exchange, kind, name)
   }
 
@@ -187,16 +187,16 @@ export class Router {
     otherwise?: () => CatalogEntry | undefined,
   ): Promise<CatalogEntry | undefined> {
     const { session } = exchange
-    const wanted = { kinds: getRelatedKinds(kind), exchange }
-    const found = await findWithRetries(
+    const query = { kinds: getRelatedKinds(kind), exchange }
+    const entry = await findWithRetries(
       this.#graph,
-      wanted,
+      query,
       async () =>
         (await this.#findByPrefix(kind, name, session)) ??
         (await this.#findListed(kind, name, session)) ??
         otherwise?.(),
     )
-    return found ?? (kind === 'resources' ? this.#suggestName(name, session) : undefined)
+    return entry ?? (kind === 'resources' ? this.#suggestName(name, session) : undefined)
   }
 
   /** Lists only the upstream whose prefix matches, so that slow upstreams do not delay the call. */
@@ -317,17 +317,17 @@ interface EntrySearch {
 /** Searches, and again after each upstream that finishes starting within its grace period. */
 async function findWithRetries<T>(
   graph: Graph,
-  wanted: EntrySearch,
+  query: EntrySearch,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
-    const before = listReadyNodes(graph, wanted)
-    const found = await look()
-    if (found !== undefined || wanted.exchange.cancelled) return found
-    const late = listLateLists(graph, wanted)
-    if (late.length > 0) await waitForNextList(late, graph, wanted.exchange)
+    const before = listReadyNodes(graph, query)
+    const result = await look()
+    if (result !== undefined || query.exchange.cancelled) return result
+    const pending = listLateLists(graph, query)
+    if (pending.length > 0) await waitForNextList(pending, graph, query.exchange)
     // An upstream that became ready during the search may have been missed: search again.
-    else if (listReadyNodes(graph, wanted).every(node => before.includes(node))) return undefined
+    else if (listReadyNodes(graph, query).every(node => before.includes(node))) return undefined
   }
 }
 
@@ -339,13 +339,13 @@ function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly Upstream
 }
 
 /** Waits for the first late list, until the grace period expires or the request is cancelled. */
-async function waitForNextList(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
-  const leftMs = Math.max(...late.map(list => list.leftMs))
+async function waitForNextList(pending: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
+  const leftMs = Math.max(...pending.map(list => list.leftMs))
   let takeBack = (): void => undefined
   const cancelled = new Promise<void>(resolve => {
     takeBack = exchange.onCancel(() => resolve())
   })
-  await settlesWithin(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
+  await settlesWithin(clock, leftMs, Promise.race([cancelled, ...pending.map(({ done }) => done)]))
   takeBack()
 }
 

@@ -49,17 +49,17 @@ export class Seal {
 
   sealValue(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
-    const place = this.#shared?.replicaId
-    if (place === undefined || !unwrapExpiring(value)) return encryptWithKey(key, value, boundTo)
-    return `${formatReplicaPrefix(place)}${encryptWithKey(key, value, `${place} ${boundTo}`)}`
+    const replicaId = this.#shared?.replicaId
+    if (replicaId === undefined || !unwrapExpiring(value)) return encryptWithKey(key, value, boundTo)
+    return `${formatReplicaPrefix(replicaId)}${encryptWithKey(key, value, `${replicaId} ${boundTo}`)}`
   }
 
   /** Opens a value; undefined unless it was sealed here for the same purpose. */
   openValue(sealed: string, boundTo: string): unknown {
     if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
-    const kept = splitReplicaPrefix(sealed)
-    const text = kept === undefined ? sealed : kept.rest
-    const purpose = kept === undefined ? boundTo : `${kept.place} ${boundTo}`
+    const prefixed = splitReplicaPrefix(sealed)
+    const text = prefixed === undefined ? sealed : prefixed.value
+    const purpose = prefixed === undefined ? boundTo : `${prefixed.replicaId} ${boundTo}`
     for (const key of [...this.#shared.keys, this.#key]) {
       const opened = decryptWithKey(key, text, purpose)
       if (opened !== undefined) return opened
@@ -80,9 +80,9 @@ const objects = new WeakMap<Uint8Array, KeyObject>()
 
 /** Converts a key once: Node's conversion from bytes costs more than the cipher. */
 function getKeyObject(key: Uint8Array): KeyObject {
-  let known = objects.get(key)
-  if (known === undefined) objects.set(key, (known = createSecretKey(key)))
-  return known
+  let keyObject = objects.get(key)
+  if (keyObject === undefined) objects.set(key, (keyObject = createSecretKey(key)))
+  return keyObject
 }
 
 function encryptWithKey(key: Uint8Array, value: unknown, boundTo: string): string {

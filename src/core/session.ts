@@ -56,8 +56,8 @@ export class PipelineSession implements Session {
   }
 
   #getForm(key: string | ClientDescription, differing: Partial<SessionInit>): PipelineSession {
-    const known = this.#forms?.get(key)
-    if (known !== undefined) return known
+    const cached = this.#forms?.get(key)
+    if (cached !== undefined) return cached
     if (this.#forms === undefined || this.#forms.size >= MAX_FORMS) this.#forms = new Map()
     const form = this.#createForm(differing)
     this.#forms.set(key, form)

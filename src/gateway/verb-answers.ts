@@ -76,12 +76,12 @@ export function listKnownEntries(graph: RuntimeGraph, { kind }: JsonObject): { r
   return { entries: kinds.flatMap(one => graph.catalog.collectKnownEntries(one, viewer).map(createKnownRow)) }
 }
 
-function createKnownRow({ entry, seen }: KnownEntry): KnownEntryRow {
-  const { kind, exposed, upstream, original, value } = seen ?? entry
-  const { refusal } = seen ?? {}
+function createKnownRow({ entry, visible }: KnownEntry): KnownEntryRow {
+  const { kind, exposed, upstream, original, value } = visible ?? entry
+  const { refusal } = visible ?? {}
   return {
     ...{ kind, name: exposed, upstream, original, value },
-    isShown: seen !== undefined && refusal === undefined,
+    isShown: visible !== undefined && refusal === undefined,
     ...(refusal === undefined ? {} : { withheld: refusal.message }),
   }
 }

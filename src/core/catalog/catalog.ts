@@ -41,7 +41,10 @@ function computeFreshness(parts: readonly UpstreamList[], perCaller: boolean): F
 
 /** Limits a lifetime to the time left in the cached payloads. */
 function getRemainingTtl(payloads: readonly Payload[], ttlMs: number, now: number): number {
-  return payloads.reduce((least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)), ttlMs)
+  return payloads.reduce(
+    (minTtl, { freshUntil }) => Math.max(0, Math.min(minTtl, (freshUntil ?? Infinity) - now)),
+    ttlMs,
+  )
 }
 
 /** One view per kind and principal. */
@@ -58,7 +61,7 @@ interface CachedView {
 /** Entry as listed, and as a viewer sees it; undefined if hidden. */
 export interface KnownEntry {
   readonly entry: CatalogEntry
-  readonly seen: CatalogEntry | undefined
+  readonly visible: CatalogEntry | undefined
 }
 
 /** Maps exposed names to their owners. A view is rebuilt only if one of its lists changed. */
@@ -128,8 +131,8 @@ export class Catalog {
 
   /** Returns the tool's parameters sent as headers; undefined if its annotations are invalid. */
   getHeaderParams(entry: CatalogEntry): readonly ParamHeader[] | undefined {
-    const known = this.#headerParams.get(entry)
-    if (known !== undefined || this.#headerParams.has(entry)) return known
+    const cached = this.#headerParams.get(entry)
+    if (cached !== undefined || this.#headerParams.has(entry)) return cached
     const read = parseParamHeaders(entry.value.inputSchema)
     this.#headerParams.set(entry, read)
     return read
@@ -143,8 +146,8 @@ export class Catalog {
   /** True if an upstream has listed any entry of this kind that the viewer may see. */
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const known = node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
-    return known !== undefined && this.#isAnySeen(known, kind, viewer)
+    const entries = node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
+    return entries !== undefined && this.#isAnySeen(entries, kind, viewer)
   }
 
   #isAnySeen(entries: readonly CatalogEntry[], kind: Kind, viewer: ProfileViewer): boolean {
@@ -155,8 +158,8 @@ export class Catalog {
   collectKnownEntries(kind: Kind, viewer: ProfileViewer): readonly KnownEntry[] {
     return [...this.#graph.upstreams.values()].flatMap(node => {
       const { entries = [] } = this.#lists.getLastShared(node, kind) ?? {}
-      const seen = new Map(this.#runCatalogTaps(entries, kind, viewer).map(entry => [entry.original, entry]))
-      return entries.map(entry => ({ entry, seen: seen.get(entry.original) }))
+      const visible = new Map(this.#runCatalogTaps(entries, kind, viewer).map(entry => [entry.original, entry]))
+      return entries.map(entry => ({ entry, visible: visible.get(entry.original) }))
     })
   }
 
@@ -180,8 +183,8 @@ export class Catalog {
     const part = await this.getList(name, kind, session)
     const key = `${kind} ${name}`
     const digest = (part ?? EMPTY_LIST).digest
-    const given = this.#givenDigests.get(key)
-    this.#givenDigests.set(key, given === undefined || given === digest ? digest : MIXED_DIGEST)
+    const previous = this.#givenDigests.get(key)
+    this.#givenDigests.set(key, previous === undefined || previous === digest ? digest : MIXED_DIGEST)
     return part
   }
 
@@ -196,12 +199,12 @@ export class Catalog {
     // Do not wake an upstream that went idle.
     const { entries, digest } = (state === 'ready' && (await this.getList(name, kind, reader))) || EMPTY_LIST
     const key = `${kind} ${name}`
-    const given = this.#givenDigests.get(key)
-    if (given === digest) return undefined
+    const previous = this.#givenDigests.get(key)
+    if (previous === digest) return undefined
     this.#givenDigests.set(key, digest)
     const all = [...former, ...entries]
     return {
-      wasGiven: given !== undefined,
+      wasGiven: previous !== undefined,
       isSeenBy: viewer => all.length === 0 || this.#isAnySeen(all, kind, viewer),
     }
   }
@@ -244,8 +247,8 @@ export class Catalog {
     const identity: unknown[] = parts.flatMap<unknown>(({ isStale, payloads }) =>
       isStale === true ? [...payloads, isStale] : payloads,
     )
-    const kept = this.#cachedViews.get(key)
-    if (kept !== undefined && hasSameMembers(kept.identity, identity)) return kept.view
+    const cached = this.#cachedViews.get(key)
+    if (cached !== undefined && hasSameMembers(cached.identity, identity)) return cached.view
     const view = this.#makeView(kind, session, parts)
     this.#cachedViews.set(key, { view, identity })
     return view
@@ -291,8 +294,12 @@ export class Catalog {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
       // A late list may have arrived in the meantime.
-      const known = this.#getLastKnownList(node, kind, session)?.entries
-      const entries = this.#runCatalogTaps(known ?? (isAway ? guessEntries(node, kind, exposed) : []), kind, session)
+      const lastKnown = this.#getLastKnownList(node, kind, session)?.entries
+      const entries = this.#runCatalogTaps(
+        lastKnown ?? (isAway ? guessEntries(node, kind, exposed) : []),
+        kind,
+        session,
+      )
       const entry = entries.find(candidate => hasName(candidate, exposed))
       if (entry !== undefined) return entry
     }
@@ -302,8 +309,10 @@ export class Catalog {
   /** Returns the last list of the session's own connection, else the one of the shared connection. */
   #getLastKnownList(node: UpstreamNode, kind: Kind, session: Session): UpstreamList | undefined {
     const reader = this.#createReader(node, kind, session)
-    const known = this.#lists.getLastKnown(node, kind, reader)
-    return reader.own === undefined ? known : (known ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
+    const lastKnown = this.#lists.getLastKnown(node, kind, reader)
+    return reader.own === undefined
+      ? lastKnown
+      : (lastKnown ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
@@ -364,14 +373,14 @@ export class Catalog {
   #noteCuts(kind: Kind, cuts: readonly TruncatedList[], parts: readonly UpstreamList[]): void {
     if (cuts.length === 0 && this.#truncated.size === 0) return
     for (const { upstream } of parts) this.#truncated.get(upstream)?.delete(kind)
-    for (const { upstream, kept, of } of cuts) {
-      const why = `${kept} of ${of} listed: the merged list exceeds its limit`
-      const known = this.#truncated.get(upstream) ?? new Map<Kind, string>()
-      this.#truncated.set(upstream, known.set(kind, why))
+    for (const { upstream, listed, of } of cuts) {
+      const reason = `${listed} of ${of} listed: the merged list exceeds its limit`
+      const reasons = this.#truncated.get(upstream) ?? new Map<Kind, string>()
+      this.#truncated.set(upstream, reasons.set(kind, reason))
       if (!this.#isNew(JSON.stringify(['cut', kind, upstream]))) continue
       this.#graph.log.warn(`${kind} of upstream "${upstream}" are truncated`, {
         upstream,
-        reason: why,
+        reason,
         hint: 'reduce the lists of the servers, or run separate gateways',
       })
     }

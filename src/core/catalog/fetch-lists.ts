@@ -7,7 +7,7 @@ import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { createCannotAskReply } from '../client-request.ts'
-import type { Carrier } from '../exchange.ts'
+import type { ExchangeDeps } from '../exchange.ts'
 import { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 
@@ -140,7 +140,7 @@ export function createDetachedExchange(
 }
 
 /** Carrier for list requests: drops notifications and refuses client requests. */
-const SILENT: Carrier = {
+const SILENT: ExchangeDeps = {
   emit: () => undefined,
   ask: (_exchange, ask) => Promise.resolve(createCannotAskReply(ask)),
 }

@@ -45,8 +45,8 @@ interface ParsedPage {
 
 /** One upstream list as one caller sees it. */
 interface CachedList {
-  known: UpstreamList | undefined
-  late: Promise<FetchOutcome> | undefined
+  lastKnown: UpstreamList | undefined
+  pending: Promise<FetchOutcome> | undefined
   failure: Reason | undefined
   /** True for a connection-specific list. */
   readonly isOwn: boolean
@@ -104,14 +104,15 @@ export class ListCache {
   getLastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
     const start = createListKey(kind, reader)
-    return shelves.find(([key, { known }]) => key.startsWith(start) && known !== undefined)?.[1].known
+    return shelves.find(([key, { lastKnown }]) => key.startsWith(start) && lastKnown !== undefined)?.[1].lastKnown
   }
 
   /** Returns the newest list received on the shared connection; undefined before the first. */
   getLastShared(node: UpstreamNode, kind: Kind): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
-    return shelves.find(([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn)?.[1]
-      .known
+    return shelves.find(
+      ([key, { lastKnown, isOwn }]) => key.startsWith(`${kind}\n`) && lastKnown !== undefined && !isOwn,
+    )?.[1].lastKnown
   }
 
   /**
@@ -134,10 +135,10 @@ export class ListCache {
     if (lacksKind(node, kind)) return EMPTY_LIST
     const call = createListCall(this.#graph, node, kind, session, reader)
     const shelf = this.#getCachedList(node, kind, reader, call)
-    if (shelf.late !== undefined) return this.#getFallback(node, kind, shelf)
+    if (shelf.pending !== undefined) return this.#getFallback(node, kind, shelf)
     const flight = toFetchOutcome(this.#fetch(node, kind, session, call))
     if (await this.#waitForList(node, kind, shelf, flight)) return this.#storeList(node, kind, shelf, await flight)
-    shelf.late = flight
+    shelf.pending = flight
     void flight.then(outcome => this.#storeLateList(node, kind, shelf, outcome))
     return this.#getFallback(node, kind, shelf)
   }
@@ -165,8 +166,8 @@ export class ListCache {
 
   #readPage(payload: Payload, kind: Kind, node: UpstreamNode): ParsedPage {
     const upstream = node.upstream.name
-    const known = this.#parsed.get(payload)
-    if (known?.upstream === upstream) return known
+    const cached = this.#parsed.get(payload)
+    if (cached?.upstream === upstream) return cached
     const listed = readListPage(payload, kind, upstream, node.prefix)
     const page =
       kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(withOptionalTask) } : listed
@@ -179,11 +180,11 @@ export class ListCache {
   #waitForList(
     { upstream }: UpstreamNode,
     kind: Kind,
-    { known }: CachedList,
+    { lastKnown }: CachedList,
     flight: Promise<FetchOutcome>,
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
-    if (known !== undefined) return settlesWithin(clock, this.#waitMs, flight)
+    if (lastKnown !== undefined) return settlesWithin(clock, this.#waitMs, flight)
     // A start fails by itself when its grace is over, with a better reason.
     if (upstream.server === undefined) return settlesWithin(clock, grace.startWaiting(upstream) + 1, flight)
     return settlesWithin(clock, Math.max(grace.startWaiting(upstream, kind), this.#waitMs), flight)
@@ -191,25 +192,25 @@ export class ListCache {
 
   #storeList(node: UpstreamNode, kind: Kind, shelf: CachedList, outcome: FetchOutcome): UpstreamList {
     if ('error' in outcome) {
-      const { known } = shelf
-      if (known === undefined || !keepsLastList(node, outcome.error)) {
+      const { lastKnown } = shelf
+      if (lastKnown === undefined || !keepsLastList(node, outcome.error)) {
         this.#noteProblem(node, kind, `missing: ${getOwnerReason(outcome.error)}`)
         throw outcome.error
       }
-      return this.#markStale(node, kind, known, getOwnerReason(outcome.error))
+      return this.#markStale(node, kind, lastKnown, getOwnerReason(outcome.error))
     }
-    shelf.known = outcome.part
+    shelf.lastKnown = outcome.part
     shelf.failure = undefined
     this.#noteListProblems(node, kind, outcome.part)
     return outcome.part
   }
 
   #storeLateList(node: UpstreamNode, kind: Kind, shelf: CachedList, outcome: FetchOutcome): void {
-    shelf.late = undefined
+    shelf.pending = undefined
     if ('error' in outcome) return this.#storeLateFailure(node, kind, shelf, outcome.error)
     shelf.failure = undefined
-    const isNew = shelf.known?.digest !== outcome.part.digest
-    shelf.known = outcome.part
+    const isNew = shelf.lastKnown?.digest !== outcome.part.digest
+    shelf.lastKnown = outcome.part
     this.#noteListProblems(node, kind, outcome.part)
     if (isNew) this.#graph.notifier.announceListChange(LISTS[kind].changed, node.upstream.name)
   }
@@ -217,38 +218,38 @@ export class ListCache {
   /** Logs each reason once: the caller only received a timeout. */
   #storeLateFailure(node: UpstreamNode, kind: Kind, shelf: CachedList, error: unknown): void {
     const { name } = node.upstream
-    const why = getOwnerReason(error)
-    if (shelf.failure === undefined || why !== describeReason(shelf.failure))
+    const reason = getOwnerReason(error)
+    if (shelf.failure === undefined || reason !== describeReason(shelf.failure))
       this.#graph.log.warn(`slow list request to upstream "${name}" failed`, {
         method: LISTS[kind].method,
         upstream: name,
-        reason: why,
+        reason,
       })
     shelf.failure = {
       why: getErrorMessage(error),
       detail: error instanceof GatewayError ? error.detail : undefined,
     }
-    this.#noteProblem(node, kind, why)
+    this.#noteProblem(node, kind, reason)
   }
 
   /** Returns the last known list in place of a pending one; throws if there is none. */
-  #getFallback(node: UpstreamNode, kind: Kind, { known, failure }: CachedList): UpstreamList {
+  #getFallback(node: UpstreamNode, kind: Kind, { lastKnown, failure }: CachedList): UpstreamList {
     const reason = failure ?? { why: `${LISTS[kind].method} is too slow` }
-    if (known !== undefined) return this.#markStale(node, kind, known, describeReason(reason))
+    if (lastKnown !== undefined) return this.#markStale(node, kind, lastKnown, describeReason(reason))
     this.#noteProblem(node, kind, `missing: ${describeReason(reason)}`)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, ...reason })
   }
 
-  #markStale(node: UpstreamNode, kind: Kind, known: UpstreamList, why: string): UpstreamList {
+  #markStale(node: UpstreamNode, kind: Kind, lastKnown: UpstreamList, reason: string): UpstreamList {
     const { name, state } = node.upstream
     if (state !== 'stopped' && this.#problems.get(name)?.has(kind) !== true)
       this.#graph.log.warn(`using the last known list of upstream "${name}"`, {
         method: LISTS[kind].method,
         upstream: name,
-        reason: why,
+        reason,
       })
-    this.#noteProblem(node, kind, `out of date: ${why}`)
-    return { ...known, isStale: true }
+    this.#noteProblem(node, kind, `out of date: ${reason}`)
+    return { ...lastKnown, isStale: true }
   }
 
   #noteProblem({ upstream }: UpstreamNode, kind: Kind, why: string, isMissing = true): void {
@@ -262,18 +263,18 @@ export class ListCache {
     if (dropped !== undefined) this.#logDropped(node, kind, dropped)
     if (cut === undefined && malformed === undefined) return this.#clearProblem(node, kind)
     const { name } = node.upstream
-    const known = this.#problems.get(name)?.get(kind)?.why
-    const why = [cut, malformed].filter(reason => reason !== undefined).join('; ')
+    const previousReason = this.#problems.get(name)?.get(kind)?.why
+    const reason = [cut, malformed].filter(part => part !== undefined).join('; ')
     const fields = { method: LISTS[kind].method, upstream: name }
-    if (known !== why && cut !== undefined)
+    if (previousReason !== reason && cut !== undefined)
       this.#graph.log.warn(`a list from upstream "${name}" is truncated`, {
         ...fields,
         reason: cut,
         hint: "reduce the server's list, or split the server into two upstreams",
       })
-    if (known !== why && malformed !== undefined)
+    if (previousReason !== reason && malformed !== undefined)
       this.#graph.log.warn(`a list from upstream "${name}" is malformed`, { ...fields, reason: malformed })
-    this.#noteProblem(node, kind, why, cut !== undefined)
+    this.#noteProblem(node, kind, reason, cut !== undefined)
   }
 
   #logDropped({ upstream: { name } }: UpstreamNode, kind: Kind, dropped: readonly string[]): void {
@@ -298,8 +299,8 @@ export class ListCache {
     if (shelves === undefined) this.#lists.set(node, (shelves = new BoundedMap<string, CachedList>(LIST_LIMITS)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
     const key = `${createListKey(kind, reader)}${sent}`
-    const known = shelves.use(key)
-    if (known !== undefined) return known
+    const cached = shelves.use(key)
+    if (cached !== undefined) return cached
     const shelf = createCachedList(reader.own !== undefined)
     shelves.set(key, shelf, reader.viewer)
     return shelf
@@ -316,7 +317,7 @@ function createListKey(kind: Kind, { viewer, own }: ListReader): string {
 }
 
 function createCachedList(isOwn: boolean): CachedList {
-  return { known: undefined, late: undefined, failure: undefined, isOwn }
+  return { lastKnown: undefined, pending: undefined, failure: undefined, isOwn }
 }
 
 function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {

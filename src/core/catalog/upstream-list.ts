@@ -70,7 +70,7 @@ const MAX_MERGED = { entries: 40_000, bytes: 64 * 1024 * 1024 }
 
 export interface TruncatedList {
   readonly upstream: string
-  readonly kept: number
+  readonly listed: number
   readonly of: number
 }
 
@@ -80,32 +80,32 @@ interface MergedList {
 }
 
 /** Merges the lists in declaration order. Over the limit, the longest are truncated to equal shares. */
-export function mergeLists(parts: readonly UpstreamList[], most = MAX_MERGED): MergedList {
+export function mergeLists(parts: readonly UpstreamList[], limits = MAX_MERGED): MergedList {
   const lengths = parts.map(({ entries }) => entries.length)
   const sizes = parts.map(({ payloads }) => payloads.reduce((all, payload) => all + payload.bytes().length, 0))
-  if (sum(lengths) <= most.entries && sum(sizes) <= most.bytes)
+  if (sum(lengths) <= limits.entries && sum(sizes) <= limits.bytes)
     return { entries: parts.flatMap(({ entries }) => entries), cuts: [] }
-  const entriesEach = computeFairShare(lengths, most.entries)
-  const bytesEach = computeFairShare(sizes, most.bytes)
-  const kept = parts.map(({ upstream, entries }, index) => {
+  const entriesEach = computeFairShare(lengths, limits.entries)
+  const bytesEach = computeFairShare(sizes, limits.bytes)
+  const cuts = parts.map(({ upstream, entries }, index) => {
     const size = sizes[index] ?? 0
     const fitting = size <= bytesEach ? entries.length : Math.floor((entries.length * bytesEach) / size)
-    return { upstream, kept: Math.min(entriesEach, fitting), of: entries.length }
+    return { upstream, listed: Math.min(entriesEach, fitting), of: entries.length }
   })
   return {
-    entries: parts.flatMap(({ entries }, index) => entries.slice(0, kept[index]?.kept)),
-    cuts: kept.filter(cut => cut.kept < cut.of),
+    entries: parts.flatMap(({ entries }, index) => entries.slice(0, cuts[index]?.listed)),
+    cuts: cuts.filter(cut => cut.listed < cut.of),
   }
 }
 
 /** Computes the equal share of a total; unused shares go to larger requests. */
-function computeFairShare(wanted: readonly number[], total: number): number {
-  const rising = [...wanted].sort((a, b) => a - b)
-  let left = total
+function computeFairShare(requested: readonly number[], total: number): number {
+  const rising = [...requested].sort((a, b) => a - b)
+  let remaining = total
   for (const [index, want] of rising.entries()) {
-    const share = Math.floor(left / (rising.length - index))
+    const share = Math.floor(remaining / (rising.length - index))
     if (want > share) return share
-    left -= want
+    remaining -= want
   }
   return Infinity
 }

@@ -49,7 +49,7 @@ export class Listings {
   readonly #hooks: Hooks
   readonly #report: (unshown: RejectedListing) => void
   #taps: readonly { readonly run: HookTaps['listing'] }[] | undefined
-  readonly #shown = new WeakMap<View, BoundedMap<string, ListedView>>()
+  readonly #listedViews = new WeakMap<View, BoundedMap<string, ListedView>>()
 
   constructor(hooks: Hooks, report: (unshown: RejectedListing) => void) {
     this.#hooks = hooks
@@ -66,10 +66,11 @@ export class Listings {
     if (!this.isTapped) return withoutListing(view)
     const reader = createReader(view.kind, session)
     const key = this.#getReaderClass(reader)
-    let forms = this.#shown.get(view)
-    if (forms === undefined) this.#shown.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
-    const known = forms.use(key)
-    if (known !== undefined) return known
+    let forms = this.#listedViews.get(view)
+    if (forms === undefined)
+      this.#listedViews.set(view, (forms = new BoundedMap<string, ListedView>({ max: MAX_CLASSES })))
+    const cached = forms.use(key)
+    if (cached !== undefined) return cached
     const made = this.#makeListedView(view, this.#computeForms(view, reader))
     forms.set(key, made)
     return made
@@ -135,23 +136,23 @@ function createReader(kind: Kind, { principal, profile, client, choices }: Sessi
 }
 
 /** A shown name must resolve to one entry, and must not shadow another entry's name. */
-function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedListing {
+function checkListing(view: View, [requested, ...before]: ListingForms): CheckedListing {
   const entries: CatalogEntry[] = []
   const unshown: RejectedListing[] = []
   const real = new Map<string, CatalogEntry>()
-  const taken = new Set<string>()
-  for (const entry of wanted) {
+  const usedNames = new Set<string>()
+  for (const entry of requested) {
     const own = entry.upstream === '' ? entry : view.findSource(entry)
-    const why = own === undefined ? 'unknown entry' : findListingProblem(view, entry, own, taken)
+    const why = own === undefined ? 'unknown entry' : findListingProblem(view, entry, own, usedNames)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
       continue
     }
-    taken.add(entry.exposed)
+    usedNames.add(entry.exposed)
     entries.push(entry)
     if (entry.exposed !== own.exposed) real.set(entry.exposed, own)
   }
-  addUnlisted(view, before, taken, real)
+  addUnlisted(view, before, usedNames, real)
   return { entries, real, unshown }
 }
 
@@ -162,11 +163,12 @@ function checkListing(view: View, [wanted, ...before]: ListingForms): CheckedLis
 function addUnlisted(
   view: View,
   before: readonly (readonly CatalogEntry[])[],
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
   real: Map<string, CatalogEntry>,
 ): void {
   for (const { exposed, upstream, ...entry } of before.flat()) {
-    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined) continue
+    if (upstream === '' || usedNames.has(exposed) || real.has(exposed) || view.findByName(exposed) !== undefined)
+      continue
     const own = view.findSource({ exposed, upstream, ...entry })
     if (own !== undefined) real.set(exposed, own)
   }
@@ -176,9 +178,9 @@ function findListingProblem(
   view: View,
   entry: CatalogEntry,
   own: CatalogEntry,
-  taken: ReadonlySet<string>,
+  usedNames: ReadonlySet<string>,
 ): string | undefined {
-  if (taken.has(entry.exposed)) return 'the name is already used in this list'
+  if (usedNames.has(entry.exposed)) return 'the name is already used in this list'
   if (entry.upstream === '' && view.findByName(entry.exposed) !== undefined) return 'the name belongs to another entry'
   if (entry.exposed === own.exposed) return undefined
   if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be renamed'
@@ -319,8 +321,8 @@ export class View {
 
   /** Rounds the lifetime down to coarse steps, so that a page is not serialized for each request. */
   #withRemainingTtl(page: CachedPage, now: number): Payload {
-    const left = this.#init.freshness.ttlMs(now)
-    const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
+    const remainingMs = this.#init.freshness.ttlMs(now)
+    const ttlMs = remainingMs - (remainingMs % (remainingMs < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
     if (page.ttlMs !== ttlMs) {
       page.dated = ttlMs === 0 ? page.bare : page.bare.edit(['ttlMs'], { ttlMs })
       page.ttlMs = ttlMs

@@ -55,8 +55,8 @@ export async function askLegacy(
   graph: Graph,
   send: ((ask: Ask) => Promise<AskReply>) | undefined,
 ): Promise<AskReply> {
-  const given = await getHookReply(graph, exchange, ask)
-  if (given !== undefined) return given
+  const hookReply = await getHookReply(graph, exchange, ask)
+  if (hookReply !== undefined) return hookReply
   if (send === undefined || ask.isCancelled === true || findMissingForClient(exchange, ask) !== undefined)
     return createCannotAskReply(ask)
   const fitted = adaptRequest(ask, exchange.session.client)
@@ -85,18 +85,18 @@ async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: G
 
 /** Returns the client's replies by key, or an error. */
 async function askClientForAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
-  const asks = parseInputRequests(requests)
-  if (asks.length === 0) await waitBeforeRetry(exchange, graph)
+  const parsed = parseInputRequests(requests)
+  if (parsed.length === 0) await waitBeforeRetry(exchange, graph)
   const replies = await Promise.all(
-    asks.map(async ([key, ask]) => [key, await exchange.ask(toLegacyRequest(ask))] as const),
+    parsed.map(async ([key, ask]) => [key, await exchange.ask(toLegacyRequest(ask))] as const),
   )
   const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
   if (refused !== undefined && 'error' in refused) return formatRefusal(refused.error.message)
   return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
 }
 
-function formatRefusal(why: string): string {
-  return `client request failed: ${why}`
+function formatRefusal(reason: string): string {
+  return `client request failed: ${reason}`
 }
 
 function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {
@@ -112,17 +112,17 @@ function createRetryCall(
   requestState: unknown,
   graph: Graph,
 ): PipelineCall {
-  const { requestState: _old, ...asked } = call.params ?? {}
-  const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
+  const { requestState: _old, ...callParams } = call.params ?? {}
+  const params = { ...callParams, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
   const next = new PipelineCall(call.upstream, call.method, params, call.exchange)
   next.mayBeTask = call.mayBeTask
   graph.hooks.getRunner('call', call.method)?.(next)
   return next
 }
 
-function createFailure({ method }: PipelineCall, why: string): Answer {
-  if (method !== 'tools/call') return { error: rpcError(RPC.internal, why) }
-  return { result: Payload.of({ content: [{ type: 'text', text: why }], isError: true }) }
+function createFailure({ method }: PipelineCall, message: string): Answer {
+  if (method !== 'tools/call') return { error: rpcError(RPC.internal, message) }
+  return { result: Payload.of({ content: [{ type: 'text', text: message }], isError: true }) }
 }
 
 async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
@@ -139,34 +139,34 @@ async function handleFirstRequest(call: PipelineCall, dispatch: Dispatch, graph:
 
 /** An unreached server was treated as legacy, but may require input. */
 function dispatchFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
-  return async asked => {
-    const answer = await dispatch(asked)
+  return async request => {
+    const answer = await dispatch(request)
     return 'input' in answer ? passInputRequests(call, answer.input, dispatch, graph) : answer
   }
 }
 
 function parkCall(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  const held = new HeldCall(graph, call)
-  call.exchange.redirectRequests(ask => held.ask(ask))
-  const next = held.waitForResponse()
+  const parked = new HeldCall(graph, call)
+  call.exchange.redirectRequests(ask => parked.ask(ask))
+  const next = parked.waitForResponse()
   dispatch(call).then(
-    answer => held.settle(answer),
-    (failure: unknown) => held.settle({ failure }),
+    answer => parked.settle(answer),
+    (failure: unknown) => parked.settle({ failure }),
   )
   return next
 }
 
 /** Handles a modern client's retry: of a parked call, or at a server without state. */
 async function handleRetry(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  const { requestState, inputResponses, ...asked } = call.params ?? {}
+  const { requestState, inputResponses, ...callParams } = call.params ?? {}
   if (requestState === undefined) return handleFirstRequest(call, dispatch, graph)
   const state = openState(graph, call, requestState)
   if ('error' in state) return state
   if (state.parked !== undefined) {
-    const held = graph.parking.find(state.parked.id)
-    return held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: createInvalidStateError() }
+    const parked = graph.parking.find(state.parked.id)
+    return parked?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: createInvalidStateError() }
   }
-  call.params = state.again === true ? asked : { ...asked, ...mergeRetryParams(state, inputResponses) }
+  call.params = state.again === true ? callParams : { ...callParams, ...mergeRetryParams(state, inputResponses) }
   return handleFirstRequest(call, dispatch, graph)
 }
 
@@ -187,28 +187,29 @@ async function passInputRequests(
   const request = input.value()
   const replies = await collectHookReplies(request.inputRequests, call.exchange, graph)
   if ('denied' in replies) return createFailure(call, formatRefusal(replies.denied.message))
-  const { given, requests } = replies
-  const left = selectClientRequests(call.exchange, requests, given)
-  if ('error' in left) return left
-  const hasGiven = Object.keys(given).length > 0
-  if (hasGiven && Object.keys(left.rest).length === 0)
-    return handleFirstRequest(createRetryCall(call, given, request.requestState, graph), dispatch, graph)
-  recordSentRequests(left.rest, call, graph)
-  const state = request.requestState === undefined && !hasGiven ? {} : sealOnwardState(request, given, call, graph)
+  const { hookReplies, requests } = replies
+  const selected = selectClientRequests(call.exchange, requests, hookReplies)
+  if ('error' in selected) return selected
+  const hasHookReplies = Object.keys(hookReplies).length > 0
+  if (hasHookReplies && Object.keys(selected.remaining).length === 0)
+    return handleFirstRequest(createRetryCall(call, hookReplies, request.requestState, graph), dispatch, graph)
+  recordSentRequests(selected.remaining, call, graph)
+  const state =
+    request.requestState === undefined && !hasHookReplies ? {} : sealOnwardState(request, hookReplies, call, graph)
   if (requests === request.inputRequests && state.requestState === undefined) return { input }
-  const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: left.rest }
+  const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: selected.remaining }
   return { input: Payload.of({ ...request, ...inputRequests, ...state }, 'modern') }
 }
 
 /** Seals the server's own state with the replies that hooks gave for the client. */
 function sealOnwardState(
   { requestState }: JsonObject,
-  given: JsonObject,
+  hookReplies: JsonObject,
   call: PipelineCall,
   graph: Graph,
 ): { readonly requestState?: string } {
   const inner = typeof requestState === 'string' ? { inner: requestState } : {}
-  const state = Object.keys(given).length > 0 ? { ...inner, given } : inner
+  const state = Object.keys(hookReplies).length > 0 ? { ...inner, given: hookReplies } : inner
   return { requestState: sealState(graph, call, state) }
 }
 
@@ -224,17 +225,17 @@ async function requestUrlVisits(
 ): Promise<Answer> {
   const { data } = answer.error
   const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
-  const asks = elicitations.map(params => ({
+  const requests = elicitations.map(params => ({
     method: 'elicitation/create',
     params: { mode: 'url', ...params },
   }))
-  if (asks.length === 0) return answer
-  for (const ask of asks) {
+  if (requests.length === 0) return answer
+  for (const ask of requests) {
     const lacks = findMissingForClient(call.exchange, ask)
     if (lacks !== undefined)
       return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
   }
-  const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
+  const inputRequests = Object.fromEntries(requests.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
   const replies = await collectHookReplies(inputRequests, call.exchange, graph)
   if ('denied' in replies) return createFailure(call, formatRefusal(replies.denied.message))
   return {

@@ -79,7 +79,7 @@ export class HeldCall {
   #exchange: PipelineExchange
   #waiting: ParkedCall | undefined
   #outcome: ParkedOutcome | undefined
-  #asked = 0
+  #requestCount = 0
   #round = 0
   #disarm: (() => void) | undefined
   #id: string | undefined
@@ -132,8 +132,8 @@ export class HeldCall {
 
   /** Queues a server request; the batch is sent to the client after `BATCH_MS`. */
   async ask(ask: Ask): Promise<AskReply> {
-    const given = await getHookReply(this.#graph, this.#exchange, ask)
-    if (given !== undefined) return given
+    const hookReply = await getHookReply(this.#graph, this.#exchange, ask)
+    if (hookReply !== undefined) return hookReply
     if (ask.isCancelled === true) return createCannotAskReply(ask)
     const lacks = findMissingForClient(this.#exchange, ask)
     if (lacks !== undefined) {
@@ -142,7 +142,7 @@ export class HeldCall {
       return createCannotAskReply(ask)
     }
     return new Promise(reply => {
-      const key = `ask-${++this.#asked}`
+      const key = `ask-${++this.#requestCount}`
       this.#open.set(key, { ask, reply })
       ask.onCancel?.(() => this.#withdrawRequest(key))
       // While the client prepares its input, its deadline stays; the retry carries the remaining requests.
@@ -178,11 +178,11 @@ export class HeldCall {
     return this.waitForResponse()
   }
 
-  expire(why: string): void {
-    for (const { ask, reply } of this.#open.values()) reply(createExpiredError(ask, why))
+  expire(reason: string): void {
+    for (const { ask, reply } of this.#open.values()) reply(createExpiredError(ask, reason))
     this.#open.clear()
-    this.#call.cancel(why)
-    this.settle({ error: rpcError(RPC.internal, why) })
+    this.#call.cancel(reason)
+    this.settle({ error: rpcError(RPC.internal, reason) })
     this.#graph.parking.remove(this)
   }
 
@@ -205,8 +205,8 @@ export class HeldCall {
   }
 }
 
-function createExpiredError({ method }: Ask, why: string): AskReply {
-  return method === 'elicitation/create' ? { result: { action: 'cancel' } } : { error: rpcError(RPC.internal, why) }
+function createExpiredError({ method }: Ask, reason: string): AskReply {
+  return method === 'elicitation/create' ? { result: { action: 'cancel' } } : { error: rpcError(RPC.internal, reason) }
 }
 
 /** Sealed state of a call that waits for its client to retry. */
@@ -242,7 +242,7 @@ export function createInvalidStateError(): RpcError {
 }
 
 function createBinding({ upstream, method, params, exchange }: Call): string {
-  const asked = JSON.stringify([params?.name, params?.uri, params?.arguments])
-  const digest = createHash('sha256').update(asked).digest('base64')
+  const target = JSON.stringify([params?.name, params?.uri, params?.arguments])
+  const digest = createHash('sha256').update(target).digest('base64')
   return JSON.stringify(['requestState', actorKey(exchange.session.principal), upstream, method, digest])
 }

@@ -54,18 +54,19 @@ export class ListChangeNotifier {
   async #announce(): Promise<void> {
     const changes = [...this.#changes.values()]
     this.#changes.clear()
-    const meant = new Map<string, Audience[]>()
+    const audiencesByMethod = new Map<string, Audience[]>()
     await Promise.all(
       changes.flatMap(({ method, upstream, audiences, isSaid }) =>
         [...audiences].flatMap(audience =>
           getChangedKinds(method).map(async kind => {
             const viewers = await this.#viewers(kind, upstream, audience, isSaid).catch(() => audience)
-            if (viewers !== undefined) meant.set(method, [...(meant.get(method) ?? []), viewers])
+            if (viewers !== undefined)
+              audiencesByMethod.set(method, [...(audiencesByMethod.get(method) ?? []), viewers])
           }),
         ),
       ),
     )
-    for (const [method, audiences] of meant)
+    for (const [method, audiences] of audiencesByMethod)
       this.#graph.notifier.notifyAudience(method, session => audiences.some(isMeant => isMeant(session)))
     this.#isScheduled = false
     if (this.#changes.size > 0) this.#schedule()
@@ -97,11 +98,11 @@ export async function notifyReloaded(before: Graph, next: Graph): Promise<void> 
   )
   const changed = new Map<Session, readonly string[]>()
   await Promise.all(
-    [...readers.values()].map(async ([session, ...others]) => {
+    [...readers.values()].map(async ([session, ...remaining]) => {
       if (session === undefined) return
       const differs = await Promise.all(KINDS.map(kind => isChanged(kind, session, before, next)))
       const methods = KINDS.filter((_, index) => differs[index]).map(kind => LISTS[kind].changed)
-      for (const one of [session, ...others]) changed.set(one, methods)
+      for (const one of [session, ...remaining]) changed.set(one, methods)
     }),
   )
   for (const method of LIST_CHANGES)
@@ -111,12 +112,13 @@ export async function notifyReloaded(before: Graph, next: Graph): Promise<void> 
 
 async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
   if (before.catalog.isDoubtful(kind)) return true
-  const seen = before.catalog.getCachedView(kind, session)
-  if (seen === undefined) return false
+  const cachedView = before.catalog.getCachedView(kind, session)
+  if (cachedView === undefined) return false
   const now = next.catalog.load(kind, session).catch(() => undefined)
   const view = (await settlesWithin(next.clock, MAX_COMPARE_MS, now)) ? await now : undefined
   return (
-    view === undefined || !isDeepStrictEqual(describeEntry(seen, session, before), describeEntry(view, session, next))
+    view === undefined ||
+    !isDeepStrictEqual(describeEntry(cachedView, session, before), describeEntry(view, session, next))
   )
 }
 

@@ -55,8 +55,8 @@ export class Notifier {
   }
 
   /** Handles an upstream notification without a request; only known methods pass. */
-  notifyUpstream(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
-    const notification = this.#runTaps(said, { direction: 'client', upstream, exchange: undefined })
+  notifyUpstream(upstream: string, received: Notification, isMeant?: (session: Session) => boolean): void {
+    const notification = this.#runTaps(received, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
     if (getChangedKinds(notification.method).length > 0) {
       if (notification.isForOwnLists === true) countOwnLists()
@@ -153,16 +153,16 @@ export class Notifier {
     }
   }
 
-  #notifyOwner(what: 'subscribe' | 'unsubscribe', owner: ResourceOwner, session: Session): void {
-    void callOwner(`resources/${what}`, owner, this.#graph, session).catch(() => undefined)
+  #notifyOwner(action: 'subscribe' | 'unsubscribe', owner: ResourceOwner, session: Session): void {
+    void callOwner(`resources/${action}`, owner, this.#graph, session).catch(() => undefined)
   }
 
   /** True if this generation's rules still show a subscribed resource to the session. */
   #mayHold(uri: string, { upstream, original }: ResourceOwner, session: Session): boolean {
     const prefix = this.#graph.upstreams.get(upstream)?.prefix ?? ''
     const entry = createUnlistedEntry('resources', upstream, original, prefix)
-    const seen = this.#graph.catalog.applyCatalogTaps(entry, session)
-    return seen !== undefined && hasName(seen, uri)
+    const visible = this.#graph.catalog.applyCatalogTaps(entry, session)
+    return visible !== undefined && hasName(visible, uri)
   }
 
   /** Subscribes a holder to a URI. Its upstream is notified of every holder, as each may have its own connection. */
@@ -197,30 +197,30 @@ export class Notifier {
     isMeant: (session: Session) => boolean = all,
   ): void {
     const original = notification.params?.uri
-    const found = typeof original === 'string' ? this.#resources.findByOriginal(upstream, original) : undefined
-    if (found === undefined) {
+    const resource = typeof original === 'string' ? this.#resources.findByOriginal(upstream, original) : undefined
+    if (resource === undefined) {
       this.dropped++
       return
     }
-    const { owner, holders, updates } = found
-    const told =
+    const { owner, holders, updates } = resource
+    const renamed =
       owner.exposed === original
         ? notification
         : { ...notification, params: { ...notification.params, uri: owner.exposed } }
-    for (const holder of holders) if (isMeant(getSession(holder))) updates.notifyHolder(holder, told)
+    for (const holder of holders) if (isMeant(getSession(holder))) updates.notifyHolder(holder, renamed)
   }
 
-  #notifyHolder(holder: object, told: Notification): void {
+  #notifyHolder(holder: object, notification: Notification): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
-    if (exchange === undefined) getSession(holder).notify(told)
+    if (exchange === undefined) getSession(holder).notify(notification)
     // No notifications before the acknowledgement.
-    else if (this.#listens.has(exchange)) exchange.emit(told)
+    else if (this.#listens.has(exchange)) exchange.emit(notification)
   }
 
   #isWanted(session: Session, notification: Notification): boolean {
-    const wanted = session.client.logLevel
-    if (wanted === undefined) return session.client.era === 'legacy'
-    return isLevelEnabled(isObject(notification.params) ? notification.params.level : undefined, wanted)
+    const minLevel = session.client.logLevel
+    if (minLevel === undefined) return session.client.era === 'legacy'
+    return isLevelEnabled(isObject(notification.params) ? notification.params.level : undefined, minLevel)
   }
 
   /** Runs the notification taps: returns the notification, a replacement, or undefined to drop it. */

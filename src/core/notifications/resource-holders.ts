@@ -15,9 +15,9 @@ export class ResourceUpdates {
   /** Recently notified holders, with the next pending update. */
   readonly #pending = new Map<object, Notification | undefined>()
 
-  constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
+  constructor(clock: Clock, notify: (holder: object, update: Notification) => void) {
     this.#clock = clock
-    this.#notify = tell
+    this.#notify = notify
   }
 
   notifyHolder(holder: object, update: Notification): void {
@@ -28,9 +28,9 @@ export class ResourceUpdates {
   }
 
   readonly #flush = (): void => {
-    const told = [...this.#pending]
+    const updates = [...this.#pending]
     this.#pending.clear()
-    for (const [holder, update] of told) if (update !== undefined) this.notifyHolder(holder, update)
+    for (const [holder, update] of updates) if (update !== undefined) this.notifyHolder(holder, update)
   }
 }
 
@@ -51,13 +51,13 @@ export class ResourceHolders {
   readonly #notify: (holder: object, update: Notification) => void
   readonly #byUri = new Map<string, readonly SubscribedResource[]>()
 
-  constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
+  constructor(clock: Clock, notify: (holder: object, update: Notification) => void) {
     this.#clock = clock
-    this.#notify = tell
+    this.#notify = notify
   }
 
   *all(): Iterable<SubscribedResource> {
-    for (const held of [...this.#byUri.values()]) yield* held
+    for (const resources of [...this.#byUri.values()]) yield* resources
   }
 
   has(uri: string, holder: object): boolean {
@@ -66,7 +66,7 @@ export class ResourceHolders {
 
   /** False if the limit is reached. */
   addHolder(uri: string, owner: ResourceOwner, holder: object): boolean {
-    const same = this.#byUri.get(uri)?.find(held => isSame(held.owner, owner))
+    const same = this.#byUri.get(uri)?.find(resource => isSame(resource.owner, owner))
     if (same === undefined) return this.#addToResource(uri, owner, holder)
     same.holders.add(holder)
     return true
@@ -84,14 +84,14 @@ export class ResourceHolders {
 
   /** Returns the released resource's owner; undefined if the holder had no such URI. */
   removeHolder(uri: string, holder: object): ResourceOwner | undefined {
-    const held = this.#findSubscription(uri, holder)
-    if (held === undefined) return undefined
-    held.holders.delete(holder)
-    if (held.holders.size > 0) return held.owner
-    const others = (this.#byUri.get(uri) ?? []).filter(other => other !== held)
-    if (others.length === 0) this.#byUri.delete(uri)
-    else this.#byUri.set(uri, others)
-    return held.owner
+    const resource = this.#findSubscription(uri, holder)
+    if (resource === undefined) return undefined
+    resource.holders.delete(holder)
+    if (resource.holders.size > 0) return resource.owner
+    const remaining = (this.#byUri.get(uri) ?? []).filter(other => other !== resource)
+    if (remaining.length === 0) this.#byUri.delete(uri)
+    else this.#byUri.set(uri, remaining)
+    return resource.owner
   }
 
   #findSubscription(uri: string, holder: object): SubscribedResource | undefined {
@@ -105,7 +105,8 @@ export class ResourceHolders {
       .get(name)
       ?.find(({ owner }) => owner.upstream === upstream && canonicalizeUri(owner.original) === name)
     if (same !== undefined) return same
-    for (const held of this.all()) if (held.owner.upstream === upstream && held.owner.original === original) return held
+    for (const resource of this.all())
+      if (resource.owner.upstream === upstream && resource.owner.original === original) return resource
     return undefined
   }
 }

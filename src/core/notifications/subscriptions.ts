@@ -25,19 +25,19 @@ const HOLD_MS = 1000
  * ends it.
  */
 export async function listen(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  const asked = exchange.params?.notifications
-  if (!isObject(asked))
+  const requested = exchange.params?.notifications
+  if (!isObject(requested))
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
-  if (isRequested(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
+  if (isRequested(requested.taskIds) && !declaresTasks(exchange.session.client.capabilities))
     return { error: createTasksNotDeclaredError() }
   // A client's first request may be a listen, while upstreams still start.
   await waitForFirstContact(graph)
-  const filter = { ...selectSupported(asked, graph), taskIds: selectOwnTasks(exchange, graph, asked.taskIds) }
+  const filter = { ...selectSupported(requested, graph), taskIds: selectOwnTasks(exchange, graph, requested.taskIds) }
   // Subscribe before the acknowledgement; a failed resource must not cancel the others.
-  const held = Promise.allSettled([...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)))
-  if (filter.uris.size > 0) await settlesWithin(graph.clock, HOLD_MS, held)
-  const ended = graph.notifier.listen(exchange, filter)
-  if (ended === undefined) {
+  const subscribing = Promise.allSettled([...filter.uris].map(uri => subscribeResource(uri, exchange, graph, exchange)))
+  if (filter.uris.size > 0) await settlesWithin(graph.clock, HOLD_MS, subscribing)
+  const listening = graph.notifier.listen(exchange, filter)
+  if (listening === undefined) {
     releaseAll(filter.uris, exchange, graph)
     return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   }
@@ -46,8 +46,8 @@ export async function listen(exchange: PipelineExchange, graph: Graph): Promise<
     params: { notifications: createAcknowledgement(filter) },
   })
   watchTasks(filter.taskIds, exchange, graph)
-  await held
-  await ended
+  await subscribing
+  await listening
   releaseAll(filter.uris, exchange, graph)
   return { result: Payload.of({ resultType: 'complete' }) }
 }
@@ -60,14 +60,14 @@ function isRequested(taskIds: unknown): boolean {
   return Array.isArray(taskIds) && taskIds.length > 0
 }
 
-function selectSupported(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
+function selectSupported(requested: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
   const capabilities = mergeCapabilities(graph)
   const methods = new Set<string>()
   for (const [kind, flag] of Object.entries(LISTEN_FLAGS)) {
-    if (asked[flag] === true && capabilities[kind] !== undefined) methods.add(`notifications/${kind}/list_changed`)
+    if (requested[flag] === true && capabilities[kind] !== undefined) methods.add(`notifications/${kind}/list_changed`)
   }
   const canSubscribe = isObject(capabilities.resources) && capabilities.resources.subscribe === true
-  const uris = Array.isArray(asked.resourceSubscriptions) && canSubscribe ? asked.resourceSubscriptions : []
+  const uris = Array.isArray(requested.resourceSubscriptions) && canSubscribe ? requested.resourceSubscriptions : []
   return { methods, uris: new Set(uris.filter(uri => typeof uri === 'string').slice(0, MAX_URIS)) }
 }
 
@@ -109,9 +109,9 @@ async function subscribeResource(uri: string, holder: object, graph: Graph, exch
   const name = canonicalizeUri(uri)
   const owner = await graph.router.findOwner(name, exchange)
   if (owner === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  const place = graph.notifier.addHolder(name, owner, holder)
-  if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
-  if (place === 'known') return done
+  const outcome = graph.notifier.addHolder(name, owner, holder)
+  if (outcome === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  if (outcome === 'known') return done
   try {
     const answer = await callOwner('resources/subscribe', owner, graph, exchange.session, exchange)
     if ('error' in answer) graph.notifier.removeHolder(name, holder)
@@ -137,11 +137,11 @@ export async function callOwner(
   { upstream, original, exposed }: ResourceOwner,
   graph: Graph,
   session: Session,
-  wanted?: Exchange,
+  origin?: Exchange,
 ): Promise<Answer> {
   const node = graph.upstreams.get(upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  const own = createDetachedExchange(graph, session, method, wanted)
+  const own = createDetachedExchange(graph, session, method, origin)
   own.params = { uri: exposed }
   return node.dispatch(new PipelineCall(upstream, method, { uri: original }, own))
 }

@@ -114,20 +114,20 @@ function dispatchPlainly({ call, dispatch, graph, by }: TaskCallDeps): Promise<A
 /** Passes a server's task on under a sealed id. */
 function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   if (!('task' in answer)) return answer
-  const whole = answer.task.value()
-  const value = isObject(whole.task)
-    ? { ...whole, task: hideStateSecrets(whole.task, graph) }
-    : hideStateSecrets(whole, graph)
+  const taskResult = answer.task.value()
+  const value = isObject(taskResult.task)
+    ? { ...taskResult, task: hideStateSecrets(taskResult.task, graph) }
+    : hideStateSecrets(taskResult, graph)
   const state = readTask(value)
   const era = answer.task.era ?? 'legacy'
   const { session } = call.exchange
   if (state === undefined) return { error: rpcError(RPC.internal, 'the server returned an invalid task') }
   const tool = String(call.exchange.params?.name)
-  const place: TaskLocation = { at: 'server', ...getToolLocation(call), era, original: state.taskId, tool }
-  const taskId = sealTaskId(graph, session, place, state.ttlMs)
+  const location: TaskLocation = { at: 'server', ...getToolLocation(call), era, original: state.taskId, tool }
+  const taskId = sealTaskId(graph, session, location, state.ttlMs)
   if (taskId === undefined) return { error: rpcError(RPC.internal, 'the task id is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
-  graph.tasks.recordTask(graph, session, taskId, place, state.ttlMs)
+  graph.tasks.recordTask(graph, session, taskId, location, state.ttlMs)
   return { task: Payload.of({ ...value, task: { ...(value.task as JsonObject), taskId } }, era) }
 }
 
@@ -137,8 +137,8 @@ function driveTask({ call, graph, by }: TaskCallDeps, task: Payload): Promise<An
   const drive = (): Promise<Answer> =>
     followTask({ graph, upstream: call.upstream, exchange, call, sees: createProgressReporter(exchange) }, task)
   if (exchange.session.client.era === 'modern') return by.hold(call, drive, graph)
-  exchange.redirectRequests((ask, onward) =>
-    onward(ask.params === undefined ? ask : { ...ask, params: removeRelatedTask(ask.params) }),
+  exchange.redirectRequests((ask, sendToClient) =>
+    sendToClient(ask.params === undefined ? ask : { ...ask, params: removeRelatedTask(ask.params) }),
   )
   return drive()
 }
@@ -165,14 +165,14 @@ async function hostCall({ call, dispatch, graph, by }: TaskCallDeps): Promise<An
   if ((await getTaskSupport(graph, call)) === 'forbidden') return createNoTaskError(call)
   const { task: request, ...params } = call.params ?? {}
   const ttlMs = isObject(request) && typeof request.ttl === 'number' ? request.ttl : undefined
-  const whole = createHostedTask(call, graph, { ttlMs }, async (own, sees) => {
+  const created = createHostedTask(call, graph, { ttlMs }, async (own, sees) => {
     own.params = params
     own.mayBeTask = true
     const answer = await by.converse(own, dispatch, graph)
     if (!('task' in answer)) return answer
     return followTask({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, answer.task)
   })
-  return whole ?? { error: rpcError(RPC.internal, 'too many tasks') }
+  return created ?? { error: rpcError(RPC.internal, 'too many tasks') }
 }
 
 function createNoTaskError({ params }: PipelineCall): Answer {
@@ -227,8 +227,8 @@ function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: H
     via: exchange.via,
     remoteAddress: exchange.remoteAddress,
     principal: exchange.principal,
-    emit: ({ method: told, params: about }) => {
-      if (told === 'notifications/progress' && typeof about?.message === 'string') hosted.updateStatus(about.message)
+    emit: ({ method, params: about }) => {
+      if (method === 'notifications/progress' && typeof about?.message === 'string') hosted.updateStatus(about.message)
     },
     ask: ask => hosted.ask(ask),
   }

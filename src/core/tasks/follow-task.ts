@@ -158,8 +158,8 @@ class TaskFollower {
       this.#answered.add(key)
       inputResponses[key] = reply.result
     }
-    const told = await this.#requestServer('tasks/update', { inputResponses })
-    return 'error' in told ? told : undefined
+    const answer = await this.#requestServer('tasks/update', { inputResponses })
+    return 'error' in answer ? answer : undefined
   }
 
   #requestServer(method: string, more?: JsonObject, exchange = this.#of.exchange): Promise<Answer> {
@@ -201,6 +201,6 @@ function createTaskAnswer({ status, statusMessage }: TaskState, { result, error 
   return createFollowError(statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`)
 }
 
-function createFollowError(why: string): { error: ReturnType<typeof rpcError> } {
-  return { error: rpcError(RPC.internal, why) }
+function createFollowError(reason: string): { error: ReturnType<typeof rpcError> } {
+  return { error: rpcError(RPC.internal, reason) }
 }

@@ -49,7 +49,7 @@ export class HostedTask implements ToolLocation {
   #pollIntervalMs: number
   #updatedAt: string
   #outcome: Answer | undefined
-  #asked = 0
+  #requestCount = 0
 
   constructor(init: HostedTaskOptions) {
     this.upstream = init.upstream
@@ -111,7 +111,7 @@ export class HostedTask implements ToolLocation {
     if (isTerminal(this.#status) || this.#open.size >= MAX_INPUT_REQUESTS)
       return Promise.resolve(createCannotAskReply(ask))
     return new Promise(reply => {
-      this.#open.set(`ask-${++this.#asked}`, { ask, reply, isAsked: false })
+      this.#open.set(`ask-${++this.#requestCount}`, { ask, reply, isAsked: false })
       this.#status = 'input_required'
       this.#notifyWatchers()
     })

@@ -18,11 +18,11 @@ const CALL_METHOD = 'tools/call'
 
 /** Relays a modern client's request about a modern server's task, with the server's id. */
 export async function relayModernRequest(
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<Answer> {
-  const { original: taskId, upstream } = place
+  const { original: taskId, upstream } = location
   return sendTaskRequest({ graph, upstream, exchange }, exchange.method, { ...exchange.params, taskId })
 }
 
@@ -35,21 +35,21 @@ const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
  * remaining ones.
  */
 export async function getModernTask(
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<Answer> {
-  const answer = await relayModernRequest(place, exchange, graph)
+  const answer = await relayModernRequest(location, exchange, graph)
   if (!('result' in answer)) return answer
   const ours = String(exchange.params?.taskId)
   const bytes = answer.result.bytes()
   const members = parseMembers(bytes)
   // Forward the received bytes unchanged, as a result may have any size.
   const renamed = editMembers(bytes, members, RENAMED, `"resultType":"complete","taskId":${JSON.stringify(ours)}`)
-  const late = await runStateHooks(Payload.fromBytes(renamed, 'modern'), place, exchange.session, graph)
-  const payload = hidePayloadSecrets(late, graph)
+  const processed = await runStateHooks(Payload.fromBytes(renamed, 'modern'), location, exchange.session, graph)
+  const payload = hidePayloadSecrets(processed, graph)
   if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
-  return answerByHooks(payload, place, exchange, graph)
+  return answerByHooks(payload, location, exchange, graph)
 }
 
 async function answerByHooks(
@@ -61,20 +61,21 @@ async function answerByHooks(
   const { inputRequests, ...state } = payload.value()
   const server = { graph, upstream, exchange }
   const replies = await collectHookReplies(inputRequests, exchange, graph)
-  const { given, requests } = 'given' in replies ? replies : { given: {}, requests: inputRequests }
-  const left = 'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, given)
-  if ('error' in left) {
+  const { hookReplies, requests } = 'hookReplies' in replies ? replies : { hookReplies: {}, requests: inputRequests }
+  const selected =
+    'denied' in replies ? { error: replies.denied } : selectClientRequests(exchange, requests, hookReplies)
+  if ('error' in selected) {
     // Cancel, as the task will never receive its input.
     await sendTaskRequest(server, 'tasks/cancel', { taskId })
-    return left
+    return selected
   }
-  if (Object.keys(given).length === 0)
+  if (Object.keys(hookReplies).length === 0)
     return requests === inputRequests
       ? { result: payload }
-      : { result: Payload.of({ ...state, inputRequests: left.rest }, 'modern') }
-  await sendTaskRequest(server, 'tasks/update', { taskId, inputResponses: { ...given } })
-  const isAnswered = Object.keys(left.rest).length === 0
-  const open = isAnswered ? { status: 'working' } : { inputRequests: left.rest }
+      : { result: Payload.of({ ...state, inputRequests: selected.remaining }, 'modern') }
+  await sendTaskRequest(server, 'tasks/update', { taskId, inputResponses: { ...hookReplies } })
+  const isAnswered = Object.keys(selected.remaining).length === 0
+  const open = isAnswered ? { status: 'working' } : { inputRequests: selected.remaining }
   return { result: Payload.of({ ...state, ...open }, 'modern') }
 }
 
@@ -83,27 +84,27 @@ async function answerByHooks(
  * side.
  */
 export async function relayLegacyRequest(
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<Answer> {
-  const { original, upstream } = place
+  const { original, upstream } = location
   const ours = String(exchange.params?.taskId)
-  exchange.redirectRequests(async ({ method, params }, onward) => {
-    const reply = await onward({ method, params: params && setRelatedTask(ours, params) })
+  exchange.redirectRequests(async ({ method, params }, sendToClient) => {
+    const reply = await sendToClient({ method, params: params && setRelatedTask(ours, params) })
     return 'result' in reply && getRelatedTask(reply.result) !== undefined
       ? { result: setRelatedTask(original, reply.result) }
       : reply
   })
   const params = { ...exchange.params, taskId: original }
-  const told = await sendTaskRequest({ graph, upstream, exchange }, exchange.method, params)
+  const received = await sendTaskRequest({ graph, upstream, exchange }, exchange.method, params)
   const isEnd = exchange.method === 'tasks/result'
-  const answer = isEnd ? await runResponseHooks(told, place, exchange.session, graph) : told
+  const answer = isEnd ? await runResponseHooks(received, location, exchange.session, graph) : received
   if (!('result' in answer)) return answer
   const value = answer.result.value()
   const named = value.taskId === original ? { ...value, taskId: ours } : value
-  const shown = isEnd ? named : hideStateSecrets(named, graph)
-  return { result: Payload.of(setRelatedTask(ours, shown), answer.result.era) }
+  const redacted = isEnd ? named : hideStateSecrets(named, graph)
+  return { result: Payload.of(setRelatedTask(ours, redacted), answer.result.era) }
 }
 
 /** Reads a legacy server's task state for a list; undefined if the task is gone. */
@@ -145,7 +146,7 @@ async function runResponseHooks(
 /** Runs the hooks on a 2026-07-28 state, which includes the call's result. */
 async function runStateHooks(
   state: Payload,
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   session: Session,
   graph: Graph,
 ): Promise<Payload> {
@@ -154,11 +155,11 @@ async function runStateHooks(
   const { result, error, ...rest } = state.value()
   if (result === undefined && error === undefined) return state
   const before = createRelayedAnswer(result, error)
-  const after = await runResponseHooks(before, place, session, graph)
+  const after = await runResponseHooks(before, location, session, graph)
   if ('result' in after) {
-    const whole = { resultType: 'complete', ...after.result.value() }
+    const completeResult = { resultType: 'complete', ...after.result.value() }
     const status = 'result' in before ? rest.status : 'completed'
-    return Payload.of({ ...rest, status, result: whole }, 'modern')
+    return Payload.of({ ...rest, status, result: completeResult }, 'modern')
   }
   const problem = 'error' in after ? after.error : rpcError(RPC.internal, 'a finished task cannot request input')
   const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'

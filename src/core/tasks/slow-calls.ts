@@ -55,18 +55,18 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps
       exchange.unwatchAsks(watcher)
       resolve(isLate)
     }
-    let left = ms
+    let remainingMs = ms
     let from = clock.now()
-    let disarm = clock.after(left, () => end(true))
+    let disarm = clock.after(remainingMs, () => end(true))
     const watcher = {
       onAskStart: () => {
-        left -= clock.now() - from
+        remainingMs -= clock.now() - from
         disarm()
       },
       onAskEnd: () => {
         disarm()
         from = clock.now()
-        disarm = clock.after(Math.max(0, left), () => end(true))
+        disarm = clock.after(Math.max(0, remainingMs), () => end(true))
         return undefined
       },
     }
@@ -89,15 +89,15 @@ function continueAsTask(slow: SlowCallDeps, made: Promise<Answer>, patience: Bac
     cancel: reason => current.abandon(reason),
   })
   if (task === undefined) return undefined
-  const onward = {
+  const channel = {
     emit: ({ method, params }: { method: string; params: JsonObject | undefined }): void => {
       if (method === 'notifications/progress' && typeof params?.message === 'string') task.updateStatus(params.message)
     },
     ask: (ask: Ask) => task.ask(ask),
   }
-  exchange.continueInBackground(onward)
+  exchange.continueInBackground(channel)
   const work = (): Promise<Answer> =>
-    finishInBackground(slow, made, { task, onward, continues: next => void (current = next) })
+    finishInBackground(slow, made, { task, channel, continues: next => void (current = next) })
   void completeTask({ graph, task, exchange, method: call.method }, work)
   if (getTaskForm(call) === 'modern') return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
   return patience.createAnswer(describeRunningCall(task))
@@ -105,7 +105,7 @@ function continueAsTask(slow: SlowCallDeps, made: Promise<Answer>, patience: Bac
 
 interface BackgroundDeps {
   readonly task: HostedTask
-  readonly onward: Parameters<PipelineExchange['continueInBackground']>[0]
+  readonly channel: Parameters<PipelineExchange['continueInBackground']>[0]
   /** Called with the exchange that continues the call. */
   continues(exchange: PipelineExchange): void
 }
@@ -132,20 +132,24 @@ async function collectReplies(requests: unknown, task: HostedTask): Promise<Json
   const replies = await Promise.all(
     parseInputRequests(requests).map(async ([key, ask]) => [key, await task.ask(ask)] as const),
   )
-  const given: JsonObject = {}
+  const inputResponses: JsonObject = {}
   for (const [key, reply] of replies) {
     if ('error' in reply) return `client request failed: ${reply.error.message}`
-    given[key] = reply.result
+    inputResponses[key] = reply.result
   }
-  return given
+  return inputResponses
 }
 
 /** Retries the call with the requested input, again in a detached exchange. */
-function retryWithInput(slow: SlowCallDeps, given: JsonObject, { onward, continues }: BackgroundDeps): Promise<Answer> {
+function retryWithInput(
+  slow: SlowCallDeps,
+  retryParams: JsonObject,
+  { channel, continues }: BackgroundDeps,
+): Promise<Answer> {
   const { call, dispatch, graph, dispatchWithInput } = slow
   const { exchange: before } = call
-  const { requestState: _state, inputResponses: _responses, ...asked } = call.params ?? {}
-  const params = { ...asked, ...given }
+  const { requestState: _state, inputResponses: _responses, ...callParams } = call.params ?? {}
+  const params = { ...callParams, ...retryParams }
   const { session, headers, via, principal, remoteAddress } = before
   const exchange = graph.exchange(session, {
     method: call.method,
@@ -154,7 +158,7 @@ function retryWithInput(slow: SlowCallDeps, given: JsonObject, { onward, continu
     via,
     principal,
     remoteAddress,
-    ...onward,
+    ...channel,
   })
   exchange.route = before.route
   exchange.entry = before.entry
@@ -195,7 +199,7 @@ export async function completeTask(
   { graph, task, exchange, method }: TaskSettlement,
   work: () => Promise<Answer>,
 ): Promise<void> {
-  graph.entered()
+  graph.beginCall()
   const done = graph.tasks.beginWork(exchange.session)
   try {
     const answer = await work()
@@ -209,6 +213,6 @@ export async function completeTask(
     task.settle(hideAnswerSecrets({ error: problem }, graph))
   } finally {
     done()
-    graph.left()
+    graph.endCall()
   }
 }

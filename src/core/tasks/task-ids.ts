@@ -34,17 +34,17 @@ export function getToolLocation({ upstream, params }: Call): ToolLocation {
 export function sealTaskId(
   graph: Graph,
   session: Session,
-  place: TaskLocation,
+  location: TaskLocation,
   ttlMs: number | null,
 ): string | undefined {
   if (
-    place.original.length > MAX_ORIGINAL_LENGTH ||
-    (place.at === 'server' && Math.max(place.tool.length, place.toolThere.length) > MAX_ORIGINAL_LENGTH)
+    location.original.length > MAX_ORIGINAL_LENGTH ||
+    (location.at === 'server' && Math.max(location.tool.length, location.toolThere.length) > MAX_ORIGINAL_LENGTH)
   )
     return undefined
   // A server may extend a task, so the id outlives the initial lifetime.
   const life = ttlMs === null ? MAX_LIFETIME_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFETIME_MS)
-  return graph.seal.sealWithExpiry(life, place, getCallerBinding(session))
+  return graph.seal.sealWithExpiry(life, location, getCallerBinding(session))
 }
 
 /** Opens a task id; undefined if it is invalid, foreign or expired. */
@@ -69,10 +69,10 @@ export async function getTaskRefusal(
   // The list maps the configured tool names.
   if (graph.catalog.getCachedView('tools', session) === undefined) await graph.catalog.load('tools', session)
   const call = createDetachedExchange(graph, session, 'tools/call')
-  const found = graph.router.checkRoute(call, { to: 'one', upstream, params: { name: toolThere } })
-  if (!('error' in found)) return undefined
+  const result = graph.router.checkRoute(call, { to: 'one', upstream, params: { name: toolThere } })
+  if (!('error' in result)) return undefined
   // The catalog's error may name the required scope; the task of a hidden tool is unknown.
-  return found.error.data === undefined ? createUnknownTaskError() : found.error
+  return result.error.data === undefined ? createUnknownTaskError() : result.error
 }
 
 /** True if a caller may use its own task; false also if a list fails and the permission is unknown. */

@@ -34,7 +34,7 @@ type TaskLocationAt<At extends TaskLocation['at']> = Extract<TaskLocation, { at:
 
 interface TaskMethodHandler {
   hosted(task: HostedTask, exchange: PipelineExchange): Answer | Promise<Answer>
-  relayed(place: TaskLocationAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
+  relayed(location: TaskLocationAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
 }
 
 const EMPTY_RESULT: JsonObject = Object.freeze({ resultType: 'complete' })
@@ -100,11 +100,11 @@ async function runTaskMethod(handler: TaskMethodHandler, exchange: PipelineExcha
 
 /** Finds a hosted task, or the location at its server; undefined unless it is this caller's. */
 function findTask(
-  place: TaskLocation | undefined,
+  location: TaskLocation | undefined,
   session: Session,
   graph: Graph,
 ): HostedTask | ServerTaskLocation | undefined {
-  return place?.at === 'gateway' ? graph.tasks.findHosted(place.original, session) : place
+  return location?.at === 'gateway' ? graph.tasks.findHosted(location.original, session) : location
 }
 
 /** `tasks/list` (legacy): this caller's recorded tasks, with their current states. */
@@ -112,10 +112,10 @@ export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Pr
   if (!versionHasTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
     return createNotFound(exchange)
   if (exchange.params?.cursor !== undefined) return createInvalidParams('unknown cursor')
-  const known = graph.tasks.listTasks(graph, exchange.session)
+  const records = graph.tasks.listTasks(graph, exchange.session)
   const tasks = await Promise.all(
-    known.map(async ({ taskId, place }) => {
-      const task = findTask(place, exchange.session, graph)
+    records.map(async ({ taskId, location }) => {
+      const task = findTask(location, exchange.session, graph)
       if (task === undefined || (await getTaskRefusal(task, exchange.session, graph)) !== undefined) return undefined
       return task instanceof HostedTask ? toLegacyTask(task.state) : fetchListedTask(task, taskId, exchange, graph)
     }),
@@ -131,8 +131,8 @@ function handleLegacy(value: JsonObject): Answer {
   return { result: Payload.of(value, 'legacy') }
 }
 
-function createInvalidParams(why: string): Answer {
-  return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
+function createInvalidParams(reason: string): Answer {
+  return { error: rpcError(RPC.invalidParams, `Invalid params: ${reason}`) }
 }
 
 function createNotFound({ method }: PipelineExchange): Answer {
@@ -140,9 +140,9 @@ function createNotFound({ method }: PipelineExchange): Answer {
 }
 
 /** Selects the requested tasks that are the client's own. */
-export function selectOwnTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
-  if (!Array.isArray(asked)) return []
-  const ids = (asked as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
+export function selectOwnTasks(exchange: PipelineExchange, graph: Graph, requested: unknown): readonly string[] {
+  if (!Array.isArray(requested)) return []
+  const ids = (requested as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
   return [...new Set(ids)].filter(id => describeModernTask(exchange, graph, id) !== undefined)
 }
 
@@ -168,28 +168,28 @@ async function cancelUpstreamTask(taskId: string, exchange: PipelineExchange, gr
 }
 
 function watchHostedTask(task: HostedTask, exchange: PipelineExchange): void {
-  const tell = (): void => emitTaskStatus(exchange, task.describeFor(exchange.session.client))
-  exchange.onCancel(task.watch(tell))
-  tell()
+  const notify = (): void => emitTaskStatus(exchange, task.describeFor(exchange.session.client))
+  exchange.onCancel(task.watch(notify))
+  notify()
 }
 
 /** Polls, as servers need not send status; forwards only changes. */
 async function pollRelayedTask(
   taskId: string,
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<void> {
   let last: string | undefined
   while (!exchange.cancelled && exchange.answer === undefined) {
-    const value = await fetchTask(taskId, place, exchange, graph)
+    const value = await fetchTask(taskId, location, exchange, graph)
     if (value === 'gone') return
     const state = readTask(value)
     if (state !== undefined) {
-      const seen = JSON.stringify([state.status, state.lastUpdatedAt, state.statusMessage])
-      if (seen !== last) emitTaskStatus(exchange, value)
+      const fingerprint = JSON.stringify([state.status, state.lastUpdatedAt, state.statusMessage])
+      if (fingerprint !== last) emitTaskStatus(exchange, value)
       if (isTerminal(state.status)) return
-      last = seen
+      last = fingerprint
     }
     await waitForPoll(state?.pollIntervalMs, exchange, graph)
   }
@@ -198,14 +198,14 @@ async function pollRelayedTask(
 /** Reads a task's state; undefined if its server could not be reached this time. */
 async function fetchTask(
   taskId: string,
-  place: ServerTaskLocation,
+  location: ServerTaskLocation,
   exchange: PipelineExchange,
   graph: Graph,
 ): Promise<JsonObject | 'gone'> {
   const own = createDetachedExchange(graph, exchange.session, 'tasks/get')
   own.params = { taskId }
   try {
-    const answer = await getModernTask(place, own, graph)
+    const answer = await getModernTask(location, own, graph)
     if (!('result' in answer)) return 'gone'
     const { resultType: _type, _meta, ...value } = answer.result.value()
     return value

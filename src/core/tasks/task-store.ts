@@ -39,10 +39,10 @@ interface TasksById {
 /** Tasks of all callers. Outlives a generation; each task expires. */
 export class TaskStore {
   readonly #hosted = new Map<string, HostedEntry>()
-  readonly #known = new Map<string, Map<string, TaskRecord>>()
+  readonly #records = new Map<string, Map<string, TaskRecord>>()
   /** Legacy servers' tasks by original id, for unrequested notifications. */
   readonly #byOriginal = new Map<string, TasksById>()
-  readonly #workCounts = new Map<Session, { count: number; ended: (() => void) | undefined }>()
+  readonly #workCounts = new Map<Session, { count: number; onEnd: (() => void) | undefined }>()
   readonly #notifications = new WeakMap<Session, Promise<void>>()
   #count = 0
   #graph: Graph | undefined
@@ -98,32 +98,32 @@ export class TaskStore {
   }
 
   /** Records a task of a legacy client: the client may list it and is notified of changes. */
-  recordTask(graph: Graph, session: Session, taskId: string, place: TaskLocation, ttlMs: number | null): void {
+  recordTask(graph: Graph, session: Session, taskId: string, location: TaskLocation, ttlMs: number | null): void {
     const now = graph.clock.now()
-    const known: TaskRecord = {
+    const record: TaskRecord = {
       taskId,
-      place,
+      location,
       session,
       until: now + Math.min(ttlMs ?? MAX_TTL_MS, MAX_TTL_MS),
     }
     const key = getTaskOwner(session)
-    const own = this.#known.get(key) ?? new Map<string, TaskRecord>()
-    this.#known.set(key, own)
-    for (const other of own.values()) if (other.until < now) this.#removeTask(own, other)
+    const own = this.#records.get(key) ?? new Map<string, TaskRecord>()
+    this.#records.set(key, own)
+    for (const existing of own.values()) if (existing.until < now) this.#removeTask(own, existing)
     const [oldest] = own.values()
     if (own.size >= MAX_KNOWN_EACH && oldest !== undefined) this.#removeTask(own, oldest)
     if (this.#count >= MAX_KNOWN) this.#evictOldest()
-    own.set(taskId, known)
+    own.set(taskId, record)
     this.#count++
-    if (place.at === 'gateway') this.#notifyChanges(place.original, session)
-    else this.#indexByOriginal(known, createOriginalKey(place.upstream, place.original))
+    if (location.at === 'gateway') this.#notifyChanges(location.original, session)
+    else this.#indexByOriginal(record, createOriginalKey(location.upstream, location.original))
   }
 
-  #indexByOriginal(known: TaskRecord, key: string): void {
+  #indexByOriginal(record: TaskRecord, key: string): void {
     const named = this.#byOriginal.get(key) ?? { all: [], holders: 0, isDoubtful: false }
     named.holders++
     // Two sessions of one server may use the same id; neither may receive the other's notifications.
-    if (named.all.length < MAX_SAME_ID) named.all.push(known)
+    if (named.all.length < MAX_SAME_ID) named.all.push(record)
     else named.isDoubtful = true
     this.#byOriginal.set(key, named)
   }
@@ -131,7 +131,7 @@ export class TaskStore {
   /** Lists this caller's recorded tasks, newest first. */
   listTasks(graph: Graph, session: Session): readonly TaskRecord[] {
     const now = graph.clock.now()
-    return [...(this.#known.get(getTaskOwner(session))?.values() ?? [])].filter(({ until }) => until >= now).reverse()
+    return [...(this.#records.get(getTaskOwner(session))?.values() ?? [])].filter(({ until }) => until >= now).reverse()
   }
 
   /**
@@ -148,10 +148,10 @@ export class TaskStore {
     if (named === undefined || named.isDoubtful) return false
     // Each connection is a separate server session, and ids may repeat.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
-    if (owner === undefined || another !== undefined || owner.place.at !== 'server') return false
+    if (owner === undefined || another !== undefined || owner.location.at !== 'server') return false
     const state = { ...params, taskId: owner.taskId }
-    const shown = this.#graph === undefined ? state : hideStateSecrets(state, this.#graph)
-    this.#notifyOwner(owner.place, owner.session, { method, params: shown })
+    const redacted = this.#graph === undefined ? state : hideStateSecrets(state, this.#graph)
+    this.#notifyOwner(owner.location, owner.session, { method, params: redacted })
     return true
   }
 
@@ -168,21 +168,21 @@ export class TaskStore {
 
   /** Notifies a client of its task, in order, if it may still use the tool. */
   #notifyOwner(tool: ToolLocation, session: Session, notification: Notification): void {
-    const told = (this.#notifications.get(session) ?? Promise.resolve()).then(async () => {
+    const delivered = (this.#notifications.get(session) ?? Promise.resolve()).then(async () => {
       if (this.#graph === undefined || (await mayUseTask(tool, session, this.#graph))) session.notify(notification)
     })
-    this.#notifications.set(session, told)
+    this.#notifications.set(session, delivered)
   }
 
   /** Marks background work for this session, with or without its client; returns a function that ends it. */
   beginWork(session: Session): () => void {
-    const busy = this.#workCounts.get(session) ?? { count: 0, ended: undefined }
+    const busy = this.#workCounts.get(session) ?? { count: 0, onEnd: undefined }
     this.#workCounts.set(session, busy)
     busy.count++
     return () => {
       if (--busy.count > 0) return
       this.#workCounts.delete(session)
-      busy.ended?.()
+      busy.onEnd?.()
     }
   }
 
@@ -190,7 +190,7 @@ export class TaskStore {
   runWhenIdle(session: Session, end: () => void): void {
     const busy = this.#workCounts.get(session)
     if (busy === undefined) end()
-    else busy.ended = end
+    else busy.onEnd = end
   }
 
   /**
@@ -199,10 +199,10 @@ export class TaskStore {
    */
   sessionEnded(session: Session): void {
     if (!isAnonymous(session)) return
-    const own = this.#known.get(getTaskOwner(session))
+    const own = this.#records.get(getTaskOwner(session))
     if (own === undefined) return
-    for (const known of own.values()) this.#removeTask(own, known)
-    this.#known.delete(getTaskOwner(session))
+    for (const record of own.values()) this.#removeTask(own, record)
+    this.#records.delete(getTaskOwner(session))
   }
 
   /** Cancels the work of every task when the gateway stops. */
@@ -212,19 +212,19 @@ export class TaskStore {
   }
 
   #evictOldest(): void {
-    const [first] = this.#known
+    const [first] = this.#records
     if (first === undefined) return
     const [key, own] = first
     const [oldest] = own.values()
     if (oldest !== undefined) this.#removeTask(own, oldest)
-    if (own.size === 0) this.#known.delete(key)
+    if (own.size === 0) this.#records.delete(key)
   }
 
-  #removeTask(own: Map<string, TaskRecord>, known: TaskRecord): void {
-    if (!own.delete(known.taskId)) return
+  #removeTask(own: Map<string, TaskRecord>, record: TaskRecord): void {
+    if (!own.delete(record.taskId)) return
     this.#count--
-    if (known.place.at !== 'server') return
-    const key = createOriginalKey(known.place.upstream, known.place.original)
+    if (record.location.at !== 'server') return
+    const key = createOriginalKey(record.location.upstream, record.location.original)
     const named = this.#byOriginal.get(key)
     if (named !== undefined && --named.holders === 0) this.#byOriginal.delete(key)
   }

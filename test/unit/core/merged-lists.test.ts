@@ -40,8 +40,8 @@ describe('a merged list', () => {
 
     assert.deepEqual(kept(parts, { ...plenty, entries: 500 }), { huge: 245, big: 245, small: 10 })
     assert.deepEqual(mergeLists(parts, { ...plenty, entries: 500 }).cuts, [
-      { upstream: 'huge', kept: 245, of: 900 },
-      { upstream: 'big', kept: 245, of: 400 },
+      { upstream: 'huge', listed: 245, of: 900 },
+      { upstream: 'big', listed: 245, of: 400 },
     ])
   })
 
