@@ -166,8 +166,8 @@ class AccountsUpstream implements Upstream {
   #getAccount(principal: Principal): AccountEntry {
     if (this.#isStopped) throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'stopped' })
     const name = this.#accountOf(principal)
-    const known = this.#accounts.get(name)
-    if (known !== undefined) return known
+    const existing = this.#accounts.get(name)
+    if (existing !== undefined) return existing
     this.#evictIdle()
     const usedAt = this.#context.clock.now()
     const caller = (): Principal => this.#accounts.get(name)?.principal ?? principal
@@ -209,8 +209,8 @@ class AccountsUpstream implements Upstream {
 
   #removeAccount(account: AccountEntry): void {
     this.#accounts.delete(account.name)
-    const left = account.upstream.stop().finally(() => this.#leaving.delete(left))
-    this.#leaving.add(left)
+    const stopping = account.upstream.stop().finally(() => this.#leaving.delete(stopping))
+    this.#leaving.add(stopping)
   }
 
   /** Limits notifications to the account's callers and stores nothing for the next run. */

@@ -17,10 +17,10 @@ interface ConnectionListsDeps {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   /** Pool key for a session; undefined on the main connection, or while unknown. */
-  placeOf(session: Session): string | undefined
-  at(place: string | undefined): Supervisor | undefined
+  findPoolKey(session: Session): string | undefined
+  getByKey(poolKey: string | undefined): Supervisor | undefined
   /** False while the main connection is down; pool keys are unknown then. */
-  knowsPlaces(): boolean
+  hasPoolKeys(): boolean
 }
 
 /**
@@ -48,8 +48,8 @@ export class ConnectionLists {
 
   #findAudience(supervisor: Supervisor): Pick<ListAudience, 'isMeant'> {
     const { connection } = supervisor
-    const known = this.#own.get(supervisor)
-    if (known !== undefined && known.connection === connection) return known
+    const existing = this.#own.get(supervisor)
+    if (existing !== undefined && existing.connection === connection) return existing
     const isMeant = (session: Session): boolean => this.#findByPoolKey(session) === supervisor
     // A new process has no lists before it is ready; it uses the main one's.
     if (connection === undefined) return { isMeant }
@@ -77,21 +77,21 @@ export class ConnectionLists {
     this.#own.delete(supervisor)
     const { poolKey } = own
     if (poolKey === undefined) return
-    const { context, placeOf, knowsPlaces } = this.#owner
-    const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === poolKey
+    const { context, findPoolKey, hasPoolKeys } = this.#owner
+    const isMeant = (session: Session): boolean => !hasPoolKeys() || findPoolKey(session) === poolKey
     for (const method of LIST_CHANGES) context.notify({ method, params: undefined, isForOwnLists: true }, isMeant)
   }
 
   #findOwnLists(session: Session): ListAudience | undefined {
-    const place = this.#owner.placeOf(session)
-    const supervisor = this.#owner.at(place)
+    const poolKey = this.#owner.findPoolKey(session)
+    const supervisor = this.#owner.getByKey(poolKey)
     const own = supervisor && this.#own.get(supervisor)
     if (own === undefined || own.connection !== supervisor?.connection) return undefined
-    own.poolKey = place
+    own.poolKey = poolKey
     return own
   }
 
   #findByPoolKey(session: Session): Supervisor | undefined {
-    return this.#owner.at(this.#owner.placeOf(session))
+    return this.#owner.getByKey(this.#owner.findPoolKey(session))
   }
 }

@@ -30,8 +30,8 @@ class WarmConnections {
     return [...this.#waiting]
   }
 
-  openMissing(room: number): void {
-    const missing = Math.min(this.#min - this.#waiting.size, room)
+  openMissing(freeSlots: number): void {
+    const missing = Math.min(this.#min - this.#waiting.size, freeSlots)
     for (let count = 0; count < missing; count++) {
       const supervisor = this.#make(one => this.#waiting.has(one))
       this.#waiting.add(supervisor)
@@ -159,10 +159,10 @@ export class ConnectionPool {
   supervisorFor(call: Call, main: Connection, project?: string, of: 'client' | 'main' = 'client'): Supervisor {
     if (usesMainConnection(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
-    const place = { headers: call.headers, project, era }
-    const key = this.#createPoolKey(call.exchange.session, main, place)
+    const traits = { headers: call.headers, project, era }
+    const key = this.#createPoolKey(call.exchange.session, main, traits)
     if (key === undefined) return this.#host.main()
-    const pooled = this.#pooled.get(key) ?? this.#openForCall(key, call, main, place)
+    const pooled = this.#pooled.get(key) ?? this.#openForCall(key, call, main, traits)
     return pooled?.supervisor ?? this.#host.main()
   }
 
@@ -174,14 +174,14 @@ export class ConnectionPool {
     return this.#createPoolKey(session, main, { headers: NO_HEADERS, project, era })
   }
 
-  getByKey(place: string | undefined): Supervisor | undefined {
-    return place === undefined ? undefined : this.#pooled.get(place)?.supervisor
+  getByKey(poolKey: string | undefined): Supervisor | undefined {
+    return poolKey === undefined ? undefined : this.#pooled.get(poolKey)?.supervisor
   }
 
   /** A subscription opens no connection if the pool is full or the era differs; it uses the main connection. */
-  #openForCall(key: string, call: Call, main: Connection, place: ConnectionTraits): PooledConnection | undefined {
-    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#countFree() <= 0)) return undefined
-    return this.#open(key, call.exchange.session, main, place)
+  #openForCall(key: string, call: Call, main: Connection, traits: ConnectionTraits): PooledConnection | undefined {
+    if (call.method === SUBSCRIBE && (traits.era !== undefined || this.#countFree() <= 0)) return undefined
+    return this.#open(key, call.exchange.session, main, traits)
   }
 
   /** Returns undefined for calls on the main connection. */
@@ -211,8 +211,8 @@ export class ConnectionPool {
   }
 
   /** Replaces this connection if it is in the pool. */
-  reconnect(connection: Connection, why: string): void {
-    for (const { supervisor } of this.#pooled.values()) supervisor.reconnect(connection, why)
+  reconnect(connection: Connection, reason: string): void {
+    for (const { supervisor } of this.#pooled.values()) supervisor.reconnect(connection, reason)
   }
 
   sessionEnded({ id }: Session): void {
@@ -277,8 +277,8 @@ export class ConnectionPool {
     const isOfMany = this.#host.isolation === 'session' && label !== undefined
     if (isOfMany || (!main.transport.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
       return { version: '', fingerprint: ANY_CLIENT, capabilities: ALL_LEGACY_CAPABILITIES }
-    const known = this.#declared.get(client.capabilities)
-    if (known?.version === client.version) return known
+    const cached = this.#declared.get(client.capabilities)
+    if (cached?.version === client.version) return cached
     const capabilities = toLegacyCapabilities(normalizeCapabilities(client))
     const declared = { version: client.version, fingerprint: JSON.stringify(capabilities), capabilities }
     this.#declared.set(client.capabilities, declared)
@@ -352,11 +352,11 @@ export class ConnectionPool {
   }
 
   #drainSupervisor(supervisor: Supervisor): void {
-    const left = supervisor.stopAfterLastCall().finally(() => {
+    const stopping = supervisor.stopAfterLastCall().finally(() => {
       this.#leaving.delete(supervisor)
       if (this.#host.main().state === 'ready') this.openWarm()
     })
-    this.#leaving.set(supervisor, left)
+    this.#leaving.set(supervisor, stopping)
   }
 }
 

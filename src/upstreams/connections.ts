@@ -69,9 +69,9 @@ export class Connections {
     this.ownLists = new ConnectionLists({
       spec,
       context,
-      placeOf: session => this.#findPoolKey(session),
-      at: place => this.#pool.getByKey(place),
-      knowsPlaces: () => this.main.connection !== undefined,
+      findPoolKey: session => this.#findPoolKey(session),
+      getByKey: poolKey => this.#pool.getByKey(poolKey),
+      hasPoolKeys: () => this.main.connection !== undefined,
     })
     this.#pool = new ConnectionPool({
       name: context.name,
@@ -179,16 +179,16 @@ export class Connections {
     for (const supervisor of this.#listSupervisors()) supervisor.handleAuthRequired(connection, failure)
   }
 
-  reconnect(connection: Connection, why: string): void {
-    for (const supervisor of this.#listMainSupervisors()) supervisor.reconnect(connection, why)
-    this.#pool.reconnect(connection, why)
+  reconnect(connection: Connection, reason: string): void {
+    for (const supervisor of this.#listMainSupervisors()) supervisor.reconnect(connection, reason)
+    this.#pool.reconnect(connection, reason)
   }
 
-  restart(why: string): void {
+  restart(reason: string): void {
     this.#eras.forgetEra()
     this.#pool.drainAll()
     for (const supervisor of this.#listMainSupervisors())
-      if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, why)
+      if (supervisor.connection !== undefined) supervisor.reconnect(supervisor.connection, reason)
   }
 
   /** Notifies servers that requested roots when they changed. */
@@ -216,7 +216,7 @@ export class Connections {
 
   /** The main process runs in the gateway's directory: shared clients there need no other process. */
   #findSeparateProject(project: string | undefined): string | undefined {
-    return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
+    return project !== this.#projects?.fallback || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
 
   #selectSupervisor(call: Call, main: Connection, project?: string): Supervisor {
@@ -236,7 +236,7 @@ export class Connections {
   #makeMain(): Supervisor {
     return this.#host.supervisors.createSupervisor({
       capabilities: ALL_LEGACY_CAPABILITIES,
-      cwd: this.#projects?.home,
+      cwd: this.#projects?.fallback,
       retries: () => true,
       isUsedBy: (_main, session) => this.#findSupervisor(session) === undefined,
       changed: (supervisor, state, connection) => {
@@ -346,13 +346,13 @@ export class Connections {
   #createYielding(): { readonly idleSince: number | undefined; evict(): void } {
     const pool = this.#pool
     const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#getIdleSince())
-    const rest = (): void => this.#goIdle('process limit reached')
+    const stopWhenIdle = (): void => this.#goIdle('process limit reached')
     return {
       get idleSince() {
         return pool.idleSince ?? own()
       },
       evict: () => {
-        if (!pool.closeIdle()) rest()
+        if (!pool.closeIdle()) stopWhenIdle()
       },
     }
   }

@@ -92,7 +92,7 @@ export class EraMatch {
 
   /** The era for a session's calls, if it differs from the main connection's. */
   getSessionEra({ client }: Session, main: Connection): 'legacy' | undefined {
-    if (client.era !== 'legacy' || !INPUT_CAPABILITIES.some(what => isObject(client.capabilities[what])))
+    if (client.era !== 'legacy' || !INPUT_CAPABILITIES.some(capability => isObject(client.capabilities[capability])))
       return undefined
     return this.#mayDiffer && main === this.#main ? 'legacy' : undefined
   }

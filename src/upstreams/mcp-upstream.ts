@@ -274,21 +274,21 @@ export class McpUpstream implements Upstream {
 /** Logs server errors for the owner only, as the text may quote credentials. */
 class RefusalLog {
   readonly #context: UpstreamContext
-  readonly #keep: (problem: string) => void
+  readonly #storeProblem: (problem: string) => void
   #windowStart = -Infinity
   #count = 0
 
-  /** `keep` stores the last one for `ps` and `inspect`. */
-  constructor(context: UpstreamContext, keep: (problem: string) => void) {
+  /** `storeProblem` stores the last one for `ps` and `inspect`. */
+  constructor(context: UpstreamContext, storeProblem: (problem: string) => void) {
     this.#context = context
-    this.#keep = keep
+    this.#storeProblem = storeProblem
   }
 
   logRefusal(error: unknown, method: string): void {
     if (!(error instanceof GatewayError) || error.detail === undefined) return
     const { log, clock, hide } = this.#context
     const why = hide(describeReason({ why: String(error.fields.why ?? error.message), detail: error.detail }))
-    this.#keep(why)
+    this.#storeProblem(why)
     if (clock.now() - this.#windowStart >= WINDOW_MS) this.#startWindow()
     if (++this.#count <= MAX_LOGGED) log.warn('call rejected by the server', { method, code: error.code, why })
   }

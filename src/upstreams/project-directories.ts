@@ -16,25 +16,25 @@ const MAX_KNOWN = 10_000
 /** Client working directories: the first root, if it is in an allowed directory. */
 export class ProjectDirectories {
   /** Default for clients without roots. */
-  readonly home: string
+  readonly fallback: string
   readonly #upstream: string
   readonly #clock: Clock
   readonly #allowed: readonly string[]
-  readonly #known = new Map<string, string>()
+  readonly #projects = new Map<string, string>()
   readonly #pending = new BoundedMap<string, Promise<string>>({
     max: MAX_KNOWN,
-    onForget: id => this.#known.delete(id),
+    onForget: id => this.#projects.delete(id),
   })
 
   constructor({ name, clock, directory }: UpstreamContext, allowed: readonly string[] | undefined) {
-    this.home = path.resolve('.')
+    this.fallback = path.resolve('.')
     this.#upstream = name
     this.#clock = clock
-    this.#allowed = allowed?.map(one => path.resolve(directory, one)) ?? [this.home]
+    this.#allowed = allowed?.map(one => path.resolve(directory, one)) ?? [this.fallback]
   }
 
   getKnown({ id }: Session): string | undefined {
-    return this.#known.get(id)
+    return this.#projects.get(id)
   }
 
   /**
@@ -43,11 +43,11 @@ export class ProjectDirectories {
    */
   getProject(call: Call): Promise<string> {
     const { id } = call.exchange.session
-    const known = this.#pending.get(id)
-    if (known !== undefined) return known
-    const asked = this.#findProject(call)
-    this.#pending.set(id, asked)
-    return asked
+    const pending = this.#pending.get(id)
+    if (pending !== undefined) return pending
+    const project = this.#findProject(call)
+    this.#pending.set(id, project)
+    return project
   }
 
   sessionEnded({ id }: Session): void {
@@ -55,14 +55,14 @@ export class ProjectDirectories {
   }
 
   #forgetSession(id: string): void {
-    this.#known.delete(id)
+    this.#projects.delete(id)
     this.#pending.delete(id)
   }
 
   async #findProject(call: Call): Promise<string> {
     const root = await this.#fetchFirstRoot(call)
-    const project = root === undefined ? this.home : await this.#checkAllowed(root)
-    this.#known.set(call.exchange.session.id, project)
+    const project = root === undefined ? this.fallback : await this.#checkAllowed(root)
+    this.#projects.set(call.exchange.session.id, project)
     return project
   }
 
@@ -75,20 +75,21 @@ export class ProjectDirectories {
     return parseFirstRoot(await this.#withTimeout(exchange.ask(ROOTS))) ?? exchange.session.directory
   }
 
-  #withTimeout(asked: Promise<AskReply>): Promise<AskReply | undefined> {
+  #withTimeout(reply: Promise<AskReply>): Promise<AskReply | undefined> {
     let disarm = (): void => undefined
-    const late = new Promise<undefined>(resolve => {
+    const timeout = new Promise<undefined>(resolve => {
       disarm = this.#clock.after(MAX_ROOTS_MS, () => resolve(undefined))
     })
-    return Promise.race([asked.catch(() => undefined), late]).finally(() => disarm())
+    return Promise.race([reply.catch(() => undefined), timeout]).finally(() => disarm())
   }
 
   async #checkAllowed(root: string): Promise<string> {
     const real = await realpath(root).catch(() => undefined)
     if (real === undefined) throw this.#createRefusal(`project ${root} of the client is not on this machine`)
     for (const allowed of this.#allowed) {
-      const way = path.relative(await realpath(allowed).catch(() => allowed), real)
-      if (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way)) return real
+      const relativePath = path.relative(await realpath(allowed).catch(() => allowed), real)
+      if (relativePath !== '..' && !relativePath.startsWith(`..${path.sep}`) && !path.isAbsolute(relativePath))
+        return real
     }
     throw this.#createRefusal(
       `project ${real} of the client is not allowed; "projects" allows ${this.#allowed.join(', ')}`,

@@ -58,9 +58,9 @@ export const callHttp = definePlugin<undefined>({
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
-      const held = new MemoryBudget(MAX_HELD)
+      const memory = new MemoryBudget(MAX_HELD)
       return createUpstream(spec, context, own => {
-        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, held))
+        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, memory))
       })
     })
   },

@@ -5,7 +5,7 @@ import type { Supervisor } from './supervisor.ts'
 /** Equal processes for one server; the main one serves lists and subscriptions. */
 export class Replicas {
   readonly #all: readonly Supervisor[]
-  #turn = 0
+  #nextIndex = 0
 
   constructor(all: readonly Supervisor[]) {
     this.#all = all
@@ -14,7 +14,7 @@ export class Replicas {
   /** Picks the replica with the fewest pending calls, round robin among equals; undefined if none is ready. */
   pickLeastLoaded(): Supervisor | undefined {
     const count = this.#all.length
-    const first = ++this.#turn % count
+    const first = ++this.#nextIndex % count
     let best: Supervisor | undefined
     let fewest = Infinity
     for (let step = 0; step < count; step++) {

@@ -64,7 +64,7 @@ export class SupervisorFactory {
     const { startupTimeout, maxLifetime, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(MAX_PROBE_MS, startupMs / 3)
-    const known = {
+    const handshakeDeps = {
       upstream: name,
       era: era ?? getConfiguredEra(this.#spec),
       memory: this.memory,
@@ -83,7 +83,7 @@ export class SupervisorFactory {
       isProcess: type === 'stdio',
       retries,
       enter: () => (type === 'stdio' ? processLimiter?.requestPermit() : undefined),
-      connect: own => performHandshake({ ...known, capabilities, open: () => own(open) }),
+      connect: own => performHandshake({ ...handshakeDeps, capabilities, open: () => own(open) }),
       changed: (state, connection) => changed(supervisor, state, connection),
     })
     const host = this.#connectionHost(supervisor, keeping, (connection, reason) => lost(supervisor, connection, reason))

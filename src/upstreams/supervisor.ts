@@ -54,8 +54,8 @@ class LeavingConnections {
     return end()
   }
 
-  #trackClosing(connection: Connection, left: Promise<void>): void {
-    const leaving = left.finally(() => {
+  #trackClosing(connection: Connection, closed: Promise<void>): void {
+    const leaving = closed.finally(() => {
       if (this.#leaving.get(connection) === leaving) this.#leaving.delete(connection)
       this.#permits.get(connection)?.markStopped()
       this.#permits.delete(connection)
@@ -117,7 +117,7 @@ export class Supervisor {
   #replacedAt = -Infinity
   #cancelRetry: (() => void) | undefined
   #cancelRenewal: (() => void) | undefined
-  #turn: QueuedProcess | undefined
+  #queuedStart: QueuedProcess | undefined
   /** Closing connections; a stop waits for them. */
   readonly #leaving = new LeavingConnections()
 
@@ -140,7 +140,7 @@ export class Supervisor {
     this.#cancelRenewal?.()
     this.connection = undefined
     this.#setState('stopped', undefined)
-    this.#turn?.cancel()
+    this.#queuedStart?.cancel()
     for (const connection of connections) this.#leaving.closeConnection(connection, { why: 'stopped by the gateway' })
     await this.#starting
     await this.#leaving.waitUntilClosed()
@@ -154,7 +154,7 @@ export class Supervisor {
   }
 
   /** Closes the connection until the next call. */
-  goIdle(why: string): void {
+  goIdle(reason: string): void {
     const isAwake = this.state === 'ready' || this.state === 'failed' || this.state === 'needs_auth'
     if (this.#starting !== undefined || !isAwake) return
     const { connection } = this
@@ -162,7 +162,7 @@ export class Supervisor {
     this.#cancelRenewal?.()
     this.connection = undefined
     this.#setState('idle', undefined)
-    this.#leaving.closeConnection(connection, { why })
+    this.#leaving.closeConnection(connection, { why: reason })
   }
 
   /** Returns the open connection; waits for a start in progress. Rejects with a GatewayError if there is none. */
@@ -178,10 +178,10 @@ export class Supervisor {
   async waitUntilReady(call: Call): Promise<Connection | undefined> {
     if (this.connection !== undefined) return this.connection
     let takeBack = (): void => undefined
-    const left = new Promise<undefined>(resolve => {
+    const cancelled = new Promise<undefined>(resolve => {
       takeBack = call.onCancel(() => resolve(undefined))
     })
-    return Promise.race([this.waitForConnection(), left]).finally(() => takeBack())
+    return Promise.race([this.waitForConnection(), cancelled]).finally(() => takeBack())
   }
 
   handleClosed(connection: Connection, reason: Reason): void {
@@ -203,14 +203,14 @@ export class Supervisor {
   }
 
   /** Replaces an open connection that is no longer usable. */
-  reconnect(connection: Connection, why: string): void {
+  reconnect(connection: Connection, reason: string): void {
     if (connection !== this.connection) return
     const { clock, log } = this.#host
-    if (clock.now() - this.#replacedAt < MIN_RECONNECT_MS) return this.handleClosed(connection, { why })
+    if (clock.now() - this.#replacedAt < MIN_RECONNECT_MS) return this.handleClosed(connection, { why: reason })
     this.#replacedAt = clock.now()
     this.connection = undefined
-    this.#leaving.retireConnection(connection, { why })
-    log.info('reconnecting', { why })
+    this.#leaving.retireConnection(connection, { why: reason })
+    log.info('reconnecting', { why: reason })
     void this.#attempt()
   }
 
@@ -298,9 +298,9 @@ export class Supervisor {
   }
 
   async #waitForPermit(): Promise<ProcessPermit | undefined> {
-    this.#turn = this.#host.enter()
+    this.#queuedStart = this.#host.enter()
     try {
-      return await this.#turn?.permit
+      return await this.#queuedStart?.permit
     } catch (cause) {
       const why = getErrorMessage(cause)
       throw gatewayError('GW_UPSTREAM_BUSY', {
@@ -310,7 +310,7 @@ export class Supervisor {
         cause,
       })
     } finally {
-      this.#turn = undefined
+      this.#queuedStart = undefined
     }
   }
 

@@ -8,20 +8,20 @@ import type { TlsMaterial } from '../http-client/undici-client.ts'
 type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 
 /** Reads the files from an upstream's `tls` key. @throws GatewayError if one is unreadable. */
-export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, place: TlsOrigin): TlsMaterial {
+export function readTlsFiles({ ca, cert, key, passphrase }: TlsConfig, origin: TlsOrigin): TlsMaterial {
   return {
-    ca: readTlsFile(ca, place),
-    cert: readTlsFile(cert, place),
-    key: readTlsFile(key, place),
+    ca: readTlsFile(ca, origin),
+    cert: readTlsFile(cert, origin),
+    key: readTlsFile(key, origin),
     passphrase,
   }
 }
 
 /** Returns the current contents of an upstream's `tls` files as one text; a change requires a reconnection. */
-export function fingerprintTls(spec: UpstreamConfig, place: TlsOrigin): string {
+export function fingerprintTls(spec: UpstreamConfig, origin: TlsOrigin): string {
   if (!('tls' in spec) || spec.tls === undefined) return ''
   try {
-    return JSON.stringify(readTlsFiles(spec.tls, place))
+    return JSON.stringify(readTlsFiles(spec.tls, origin))
   } catch (error) {
     return getErrorMessage(error)
   }

@@ -67,7 +67,7 @@ export interface ConnectionEvents extends TransportEvents {
 
 /** A request that stays open and receives notifications. */
 export interface Subscription {
-  readonly ended: Promise<RpcResponse>
+  readonly response: Promise<RpcResponse>
   end(): void
 }
 
@@ -83,7 +83,7 @@ export class PendingRequest {
   /** Stops watching for cancellation by the client. */
   stopWatching: (() => void) | undefined = undefined
   /** The HTTP request. */
-  carrier: { abort(): void } | undefined = undefined
+  httpRequest: { abort(): void } | undefined = undefined
   /** Rate limit for its progress, created on demand. */
   progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
   /** Rate limit for its log messages, created on demand. */

@@ -128,12 +128,12 @@ export class Connection implements ConnectionEvents, IncomingDeps {
   /** Sends a gateway request that gets notifications, and one result at its end. */
   subscribe(method: string, params: JsonObject, onNotification: (notification: Notification) => void): Subscription {
     let pending: PendingRequest | undefined
-    const ended = new Promise<RpcResponse>((resolve, reject) => {
+    const response = new Promise<RpcResponse>((resolve, reject) => {
       pending = new PendingRequest(this.peer.nextId(), method, undefined, resolve, reject)
       pending.onNotification = onNotification
       this.#startRequest(pending, params)
     })
-    return { ended, end: () => pending !== undefined && this.#cancelPending(pending, 'no longer needed') }
+    return { response, end: () => pending !== undefined && this.#cancelPending(pending, 'no longer needed') }
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
@@ -156,9 +156,9 @@ export class Connection implements ConnectionEvents, IncomingDeps {
 
   findAskingCalls(): readonly Call[] {
     const open = this.peer.sent.values().flatMap(({ call }) => (call && canAskClient(call.method) ? [call] : []))
-    const [session, ...others] = new Set(open.map(({ exchange }) => exchange.session))
+    const [session, ...otherSessions] = new Set(open.map(({ exchange }) => exchange.session))
     // A cancelled call may still send requests; only its own client may get them.
-    return session === undefined || others.length > 0 || this.#cancelled.hasCallOfOthers(session) ? [] : open
+    return session === undefined || otherSessions.length > 0 || this.#cancelled.hasCallOfOthers(session) ? [] : open
   }
 
   reply(text: string): void {

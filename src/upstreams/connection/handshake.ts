@@ -96,12 +96,12 @@ async function fallBackToLegacy(probed: ProbeResult, options: HandshakeDeps): Pr
     return await sendInitialize(survivor, options, isDoubtful)
   } catch (error) {
     // A slow modern HTTP server may still answer; a process probe timed out.
-    const late =
+    const lateServer =
       isInitializeRefusal(error) && survivor === connection
         ? await (connection.transport.streams ? discovery : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
-    if (late === undefined) throw isInitializeRefusal(error) ? (probed.failure ?? error) : error
-    return completeHandshake(connection, late, options)
+    if (lateServer === undefined) throw isInitializeRefusal(error) ? (probed.failure ?? error) : error
+    return completeHandshake(connection, lateServer, options)
   }
 }
 
@@ -133,10 +133,10 @@ async function waitForProbe<T>(
 ): Promise<T | 'late'> {
   if (era !== 'auto') return discovery
   let disarm = (): void => undefined
-  const late = new Promise<'late'>(resolve => {
+  const timeout = new Promise<'late'>(resolve => {
     disarm = clock.after(probeMs, () => resolve('late'))
   })
-  return Promise.race([discovery, late]).finally(disarm)
+  return Promise.race([discovery, timeout]).finally(disarm)
 }
 
 /** True if the probe was answered by a non-modern server, or not at all: try `initialize`. */
@@ -163,12 +163,12 @@ async function sendDiscover(
 }
 
 function createModernServer({ result }: RpcResponse): ServerDescription | undefined {
-  const said = result?.value()
-  const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
+  const description = result?.value()
+  const versions: unknown[] = Array.isArray(description?.supportedVersions) ? description.supportedVersions : []
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
-  if (said === undefined || version === undefined) return undefined
-  const meta = isObject(said._meta) ? said._meta : {}
-  return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
+  if (description === undefined || version === undefined) return undefined
+  const meta = isObject(description._meta) ? description._meta : {}
+  return createLegacyServer('modern', version as string, meta[META.serverInfo] ?? description.serverInfo, description)
 }
 
 /** Sends `initialize`; `isDoubtful` if the probe failed temporarily, so that the next connection probes again. */
@@ -197,14 +197,14 @@ async function sendInitialize(connection: Connection, options: HandshakeDeps, is
   return connection
 }
 
-function createLegacyServer(era: Era, version: string, info: unknown, said: JsonObject): ServerDescription {
-  const known = isObject(info) ? info : {}
+function createLegacyServer(era: Era, version: string, info: unknown, description: JsonObject): ServerDescription {
+  const serverInfo = isObject(info) ? info : {}
   return {
     era,
     version,
-    info: { ...known, name: String(known.name ?? 'unknown'), version: String(known.version ?? '0') },
-    capabilities: isObject(said.capabilities) ? said.capabilities : {},
-    instructions: typeof said.instructions === 'string' ? said.instructions : undefined,
+    info: { ...serverInfo, name: String(serverInfo.name ?? 'unknown'), version: String(serverInfo.version ?? '0') },
+    capabilities: isObject(description.capabilities) ? description.capabilities : {},
+    instructions: typeof description.instructions === 'string' ? description.instructions : undefined,
   }
 }
 
@@ -275,7 +275,9 @@ export class EraDoubt {
   async isConfirmed(connection: Connection): Promise<boolean> {
     if (this.#clock.now() - this.#askedAt < PROBE_INTERVAL_MS) return false
     this.#askedAt = this.#clock.now()
-    const said = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(() => null)
-    return said !== null && (said?.era ?? 'legacy') !== connection.server?.era
+    const discovered = await sendDiscover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
+      () => null,
+    )
+    return discovered !== null && (discovered?.era ?? 'legacy') !== connection.server?.era
   }
 }

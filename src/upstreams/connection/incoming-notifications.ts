@@ -16,8 +16,8 @@ export class IncomingNotifications {
   readonly #connection: IncomingDeps
   readonly #requests: IncomingRequests
 
-  constructor(side: IncomingDeps, requests: IncomingRequests) {
-    this.#connection = side
+  constructor(connection: IncomingDeps, requests: IncomingRequests) {
+    this.#connection = connection
     this.#requests = requests
   }
 
@@ -42,11 +42,11 @@ export class IncomingNotifications {
   #handleProgress(params: JsonObject | undefined, of: PendingRequest | undefined): void {
     const { peer, host } = this.#connection
     const pending = peer.findSent(params?.progressToken)
-    const known = getProgressToken(pending?.call?.params)
-    if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
+    const clientToken = getProgressToken(pending?.call?.params)
+    if (pending === undefined || clientToken === undefined || (of !== undefined && of !== pending))
       return host.drops.count('progress')
     pending.progress ??= this.#getProgressLimit(pending)
-    pending.progress.add({ ...params, progressToken: known })
+    pending.progress.add({ ...params, progressToken: clientToken })
   }
 
   #getProgressLimit({ call }: PendingRequest): ProgressLimit {
@@ -145,7 +145,7 @@ export class ProgressLimit {
   /** Recent forwarding times, as a ring buffer. */
   readonly #times: number[] = []
   #next = 0
-  #held: JsonObject | undefined
+  #delayed: JsonObject | undefined
   #stopTimer: (() => void) | undefined
 
   /** `dropped` runs for each progress replaced by a newer one. */
@@ -157,9 +157,9 @@ export class ProgressLimit {
 
   /** Forwards progress, or delays it and replaces an older one. */
   add(params: JsonObject): void {
-    if (this.#held !== undefined) this.#dropped()
+    if (this.#delayed !== undefined) this.#dropped()
     const wait = (this.#times[this.#next] ?? -Infinity) + WINDOW_MS - this.#clock.now()
-    this.#held = params
+    this.#delayed = params
     if (wait <= 0) this.flush()
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
   }
@@ -168,11 +168,11 @@ export class ProgressLimit {
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    const held = this.#held
-    if (held === undefined) return
-    this.#held = undefined
+    const delayed = this.#delayed
+    if (delayed === undefined) return
+    this.#delayed = undefined
     this.#times[this.#next] = this.#clock.now()
     this.#next = (this.#next + 1) % MAX_PROGRESS
-    this.#pass(held)
+    this.#pass(delayed)
   }
 }

@@ -73,13 +73,13 @@ export class ClientRequest implements Ask {
 /** Requests from a legacy server: answered here, refused, or sent to their call's client. */
 export class IncomingRequests {
   readonly #connection: IncomingDeps
-  readonly #visits = new UrlElicitations()
+  readonly #elicitations = new UrlElicitations()
   /** Exchanges that have asked their client. */
-  readonly #asked = new WeakSet<Exchange>()
+  readonly #requesting = new WeakSet<Exchange>()
   #hasWarned = false
 
-  constructor(side: IncomingDeps) {
-    this.#connection = side
+  constructor(connection: IncomingDeps) {
+    this.#connection = connection
   }
 
   /** Handles a request; `of` is its stream's call, if known. */
@@ -104,27 +104,27 @@ export class IncomingRequests {
   }
 
   /** Cancels requests to this exchange's client: the server gets an answer, the client a cancellation. */
-  cancelRequests(exchange: Exchange, why: string): void {
+  cancelRequests(exchange: Exchange, reason: string): void {
     const { peer } = this.#connection
     for (const [id, request] of peer.received.entries()) {
       if (request.exchange !== exchange || !peer.settleReceived(id, request)) continue
       if (request.method === 'elicitation/create') this.#sendReply(id, { result: { action: 'cancel' } })
-      else this.#refuseRequest(id, RPC.internal, why)
-      request.cancel(why)
+      else this.#refuseRequest(id, RPC.internal, reason)
+      request.cancel(reason)
     }
   }
 
   /** Records URL elicitations in an answer; they may complete later. */
   noteVisits(answer: Answer, exchange: Exchange): void {
     if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
-      this.#visits.addVisits(answer.error.data, exchange)
+      this.#elicitations.addVisits(answer.error.data, exchange)
   }
 
   handleVisitCompleted(notification: Notification): void {
     const { host, peer } = this.#connection
     const openAs = (id: number): Exchange | undefined =>
       peer.sent.values().find(({ call }) => call?.exchange.id === id)?.call?.exchange
-    if (!this.#visits.completeVisit(notification, openAs)) host.drops.count('completion')
+    if (!this.#elicitations.completeVisit(notification, openAs)) host.drops.count('completion')
   }
 
   #acceptRequest(request: RpcRequest, exchange: Exchange | undefined): void {
@@ -160,7 +160,7 @@ export class IncomingRequests {
   #findOnlyExchange(request: RpcRequest): Exchange | undefined {
     const calls = this.#connection.findAskingCalls()
     // Most calls send one request, in the order in which they were sent.
-    const exchange = (calls.find(call => !this.#asked.has(call.exchange)) ?? calls[0])?.exchange
+    const exchange = (calls.find(call => !this.#requesting.has(call.exchange)) ?? calls[0])?.exchange
     return exchange !== undefined && canBelongTo(exchange, request) ? exchange : undefined
   }
 
@@ -177,17 +177,17 @@ export class IncomingRequests {
     const { host } = this.#connection
     const { exchange, method, params } = request
     if (exchange === undefined) return this.#listRoots(request)
-    this.#asked.add(exchange)
+    this.#requesting.add(exchange)
     if (method === 'roots/list') this.#connection.roots = { of: exchange.session.id }
-    if (method === 'elicitation/create') this.#visits.addVisit(params, exchange)
+    if (method === 'elicitation/create') this.#elicitations.addVisit(params, exchange)
     return host.clients.ask(request, exchange)
   }
 
   /** Asks a client for its roots outside a call; undefined if the client is unknown. */
   async #listRoots(request: ClientRequest): Promise<AskReply | undefined> {
-    const asked = this.#connection.host.listRoots?.(request)
+    const rootsRequest = this.#connection.host.listRoots?.(request)
     this.#connection.roots ??= { of: undefined }
-    const listed = await asked
+    const listed = await rootsRequest
     if (listed !== undefined && 'result' in listed.reply) this.#connection.roots = { of: listed.session.id }
     return listed?.reply
   }
@@ -209,8 +209,8 @@ export class IncomingRequests {
     this.#refuseRequest(id, RPC.internal, AMBIGUOUS_REASON)
   }
 
-  #refuseRequest(id: RpcId, code: number, why: string): void {
-    this.#sendReply(id, { error: rpcError(code, why) })
+  #refuseRequest(id: RpcId, code: number, reason: string): void {
+    this.#sendReply(id, { error: rpcError(code, reason) })
   }
 
   #sendReply(id: RpcId, reply: AskReply): void {
@@ -239,12 +239,13 @@ interface UrlElicitation {
 
 /** Tracks clients by URL elicitation, so that only they are notified when it completes (2025-11-25). */
 export class UrlElicitations {
-  readonly #visits = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
+  readonly #elicitations = new BoundedMap<string, UrlElicitation>(MAX_VISITS)
 
   /** Records a URL request, or an elicitation from an error. */
   addVisit(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
-    const known = elicitation?.elicitationId
-    if (typeof known === 'string') this.#visits.set(known, { session, exchange: id }, callerKey(session))
+    const elicitationId = elicitation?.elicitationId
+    if (typeof elicitationId === 'string')
+      this.#elicitations.set(elicitationId, { session, exchange: id }, callerKey(session))
   }
 
   /** Records all elicitations in a "URL elicitation required" error. */
@@ -260,12 +261,12 @@ export class UrlElicitations {
    */
   completeVisit(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
     const id = notification.params?.elicitationId
-    const visit = typeof id === 'string' ? this.#visits.get(id) : undefined
-    if (visit === undefined) return false
-    this.#visits.delete(id as string)
-    if (visit.session.client.era === 'modern') return true
-    const exchange = open(visit.exchange)
-    if (exchange === undefined) visit.session.notify(notification)
+    const pending = typeof id === 'string' ? this.#elicitations.get(id) : undefined
+    if (pending === undefined) return false
+    this.#elicitations.delete(id as string)
+    if (pending.session.client.era === 'modern') return true
+    const exchange = open(pending.exchange)
+    if (exchange === undefined) pending.session.notify(notification)
     else exchange.emit(notification)
     return true
   }

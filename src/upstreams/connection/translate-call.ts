@@ -212,8 +212,8 @@ export function dropNestedEntries(
   drops: DroppedMessages,
 ): RpcResponse | undefined {
   if (METHODS.get(method)?.to !== 'list') return undefined
-  const { bytes: rest, withheld } = removeDeepEntries(bytes)
-  const message = withheld.length === 0 ? undefined : parseServerMessage(rest, era)
+  const { bytes: shortened, withheld } = removeDeepEntries(bytes)
+  const message = withheld.length === 0 ? undefined : parseServerMessage(shortened, era)
   if (message?.kind !== 'response') return undefined
   for (const entry of withheld) drops.count('entry', () => entry.toString('utf8', 0, 400))
   return message
@@ -236,6 +236,6 @@ export function getSubscriptionId(method: string, params: JsonObject | undefined
 export function omitSubscriptionId(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta
-  const { _meta, ...others } = params
-  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta }
+  const { _meta, ...otherParams } = params
+  return Object.keys(meta).length === 0 ? otherParams : { ...otherParams, _meta: meta }
 }

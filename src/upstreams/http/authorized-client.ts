@@ -43,7 +43,7 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
   #sent: CredentialHeaders = {}
   /** Current attempt number. */
   #attempt = 0
-  #carrier: RequestControl | undefined
+  #control: RequestControl | undefined
   /** A rejection, read completely before the authorizer runs. */
   #refusal: { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
   #abortedBecause: Error | undefined
@@ -64,16 +64,16 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
     }
   }
 
-  abort(_handler: ReplyHandler, why: Error): void {
+  abort(_handler: ReplyHandler, error: Error): void {
     if (this.#isOver) return
-    this.#abortedBecause ??= why
-    if (this.#carrier === undefined) this.#failRequest(why)
-    else this.#carrier.abort(this, why)
+    this.#abortedBecause ??= error
+    if (this.#control === undefined) this.#failRequest(error)
+    else this.#control.abort(this, error)
   }
 
-  onSend(carrier: RequestControl): void {
-    this.#carrier = carrier
-    if (this.#abortedBecause !== undefined) carrier.abort(this, this.#abortedBecause)
+  onSend(control: RequestControl): void {
+    this.#control = control
+    if (this.#abortedBecause !== undefined) control.abort(this, this.#abortedBecause)
     else if (this.#attempt === 1) this.#parts.handler.onSend(this)
   }
 
@@ -84,10 +84,10 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
     } else this.#parts.handler.onHead(status, headers, this)
   }
 
-  onBody(bytes: Buffer, carrier: RequestControl): void {
+  onBody(bytes: Buffer, control: RequestControl): void {
     if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
     // Read no more than is ever shown; a new connection is cheaper than the remaining body.
-    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('body not needed'))
+    if (!this.#refusal.body.push(bytes)) control.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {
@@ -115,12 +115,12 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
     const { authorizer, outgoing } = this.#parts
     const { status, headers } = refusal
     const challenge = headers['www-authenticate']
-    this.#carrier = undefined
+    this.#control = undefined
     try {
-      const said = { status, challenge, sent: this.#sent, attempt: this.#attempt }
-      const others = await authorizer.refused(outgoing, said)
-      if (others === undefined) this.#passRefusal(status, headers, text)
-      else this.#sendAttempt(others)
+      const rejection = { status, challenge, sent: this.#sent, attempt: this.#attempt }
+      const newHeaders = await authorizer.refused(outgoing, rejection)
+      if (newHeaders === undefined) this.#passRefusal(status, headers, text)
+      else this.#sendAttempt(newHeaders)
     } catch (error) {
       this.#failRequest(error)
     }
@@ -140,9 +140,9 @@ class AuthorizedRequest implements ReplyHandler, RequestControl {
     this.#finishRequest(handler => handler.onError(failure))
   }
 
-  #finishRequest(tell: (handler: ReplyHandler) => void): void {
+  #finishRequest(notify: (handler: ReplyHandler) => void): void {
     if (this.#isOver) return
     this.#isOver = true
-    tell(this.#parts.handler)
+    notify(this.#parts.handler)
   }
 }

@@ -171,9 +171,9 @@ function isClosedByPeer(error: unknown): boolean {
  * own `Date`, so that clocks need not agree.
  */
 export function parseRetryAfter(headers: ReplyHeaders): number | undefined {
-  const said = headers['retry-after']?.trim() ?? ''
-  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, MAX_RETRY_AFTER_MS)
-  const ms = Date.parse(said) - Date.parse(String(headers.date))
+  const value = headers['retry-after']?.trim() ?? ''
+  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * 1000, MAX_RETRY_AFTER_MS)
+  const ms = Date.parse(value) - Date.parse(String(headers.date))
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS)
 }
 

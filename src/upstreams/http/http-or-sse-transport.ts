@@ -21,9 +21,9 @@ export function openHttpOrSse(
   spec: HttpUpstreamConfig,
   context: UpstreamContext,
   events: ConnectionEvents,
-  held: MemoryBudget,
+  memory: MemoryBudget,
 ): Transport {
-  return new TransportSelector(spec, context, events, held).http
+  return new TransportSelector(spec, context, events, memory).http
 }
 
 /** Observes the handshake over Streamable HTTP. */
@@ -35,11 +35,11 @@ class TransportSelector implements TransportEvents {
   /** True while HTTP+SSE is tried, and after it is chosen: ignore events from the other transport. */
   #usesSse = false
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents, held: MemoryBudget) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents, memory: MemoryBudget) {
     this.#spec = spec
     this.#context = context
     this.#events = events
-    this.http = new StreamableHttpTransport(spec, context, this, held)
+    this.http = new StreamableHttpTransport(spec, context, this, memory)
   }
 
   received(bytes: Buffer, of: PendingRequest | undefined): void {

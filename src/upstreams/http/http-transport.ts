@@ -25,7 +25,7 @@ interface StandingStreamDeps {
   message(text: Buffer): void
   /** The stream reopened, and the server cannot replay missed messages. */
   reopened(): void
-  lost(why: string): void
+  lost(reason: string): void
 }
 
 /** Maximum reconnection delay that a server may set. */
@@ -35,7 +35,7 @@ const MAX_RETRY_MS = 30_000
 class StandingStream implements ReplyHandler {
   readonly #host: StandingStreamDeps
   readonly #backoff = new Backoff()
-  #carrier: RequestControl | undefined
+  #control: RequestControl | undefined
   #body: EventBody | undefined
   #position: StreamPosition = createStreamPosition()
   #openedAt = 0
@@ -48,7 +48,7 @@ class StandingStream implements ReplyHandler {
   }
 
   open(): void {
-    this.#carrier = undefined
+    this.#control = undefined
     this.#body = undefined
     this.#openedAt = this.#host.clock.now()
     if (this.#isWanted) this.#host.get(this, this.#position.eventId)
@@ -57,11 +57,11 @@ class StandingStream implements ReplyHandler {
   close(): void {
     this.#isWanted = false
     this.#cancelRetry?.()
-    this.#carrier?.abort(this, new Error('no longer needed'))
+    this.#control?.abort(this, new Error('no longer needed'))
   }
 
-  onSend(carrier: RequestControl): void {
-    this.#carrier = carrier
+  onSend(control: RequestControl): void {
+    this.#control = control
     if (!this.#isWanted) this.close()
   }
 
@@ -76,8 +76,8 @@ class StandingStream implements ReplyHandler {
     this.#hasBeenOpen = true
   }
 
-  onBody(bytes: Buffer, carrier: RequestControl): void {
-    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('event too large'))
+  onBody(bytes: Buffer, control: RequestControl): void {
+    if (this.#body?.push(bytes) === false) control.abort(this, new Error('event too large'))
   }
 
   onEnd(): void {
@@ -86,7 +86,7 @@ class StandingStream implements ReplyHandler {
 
   onError(error: Error): void {
     if (!this.#isWanted) return
-    if (this.#carrier === undefined) this.#host.lost(describeUnreachable(error))
+    if (this.#control === undefined) this.#host.lost(describeUnreachable(error))
     else this.#retryLater()
   }
 
@@ -116,7 +116,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   readonly pid = undefined
   readonly upstream: string
   readonly maxReply: number
-  readonly held: MemoryBudget
+  readonly memory: MemoryBudget
   events: TransportEvents
   initializeParams: JsonObject | undefined
   readonly #clock: Clock
@@ -129,12 +129,12 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, held: MemoryBudget) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents, memory: MemoryBudget) {
     const { name, clock, gateway } = context
     const url = createTargetUrl(spec, context)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
-    this.held = held
+    this.memory = memory
     this.events = events
     this.#clock = clock
     this.#path = url.pathname + url.search
@@ -154,7 +154,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   }
 
   #checkMemory(): void {
-    if (!this.held.isFull) return
+    if (!this.memory.isFull) return
     const why = 'too many large replies in progress'
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.upstream, why, retryAfterMs: MIN_RETRY_MS })
   }
@@ -167,7 +167,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
   }
 
   abandon(pending: PendingRequest): boolean {
-    pending.carrier?.abort()
+    pending.httpRequest?.abort()
     return false
   }
 
@@ -187,7 +187,7 @@ export class StreamableHttpTransport implements Transport, ResponseReaderDeps {
       get: (handler, eventId) => this.#openGetStream(handler, eventId),
       message: text => this.events.received(text, undefined),
       reopened: () => this.events.reopened(),
-      lost: why => this.lost(why),
+      lost: reason => this.lost(reason),
     })
     this.#stream.open()
   }

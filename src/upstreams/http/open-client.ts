@@ -57,12 +57,12 @@ const MAX_BODY = 64 * 1024
 export function createReplyRewriter(url: string): ReplyRewriter {
   const base = new URL(url)
   return reply => {
-    const { headers, request, handler, client, carrier } = reply
+    const { headers, request, handler, client, control } = reply
     const redirects = (request.redirects ?? 0) + 1
     const path = redirects > MAX_REDIRECTS ? undefined : getRedirectPath(reply, base)
     if (path !== undefined) return new RedirectHandler(client, { ...request, path, redirects }, handler)
     const decoder = createDecoder(headers['content-encoding'])
-    return decoder === undefined ? undefined : new DecodingHandler(decoder, handler, carrier)
+    return decoder === undefined ? undefined : new DecodingHandler(decoder, handler, control)
   }
 }
 
@@ -94,9 +94,9 @@ class RedirectHandler implements ReplyHandler {
     // Already read.
   }
 
-  onBody(bytes: Buffer, carrier: RequestControl): void {
+  onBody(bytes: Buffer, control: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_BODY) carrier.abort(this.#handler, new Error('redirect body too large'))
+    if (this.#size > MAX_BODY) control.abort(this.#handler, new Error('redirect body too large'))
   }
 
   onEnd(): void {
@@ -112,25 +112,25 @@ class RedirectHandler implements ReplyHandler {
 class DecodingHandler implements ReplyHandler, RequestControl {
   readonly #decoder: Transform
   readonly #handler: ReplyHandler
-  readonly #carrier: RequestControl
+  readonly #control: RequestControl
   #isRead = false
   #isOver = false
 
-  constructor(decoder: Transform, handler: ReplyHandler, carrier: RequestControl) {
+  constructor(decoder: Transform, handler: ReplyHandler, control: RequestControl) {
     this.#decoder = decoder
     this.#handler = handler
-    this.#carrier = carrier
+    this.#control = control
     decoder.on('data', (bytes: Buffer) => this.#handler.onBody(bytes, this))
-    decoder.on('drain', () => this.#carrier.resume?.())
+    decoder.on('drain', () => this.#control.resume?.())
     decoder.on('end', () => this.#finishDecoding(() => this.#handler.onEnd()))
     decoder.on('error', ({ message }) =>
       this.abort(handler, new ClientError('MALFORMED', `decoding the body failed: ${message}`)),
     )
   }
 
-  abort(_handler: ReplyHandler, why: Error): void {
-    if (this.#isRead) this.onError(why)
-    else this.#carrier.abort(this.#handler, why)
+  abort(_handler: ReplyHandler, error: Error): void {
+    if (this.#isRead) this.onError(error)
+    else this.#control.abort(this.#handler, error)
   }
 
   pause(): void {
@@ -146,13 +146,13 @@ class DecodingHandler implements ReplyHandler, RequestControl {
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    const { 'content-encoding': _encoding, 'content-length': _length, ...rest } = headers
+    const { 'content-encoding': _encoding, 'content-length': _length, ...decodedHeaders } = headers
     this.#handler.onSend(this)
-    this.#handler.onHead(status, rest, this)
+    this.#handler.onHead(status, decodedHeaders, this)
   }
 
   onBody(bytes: Buffer): void {
-    if (!this.#isOver && !this.#decoder.write(Buffer.from(bytes))) this.#carrier.pause?.()
+    if (!this.#isOver && !this.#decoder.write(Buffer.from(bytes))) this.#control.pause?.()
   }
 
   onEnd(): void {
@@ -164,11 +164,11 @@ class DecodingHandler implements ReplyHandler, RequestControl {
     this.#finishDecoding(() => this.#handler.onError(error))
   }
 
-  #finishDecoding(tell: () => void): void {
+  #finishDecoding(notify: () => void): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#decoder.removeAllListeners('data').destroy()
-    tell()
+    notify()
   }
 }
 

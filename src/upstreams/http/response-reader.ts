@@ -22,12 +22,12 @@ interface BodyReader {
   push(chunk: Buffer): boolean
   end(): void
   /** Buffered bytes. */
-  readonly held: number
+  readonly bufferedBytes: number
 }
 
 /** Collects a whole body. */
 export class WholeBody implements BodyReader {
-  held = 0
+  bufferedBytes = 0
   readonly #limit: number
   readonly #done: (text: Buffer) => void
   #memory: Buffer
@@ -40,20 +40,20 @@ export class WholeBody implements BodyReader {
   }
 
   push(chunk: Buffer): boolean {
-    const length = this.held + chunk.length
+    const length = this.bufferedBytes + chunk.length
     if (length > this.#limit) return false
     if (length > this.#memory.length) {
-      const memory = Buffer.allocUnsafe(Math.max(length, 2 * this.held))
-      this.#memory.copy(memory, 0, 0, this.held)
+      const memory = Buffer.allocUnsafe(Math.max(length, 2 * this.bufferedBytes))
+      this.#memory.copy(memory, 0, 0, this.bufferedBytes)
       this.#memory = memory
     }
-    chunk.copy(this.#memory, this.held)
-    this.held = length
+    chunk.copy(this.#memory, this.bufferedBytes)
+    this.bufferedBytes = length
     return true
   }
 
   end(): void {
-    this.#done(this.#memory.subarray(0, this.held))
+    this.#done(this.#memory.subarray(0, this.bufferedBytes))
   }
 }
 
@@ -93,14 +93,14 @@ export class EventBody implements BodyReader {
   readonly #read: (chunk: Buffer) => void
   #isTooLarge = false
   /** Bytes since the last event. */
-  held = 0
+  bufferedBytes = 0
 
   constructor(limit: number, position: StreamPosition, message: (text: Buffer) => void) {
     this.position = position
     this.#read = createEventReader({
       maxBufferSize: limit,
       onEvent: ({ id, event, data }) => {
-        this.held = 0
+        this.bufferedBytes = 0
         position.events++
         if (id !== undefined && id !== '') position.eventId = id
         if (data !== '' && (event === undefined || event === 'message')) message(Buffer.from(data, 'latin1'))
@@ -115,7 +115,7 @@ export class EventBody implements BodyReader {
   }
 
   push(chunk: Buffer): boolean {
-    this.held += chunk.length
+    this.bufferedBytes += chunk.length
     if (!this.#isTooLarge) this.#read(chunk)
     return !this.#isTooLarge
   }
@@ -133,7 +133,7 @@ export interface ResponseReaderDeps {
   readonly maxReply: number
   readonly events: TransportEvents
   /** Budget for partially read replies. */
-  readonly held: MemoryBudget
+  readonly memory: MemoryBudget
   /** Runs `callback` later; returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void
   /** The server answered a request with these headers. */
@@ -143,7 +143,7 @@ export interface ResponseReaderDeps {
   /** Resumes a stream that closed early; returns false if it cannot be resumed. */
   resume(pending: PendingRequest, position: StreamPosition): boolean
   /** The server is unreachable. */
-  lost(why: string): void
+  lost(reason: string): void
 }
 
 /** Time that a stream may stay open after its answer. */
@@ -154,7 +154,7 @@ export class ResponseReader implements ReplyHandler {
   readonly #host: ResponseReaderDeps
   readonly #pending: PendingRequest
   readonly #position: StreamPosition
-  #carrier: RequestControl | undefined
+  #control: RequestControl | undefined
   #body: BodyReader | undefined
   readonly #hold: MemoryShare
   #status = 0
@@ -166,18 +166,18 @@ export class ResponseReader implements ReplyHandler {
     this.#host = host
     this.#pending = pending
     this.#position = position
-    this.#hold = new MemoryShare(host.held)
-    pending.carrier = this
+    this.#hold = new MemoryShare(host.memory)
+    pending.httpRequest = this
   }
 
   abort(): void {
     this.#isAborted = true
     this.#hold.release()
-    this.#carrier?.abort(this, new Error('reply not needed'))
+    this.#control?.abort(this, new Error('reply not needed'))
   }
 
-  onSend(carrier: RequestControl): void {
-    this.#carrier = carrier
+  onSend(control: RequestControl): void {
+    this.#control = control
     if (!this.#pending.open) this.abort()
   }
 
@@ -209,7 +209,7 @@ export class ResponseReader implements ReplyHandler {
       else this.#handleRefusal(Buffer.alloc(0))
       return this.abort()
     }
-    this.#hold.set(body?.held ?? 0)
+    this.#hold.set(body?.bufferedBytes ?? 0)
     if (!this.#pending.open) this.#cancelCut ??= this.#host.after(MAX_TAIL_MS, () => this.abort())
   }
 
@@ -225,7 +225,7 @@ export class ResponseReader implements ReplyHandler {
     this.#cancelCut?.()
     this.#hold.release()
     if (this.#isAborted || !this.#pending.open) return
-    if (this.#carrier === undefined) return this.#handleUnsent(error)
+    if (this.#control === undefined) return this.#handleUnsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
     if (!canResume) this.#handleBroken(error)
   }
@@ -329,9 +329,9 @@ export class ReceiptHandler implements ReplyHandler {
     this.#done()
   }
 
-  onBody(bytes: Buffer, carrier: RequestControl): void {
+  onBody(bytes: Buffer, control: RequestControl): void {
     this.#size += bytes.length
-    if (this.#size > MAX_RECEIPT_BYTES) carrier.abort(this, new Error('body not needed'))
+    if (this.#size > MAX_RECEIPT_BYTES) control.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {

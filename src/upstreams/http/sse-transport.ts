@@ -61,7 +61,7 @@ export class SseTransport implements Transport {
       maxEvent: parseSize(spec.maxReply),
       endpoint: url => this.#setEndpoint(url),
       message: text => events.received(text, undefined),
-      ended: reason => this.#handleEnd(reason),
+      closed: reason => this.#handleEnd(reason),
     })
     const headers = { ...this.#standing, accept: 'text/event-stream', 'cache-control': 'no-cache' }
     const path = this.#url.pathname + this.#url.search
@@ -109,13 +109,13 @@ export class SseTransport implements Transport {
     return this.#client.destroy()
   }
 
-  #setEndpoint(said: string): void {
+  #setEndpoint(endpoint: string): void {
     if (this.#endpoint !== undefined) return
-    const url = URL.parse(said, this.#url.href)
+    const url = URL.parse(endpoint, this.#url.href)
     if (url?.origin !== this.#url.origin)
       return this.#stream.close({
         why: `endpoint outside ${this.#url.origin} rejected`,
-        detail: formatPeerText(said, 100),
+        detail: formatPeerText(endpoint, 100),
       })
     const to = withQuery(url, this.#query)
     this.#endpoint = to.pathname + to.search
@@ -205,8 +205,8 @@ class PostHandler implements ReplyHandler {
     this.#challenge = getChallenge(headers)
   }
 
-  onBody(bytes: Buffer, carrier: RequestControl): void {
-    if (!this.#body.push(bytes)) carrier.abort(this, new Error('body not needed'))
+  onBody(bytes: Buffer, control: RequestControl): void {
+    if (!this.#body.push(bytes)) control.abort(this, new Error('body not needed'))
   }
 
   onEnd(): void {
@@ -223,14 +223,14 @@ interface SseEventStreamDeps {
   endpoint(url: string): void
   message(text: Buffer): void
   /** Called when the stream closes, with the `status` if it was rejected. */
-  ended(reason: Reason, status?: number): void
+  closed(reason: Reason, status?: number): void
 }
 
 /** The event stream with all messages from an HTTP+SSE server (2024-11-05). */
 class SseEventStream implements ReplyHandler {
   readonly #host: SseEventStreamDeps
   readonly #read: (chunk: Buffer) => void
-  #carrier: RequestControl | undefined
+  #control: RequestControl | undefined
   /** Error body on the stream. */
   #refusal: WholeBody | undefined
   #isOver = false
@@ -261,13 +261,13 @@ class SseEventStream implements ReplyHandler {
   close(reason: Reason, status?: number): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#carrier?.abort(this, new Error(reason.why))
-    this.#host.ended(reason, status)
+    this.#control?.abort(this, new Error(reason.why))
+    this.#host.closed(reason, status)
   }
 
-  onSend(carrier: RequestControl): void {
-    this.#carrier = carrier
-    if (this.#isOver) carrier.abort(this, new Error('no longer needed'))
+  onSend(control: RequestControl): void {
+    this.#control = control
+    if (this.#isOver) control.abort(this, new Error('no longer needed'))
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -298,6 +298,6 @@ class SseEventStream implements ReplyHandler {
   onError(error: Error): void {
     if (error instanceof GatewayError) return this.close({ why: error.message, error })
     const broke = `the event stream was interrupted (${error.message})`
-    this.close({ why: this.#carrier === undefined ? describeUnreachable(error) : broke })
+    this.close({ why: this.#control === undefined ? describeUnreachable(error) : broke })
   }
 }

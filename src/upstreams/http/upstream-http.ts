@@ -25,12 +25,12 @@ const CONNECTIONS = 64
 /** HTTP for upstreams that do not use MCP, over the same client. */
 export function openUpstreamHttp(reach: UpstreamEndpoint, context: UpstreamContext): UpstreamHttp {
   const { url, proxy, tls, http2 = false } = reach
-  const way = {
+  const clientOptions = {
     ...{ url, http2 },
     ...(proxy === undefined ? {} : { proxy }),
     ...(tls === undefined ? {} : { tls }),
   }
-  const client = createPlainClient(way, context, CONNECTIONS)
+  const client = createPlainClient(clientOptions, context, CONNECTIONS)
   const { name, version } = context.gateway
   return {
     request: request =>
@@ -75,7 +75,7 @@ class WholeReplyReader implements ReplyHandler {
   readonly #settle: PromiseCallbacks
   readonly #takeBackCancel: () => void
   readonly #chunks: Buffer[] = []
-  #carrier: RequestControl | undefined
+  #control: RequestControl | undefined
   #status = 0
   #headers: ReplyHeaders = {}
   #size = 0
@@ -88,8 +88,8 @@ class WholeReplyReader implements ReplyHandler {
     this.#takeBackCancel = request.call.onCancel(() => this.#rejectReply(gatewayError('GW_CANCELLED')))
   }
 
-  onSend(carrier: RequestControl): void {
-    this.#carrier = carrier
+  onSend(control: RequestControl): void {
+    this.#control = control
     if (this.#isOver) this.#abortRequest()
   }
 
@@ -111,11 +111,11 @@ class WholeReplyReader implements ReplyHandler {
   onBody(bytes: Buffer): void {
     if (this.#isOver) return
     const limit = this.#isSuccess ? this.#request.maxBytes : MAX_REFUSAL_BYTES
-    const room = limit - this.#size
-    if (bytes.length > room && this.#isSuccess) return this.#handleTooLarge()
+    const remainingBytes = limit - this.#size
+    if (bytes.length > remainingBytes && this.#isSuccess) return this.#handleTooLarge()
     this.#size += bytes.length
-    this.#chunks.push(Buffer.from(bytes.subarray(0, room)))
-    if (bytes.length <= room) return
+    this.#chunks.push(Buffer.from(bytes.subarray(0, remainingBytes)))
+    if (bytes.length <= remainingBytes) return
     this.onEnd()
     this.#abortRequest()
   }
@@ -135,7 +135,7 @@ class WholeReplyReader implements ReplyHandler {
     if (this.#isOver) return
     this.#finishReply()
     const upstream = this.#upstream
-    if (this.#carrier !== undefined) return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
+    if (this.#control !== undefined) return this.#settle.reject(createBrokenError(upstream, error, this.#status > 0))
     const why = describeUnreachable(error)
     this.#settle.reject(createLocalRefusal(upstream, error) ?? gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
   }
@@ -162,6 +162,6 @@ class WholeReplyReader implements ReplyHandler {
   }
 
   #abortRequest(): void {
-    this.#carrier?.abort(this, new Error('reply not needed'))
+    this.#control?.abort(this, new Error('reply not needed'))
   }
 }

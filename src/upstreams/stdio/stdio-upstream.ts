@@ -105,10 +105,10 @@ interface ProcessStart {
   readonly cwd: string | undefined
 }
 
-function startProcess({ spec, around, events, ...given }: ProcessStart): ServerProcess {
+function startProcess({ spec, around, events, ...otherOptions }: ProcessStart): ServerProcess {
   const { context, table, recent } = around
   const { directory, environment, clock, hide } = context
-  const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
+  const cwd = otherOptions.cwd ?? path.resolve(directory, spec.cwd)
   const env = createEnvironment(spec, context)
   const ownHome = spec.isolation === 'shared' ? context.sandboxContext?.home : undefined
   const places = context.sandboxContext?.listPrivatePaths()

@@ -19,9 +19,9 @@ export class ClientInterest {
   readonly #levels = new LogLevels()
 
   /** `ownNews` handles list changes on single connections; undefined if all connections have the same lists. */
-  constructor(context: UpstreamContext, home: FindOwnSupervisor, ownNews?: OnOwnListChange) {
+  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor, ownNews?: OnOwnListChange) {
     this.#clock = context.clock
-    this.#watches = new ResourceSubscriptions(context, home, ownNews)
+    this.#watches = new ResourceSubscriptions(context, findOwnSupervisor, ownNews)
   }
 
   /** True if a client watches a resource, on any connection or on this supervisor's. */
@@ -90,7 +90,7 @@ export class ClientInterest {
 
 /** A legacy server's log level: the most verbose that any session requested; others are filtered. */
 class LogLevels {
-  readonly #wanted = new Map<string, number>()
+  readonly #levels = new Map<string, number>()
   /** Session count per level. */
   readonly #counts = LOG_LEVELS.map(() => 0)
   readonly #sent = new WeakMap<Connection, number>()
@@ -124,18 +124,18 @@ class LogLevels {
 
   /** Removes a closed session; returns true if it had requested a level. */
   forgetSession(session: string): boolean {
-    const level = this.#wanted.get(session)
+    const level = this.#levels.get(session)
     if (level === undefined) return false
-    this.#wanted.delete(session)
+    this.#levels.delete(session)
     this.#countLevel(level, -1)
     return true
   }
 
-  #setSessionLevel(session: string, wanted: unknown): void {
-    const level = LOG_LEVELS.indexOf(wanted as string)
-    if (level < 0 || this.#wanted.get(session) === level) return
+  #setSessionLevel(session: string, requested: unknown): void {
+    const level = LOG_LEVELS.indexOf(requested as string)
+    if (level < 0 || this.#levels.get(session) === level) return
     this.forgetSession(session)
-    this.#wanted.set(session, level)
+    this.#levels.set(session, level)
     this.#countLevel(level, 1)
   }
 

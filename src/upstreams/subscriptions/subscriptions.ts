@@ -43,11 +43,11 @@ export class ResourceSubscriptions {
   /** Subscriptions on the shared connection, including changed lists. */
   readonly #main: ConnectionSubscriptions
   readonly #pooled = new Map<Supervisor, ConnectionSubscriptions>()
-  readonly #held = new Map<string, SessionSubscriptions>()
+  readonly #bySession = new Map<string, SessionSubscriptions>()
 
-  constructor(context: UpstreamContext, home: FindOwnSupervisor, ownNews: OnOwnListChange | undefined) {
+  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor, ownNews: OnOwnListChange | undefined) {
     this.#context = context
-    this.#findOwnSupervisor = home
+    this.#findOwnSupervisor = findOwnSupervisor
     this.#ownNews = ownNews
     this.#main = new ConnectionSubscriptions(context, {
       listensForLists: true,
@@ -57,7 +57,7 @@ export class ResourceSubscriptions {
 
   /** True if a client watches a resource, on any connection or on this supervisor's. */
   isWanted(supervisor?: Supervisor): boolean {
-    return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
+    return supervisor === undefined ? this.#bySession.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
 
   /** Handles `resources/subscribe` on the connection for the session's calls. */
@@ -66,7 +66,7 @@ export class ResourceSubscriptions {
     const { session } = call.exchange
     const supervisor = this.#findOwnSupervisor(session)
     const watch = supervisor?.connection === connection ? this.#getSubscriptions(supervisor) : this.#main
-    const hold = this.#held.get(session.id)?.uris.get(uri)
+    const hold = this.#bySession.get(session.id)?.uris.get(uri)
     if (hold?.watch === watch) {
       hold.count++
       return EMPTY_ANSWER
@@ -81,11 +81,11 @@ export class ResourceSubscriptions {
   /** Handles `resources/unsubscribe` on any connection. */
   async unsubscribe({ params, exchange }: Call): Promise<Answer> {
     const uri = String(params?.uri)
-    const held = this.#held.get(exchange.session.id)
-    const hold = held?.uris.get(uri)
-    if (held === undefined || hold === undefined || --hold.count > 0) return EMPTY_ANSWER
-    held.uris.delete(uri)
-    if (held.uris.size === 0) this.#held.delete(exchange.session.id)
+    const subscribed = this.#bySession.get(exchange.session.id)
+    const hold = subscribed?.uris.get(uri)
+    if (subscribed === undefined || hold === undefined || --hold.count > 0) return EMPTY_ANSWER
+    subscribed.uris.delete(uri)
+    if (subscribed.uris.size === 0) this.#bySession.delete(exchange.session.id)
     await hold.watch.removeUri(uri)
     return EMPTY_ANSWER
   }
@@ -99,7 +99,7 @@ export class ResourceSubscriptions {
   /** A connection other than the main one is ready or closed. */
   handleConnectionChange(supervisor: Supervisor): void {
     if (this.#ownNews !== undefined) this.#listenForLists(supervisor)
-    if (this.#pooled.size === 0 && this.#held.size === 0) return
+    if (this.#pooled.size === 0 && this.#bySession.size === 0) return
     const watch = this.#pooled.get(supervisor)
     if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
       watch?.setConnection(supervisor.connection)
@@ -112,10 +112,10 @@ export class ResourceSubscriptions {
   }
 
   forgetSession({ id }: Session): void {
-    const held = this.#held.get(id)
-    if (held === undefined) return
-    this.#held.delete(id)
-    for (const [uri, { watch }] of held.uris) void watch.removeUri(uri)
+    const subscribed = this.#bySession.get(id)
+    if (subscribed === undefined) return
+    this.#bySession.delete(id)
+    for (const [uri, { watch }] of subscribed.uris) void watch.removeUri(uri)
   }
 
   stop(): void {
@@ -129,7 +129,7 @@ export class ResourceSubscriptions {
 
   #createAudience(watch: ConnectionSubscriptions): ((session: Session) => boolean) | undefined {
     if (this.#pooled.size === 0) return undefined
-    return ({ id }) => [...(this.#held.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
+    return ({ id }) => [...(this.#bySession.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
   }
 
   #createNotifier(of: () => ConnectionSubscriptions): (notification: Notification) => void {
@@ -138,13 +138,13 @@ export class ResourceSubscriptions {
 
   #getSubscriptions(supervisor: Supervisor | undefined): ConnectionSubscriptions {
     if (supervisor === undefined) return this.#main
-    const known = this.#pooled.get(supervisor)
-    if (known !== undefined) return known
-    const others = this.#createNotifier(() => watch)
+    const existing = this.#pooled.get(supervisor)
+    if (existing !== undefined) return existing
+    const notifyClients = this.#createNotifier(() => watch)
     const ownNews = this.#ownNews
     const notify = (notification: Notification): void =>
       ownNews === undefined || getChangedKinds(notification.method).length === 0
-        ? others(notification)
+        ? notifyClients(notification)
         : ownNews(supervisor, notification)
     const watch: ConnectionSubscriptions = new ConnectionSubscriptions(this.#context, {
       listensForLists: ownNews !== undefined,
@@ -156,10 +156,10 @@ export class ResourceSubscriptions {
   }
 
   #recordSubscription(session: Session, uri: string, watch: ConnectionSubscriptions): void {
-    const held = this.#held.get(session.id) ?? { session, uris: new Map<string, SubscriptionCount>() }
-    this.#held.set(session.id, held)
-    const before = held.uris.get(uri)
-    held.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
+    const subscribed = this.#bySession.get(session.id) ?? { session, uris: new Map<string, SubscriptionCount>() }
+    this.#bySession.set(session.id, subscribed)
+    const before = subscribed.uris.get(uri)
+    subscribed.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
     // Count a subscription once, even if it was repeated or moved meanwhile.
     void before?.watch.removeUri(uri)
   }
@@ -169,7 +169,7 @@ export class ResourceSubscriptions {
    * is subscribed.
    */
   #moveSessions(): void {
-    for (const { session, uris } of this.#held.values()) {
+    for (const { session, uris } of this.#bySession.values()) {
       const watch = this.#getSubscriptions(this.#findOwnSupervisor(session))
       for (const [uri, hold] of uris) {
         const before = hold.watch
@@ -265,9 +265,9 @@ class ConnectionSubscriptions {
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
     else if (this.#uris.delete(uri)) {
-      const ended = this.#notifyServer('resources/unsubscribe', uri).then(() => void this.#ending.delete(uri))
-      this.#ending.set(uri, ended)
-      await ended
+      const unsubscribing = this.#notifyServer('resources/unsubscribe', uri).then(() => void this.#ending.delete(uri))
+      this.#ending.set(uri, unsubscribing)
+      await unsubscribing
     }
   }
 
@@ -319,10 +319,10 @@ class ConnectionSubscriptions {
       const current = connection.subscribe(
         'subscriptions/listen',
         this.#createListenParams(connection, notifications),
-        said => this.#handleNotification(said, done),
+        notification => this.#handleNotification(notification, done),
       )
       this.#current = current
-      void current.ended
+      void current.response
         .catch(() => undefined)
         .then(response => {
           done()
@@ -337,12 +337,12 @@ class ConnectionSubscriptions {
   }
 
   #listWanted(connection: Connection): JsonObject {
-    const wanted: JsonObject = {}
+    const filter: JsonObject = {}
     if (this.#role.listensForLists)
       for (const [kind, flag] of Object.entries(LISTEN_FLAGS))
-        if (announcesChanges(kind, connection.server)) wanted[flag] = true
-    if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
-    return wanted
+        if (announcesChanges(kind, connection.server)) filter[flag] = true
+    if (this.#uris.size > 0) filter.resourceSubscriptions = [...this.#uris.keys()]
+    return filter
   }
 
   #handleNotification(notification: Notification, acknowledge: () => void): void {
@@ -354,8 +354,8 @@ class ConnectionSubscriptions {
     } else if (isGlobal(notification.method)) this.#role.notify(notification)
   }
 
-  #handleListenEnd(ended: Subscription, connection: Connection, response: RpcResponse | undefined): void {
-    if (ended !== this.#current || connection !== this.#connection) return
+  #handleListenEnd(subscription: Subscription, connection: Connection, response: RpcResponse | undefined): void {
+    if (subscription !== this.#current || connection !== this.#connection) return
     this.#current = undefined
     if (response?.error?.code === RPC.methodNotFound || !this.#isGranted) return
     if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()

@@ -85,8 +85,8 @@ export class WsTransport extends SharedTransport {
     socket.on('error', error => (failure ??= { why: describeFailure(error, this.#spec) }))
     channel.open({
       message: bytes => this.#events.received(bytes, undefined),
-      gone: why => {
-        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'the server closed the WebSocket' })
+      closed: reason => {
+        if (!isAgain) this.#events.closed(failure ?? { why: reason ?? 'the server closed the WebSocket' })
       },
       ...NOTHING_ELSE,
     })
@@ -95,9 +95,9 @@ export class WsTransport extends SharedTransport {
   /** The server rejected the handshake credentials: gets new ones and retries. */
   async #retryWithCredentials(refused: UpstreamRefusal, reason: Reason): Promise<void> {
     try {
-      const others = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
-      if (others === undefined) this.#events.closed(reason)
-      else this.#openChannel(others, refused.attempt + 1)
+      const newHeaders = await this.#context.authorizer?.refused(createHandshakeRequest(this.#context), refused)
+      if (newHeaders === undefined) this.#events.closed(reason)
+      else this.#openChannel(newHeaders, refused.attempt + 1)
     } catch (error) {
       this.#handleRefusal(error)
     }
@@ -135,7 +135,7 @@ export class WsTransport extends SharedTransport {
 const NOTHING_ELSE = {
   flow: (): void => undefined,
   tooLong: (): void => undefined,
-  ended: (): void => undefined,
+  inputEnded: (): void => undefined,
 }
 
 function connectWebSocket(spec: WsUpstreamConfig, context: UpstreamContext, credentials: CredentialHeaders): WebSocket {
