@@ -43,10 +43,10 @@ function readEnvelope(bytes: Buffer): PartialEnvelope {
   let id: RpcId | null = null
   let isCall = false
   let isAnswer = false
-  let left = MAX_COMPARED
+  let remaining = MAX_COMPARED
   visitTokens(bytes, (level, at) => {
     if (level !== 1 || bytes[at] !== QUOTE) return false
-    if (left-- === 0) return true
+    if (remaining-- === 0) return true
     const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
     id ??= matchId(text)
     isCall ||= METHOD.test(text)
@@ -57,8 +57,8 @@ function readEnvelope(bytes: Buffer): PartialEnvelope {
 }
 
 function matchId(text: string): RpcId | null {
-  const found = ID.exec(text)?.[1]
-  return found === undefined ? null : (JSON.parse(found) as RpcId)
+  const match = ID.exec(text)?.[1]
+  return match === undefined ? null : (JSON.parse(match) as RpcId)
 }
 
 /** List without the entries that nest too deeply, and the positions of these in the text. */
@@ -69,7 +69,7 @@ interface ShortenedList {
 
 /** Replaces list entries that nest too deeply by their names alone. */
 export function removeDeepEntries(bytes: Buffer): ShortenedList {
-  const kept: Buffer[] = []
+  const retained: Buffer[] = []
   const withheld: Buffer[] = []
   let from = 0
   let start = -1
@@ -81,15 +81,15 @@ export function removeDeepEntries(bytes: Buffer): ShortenedList {
       start = at
       deepest = level
     } else if (deepest > MAX_DEPTH && start >= 0) {
-      kept.push(bytes.subarray(from, start))
+      retained.push(bytes.subarray(from, start))
       withheld.push(bytes.subarray(start, at + 1))
-      kept.push(parseEntryName(bytes.subarray(start, at + 1)))
+      retained.push(parseEntryName(bytes.subarray(start, at + 1)))
       from = at + 1
     }
     return false
   })
-  kept.push(bytes.subarray(from))
-  return { bytes: Buffer.concat(kept), withheld }
+  retained.push(bytes.subarray(from))
+  return { bytes: Buffer.concat(retained), withheld }
 }
 
 const NAME = /"(?:name|uri|uriTemplate)"\s*:\s*("[^"\\]{1,64}")/
@@ -102,18 +102,18 @@ function parseEntryName(entry: Buffer): Buffer {
 
 /**
  * Visits the strings and brackets of a text that may be invalid JSON, with their nesting level (brackets count as
- * inside). Stops if `visit` returns true or the outermost bracket closes.
+ * inside). Stops if `visitToken` returns true or the outermost bracket closes.
  */
-function visitTokens(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => boolean): void {
+function visitTokens(bytes: Buffer, visitToken: (level: number, at: number, isOpening: boolean) => boolean): void {
   let level = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number
     if (byte === QUOTE) {
-      if (visit(level, at, true)) return
+      if (visitToken(level, at, true)) return
       at = findStringEnd(bytes, at)
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      if (visit(++level, at, true)) return
-    } else if (isClosing(byte) && (visit(level--, at, false) || level <= 0)) return
+      if (visitToken(++level, at, true)) return
+    } else if (isClosing(byte) && (visitToken(level--, at, false) || level <= 0)) return
   }
 }
 

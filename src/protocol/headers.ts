@@ -93,19 +93,28 @@ export interface ParamHeader {
  * the tool (2026-07-28, Streamable HTTP, custom headers).
  */
 export function parseParamHeaders(schema: unknown): readonly ParamHeader[] | undefined {
-  const found: ParamHeader[] = []
-  const seen = new Set<string>()
-  return collectParams(schema, [], found, seen) ? found : undefined
+  const headers: ParamHeader[] = []
+  const usedNames = new Set<string>()
+  return collectParams(schema, [], headers, usedNames) ? headers : undefined
 }
 
-function collectParams(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
+function collectParams(
+  schema: unknown,
+  path: readonly string[],
+  headers: ParamHeader[],
+  usedNames: Set<string>,
+): boolean {
   if (!isObject(schema) || path.length > 16) return true
   const properties = isObject(schema.properties) ? schema.properties : {}
   for (const key of Object.keys(properties)) {
     const property = properties[key]
     if (!isObject(property)) continue
-    const here = [...path, key]
-    if (!collectAnnotated(property, here, found, seen) || !collectParams(property, here, found, seen)) return false
+    const propertyPath = [...path, key]
+    if (
+      !collectAnnotated(property, propertyPath, headers, usedNames) ||
+      !collectParams(property, propertyPath, headers, usedNames)
+    )
+      return false
   }
   return true
 }
@@ -113,14 +122,14 @@ function collectParams(schema: unknown, path: readonly string[], found: ParamHea
 function collectAnnotated(
   property: JsonObject,
   path: readonly string[],
-  found: ParamHeader[],
-  seen: Set<string>,
+  headers: ParamHeader[],
+  usedNames: Set<string>,
 ): boolean {
   if (!('x-mcp-header' in property)) return true
   const header = property['x-mcp-header']
-  if (!isHeaderName(header) || seen.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
-  seen.add(header.toLowerCase())
-  found.push({ path, header, isNumber: property.type === 'integer' })
+  if (!isHeaderName(header) || usedNames.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
+  usedNames.add(header.toLowerCase())
+  headers.push({ path, header, isNumber: property.type === 'integer' })
   return true
 }
 
@@ -155,38 +164,41 @@ export function findParamMismatch(
   const expected = getParamHeaders(annotations, args)
   for (const { header, isNumber } of annotations) {
     const name = HEADER.param + header.toLowerCase()
-    const given = headers[name]
-    const wanted = expected[name]
-    if (given === undefined && wanted === undefined) continue
+    const received = headers[name]
+    const expectedValue = expected[name]
+    if (received === undefined && expectedValue === undefined) continue
     const title = `Mcp-Param-${header}`
-    if (given === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
-    if (wanted === undefined || !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)) {
+    if (received === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
+    if (
+      expectedValue === undefined ||
+      !isSameValue(decodeHeaderValue(received.trim()), decodeHeaderValue(expectedValue), isNumber)
+    ) {
       return rpcError(RPC.headerMismatch, `Header mismatch: ${title} does not match the argument`)
     }
   }
   return undefined
 }
 
-function isSameValue(given: string | undefined, wanted: string | undefined, isNumber: boolean): boolean {
-  if (given === undefined || wanted === undefined) return false
-  return given === wanted || (isNumber && isSameNumber(given, wanted))
+function isSameValue(received: string | undefined, expected: string | undefined, isNumber: boolean): boolean {
+  if (received === undefined || expected === undefined) return false
+  return received === expected || (isNumber && isSameNumber(received, expected))
 }
 
-function isSameNumber(given: string, wanted: string): boolean {
-  const number = normalizeNumber(given)
-  return number !== undefined && number === normalizeNumber(wanted)
+function isSameNumber(received: string, expected: string): boolean {
+  const number = normalizeNumber(received)
+  return number !== undefined && number === normalizeNumber(expected)
 }
 
 /** Normalizes a number to digits without outer zeros and an exponent, without loss of precision. */
 function normalizeNumber(text: string): string | undefined {
   const match = NUMBER.exec(text)
   if (match === null) return undefined
-  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [string, string, string, string]
-  const digits = whole + fraction
+  const [sign, integer, fraction, exponent] = match.slice(1).map(part => part ?? '') as [string, string, string, string]
+  const digits = integer + fraction
   let start = 0
   let end = digits.length
   while (digits[start] === '0') start++
   while (end > start && digits[end - 1] === '0') end--
   if (start === end) return '0'
-  return `${sign}${digits.slice(start, end)}e${Number(exponent) + whole.length - start}`
+  return `${sign}${digits.slice(start, end)}e${Number(exponent) + integer.length - start}`
 }

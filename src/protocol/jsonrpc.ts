@@ -206,16 +206,16 @@ export function toJsonId(id: RpcId): string | number | object {
 
 function interpret(message: JsonObject, bytes: number): RpcMessage {
   const id = readId(message)
-  const known = id ?? null
+  const replyId = id ?? null
   if (message.jsonrpc !== '2.0')
-    return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', replyId)
   if ('method' in message) return interpretCall(message, id, bytes)
   if ('result' in message === 'error' in message)
-    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', known)
-  if ('error' in message) return createRpcResponse(known, { error: parseError(message.error) })
+    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', replyId)
+  if ('error' in message) return createRpcResponse(replyId, { error: parseError(message.error) })
   if (!isObject(message.result))
-    return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
-  return createRpcResponse(known, {
+    return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', replyId)
+  return createRpcResponse(replyId, {
     result: Payload.of(message.result),
     resultType: asOptionalText(message.result.resultType),
   })

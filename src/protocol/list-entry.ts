@@ -166,8 +166,8 @@ const bool: FieldRepair = value => (typeof value === 'boolean' ? value : undefin
 const number: FieldRepair = value => (Number.isFinite(value) ? value : undefined)
 const anyObject: FieldRepair = value => (isObject(value) ? value : undefined)
 
-function createEnumField(...words: readonly unknown[]): FieldRepair {
-  return value => (words.includes(value) ? value : undefined)
+function createEnumField(...values: readonly unknown[]): FieldRepair {
+  return value => (values.includes(value) ? value : undefined)
 }
 
 function createObjectField(fields: FieldRepairs): FieldRepair {
@@ -179,16 +179,16 @@ function repairElements(field: FieldRepair, needed?: string): FieldRepair {
   return (value, path, dropped) => {
     if (!Array.isArray(value)) return undefined
     const list = value as unknown[]
-    const kept = list.map((element, index) => {
+    const repaired = list.map((element, index) => {
       const repaired = field(element, `${path}[${index}]`, dropped)
       const isKept = needed === undefined || (isObject(repaired) && repaired[needed] !== undefined)
       if (isKept && repaired !== undefined) return repaired
       dropped.push(`${path}[${index}]`)
       return undefined
     })
-    return kept.every((element, index) => element === list[index])
+    return repaired.every((element, index) => element === list[index])
       ? list
-      : kept.filter(element => element !== undefined)
+      : repaired.filter(element => element !== undefined)
   }
 }
 
@@ -300,10 +300,10 @@ function repairMembers(value: JsonObject, fields: FieldRepairs, path: string, dr
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
     if (field === undefined) return [[key, member]]
-    const kept = member === null ? undefined : field(member, path + key, dropped)
-    if (kept === member) return [[key, member]]
+    const repaired = member === null ? undefined : field(member, path + key, dropped)
+    if (repaired === member) return [[key, member]]
     isRepaired = true
-    if (kept !== undefined) return [[key, kept]]
+    if (repaired !== undefined) return [[key, repaired]]
     if (member !== null) dropped.push(path + key)
     return []
   })

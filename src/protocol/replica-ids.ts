@@ -17,14 +17,14 @@ const SESSION_QUERY = new RegExp(`[?&]sessionId=(${REPLICA_ID}_[^&#]*)`)
 const OWN_URI = 'tapgate://'
 
 /** Returns the prefix of a sealed value that only one process can use. */
-export function formatReplicaPrefix(place: string): string {
-  return `${place}.`
+export function formatReplicaPrefix(replicaId: string): string {
+  return `${replicaId}.`
 }
 
 /** Splits a sealed value that only one process can use; undefined for other values. */
-export function splitReplicaPrefix(value: string): { readonly place: string; readonly rest: string } | undefined {
-  const [prefix, place] = SEALED_VALUE.exec(value) ?? []
-  return prefix === undefined || place === undefined ? undefined : { place, rest: value.slice(prefix.length) }
+export function splitReplicaPrefix(value: string): { readonly replicaId: string; readonly value: string } | undefined {
+  const [prefix, replicaId] = SEALED_VALUE.exec(value) ?? []
+  return prefix === undefined || replicaId === undefined ? undefined : { replicaId, value: value.slice(prefix.length) }
 }
 
 /** Finds an HTTP request's session id, in its header or else its query. */
@@ -53,14 +53,14 @@ export function findRequestReplica(params: JsonObject | undefined): string | und
 
 /** Finds a call's replica. Large unparsed arguments are parsed only if they may contain one. */
 function findCallReplica(params: JsonObject): string | undefined {
-  const { arguments: given } = params
-  return isObject(given) ? (findArgumentsReplica(given) ?? findArgumentsReplica(given.arguments)) : undefined
+  const { arguments: args } = params
+  return isObject(args) ? (findArgumentsReplica(args) ?? findArgumentsReplica(args.arguments)) : undefined
 }
 
 /** Finds the replica in a call's arguments, wrapped or not. */
-function findArgumentsReplica(given: unknown): string | undefined {
-  if (!isObject(given)) return undefined
-  const { handle, uri } = given
+function findArgumentsReplica(args: unknown): string | undefined {
+  if (!isObject(args)) return undefined
+  const { handle, uri } = args
   // Models may pass the URI instead of the handle.
   return typeof handle === 'string' ? (parseUriReplica(handle) ?? parseReplica(handle, HANDLE)) : parseUriReplica(uri)
 }
@@ -71,11 +71,12 @@ function parseUriReplica(uri: unknown): string | undefined {
 }
 
 function parseReplica(value: unknown, form?: RegExp): string | undefined {
-  return typeof value === 'string' && form?.test(value) !== false ? splitReplicaPrefix(value)?.place : undefined
+  return typeof value === 'string' && form?.test(value) !== false ? splitReplicaPrefix(value)?.replicaId : undefined
 }
 
-function findMostCommon(places: readonly (string | undefined)[]): string | undefined {
+function findMostCommon(replicaIds: readonly (string | undefined)[]): string | undefined {
   const counts = new Map<string, number>()
-  for (const place of places) if (place !== undefined) counts.set(place, (counts.get(place) ?? 0) + 1)
+  for (const replicaId of replicaIds)
+    if (replicaId !== undefined) counts.set(replicaId, (counts.get(replicaId) ?? 0) + 1)
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
 }

@@ -20,7 +20,7 @@ const KEYS = ['jsonrpc', 'id', 'method', 'result', 'error'] as const
 /** JSON-RPC members of a message except `params`: requests are parsed whole. */
 type MemberKey = (typeof KEYS)[number]
 
-const KEY_INDEXES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
+const KEY_INDEXES = new Map<string, number>(KEYS.map((key, index) => [key, index]))
 /** Key indexes, inlined for constant arguments. */
 const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const satisfies Readonly<
   Record<MemberKey, number>
@@ -28,7 +28,7 @@ const KEY_INDEX = { jsonrpc: 0, id: 1, method: 2, result: 3, error: 4 } as const
 const MAX_KEY_LENGTH = Math.max(...KEYS.map(key => key.length))
 /** Keys as bytes, grouped by length, so that most messages are read without creating key strings. */
 const BY_LENGTH = Array.from({ length: MAX_KEY_LENGTH + 1 }, (_, length) =>
-  KEYS.flatMap((key, place) => (key.length === length ? { bytes: Buffer.from(key), place } : [])),
+  KEYS.flatMap((key, index) => (key.length === length ? { bytes: Buffer.from(key), index } : [])),
 )
 /** Each character may be escaped as `\u0000`. */
 const MAX_ESCAPED_LENGTH = 6 * MAX_KEY_LENGTH
@@ -64,7 +64,7 @@ export class ReplyScanner implements JsonCallbacks {
    */
   scan(bytes: Buffer): void {
     this.#bytes = bytes
-    for (let place = 0; place < KEYS.length; place++) this.#starts[place] = -1
+    for (let index = 0; index < KEYS.length; index++) this.#starts[index] = -1
     this.#typeStart = -1
     this.#members = 0
     this.isToolError = this.hasWrongType = this.hasWrongStructure = this.hasList = false
@@ -135,11 +135,11 @@ export class ReplyScanner implements JsonCallbacks {
 
   enterMember(nameStart: number, nameEnd: number): boolean {
     if (++this.#members > MAX_MEMBERS) throw new ScanError(`more than ${MAX_MEMBERS} members in the envelope`, false)
-    const place = findMember(this.#bytes, nameStart, nameEnd)
-    if (place >= 0 && (this.#starts[place] as number) >= 0)
-      throw new ScanError(`duplicate member "${KEYS[place] as string}" in the envelope`, false)
-    this.#entered = place
-    return place === RESULT
+    const index = findMember(this.#bytes, nameStart, nameEnd)
+    if (index >= 0 && (this.#starts[index] as number) >= 0)
+      throw new ScanError(`duplicate member "${KEYS[index] as string}" in the envelope`, false)
+    this.#entered = index
+    return index === RESULT
   }
 
   visitNestedMember(nameStart: number, nameEnd: number, start: number, end: number): void {
@@ -164,10 +164,10 @@ export class ReplyScanner implements JsonCallbacks {
   }
 
   visitMember(_nameStart: number, _nameEnd: number, start: number, end: number): void {
-    const place = this.#entered
-    if (place < 0) return
-    this.#starts[place] = start
-    this.#ends[place] = end
+    const index = this.#entered
+    if (index < 0) return
+    this.#starts[index] = start
+    this.#ends[index] = end
   }
 }
 
@@ -197,7 +197,7 @@ function hasEscape(bytes: Buffer, start: number, end: number): boolean {
 }
 
 function findMember(bytes: Buffer, start: number, end: number): number {
-  for (const key of BY_LENGTH[end - start] ?? NONE) if (equalsBytes(bytes, start, end, key.bytes)) return key.place
+  for (const key of BY_LENGTH[end - start] ?? NONE) if (equalsBytes(bytes, start, end, key.bytes)) return key.index
   if (end - start > MAX_ESCAPED_LENGTH) return -1
   return hasEscape(bytes, start, end) ? (KEY_INDEXES.get(decodeKey(bytes, start, end)) ?? -1) : -1
 }

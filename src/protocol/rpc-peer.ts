@@ -33,8 +33,8 @@ export class RpcPeer<Sent, Received = never> {
 
   /** Finds a sent request by id. */
   findSent(id: unknown): Sent | undefined {
-    const known = findKey(this.sent, id)
-    return known === undefined ? undefined : this.sent.get(known)
+    const key = findKey(this.sent, id)
+    return key === undefined ? undefined : this.sent.get(key)
   }
 
   /** Removes and returns an answer's request; undefined if unknown. */
@@ -73,19 +73,19 @@ export class RpcPeer<Sent, Received = never> {
 
 /** Removes and returns an entry by id. */
 export function takeEntry<T>(table: InFlight<T>, id: unknown): T | undefined {
-  const known = findKey(table, id)
-  if (known === undefined) return undefined
-  const request = table.get(known)
-  table.delete(known)
+  const key = findKey(table, id)
+  if (key === undefined) return undefined
+  const request = table.get(key)
+  table.delete(key)
   return request
 }
 
 /** Returns the known id of an entry; many peers echo a number as a string, or vice versa. */
 function findKey(table: InFlight<unknown>, id: unknown): RpcId | undefined {
-  const known = table.findId(id)
-  if (known !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return known
-  const other = convertIdType(id)
-  return table.has(other) ? other : undefined
+  const key = table.findId(id)
+  if (key !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return key
+  const converted = convertIdType(id)
+  return table.has(converted) ? converted : undefined
 }
 
 /** Converts an id to the other JSON type. */
@@ -147,8 +147,8 @@ export class InFlight<T> {
 
   /** Finds a long id that arrived rounded, if unambiguous. */
   #findRoundedId(id: number): RpcId | undefined {
-    const [found, other] = [...this.#entries.keys()].filter(key => typeof key === 'bigint' && Number(key) === id)
-    return other === undefined ? found : undefined
+    const [match, secondMatch] = [...this.#entries.keys()].filter(key => typeof key === 'bigint' && Number(key) === id)
+    return secondMatch === undefined ? match : undefined
   }
 
   /** Returns the oldest entry. */

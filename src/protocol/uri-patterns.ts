@@ -26,9 +26,9 @@ export function compileAllowedUris(patterns: string | readonly string[]): UriTes
  * resource, such as `notes://X//a/` for `notes://x/a`.
  */
 export function compileForbiddenUris(patterns: string | readonly string[]): UriTest {
-  const given = toPatternList(patterns)
-  const canonical = given.map(canonicalizePattern)
-  const matches = compileGlobs([...new Set([...given, ...canonical, ...canonical.map(foldUri)])])
+  const list = toPatternList(patterns)
+  const canonical = list.map(canonicalizePattern)
+  const matches = compileGlobs([...new Set([...list, ...canonical, ...canonical.map(foldUri)])])
   return uri => {
     if (matches(uri)) return true
     const own = canonicalizeOrPattern(uri)
@@ -50,15 +50,15 @@ function toPatternList(patterns: string | readonly string[]): readonly string[] 
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   if (uri.length > MAX_LENGTH || template.length > MAX_LENGTH) return false
-  const [first = '', ...others] = extractLiterals(template)
-  const last = others.pop()
+  const [first = '', ...literals] = extractLiterals(template)
+  const last = literals.pop()
   if (last === undefined) return uri === template
   const end = uri.length - last.length
   return (
     end >= first.length &&
     uri.startsWith(first) &&
     uri.endsWith(last) &&
-    containsInOrder(others, uri, first.length, end)
+    containsInOrder(literals, uri, first.length, end)
   )
 }
 
@@ -84,19 +84,20 @@ function extractLiterals(template: string): string[] {
 function containsInOrder(literals: readonly string[], uri: string, from: number, end: number): boolean {
   let at = from
   for (const literal of literals) {
-    const found = literal.length <= SHORT ? uri.indexOf(literal, at) : findLinear(literal, uri, at)
-    if (found < 0 || found + literal.length > end) return false
-    at = found + literal.length
+    const index = literal.length <= SHORT ? uri.indexOf(literal, at) : findLinear(literal, uri, at)
+    if (index < 0 || index + literal.length > end) return false
+    at = index + literal.length
   }
   return true
 }
 
 /** Linear-time `indexOf` (Knuth, Morris and Pratt): the native one may be quadratic. */
 function findLinear(literal: string, text: string, from: number): number {
-  const back = computeFallbacks(literal)
+  const fallbacks = computeFallbacks(literal)
   let matched = 0
   for (let at = from; at < text.length; at++) {
-    while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched)) matched = back[matched - 1] as number
+    while (matched > 0 && text.charCodeAt(at) !== literal.charCodeAt(matched))
+      matched = fallbacks[matched - 1] as number
     if (text.charCodeAt(at) === literal.charCodeAt(matched)) matched++
     if (matched === literal.length) return at - matched + 1
   }
@@ -105,12 +106,13 @@ function findLinear(literal: string, text: string, from: number): number {
 
 /** Computes the failure function: for each prefix, the longest proper prefix that is also its suffix. */
 function computeFallbacks(literal: string): Uint16Array {
-  const back = new Uint16Array(literal.length)
+  const fallbacks = new Uint16Array(literal.length)
   let matched = 0
   for (let at = 1; at < literal.length; at++) {
-    while (matched > 0 && literal.charCodeAt(at) !== literal.charCodeAt(matched)) matched = back[matched - 1] as number
+    while (matched > 0 && literal.charCodeAt(at) !== literal.charCodeAt(matched))
+      matched = fallbacks[matched - 1] as number
     if (literal.charCodeAt(at) === literal.charCodeAt(matched)) matched++
-    back[at] = matched
+    fallbacks[at] = matched
   }
-  return back
+  return fallbacks
 }

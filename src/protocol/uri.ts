@@ -124,9 +124,9 @@ function removeDotSegments(path: string): string {
 /** Normalizes each character: decoded if allowed, else percent-encoded in upper case. */
 function normalizeEncoding(part: string, { plain, asIs, bad }: EncodingRules): string | undefined {
   let isClear = true
-  const text = part.replace(/(?:%[0-9a-f]{2})+|%|[^%\w.~!$&'()*+,;=:@/?-]+/gi, found => {
-    const isEscaped = found.startsWith('%')
-    const characters = isEscaped ? decodeEscapes(found) : found
+  const text = part.replace(/(?:%[0-9a-f]{2})+|%|[^%\w.~!$&'()*+,;=:@/?-]+/gi, match => {
+    const isEscaped = match.startsWith('%')
+    const characters = isEscaped ? decodeEscapes(match) : match
     isClear &&= characters !== undefined && !bad.test(characters)
     return isClear ? normalizeEscapes(characters ?? '', isEscaped ? plain : asIs) : ''
   })
@@ -162,19 +162,19 @@ function decodeEscapes(escapes: string): string | undefined {
 export function canonicalizePattern(pattern: string): string {
   const [, scheme = '', rest = pattern] = /^([a-z][a-z0-9+.-]*:)(.*)$/is.exec(pattern) ?? []
   const own = scheme.toLowerCase()
-  const place =
+  const location =
     own === 'file:'
       ? rest.replace(/^(\/\/localhost)?\/+(?!\/)/i, '///')
       : WEB.has(own.slice(0, -1))
         ? rest.replace(/^\/\/[^/?#*[{]*/, authority => authority.toLowerCase())
         : rest
-  return own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, normalizePatternEscapes)
+  return own + location.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, normalizePatternEscapes)
 }
 
-function normalizePatternEscapes(found: string): string {
-  const characters = found.startsWith('%') ? decodeEscapes(found) : found.replace('\\', '')
+function normalizePatternEscapes(match: string): string {
+  const characters = match.startsWith('%') ? decodeEscapes(match) : match.replace('\\', '')
   return characters === undefined || /\p{Cs}/u.test(characters)
-    ? found
+    ? match
     : normalizeEscapes(characters, IN_PATH.plain).replaceAll('*', '\\*')
 }
 
@@ -222,6 +222,6 @@ export function removeUnsafeIcons(entry: JsonObject): JsonObject {
   if (!Array.isArray(icons)) return entry
   const safe = (icons as unknown[]).filter(icon => isObject(icon) && isSafeIcon(icon.src))
   if (safe.length === icons.length) return entry
-  const { icons: _unsafe, ...rest } = entry
-  return safe.length === 0 ? rest : { ...rest, icons: safe }
+  const { icons: _unsafe, ...withoutIcons } = entry
+  return safe.length === 0 ? withoutIcons : { ...withoutIcons, icons: safe }
 }

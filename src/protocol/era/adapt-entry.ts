@@ -31,8 +31,8 @@ export function adaptEntry(kind: Kind, entry: JsonObject, form: ListForm): JsonO
 
 function omitKey(entry: JsonObject, key: string): JsonObject {
   if (!Object.hasOwn(entry, key)) return entry
-  const { [key]: _dropped, ...kept } = entry
-  return kept
+  const { [key]: _dropped, ...remaining } = entry
+  return remaining
 }
 
 /** Values that a JSON Schema accepts: objects only, no objects, or both; `mixed` also if unclear. */
@@ -40,34 +40,34 @@ type SchemaRoot = 'object' | 'other' | 'mixed'
 
 interface SchemaSearch {
   readonly root: JsonObject
-  left: number
+  remaining: number
 }
 
 /** Classifies the root of a schema. All keywords apply together, so one clear result decides. */
 export function classifyRoot(schema: JsonObject): SchemaRoot {
-  return classifySchema(schema, { root: schema, left: MAX_LOOKED_AT })
+  return classifySchema(schema, { root: schema, remaining: MAX_LOOKED_AT })
 }
 
 function classifySchema(schema: unknown, search: SchemaSearch): SchemaRoot {
-  if (!isObject(schema) || search.left-- <= 0) return 'mixed'
+  if (!isObject(schema) || search.remaining-- <= 0) return 'mixed'
   const own = [classifyType(schema.type), classifyValues(schema)].find(isClear)
   return own ?? classifyParts(schema, search)
 }
 
 function classifyParts(schema: JsonObject, search: SchemaSearch): SchemaRoot {
   for (const part of toList(schema.allOf)) {
-    const word = classifySchema(part, search)
-    if (isClear(word)) return word
+    const root = classifySchema(part, search)
+    if (isClear(root)) return root
   }
   for (const parts of [schema.anyOf, schema.oneOf]) {
-    const word = mergeRoots(toList(parts).map(part => classifySchema(part, search)))
-    if (isClear(word)) return word
+    const root = mergeRoots(toList(parts).map(part => classifySchema(part, search)))
+    if (isClear(root)) return root
   }
   return classifyReference(schema.$ref, search)
 }
 
-function isClear(word: SchemaRoot): boolean {
-  return word !== 'mixed'
+function isClear(root: SchemaRoot): boolean {
+  return root !== 'mixed'
 }
 
 function classifyType(type: unknown): SchemaRoot {
@@ -85,9 +85,9 @@ function classifyReference(reference: unknown, search: SchemaSearch): SchemaRoot
   return classifySchema(resolveSchemaPointer(reference, search.root), search)
 }
 
-function mergeRoots(words: readonly SchemaRoot[]): SchemaRoot {
-  const [first = 'mixed'] = words
-  return words.every(word => word === first) ? first : 'mixed'
+function mergeRoots(roots: readonly SchemaRoot[]): SchemaRoot {
+  const [first = 'mixed'] = roots
+  return roots.every(root => root === first) ? first : 'mixed'
 }
 
 function toList(value: unknown): readonly unknown[] {
@@ -118,9 +118,9 @@ export function toLegacyOutputSchema(schema: unknown): JsonObject | undefined {
   if (kind === 'object') return { ...schema, type: 'object' }
   const dialect = typeof schema.$schema === 'string' ? { $schema: schema.$schema } : {}
   if (kind === 'other') return { ...dialect, ...wrapResultSchema(moveSchema(schema, '#/properties/result')) }
-  const whole = moveSchema(schema, '#/anyOf/0')
+  const movedSchema = moveSchema(schema, '#/anyOf/0')
   const reference = hasOwnBase(schema) ? schema.$id : '#/anyOf/0'
-  return { ...dialect, type: 'object', anyOf: [whole, wrapResultSchema({ $ref: reference })] }
+  return { ...dialect, type: 'object', anyOf: [movedSchema, wrapResultSchema({ $ref: reference })] }
 }
 
 function wrapResultSchema(result: JsonObject): JsonObject {
@@ -128,19 +128,19 @@ function wrapResultSchema(result: JsonObject): JsonObject {
 }
 
 /** Updates the schema's local references to its new position. */
-function moveSchema(schema: JsonObject, place: string): JsonObject {
-  return hasOwnBase(schema) ? schema : (moveReferences(schema, place, 0) as JsonObject)
+function moveSchema(schema: JsonObject, pointer: string): JsonObject {
+  return hasOwnBase(schema) ? schema : (moveReferences(schema, pointer, 0) as JsonObject)
 }
 
-function moveReferences(value: unknown, place: string, depth: number): unknown {
+function moveReferences(value: unknown, pointer: string, depth: number): unknown {
   if (depth > MAX_DEPTH) return value
-  if (Array.isArray(value)) return (value as unknown[]).map(part => moveReferences(part, place, depth + 1))
+  if (Array.isArray(value)) return (value as unknown[]).map(part => moveReferences(part, pointer, depth + 1))
   if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
   return mapMembers(value, (key, member) => {
-    if (key === '$ref' || key === '$dynamicRef') return moveReference(member, place)
+    if (key === '$ref' || key === '$dynamicRef') return moveReference(member, pointer)
     if (DATA_KEYWORDS.has(key)) return member
-    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveReferences(member, place, depth + 1)
-    return mapMembers(member, (_name, part) => moveReferences(part, place, depth + 1))
+    if (!MAP_KEYWORDS.has(key) || !isObject(member)) return moveReferences(member, pointer, depth + 1)
+    return mapMembers(member, (_name, part) => moveReferences(part, pointer, depth + 1))
   })
 }
 
@@ -148,9 +148,9 @@ function mapMembers(object: JsonObject, change: (key: string, value: unknown) =>
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(key, value)]))
 }
 
-function moveReference(reference: unknown, place: string): unknown {
+function moveReference(reference: unknown, pointer: string): unknown {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return reference
-  return place + reference.slice(1)
+  return pointer + reference.slice(1)
 }
 
 /** References below an `$id` are relative to it; a fragment alone is an anchor. */

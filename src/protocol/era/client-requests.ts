@@ -56,9 +56,9 @@ function passThrough(result: JsonObject): JsonObject {
 /** Converts a client request for `inputRequests`, without legacy-only members. */
 export function toModernAsk({ method, params }: ServerRequest): JsonObject {
   if (params === undefined) return { method, params: {} }
-  const { elicitationId: _id, _meta, ...rest } = params
+  const { elicitationId: _id, _meta, ...otherParams } = params
   const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
-  return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
+  return { method, params: Object.keys(meta).length === 0 ? otherParams : { ...otherParams, _meta: meta } }
 }
 
 /** Converts a client's reply for a legacy server. */
@@ -70,11 +70,11 @@ export function adaptReply(method: string, result: JsonObject, version: string):
 function adaptSampling(params: JsonObject, { version, capabilities }: ClientVersion): JsonObject {
   const { sampling } = capabilities
   const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
-  const asked = hasTools ? params : omitTools(params)
-  if (version >= BLOCKS_SINCE || !Array.isArray(asked.messages)) return asked
+  const adapted = hasTools ? params : omitTools(params)
+  if (version >= BLOCKS_SINCE || !Array.isArray(adapted.messages)) return adapted
   return {
-    ...asked,
-    messages: asked.messages.flatMap((message: unknown) => splitBlocks(message, version)),
+    ...adapted,
+    messages: adapted.messages.flatMap((message: unknown) => splitBlocks(message, version)),
   }
 }
 
@@ -193,10 +193,10 @@ function readOptionalText(value: unknown): string | undefined {
 function createBooleanFields(
   key: string,
   options: readonly FormOption[],
-  taken: ReadonlyMap<string, unknown>,
+  usedNames: ReadonlyMap<string, unknown>,
 ): BooleanFields {
   let stem = key
-  while (options.some((_option, index) => taken.has(`${stem}.${index + 1}`))) stem += '_'
+  while (options.some((_option, index) => usedNames.has(`${stem}.${index + 1}`))) stem += '_'
   return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
 }
 
@@ -217,14 +217,14 @@ function adaptRequired({ required }: JsonObject, lists: readonly BooleanFields[]
 
 /** Converts boolean fields back to lists. */
 function collectContent(content: JsonObject, lists: readonly BooleanFields[]): JsonObject {
-  const given = new Map(Object.entries(content))
+  const fields = new Map(Object.entries(content))
   for (const { key, names } of lists) {
-    const isFilled = [...names.keys()].some(name => given.has(name))
-    const chosen = [...names].filter(([name]) => given.get(name) === true).map(([, { value }]) => value)
-    for (const name of names.keys()) given.delete(name)
-    if (isFilled) given.set(key, chosen)
+    const isFilled = [...names.keys()].some(name => fields.has(name))
+    const chosen = [...names].filter(([name]) => fields.get(name) === true).map(([, { value }]) => value)
+    for (const name of names.keys()) fields.delete(name)
+    if (isFilled) fields.set(key, chosen)
   }
-  return Object.fromEntries(given)
+  return Object.fromEntries(fields)
 }
 
 /** Returns true if the client supports the URL elicitation error (2025-11-25 only). */

@@ -73,12 +73,12 @@ export function toLegacyParams(
 ): JsonObject | undefined {
   const meta = isObject(params?._meta) ? params._meta : undefined
   if (meta === undefined) return params
-  const kept = Object.fromEntries(
+  const retainedMeta = Object.fromEntries(
     Object.entries(meta).filter(([key]) => !MODERN_META.has(key) && key !== 'progressToken'),
   )
-  if (progressToken !== undefined) kept.progressToken = progressToken
-  const { _meta, ...others } = params as JsonObject
-  return Object.keys(kept).length === 0 ? others : { ...others, _meta: kept }
+  if (progressToken !== undefined) retainedMeta.progressToken = progressToken
+  const { _meta, ...otherParams } = params as JsonObject
+  return Object.keys(retainedMeta).length === 0 ? otherParams : { ...otherParams, _meta: retainedMeta }
 }
 
 /** Modern-only error codes. */
@@ -100,8 +100,8 @@ export function toLegacyError(error: RpcError, reader = getNewestVersion('legacy
 export function toLegacyFailure({ code, message, data }: RpcError, method: string): JsonObject | undefined {
   if (code !== RPC.missingCapability || method !== 'tools/call') return undefined
   const required = isObject(data) ? data.requiredCapabilities : undefined
-  const wanted = required === undefined ? '' : ` – required client capabilities: ${JSON.stringify(required)}`
-  return { content: [{ type: 'text', text: message + wanted }], isError: true }
+  const suffix = required === undefined ? '' : ` – required client capabilities: ${JSON.stringify(required)}`
+  return { content: [{ type: 'text', text: message + suffix }], isError: true }
 }
 
 /** Modern servers report a missing resource as invalid params with the URI as data. */

@@ -27,17 +27,17 @@ export function toModernResult(payload: Payload, method: string): Buffer | reado
   if (payload.era === 'modern') return bytes
   const members = parseMembers(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
-  const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
-  return editToPieces(bytes, members, drop, encodeMissingMembers(method, known))
+  const existingKeys = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
+  return editToPieces(bytes, members, drop, encodeMissingMembers(method, existingKeys))
 }
 
 /** A result without freshness is stale immediately and private (2026-07-28, caching). */
-function encodeMissingMembers(method: string, known: ReadonlySet<string>): string {
+function encodeMissingMembers(method: string, existingKeys: ReadonlySet<string>): string {
   const members: string[] = []
-  if (!known.has('resultType')) members.push('"resultType":"complete"')
+  if (!existingKeys.has('resultType')) members.push('"resultType":"complete"')
   if (METHODS.get(method)?.cacheable === true) {
-    if (!known.has('ttlMs')) members.push('"ttlMs":0')
-    if (!known.has('cacheScope')) members.push('"cacheScope":"private"')
+    if (!existingKeys.has('ttlMs')) members.push('"ttlMs":0')
+    if (!existingKeys.has('cacheScope')) members.push('"cacheScope":"private"')
   }
   return members.join(',')
 }
@@ -113,8 +113,8 @@ export const LOG_LEVELS: readonly string[] = [
   'emergency',
 ]
 
-/** Returns true if a log message passes the client's minimum level `wanted`; unknown levels pass. */
-export function isLevelEnabled(level: unknown, wanted: string): boolean {
+/** Returns true if a log message passes the client's minimum level `minLevel`; unknown levels pass. */
+export function isLevelEnabled(level: unknown, minLevel: string): boolean {
   const index = LOG_LEVELS.indexOf(String(level))
-  return index < 0 || index >= LOG_LEVELS.indexOf(wanted)
+  return index < 0 || index >= LOG_LEVELS.indexOf(minLevel)
 }

@@ -106,6 +106,6 @@ export function setRelatedTask(taskId: string, value: JsonObject | undefined, al
 export function removeRelatedTask(value: JsonObject): JsonObject {
   if (!isObject(value._meta) || value._meta[RELATED_TASK] === undefined) return value
   const { [RELATED_TASK]: _related, ...meta } = value._meta
-  const { _meta, ...rest } = value
-  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta }
+  const { _meta, ...otherMembers } = value
+  return Object.keys(meta).length === 0 ? otherMembers : { ...otherMembers, _meta: meta }
 }

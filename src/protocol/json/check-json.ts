@@ -25,14 +25,14 @@ const HEX = createByteTable('0123456789abcdefABCDEF')
 const ESCAPED = createByteTable('"\\/bfnrtu')
 /** Bytes allowed after a short integer; others are parsed again by `number`. */
 const AFTER_WHOLE = createByteTable(',]}')
-const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
+const WORDS = ['true', 'false', 'null'].map(literal => Buffer.from(literal))
 
 /** Validates the number, `true`, `false` or `null` at `at`; returns its end. */
 function checkScalar(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at] as number
   if (isDigit(first) && first !== ZERO) return checkInteger(bytes, at, end)
   if (first === MINUS || isDigit(first)) return checkNumber(bytes, at, end)
-  for (const word of WORDS) if (word[0] === first) return checkLiteral(bytes, at, end, word)
+  for (const literal of WORDS) if (literal[0] === first) return checkLiteral(bytes, at, end, literal)
   throw new ScanError('expected a value')
 }
 
@@ -46,10 +46,10 @@ function checkInteger(bytes: Buffer, start: number, end: number): number {
 
 function checkNumber(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start] === MINUS ? start + 1 : start
-  const whole = first < end && bytes[first] === ZERO ? first + 1 : checkDigits(bytes, first, end)
-  const checkSeparator = bytes[whole]
-  const isWhole = checkSeparator !== DOT && checkSeparator !== UPPER_E && checkSeparator !== LOWER_E
-  const after = isWhole ? whole : checkFraction(bytes, whole, end)
+  const integerEnd = first < end && bytes[first] === ZERO ? first + 1 : checkDigits(bytes, first, end)
+  const separator = bytes[integerEnd]
+  const isWhole = separator !== DOT && separator !== UPPER_E && separator !== LOWER_E
+  const after = isWhole ? integerEnd : checkFraction(bytes, integerEnd, end)
   return after
 }
 
@@ -73,10 +73,10 @@ function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= NINE
 }
 
-function checkLiteral(bytes: Buffer, start: number, end: number, word: Buffer): number {
-  for (let at = 0; at < word.length; at++)
-    if (start + at >= end || bytes[start + at] !== word[at]) throw new ScanError('expected a value')
-  return start + word.length
+function checkLiteral(bytes: Buffer, start: number, end: number, literal: Buffer): number {
+  for (let at = 0; at < literal.length; at++)
+    if (start + at >= end || bytes[start + at] !== literal[at]) throw new ScanError('expected a value')
+  return start + literal.length
 }
 
 /** Validates the escape sequence after a backslash; returns its end. */
@@ -138,27 +138,27 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
  * names and values; returns their number. The caller must check UTF-8. With callbacks, the text must be an object.
  * @throws ScanError
  */
-export function checkJson(bytes: Buffer, heard?: JsonCallbacks): number {
+export function checkJson(bytes: Buffer, callbacks?: JsonCallbacks): number {
   tokens = 0
   const end = bytes.length
   const start = skipSpace(bytes, 0, end)
-  const isHeard = heard !== undefined && bytes[start] === OPEN_OBJECT
-  const after = isHeard ? checkRootObject(bytes, start, end, heard) : checkValue(bytes, start, end, 1)
+  const visitsRoot = callbacks !== undefined && bytes[start] === OPEN_OBJECT
+  const after = visitsRoot ? checkRootObject(bytes, start, end, callbacks) : checkValue(bytes, start, end, 1)
   if (skipSpace(bytes, after, end) < end) throw new ScanError('unexpected text after the message')
-  if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
+  if (callbacks !== undefined && !visitsRoot) throw new ScanError('not a JSON object', false)
   return tokens
 }
 
-function checkRootObject(bytes: Buffer, open: number, end: number, heard: JsonCallbacks): number {
+function checkRootObject(bytes: Buffer, open: number, end: number, callbacks: JsonCallbacks): number {
   let at = skipSpace(bytes, open + 1, end)
   if (bytes[at] === CLOSE_OBJECT) return at + 1
   for (;;) {
     countToken()
     const nameEnd = checkName(bytes, at, end)
     const start = checkColon(bytes, nameEnd, end)
-    const isTold = heard.enterMember(at + 1, nameEnd) && bytes[start] === OPEN_OBJECT
-    const after = isTold ? checkVisitedObject(bytes, start, end, heard) : checkValue(bytes, start, end, 2)
-    heard.visitMember(at + 1, nameEnd, start, after)
+    const visitsMember = callbacks.enterMember(at + 1, nameEnd) && bytes[start] === OPEN_OBJECT
+    const after = visitsMember ? checkVisitedObject(bytes, start, end, callbacks) : checkValue(bytes, start, end, 2)
+    callbacks.visitMember(at + 1, nameEnd, start, after)
     at = next(bytes, after, end, CLOSE_OBJECT)
     if (at < 0) return -at
   }
@@ -188,12 +188,12 @@ function checkValueBytes(bytes: Buffer, from: number, end: number, level: number
   const bottom = level - 1
   let depth = bottom
   let at = from
-  let seen = tokens
+  let tokenCount = tokens
   let elements = 0
   let enough = MANY_ELEMENTS
   for (;;) {
     if (at >= end) throw new ScanError('unexpected end of message')
-    if (++seen > MAX_TOKENS) throw createLimitError()
+    if (++tokenCount > MAX_TOKENS) throw createLimitError()
     const first = bytes[at] as number
     if (first === QUOTE) at = checkString(bytes, at, end)
     else if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) at = checkScalar(bytes, at, end)
@@ -204,14 +204,14 @@ function checkValueBytes(bytes: Buffer, from: number, end: number, level: number
       else {
         closingBrackets[++depth] = first + CLOSES
         if (first === OPEN_ARRAY) continue
-        seen++
+        tokenCount++
         at = checkColon(bytes, checkName(bytes, at, end), end)
         continue
       }
     }
     for (;;) {
       if (depth === bottom) {
-        tokens = seen
+        tokens = tokenCount
         return at
       }
       at = skipWhitespace(bytes, at, end)
@@ -224,13 +224,13 @@ function checkValueBytes(bytes: Buffer, from: number, end: number, level: number
           // After many elements, check for a run of numbers; back off if it was short.
           if (++elements >= enough && startsNumber(bytes[at])) {
             elements = 0
-            at = skipWhitespace(bytes, proveNumbers(bytes, at, end, MAX_TOKENS - seen), end)
-            seen += proofResult.tokens
+            at = skipWhitespace(bytes, proveNumbers(bytes, at, end, MAX_TOKENS - tokenCount), end)
+            tokenCount += proofResult.tokens
             enough = proofResult.tokens < MANY_ELEMENTS ? 2 * enough : MANY_ELEMENTS
           }
           break
         }
-        seen++
+        tokenCount++
         at = checkColon(bytes, checkName(bytes, at, end), end)
         break
       }
@@ -250,7 +250,7 @@ function skipWhitespace(bytes: Buffer, at: number, end: number): number {
 }
 
 /** Validates an object and calls the callbacks for its members. */
-function checkVisitedObject(bytes: Buffer, open: number, end: number, heard: JsonCallbacks): number {
+function checkVisitedObject(bytes: Buffer, open: number, end: number, callbacks: JsonCallbacks): number {
   countToken()
   let at = skipWhitespace(bytes, open + 1, end)
   if (at < end && bytes[at] === CLOSE_OBJECT) return at + 1
@@ -259,7 +259,7 @@ function checkVisitedObject(bytes: Buffer, open: number, end: number, heard: Jso
     const nameEnd = checkName(bytes, at, end)
     const start = checkColon(bytes, nameEnd, end)
     const after = checkValue(bytes, start, end, 3)
-    heard.visitNestedMember(at + 1, nameEnd, start, after)
+    callbacks.visitNestedMember(at + 1, nameEnd, start, after)
     at = next(bytes, after, end, CLOSE_OBJECT)
     if (at < 0) return -at
   }

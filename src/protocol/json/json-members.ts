@@ -13,19 +13,23 @@ const MAX_KEY_LENGTH = 64
  */
 export function describeArguments(params: JsonObject | undefined): string | undefined {
   const args = params?.arguments
-  return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { left: MAX_MEMBERS })
+  return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { remaining: MAX_MEMBERS })
 }
 
-function describeShape(value: unknown, depth: number, budget: { left: number }): string {
+function describeShape(value: unknown, depth: number, budget: { remaining: number }): string {
   if (Array.isArray(value)) return '"array"'
   if (isObject(value)) return depth > 0 ? describeMembers(value, depth - 1, budget) : '"object"'
   return value === null ? '"null"' : `"${typeof value}"`
 }
 
-function describeMembers(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
+function describeMembers(
+  value: Readonly<Record<string, unknown>>,
+  depth: number,
+  budget: { remaining: number },
+): string {
   const parts: string[] = []
   for (const key in value) {
-    if (budget.left-- <= 0) {
+    if (budget.remaining-- <= 0) {
       parts.push('"…":"more"')
       break
     }

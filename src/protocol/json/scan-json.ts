@@ -46,13 +46,13 @@ type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueE
  * Checks only brackets and depth.
  * @throws ScanError if the bytes are not an object, or nest deeper than 64.
  */
-export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
+export function scanObject(bytes: Buffer, start: number, end: number, visitMember: VisitMember): void {
   let at = skipSpace(bytes, start, end)
   if (!isByteAt(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
   at = skipSpace(bytes, at + 1, end)
   if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
   for (;;) {
-    at = skipSpace(bytes, scanMember(bytes, at, end, visit), end)
+    at = skipSpace(bytes, scanMember(bytes, at, end, visitMember), end)
     if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
     if (!isByteAt(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
     at = skipSpace(bytes, at + 1, end)
@@ -60,14 +60,14 @@ export function scanObject(bytes: Buffer, start: number, end: number, visit: Vis
 }
 
 /** Visits the member at `at`; returns its end. */
-function scanMember(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
+function scanMember(bytes: Buffer, at: number, end: number, visitMember: VisitMember): number {
   if (!isByteAt(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
   const keyEnd = skipString(bytes, at, end) - 1
   const colon = skipSpace(bytes, keyEnd + 1, end)
   if (!isByteAt(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
   const valueStart = skipSpace(bytes, colon + 1, end)
   const valueEnd = skipValue(bytes, valueStart, end)
-  visit(at + 1, keyEnd, valueStart, valueEnd)
+  visitMember(at + 1, keyEnd, valueStart, valueEnd)
   return valueEnd
 }
 
@@ -79,7 +79,7 @@ function isByteAt(bytes: Buffer, at: number, end: number, byte: number): boolean
  * Visits the elements of a JSON array, without parsing them.
  * @throws ScanError if the bytes are not an array, or nest deeper than 64.
  */
-export function scanArray(bytes: Buffer, visit: (start: number, end: number) => void): void {
+export function scanArray(bytes: Buffer, visitElement: (start: number, end: number) => void): void {
   const end = bytes.length
   let at = skipSpace(bytes, 0, end)
   if (bytes[at] !== OPEN_ARRAY) throw new ScanError('not a JSON array')
@@ -88,7 +88,7 @@ export function scanArray(bytes: Buffer, visit: (start: number, end: number) => 
   for (;;) {
     const start = at
     at = skipValue(bytes, start, end)
-    visit(start, at)
+    visitElement(start, at)
     at = skipSpace(bytes, at, end)
     if (bytes[at] === CLOSE_ARRAY && at < end) return createEndError(bytes, at + 1, end)
     if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "]"')

@@ -27,7 +27,7 @@ interface ProofModule {
   ended(): number
   tokens(): number
   beginNumbers(): void
-  numbers(length: number, most: number): number
+  numbers(length: number, maxTokens: number): number
 }
 
 /** Result of the last validation, shared as it never yields. */
@@ -80,12 +80,12 @@ function runProof(module: ProofModule, bytes: Uint8Array, from: number, end: num
   for (let size = first; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
-    const taken = module.read(length)
-    const ended = module.ended()
-    at += taken
-    if (ended === DONE) return at
+    const accepted = module.read(length)
+    const state = module.ended()
+    at += accepted
+    if (state === DONE) return at
     // If nothing of a full piece was accepted, a number is longer than the piece.
-    if (ended !== MORE || (taken === 0 && (length === MAX_COUNT || at + length === end))) return -1
+    if (state !== MORE || (accepted === 0 && (length === MAX_COUNT || at + length === end))) return -1
   }
   return -1
 }
@@ -94,10 +94,10 @@ function runProof(module: ProofModule, bytes: Uint8Array, from: number, end: num
 const CUT = 64
 
 /**
- * Validates up to `most` list numbers, each followed by a comma. Returns the start of the first remaining element,
+ * Validates up to `maxTokens` list numbers, each followed by a comma. Returns the start of the first remaining element,
  * with the count in `proofResult.tokens`.
  */
-export function proveNumbers(bytes: Uint8Array, from: number, end: number, most: number): number {
+export function proveNumbers(bytes: Uint8Array, from: number, end: number, maxTokens: number): number {
   const module = loadModule()
   proofResult.tokens = 0
   if (module === null) return from
@@ -106,10 +106,10 @@ export function proveNumbers(bytes: Uint8Array, from: number, end: number, most:
   for (let size = MANY_NUMBERS; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
     const length = Math.min(size, end - at)
     memory.set(bytes.subarray(at, at + length))
-    const taken = module.numbers(length, most - proofResult.tokens)
-    at += taken
+    const accepted = module.numbers(length, maxTokens - proofResult.tokens)
+    at += accepted
     proofResult.tokens += module.tokens()
-    if (taken === 0 || taken < length - CUT) break
+    if (accepted === 0 || accepted < length - CUT) break
   }
   return at
 }
