@@ -114,14 +114,14 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
     return true
   }
 
-  abort(handler: ReplyHandler, why: Error): void {
+  abort(handler: ReplyHandler, error: Error): void {
     if (this.#handler !== handler) return
     // An unwritten request leaves the connection usable.
     if (this.#parser.isIdle) {
       this.#handler = undefined
-      return handler.onError(why)
+      return handler.onError(error)
     }
-    this.#fail(why)
+    this.#fail(error)
   }
 
   pause(): void {
@@ -133,8 +133,8 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   }
 
   /** Closes the connection and fails its request. */
-  destroy(why: Error): void {
-    this.#fail(why)
+  destroy(error: Error): void {
+    this.#fail(error)
   }
 
   head(head: ReplyHead): void {
@@ -148,7 +148,7 @@ export class ClientConnection implements RequestControl, ReplyParserCallbacks {
   #applyDetour({ status, headers }: ReplyHead, request: ClientRequest): void {
     const { client, detour } = this.#deps
     const handler = this.#handler
-    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
+    if (handler !== undefined) this.#detour = detour?.({ status, headers, request, handler, client, control: this })
   }
 
   /** Detaches the current handler or detour. */

@@ -46,8 +46,8 @@ export type ReplyHeaders = Readonly<Partial<Record<ReadHeaderName, string>>>
 
 /** Controls a request that was sent. */
 export interface RequestControl {
-  /** Aborts a reply; `why` goes to `onError`. No effect after its end. */
-  abort(handler: ReplyHandler, why: Error): void
+  /** Aborts a reply; `error` goes to `onError`. No effect after its end. */
+  abort(handler: ReplyHandler, error: Error): void
   /** Pauses reading, if supported. */
   pause?(): void
   resume?(): void
@@ -61,11 +61,11 @@ export interface ReplyHandler {
    * Called just before the request is written; without this call it was never sent. Repeated if the request is sent
    * again.
    */
-  onSend(carrier: RequestControl): void
+  onSend(control: RequestControl): void
   /** Final status; 1xx are skipped. */
-  onHead(status: number, headers: ReplyHeaders, carrier: RequestControl): void
+  onHead(status: number, headers: ReplyHeaders, control: RequestControl): void
   /** `bytes` are valid only during the call; copy them to retain them. */
-  onBody(bytes: Buffer, carrier: RequestControl): void
+  onBody(bytes: Buffer, control: RequestControl): void
   onEnd(): void
   onError(error: Error): void
 }
@@ -76,7 +76,7 @@ export interface RewritableReply {
   readonly headers: ReplyHeaders
   readonly request: ClientRequest
   readonly handler: ReplyHandler
-  readonly carrier: RequestControl
+  readonly control: RequestControl
   /** The client that sent the request. */
   readonly client: HttpTransport
 }

@@ -125,10 +125,10 @@ export class HttpClient implements HttpTransport {
     return undefined
   }
 
-  /** Opens connections until `wanted` are connecting. */
-  #open(wanted: number): void {
+  /** Opens connections until `count` are connecting. */
+  #open(count: number): void {
     const { connections } = this.#options
-    while (this.#connecting.size < wanted && this.#all.size < connections) {
+    while (this.#connecting.size < count && this.#all.size < connections) {
       const connection = new ClientConnection(this.#deps)
       this.#all.add(connection)
       this.#connecting.add(connection)
@@ -161,8 +161,8 @@ export class HttpClient implements HttpTransport {
   #handleClosed(connection: ClientConnection, error: Error | undefined): void {
     this.#all.delete(connection)
     this.#connecting.delete(connection)
-    const place = this.#idle.indexOf(connection)
-    if (place >= 0) this.#idle.splice(place, 1)
+    const index = this.#idle.indexOf(connection)
+    if (index >= 0) this.#idle.splice(index, 1)
     // Each queued request has its own connection attempt, so one failure fails one request.
     this.#unreachable = error ?? this.#unreachable
     if (error !== undefined) this.#waiting.shift()?.handler.onError(error)

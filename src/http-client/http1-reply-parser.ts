@@ -93,19 +93,19 @@ export class ReplyParser {
 
   /** Returns the end of the head, or a negative number if it is incomplete. */
   #readHead(bytes: Buffer, from: number): number {
-    const known = this.#partial.length
+    const bufferedBytes = this.#partial.length
     const all =
-      known > 0 ? Buffer.concat([this.#partial, bytes.subarray(from)]) : from > 0 ? bytes.subarray(from) : bytes
-    const end = all.indexOf(END_OF_HEAD, Math.max(0, known - 3))
+      bufferedBytes > 0 ? Buffer.concat([this.#partial, bytes.subarray(from)]) : from > 0 ? bytes.subarray(from) : bytes
+    const end = all.indexOf(END_OF_HEAD, Math.max(0, bufferedBytes - 3))
     if (end > MAX_HEAD || (end < 0 && all.length > MAX_HEAD))
       throw new ClientError('MALFORMED', `reply head is larger than ${MAX_HEAD} bytes`)
     if (end < 0) {
       if (BARE_NEWLINE.test(all.toString('latin1'))) throw new ClientError('MALFORMED', BARE_NEWLINE_ERROR)
-      this.#partial = known > 0 ? all : Buffer.from(all)
+      this.#partial = bufferedBytes > 0 ? all : Buffer.from(all)
       return -1
     }
     this.#partial = NOTHING
-    return this.#begin(this.#parseHead(all.toString('latin1', 0, end)), from + end + 4 - known, bytes.length)
+    return this.#begin(this.#parseHead(all.toString('latin1', 0, end)), from + end + 4 - bufferedBytes, bytes.length)
   }
 
   #parseHead(text: string): ReplyHead {
@@ -233,6 +233,6 @@ class ChunkDecoder {
   }
 }
 
-function createChunkError(why: string): ClientError {
-  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: malformed chunks, ${why}`)
+function createChunkError(reason: string): ClientError {
+  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: malformed chunks, ${reason}`)
 }

@@ -45,11 +45,11 @@ function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]:
   const colon = line.indexOf(':')
   const name = line.slice(0, Math.max(colon, 0))
   if (!TOKEN.test(name) || !VALUE.test(line)) throw createHeadError('malformed header')
-  const known = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
-  if (known === undefined) return
+  const headerName = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
+  if (headerName === undefined) return
   const value = line.slice(colon + 1).trim()
-  const before = headers[known]
-  headers[known] = before === undefined ? value : `${before}, ${value}`
+  const before = headers[headerName]
+  headers[headerName] = before === undefined ? value : `${before}, ${value}`
 }
 
 function createReplyHead(status: number, isNewest: boolean, headers: ReplyHeaders): ReplyHead {
@@ -80,6 +80,6 @@ function parseKeepAliveTimeout(keepAlive: string | undefined): number | undefine
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }
 
-function createHeadError(why: string): ClientError {
-  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: ${why}`)
+function createHeadError(reason: string): ClientError {
+  return new ClientError('MALFORMED', `invalid HTTP/1.1 reply: ${reason}`)
 }

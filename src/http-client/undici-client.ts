@@ -99,15 +99,15 @@ export class UndiciClient implements HttpTransport {
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
     const { method, path, body } = request
-    const detour = (odd: ReplyStart, carrier: RequestControl): ReplyHandler | undefined =>
-      this.#detour?.({ ...odd, request, handler, carrier, client: this })
+    const detour = (odd: ReplyStart, control: RequestControl): ReplyHandler | undefined =>
+      this.#detour?.({ ...odd, request, handler, control, client: this })
     const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
       // Event streams may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      const whole = body === undefined ? undefined : joinPieces(body)
+      const joinedBody = body === undefined ? undefined : joinPieces(body)
       const headers = { ...request.headers }
-      dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
+      dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: joinedBody, ...silent }, reply)
     } catch (error) {
       reply.onResponseError(undefined, error as Error)
     }
@@ -134,8 +134,8 @@ function createUndiciDispatcher(
     requestTls: connect,
     proxyTls: { timeout: connectMs, allowH2: false, ...createProxyTrust(tls?.ca) },
     // A silent proxy counts as unreachable.
-    clientFactory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, headersTimeout: connectMs }),
-    factory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, ...pool }),
+    clientFactory: (to, options: Undici.Pool.Options) => new Pool(to, { ...options, headersTimeout: connectMs }),
+    factory: (to, options: Undici.Pool.Options) => new Pool(to, { ...options, ...pool }),
   })
 }
 
@@ -151,7 +151,7 @@ function createProxyTrust(ca: string | undefined): { ca?: string[] } {
 }
 
 type ReplyStart = Pick<RewritableReply, 'status' | 'headers'>
-type FindReplyRewriter = (odd: ReplyStart, carrier: RequestControl) => ReplyHandler | undefined
+type FindReplyRewriter = (odd: ReplyStart, control: RequestControl) => ReplyHandler | undefined
 
 class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
   readonly #handler: ReplyHandler
@@ -171,11 +171,11 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
     waiting.count++
   }
 
-  abort(handler: ReplyHandler, why: Error): void {
+  abort(handler: ReplyHandler, error: Error): void {
     if (this.#isOver || handler !== this.#handler) return
     this.#finish()
-    this.#controller?.abort(why)
-    this.#reader.onError(why)
+    this.#controller?.abort(error)
+    this.#reader.onError(error)
   }
 
   pause(): void {
@@ -234,12 +234,12 @@ class UndiciReply implements Dispatcher.DispatchHandler, RequestControl {
 }
 
 function selectHeaders(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
-  const found: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
+  const selected: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
   for (const name of READ_HEADERS.values()) {
     const value = headers[name]
-    if (value !== undefined) found[name] = typeof value === 'string' ? value : value.join(', ')
+    if (value !== undefined) selected[name] = typeof value === 'string' ? value : value.join(', ')
   }
-  return found
+  return selected
 }
 
 const CODES: Readonly<Record<string, ClientError['code']>> = {

@@ -19,7 +19,7 @@ const MAX_LINE = 64 * 1024 * 1024
 
 /** Opens a modern in-process session on the normal pipeline. */
 export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<ClientConnection> {
-  const side: ClientDescription = {
+  const description: ClientDescription = {
     info: client,
     capabilities: {},
     version: MODERN_VERSION,
@@ -30,7 +30,7 @@ export async function connect(gate: Gate, { client = gate.info }: ConnectOptions
     id: randomUUID(),
     listener: 'in-process',
     principal: ANONYMOUS,
-    client: side,
+    client: description,
     notify: () => false,
   })
 

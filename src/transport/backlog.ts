@@ -28,20 +28,20 @@ export class MemoryBudget {
 /** The bytes of one request, connection or session within a budget. */
 export class MemoryShare {
   bytes = 0
-  readonly #held: MemoryBudget
+  readonly #budget: MemoryBudget
   #isOver = false
 
-  constructor(held: MemoryBudget) {
-    this.#held = held
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget
   }
 
   get isHalfFull(): boolean {
-    return this.#held.isHalfFull
+    return this.#budget.isHalfFull
   }
 
   set(bytes: number): void {
     if (this.#isOver) return
-    this.#held.bytes += bytes - this.bytes
+    this.#budget.bytes += bytes - this.bytes
     this.bytes = bytes
   }
 
@@ -52,7 +52,7 @@ export class MemoryShare {
 
   /** Counts these bytes if they fit into the first half of the budget. */
   claim(bytes: number): boolean {
-    if (bytes > this.bytes && this.#held.bytes + bytes - this.bytes > this.#held.max / 2) return false
+    if (bytes > this.bytes && this.#budget.bytes + bytes - this.bytes > this.#budget.max / 2) return false
     this.set(bytes)
     return true
   }

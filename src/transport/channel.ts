@@ -30,9 +30,9 @@ export interface ChannelEvents {
   /** A message exceeded `limit` and was discarded. */
   tooLong(limit: number): void
   /** The input has ended; answers can still be sent. */
-  ended(): void
+  inputEnded(): void
   /** Called when the peer is gone, with the reason if known. */
-  gone(why?: string): void
+  closed(reason?: string): void
   /** Called when the reader of outgoing messages falls behind or catches up. */
   flow(): void
 }
@@ -41,7 +41,7 @@ export interface ChannelEvents {
 export interface Channel {
   /** True while the reader of outgoing messages is behind. */
   readonly isBlocked: boolean
-  open(ears: ChannelEvents): void
+  open(events: ChannelEvents): void
   pause(): void
   resume(): void
   /** Writes an optional message; false if it was dropped. */
@@ -64,7 +64,7 @@ export class WebSocketChannel implements Channel {
   readonly #socket: WebSocket
   readonly #options: WebSocketChannelOptions
   readonly #backlog: Backlog
-  readonly #gone: Promise<void>
+  readonly #closed: Promise<void>
   readonly #written: () => void
   #callbacks: ChannelEvents | undefined
   #socketStream: Duplex | undefined
@@ -83,7 +83,7 @@ export class WebSocketChannel implements Channel {
       onFlow: () => this.#callbacks?.flow(),
       onStuck: () => this.#terminate('it reads messages too slowly'),
     })
-    this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
+    this.#closed = new Promise(resolve => socket.once('close', () => resolve()))
     this.#written = () => this.#handleDrain()
     // Every error is followed by `close`.
     socket.on('error', error => (this.#lastError ??= error.message))
@@ -97,23 +97,23 @@ export class WebSocketChannel implements Channel {
     return this.#socket.bufferedAmount
   }
 
-  open(ears: ChannelEvents): void {
+  open(events: ChannelEvents): void {
     const socket = this.#socket
-    this.#callbacks = ears
+    this.#callbacks = events
     const { headers } = this.#options
     const arrived = headers && { headers }
     socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#hasLife = true
       if (isBinary) this.#refuseBinary()
       // Text arrives as one Buffer, as `binaryType` keeps its default.
-      else if (this.#lastError === undefined) ears.message(data as Buffer, arrived)
+      else if (this.#lastError === undefined) events.message(data as Buffer, arrived)
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
     socket.once('close', (code: number, reason: Buffer) => {
       this.#backlog.end()
       this.#stopPing?.()
       this.#onEmpty?.()
-      ears.gone(this.#getCloseReason(code, reason))
+      events.closed(this.#getCloseReason(code, reason))
     })
   }
 
@@ -151,13 +151,13 @@ export class WebSocketChannel implements Channel {
   }
 
   /** Closes the socket, waiting briefly for the peer's close frame. */
-  async close(code = GOING_AWAY, why?: string): Promise<void> {
+  async close(code = GOING_AWAY, reason?: string): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return
     // Resume only if paused: after a refused handshake there is no stream, and ws fails to resume it.
     if (this.#socket.isPaused) this.#socket.resume()
-    this.#socket.close(code, why)
-    if (!(await settlesWithin(this.#options.clock, CLOSE_TIMEOUT_MS, this.#gone))) this.#socket.terminate()
-    await this.#gone
+    this.#socket.close(code, reason)
+    if (!(await settlesWithin(this.#options.clock, CLOSE_TIMEOUT_MS, this.#closed))) this.#socket.terminate()
+    await this.#closed
   }
 
   #refuseBinary(): void {
@@ -165,8 +165,8 @@ export class WebSocketChannel implements Channel {
     this.#socket.close(UNSUPPORTED_DATA, 'one JSON-RPC message per text frame')
   }
 
-  #terminate(why: string): void {
-    this.#lastError ??= why
+  #terminate(reason: string): void {
+    this.#lastError ??= reason
     this.#socket.terminate()
   }
 
@@ -200,7 +200,7 @@ export class WebSocketChannel implements Channel {
 
   #getCloseReason(code: number, reason: Buffer): string {
     if (this.#lastError !== undefined) return formatPeerText(this.#lastError, 200)
-    const said = reason.length === 0 ? '' : `: ${formatPeerText(reason.toString(), 200)}`
-    return `it closed the WebSocket (code ${code}${said})`
+    const closeReason = reason.length === 0 ? '' : `: ${formatPeerText(reason.toString(), 200)}`
+    return `it closed the WebSocket (code ${code}${closeReason})`
   }
 }

@@ -52,43 +52,43 @@ export class LineSplitter {
     this.#finishLine(NOTHING)
   }
 
-  #finishLine(rest: Buffer): void {
-    if (this.#skipped !== undefined) return this.#endSkipping(rest)
-    const text = trimLine(this.#length === 0 ? rest : this.#takeLine(rest))
+  #finishLine(chunk: Buffer): void {
+    if (this.#skipped !== undefined) return this.#endSkipping(chunk)
+    const text = trimLine(this.#length === 0 ? chunk : this.#takeLine(chunk))
     if (text.length > this.#options.maxLine) {
       this.#skipLine(text)
       this.#endSkipping(NOTHING)
     } else if (text.length > 0) this.#options.onLine(text)
   }
 
-  #appendChunk(rest: Buffer): void {
-    if (rest.length === 0) return
-    if (this.#skipped !== undefined) this.#skipped = appendTail(this.#skipped, rest)
+  #appendChunk(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    if (this.#skipped !== undefined) this.#skipped = appendTail(this.#skipped, chunk)
     // One more byte may be the carriage return of a line that fits.
-    else if (this.#length + rest.length > this.#options.maxLine + 1) this.#skipLine(rest)
+    else if (this.#length + chunk.length > this.#options.maxLine + 1) this.#skipLine(chunk)
     else {
-      this.#chunks.push(rest)
-      this.#length += rest.length
+      this.#chunks.push(chunk)
+      this.#length += chunk.length
     }
   }
 
-  #takeLine(rest: Buffer = NOTHING): Buffer {
-    const whole = Buffer.concat([...this.#chunks, rest])
+  #takeLine(chunk: Buffer = NOTHING): Buffer {
+    const line = Buffer.concat([...this.#chunks, chunk])
     this.#chunks = []
     this.#length = 0
-    return whole
+    return line
   }
 
-  #skipLine(rest: Buffer): void {
+  #skipLine(chunk: Buffer): void {
     const begun = this.#takeLine()
-    const head = Buffer.concat([begun.subarray(0, HEAD_BYTES), rest.subarray(0, HEAD_BYTES)])
-    const bytes = begun.length + rest.length
-    this.#skipped = appendTail(appendTail({ head, tail: NOTHING }, begun), rest)
+    const head = Buffer.concat([begun.subarray(0, HEAD_BYTES), chunk.subarray(0, HEAD_BYTES)])
+    const bytes = begun.length + chunk.length
+    this.#skipped = appendTail(appendTail({ head, tail: NOTHING }, begun), chunk)
     this.#options.onTooLong?.(bytes)
   }
 
-  #endSkipping(rest: Buffer): void {
-    const skipped = this.#skipped && appendTail(this.#skipped, rest)
+  #endSkipping(chunk: Buffer): void {
+    const skipped = this.#skipped && appendTail(this.#skipped, chunk)
     this.#skipped = undefined
     if (skipped !== undefined) this.#options.onSkipped?.(skipped)
   }

@@ -53,16 +53,16 @@ export class DroppedMessages {
     this.count('garbage', sample)
   }
 
-  count(what: DroppedKind, sample?: () => string): void {
-    const count = (this.#counts[what] ?? 0) + 1
-    this.#counts[what] = count
+  count(kind: DroppedKind, sample?: () => string): void {
+    const count = (this.#counts[kind] ?? 0) + 1
+    this.#counts[kind] = count
     if (!/^10*$/.test(String(count))) return
     const fields = {
       count,
       ...(sample === undefined ? undefined : { sample: formatPeerText(sample(), 200) }),
     }
-    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(DESCRIPTIONS[what], fields)
-    else this.#log.debug(DESCRIPTIONS[what], fields)
+    if (kind === 'garbage' || kind === 'entry' || kind === 'oversize') this.#log.warn(DESCRIPTIONS[kind], fields)
+    else this.#log.debug(DESCRIPTIONS[kind], fields)
   }
 }
 

@@ -61,10 +61,10 @@ export async function makeSocketDirectory(socket: string): Promise<void> {
  */
 export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
-  const found = readSocketStats(directory, socket)
-  if (found?.isDirectory() !== true) throw createSocketError(socket, `${directory} is not a directory`)
-  if (!isOwnUid(found.uid)) throw createSocketError(socket, `${directory} belongs to another user`)
-  if ((found.mode & (isPrivate ? GROUP_OTHER_ACCESS : GROUP_OTHER_WRITE)) !== 0)
+  const stats = readSocketStats(directory, socket)
+  if (stats?.isDirectory() !== true) throw createSocketError(socket, `${directory} is not a directory`)
+  if (!isOwnUid(stats.uid)) throw createSocketError(socket, `${directory} belongs to another user`)
+  if ((stats.mode & (isPrivate ? GROUP_OTHER_ACCESS : GROUP_OTHER_WRITE)) !== 0)
     throw createSocketError(socket, `other users can ${isPrivate ? 'list' : 'write to'} ${directory}`)
 }
 
@@ -73,11 +73,11 @@ export function guardDirectory(socket: string, isPrivate: boolean): void {
  * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
  */
 export function isOwnSocket(socket: string): boolean {
-  const found = readSocketStats(socket, socket)
-  if (found === undefined) return false
-  if (found.isSymbolicLink()) throw createSocketError(socket, 'it is a symbolic link')
-  if (!found.isSocket()) throw createSocketError(socket, 'it is not a socket')
-  if (!isOwnUid(found.uid)) throw createSocketError(socket, 'it belongs to another user')
+  const stats = readSocketStats(socket, socket)
+  if (stats === undefined) return false
+  if (stats.isSymbolicLink()) throw createSocketError(socket, 'it is a symbolic link')
+  if (!stats.isSocket()) throw createSocketError(socket, 'it is not a socket')
+  if (!isOwnUid(stats.uid)) throw createSocketError(socket, 'it belongs to another user')
   return true
 }
 

@@ -44,17 +44,17 @@ export function guardedFetch(options: GuardOptions): Fetch {
   const deps: GuardDeps = { ...options, lookup, isExcepted: createExceptionMatcher(options.allowed) }
   const quota = new FetchQuota()
   return async (url, request) => {
-    const shown = redactUrl(url)
-    if (!URL.canParse(String(url))) throw createRefusedError(shown, 'invalid URL')
+    const redactedUrl = redactUrl(url)
+    if (!URL.canParse(String(url))) throw createRefusedError(redactedUrl, 'invalid URL')
     const { origin } = new URL(request.namedBy)
     if (!quota.acquire(origin))
-      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many concurrent requests' })
+      throw gatewayError('GW_FETCH_FAILED', { url: redactedUrl, why: 'too many concurrent requests' })
     try {
       return await runWithTimeout(deps, request, signal =>
         fetchWithRedirects(new URL(url), { ...request, signal }, deps),
       )
     } catch (error) {
-      throw toFetchError(error, shown)
+      throw toFetchError(error, redactedUrl)
     } finally {
       quota.release(origin)
     }
@@ -87,10 +87,10 @@ async function runWithTimeout<T>(
   { signal, timeoutMs = DEFAULT_TIMEOUT_MS }: FetchOptions,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = new AbortController()
-  const takeBack = clock.after(timeoutMs, () => late.abort(new Error(`timed out after ${timeoutMs} ms`)))
+  const timeout = new AbortController()
+  const takeBack = clock.after(timeoutMs, () => timeout.abort(new Error(`timed out after ${timeoutMs} ms`)))
   try {
-    return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
+    return await run(signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]))
   } finally {
     takeBack()
   }
@@ -130,8 +130,8 @@ async function fetchOnce(
   deps: GuardDeps,
 ): Promise<Response> {
   const { url } = target
-  const why = explainUrlRefusal(target)
-  if (why !== undefined) throw createFetchRefusal(target, why, undefined, deps)
+  const reason = explainUrlRefusal(target)
+  if (reason !== undefined) throw createFetchRefusal(target, reason, undefined, deps)
   const undici = await import('undici')
   const dispatcher = await createDispatcher(undici, target, request, deps)
   const { method = 'GET', body, signal, maxBytes = MAX_BYTES } = request
@@ -168,8 +168,8 @@ async function createDispatcher(
     // `lookup` is not called for IP addresses.
     connect: (to, done) => {
       const address = parseIpLiteral(to.hostname)
-      const why = address === undefined ? undefined : explainAddressRefusal(target, address)
-      if (why !== undefined) done(createFetchRefusal(target, why, address, deps), null)
+      const reason = address === undefined ? undefined : explainAddressRefusal(target, address)
+      if (reason !== undefined) done(createFetchRefusal(target, reason, address, deps), null)
       else connect(to, done)
     },
   })
@@ -200,7 +200,7 @@ async function checkProxied(target: FetchTarget, deps: GuardDeps): Promise<void>
   const { url, namedBy } = target
   if (parseIpLiteral(url.hostname) !== undefined) return
   const addresses = await new Promise<LookupAddress[]>(resolve =>
-    deps.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
+    deps.lookup(url.hostname, { all: true }, (error, addresses) => resolve(error === null ? addresses : [])),
   )
   const bad = addresses.find(({ address }) => explainAddressRefusal(target, address) !== undefined)
   if (bad !== undefined) throw createFetchRefusal(target, explainAddressRefusal(target, bad.address), bad.address, deps)

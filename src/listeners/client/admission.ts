@@ -20,18 +20,18 @@ function createOverloadedRefusal(): Refusal {
 export class Admission {
   /** Updated on reload. */
   max: number
-  readonly #held: MemoryBudget
+  readonly #memory: MemoryBudget
   readonly #queue = new FairQueue<() => void>()
   #open = 0
 
-  constructor(max: number, held: MemoryBudget) {
+  constructor(max: number, memory: MemoryBudget) {
     this.max = max
-    this.#held = held
+    this.#memory = memory
   }
 
   /** True if the listener holds too many bytes to start another request. */
   get isFull(): boolean {
-    return this.#held.isFull
+    return this.#memory.isFull
   }
 
   /** Runs a request immediately, or after it has queued. */

@@ -58,8 +58,8 @@ export function checkInitialize(params: JsonObject | undefined): RpcError | unde
   return undefined
 }
 
-function createParamsError(what: string): RpcError {
-  return rpcError(RPC.invalidParams, `Invalid params: initialize: ${what}`)
+function createParamsError(message: string): RpcError {
+  return rpcError(RPC.invalidParams, `Invalid params: initialize: ${message}`)
 }
 
 /** Returns an error for an unsupported modern version. */
@@ -96,9 +96,9 @@ export function applyChoices(
   const query = url.indexOf('?')
   if (query < 0) return undefined
   const { caller: principal, profile } = headers
-  const found = gate.parseChoices(url.slice(query + 1), { listener: name, principal, profile })
-  if ('status' in found) return found
-  headers.choices = found.chosen
+  const parsed = gate.parseChoices(url.slice(query + 1), { listener: name, principal, profile })
+  if ('status' in parsed) return parsed
+  headers.choices = parsed.chosen
   return undefined
 }
 

@@ -38,8 +38,8 @@ export function getPayload(answer: Exclude<Answer, { error: RpcError }>): Payloa
 }
 
 function encodeFailure(id: RpcId, method: string, error: RpcError, reader: ClientVersion): Buffer {
-  const shown = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
-  if (shown !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(shown)))
+  const legacyFailure = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
+  if (legacyFailure !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(legacyFailure)))
   return Buffer.from(encodeError(id, adaptError(error, reader, method)))
 }
 

@@ -93,8 +93,8 @@ export class Requester {
   readonly #requests: ServerRequests
   #endReason: string | undefined
 
-  constructor(asks: ServerRequests, carry: (message: string) => boolean) {
-    this.#requests = asks
+  constructor(requests: ServerRequests, carry: (message: string) => boolean) {
+    this.#requests = requests
     this.deliver = carry
   }
 
@@ -118,6 +118,6 @@ function parseReply({ result, error }: RpcResponse): AskReply {
   }
 }
 
-function createErrorReply(why: string): AskReply {
-  return { error: rpcError(RPC.internal, why) }
+function createErrorReply(reason: string): AskReply {
+  return { error: rpcError(RPC.internal, reason) }
 }

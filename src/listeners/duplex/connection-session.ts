@@ -71,16 +71,16 @@ export class ConnectionSession {
   }
 
   /** A late or repeated `initialize` updates the client info of the same session. */
-  #updateLegacy(root: Session, known: ClientDescription, client: ClientDescription | undefined): Session {
-    if (client !== undefined) Object.assign(known, client)
+  #updateLegacy(root: Session, existing: ClientDescription, client: ClientDescription | undefined): Session {
+    if (client !== undefined) Object.assign(existing, client)
     return root
   }
 
   /** Returns the cached object for equal client info. */
   reuseClient(client: ClientDescription): ClientDescription {
     const key = JSON.stringify(client)
-    const known = this.#clients.get(key)
-    if (known !== undefined) return known
+    const existing = this.#clients.get(key)
+    if (existing !== undefined) return existing
     this.#clients.set(key, client)
     return client
   }

@@ -61,7 +61,7 @@ export interface DuplexOptions {
 /** One client on a bidirectional transport: a pipe pair, a WebSocket, or an event stream with POSTs. */
 export class DuplexConnection {
   /** Resolves when the session is closed and all output is flushed. */
-  readonly ended: Promise<void>
+  readonly closed: Promise<void>
   readonly #options: DuplexOptions
   readonly #era: ConnectionEra
   readonly #session: ConnectionSession
@@ -85,7 +85,7 @@ export class DuplexConnection {
     this.#writer = new ChannelWriter(channel)
     this.#requests = new ServerRequests(context.clock, new DroppedMessages(context.log))
     const requester = new Requester(this.#requests, message => this.#writer.send(message))
-    this.ended = new Promise(resolve => (this.#onEnded = resolve))
+    this.closed = new Promise(resolve => (this.#onEnded = resolve))
     this.#session = new ConnectionSession({
       gate: context.gate,
       listener: context.name,
@@ -105,8 +105,8 @@ export class DuplexConnection {
     this.#channel.open({
       message: (bytes, arrived) => this.#receive(bytes, arrived),
       tooLong: limit => this.#refuse(null, createTooLongError(limit), this.#writer),
-      ended: () => endConnection(Math.min(graceMs, LAST_ANSWERS_MS)),
-      gone: () => endConnection(0),
+      inputEnded: () => endConnection(Math.min(graceMs, LAST_ANSWERS_MS)),
+      closed: () => endConnection(0),
       flow: () => this.#updateFlow(),
     })
   }
@@ -198,8 +198,8 @@ export class DuplexConnection {
 
   #checkAdmission(): RpcError | undefined {
     const { gate, name } = this.#options.context
-    const found = gate.admit(name)
-    if (found !== undefined && found !== 'close') return found.error
+    const refusal = gate.admit(name)
+    if (refusal !== undefined && refusal !== 'close') return refusal.error
     return this.#options.admission?.isFull === true ? OVERLOADED.error : undefined
   }
 
@@ -212,9 +212,9 @@ export class DuplexConnection {
     } catch (thrown) {
       request.refuse(convertException(thrown, this.#options.context.log).error)
     }
-    const held = this.#buffered
+    const pending = this.#buffered
     this.#buffered = undefined
-    for (const { message, writer, arrived } of held) this.#handle(message, writer, arrived)
+    for (const { message, writer, arrived } of pending) this.#handle(message, writer, arrived)
     this.#updateFlow()
     this.#notifyIfIdle()
   }
@@ -240,8 +240,8 @@ export class DuplexConnection {
   async end(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#options.context
     if (this.#isEnding) {
-      if (!(await settlesWithin(clock, graceMs, this.ended))) this.#cancelAll()
-      return this.ended
+      if (!(await settlesWithin(clock, graceMs, this.closed))) this.#cancelAll()
+      return this.closed
     }
     this.#isEnding = true
     this.#channel.pause()

@@ -14,8 +14,8 @@ const certificates = new WeakMap<Socket, ClientCertificate | undefined>()
 export function readClientCertificate(socket: Socket): ClientCertificate | undefined {
   if (certificates.has(socket)) return certificates.get(socket)
   if (!isSecure(socket)) return undefined
-  const shown = socket.authorized ? socket.getPeerX509Certificate() : undefined
-  const certificate = shown === undefined ? undefined : describeCertificate(shown)
+  const peerCertificate = socket.authorized ? socket.getPeerX509Certificate() : undefined
+  const certificate = peerCertificate === undefined ? undefined : describeCertificate(peerCertificate)
   certificates.set(socket, certificate)
   return certificate
 }
@@ -70,16 +70,16 @@ export function createCredentials({ name, endpoint }: ReachedListener, request: 
     endpoint,
     remoteAddress: socket.remoteAddress,
     certificate: readClientCertificate(socket),
-    header: wanted => getHeaderValues(rawHeaders, wanted.toLowerCase()),
+    header: name => getHeaderValues(rawHeaders, name.toLowerCase()),
   }
 }
 
 /** Hot path: called for each header that a plugin reads, so it compares lengths first. */
-function getHeaderValues(raw: readonly string[], wanted: string): readonly string[] {
+function getHeaderValues(raw: readonly string[], lowerCaseName: string): readonly string[] {
   let values: string[] | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at] as string
-    if (name.length === wanted.length && (name === wanted || name.toLowerCase() === wanted))
+    if (name.length === lowerCaseName.length && (name === lowerCaseName || name.toLowerCase() === lowerCaseName))
       (values ??= []).push(raw[at + 1] as string)
   }
   return values ?? NO_VALUES

@@ -28,7 +28,7 @@ export interface HttpContext {
   readonly quota: SessionQuota
   readonly streams: SseStreams
   /** Bytes of large request bodies, answers and events in memory. */
-  readonly held: MemoryBudget
+  readonly memory: MemoryBudget
   readonly admission: Admission
   /** Modern requests by internal number. Legacy requests belong to their sessions. */
   readonly running: InFlight<InboundRequest>
@@ -43,7 +43,7 @@ export interface HttpContext {
   lastRequest: number
   isStopping: boolean
   /** Forwards a request and its body to the process that owns the state; false if that is this process. */
-  forward: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
+  forward: ((arrival: Arrival, replicaId: string, body: Buffer) => Promise<boolean>) | undefined
   /** True after the warning about unlabelled modern clients was logged. */
   hasWarnedOfLoss: boolean
 }
@@ -62,7 +62,7 @@ export interface Arrival {
 
 export function createHttpContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock, peers } = listener
-  const held = new MemoryBudget(settings.maxHeld)
+  const memory = new MemoryBudget(settings.maxHeld)
   const quota = new SessionQuota(settings.maxSessionsEach)
   const sessions = new LegacySessions({
     name,
@@ -88,9 +88,9 @@ export function createHttpContext(listener: ListenerContext, settings: HttpSetti
     endpoint: '',
     sessions,
     quota,
-    streams: new SseStreams(clock, held),
-    held,
-    admission: new Admission(settings.maxRequests, held),
+    streams: new SseStreams(clock, memory),
+    memory,
+    admission: new Admission(settings.maxRequests, memory),
     running: new InFlight(),
     openStreams: new OpenStreams(gate, clock),
     connections: new OpenConnections(clock, settings.idleMs),

@@ -89,7 +89,7 @@ class HttpListener implements Listener {
   }
 
   get bufferedBytes(): number {
-    return this.#context.held.bytes
+    return this.#context.memory.bytes
   }
 
   #createServer(upgrade: Upgrade | undefined, neighbours: PeerDirectory | undefined): Server | SecureServer {
@@ -160,8 +160,10 @@ class HttpListener implements Listener {
     })
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
     const peerProxy = (this.#peerProxy = new PeerProxy({ listener, neighbours, clock, log, serve }))
-    context.forward = ({ request, response }, place, body) =>
-      this.#forwarded.has(response) ? Promise.resolve(false) : peerProxy.forwardBody(place, { request, response, body })
+    context.forward = ({ request, response }, replicaId, body) =>
+      this.#forwarded.has(response)
+        ? Promise.resolve(false)
+        : peerProxy.forwardBody(replicaId, { request, response, body })
   }
 
   /** Tracks busy connections, so that stopping closes idle ones immediately. */
@@ -205,7 +207,7 @@ class HttpListener implements Listener {
     this.#renewCertificate(tls)
     httpContext.settings = next
     httpContext.quota.max = next.maxSessionsEach
-    httpContext.held.max = next.maxHeld
+    httpContext.memory.max = next.maxHeld
     httpContext.admission.max = next.maxRequests
     httpContext.connections.idleMs = next.idleMs
     this.#server.maxConnections = next.maxConnections

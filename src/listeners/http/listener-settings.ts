@@ -84,26 +84,26 @@ function listHostNames(
   { publicUrl, allowedHosts, allowedOrigins }: HttpListenerSpec,
   bound: string,
 ): Pick<HttpSettings, 'publicUrl' | 'hosts' | 'origins'> {
-  const seen = publicUrl === undefined ? undefined : new URL(publicUrl)
+  const parsedUrl = publicUrl === undefined ? undefined : new URL(publicUrl)
   const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]
   const hosts = [...own, ...allowedHosts]
   const origins = [...allowedOrigins]
-  if (seen !== undefined) {
-    hosts.push(seen.host)
-    origins.push(seen.origin)
+  if (parsedUrl !== undefined) {
+    hosts.push(parsedUrl.host)
+    origins.push(parsedUrl.origin)
   }
   return {
-    publicUrl: seen && `${seen.origin}${seen.pathname.replace(/\/+$/, '')}`,
+    publicUrl: parsedUrl && `${parsedUrl.origin}${parsedUrl.pathname.replace(/\/+$/, '')}`,
     hosts: new Set(hosts.map(host => host.toLowerCase())),
     origins: new Set(origins.map(origin => origin.toLowerCase())),
   }
 }
 
 function createEraLookup(spec: HttpListenerSpec, config: Config): HttpSettings['offeredEras'] {
-  const rest = getOfferedEras(config, spec, undefined)
+  const defaultEras = getOfferedEras(config, spec, undefined)
   const names = Object.keys(config.profiles ?? {})
   const byProfile = new Map(names.map(name => [name, getOfferedEras(config, spec, name)]))
-  return profile => (profile === undefined ? rest : (byProfile.get(profile) ?? rest))
+  return profile => (profile === undefined ? defaultEras : (byProfile.get(profile) ?? defaultEras))
 }
 
 function isLoopback(host: string): boolean {
@@ -135,13 +135,13 @@ export function listEndpoints(
   { path, sse, ws }: EndpointPaths,
   profiles: Iterable<string>,
 ): ReadonlyMap<string, ListenerEndpoint> {
-  const places: (readonly [path: string, place: ListenerEndpoint])[] = [[path, { kind: 'mcp' }]]
-  if (sse) places.push([sse.path, { kind: 'sse' }], [sse.messages, { kind: 'messages' }])
-  if (ws) places.push([ws.path, { kind: 'ws' }])
-  for (const profile of profiles) places.push([`${path}/${profile}`, { kind: 'mcp', profile }])
-  for (const probe of ['/livez', '/healthz']) places.push([probe, { kind: 'live' }])
-  places.push(['/readyz', { kind: 'ready' }])
-  return new Map(places.reverse())
+  const endpoints: (readonly [path: string, endpoint: ListenerEndpoint])[] = [[path, { kind: 'mcp' }]]
+  if (sse) endpoints.push([sse.path, { kind: 'sse' }], [sse.messages, { kind: 'messages' }])
+  if (ws) endpoints.push([ws.path, { kind: 'ws' }])
+  for (const profile of profiles) endpoints.push([`${path}/${profile}`, { kind: 'mcp', profile }])
+  for (const probe of ['/livez', '/healthz']) endpoints.push([probe, { kind: 'live' }])
+  endpoints.push(['/readyz', { kind: 'ready' }])
+  return new Map(endpoints.reverse())
 }
 
 /** Eras offered over single requests. */
@@ -166,9 +166,9 @@ export function getOfferedEras(
   const sessionUpstreams = Object.entries(config.upstreams ?? {})
     .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isInView(view, name))
     .map(([name]) => name)
-  const asked = view?.eras ?? eras
-  if (asked === 'legacy') return { modern: 'none', sessionUpstreams }
-  if (asked === 'both' || sessionUpstreams.length === 0) return { modern: 'all', sessionUpstreams }
+  const requestedEras = view?.eras ?? eras
+  if (requestedEras === 'legacy') return { modern: 'none', sessionUpstreams }
+  if (requestedEras === 'both' || sessionUpstreams.length === 0) return { modern: 'all', sessionUpstreams }
   return { modern: sessionLabel === false ? 'none' : 'labelled', sessionUpstreams }
 }
 
@@ -235,8 +235,8 @@ function listVaryHeaders(section: unknown): string[] {
   if (!isObject(section)) return []
   return Object.entries(section).flatMap(([key, value]) => {
     if (key !== 'vary' || !Array.isArray(value)) return listVaryHeaders(value)
-    return value.flatMap((word: unknown) =>
-      typeof word === 'string' && word.startsWith('header:') ? [word.slice('header:'.length)] : [],
+    return value.flatMap((entry: unknown) =>
+      typeof entry === 'string' && entry.startsWith('header:') ? [entry.slice('header:'.length)] : [],
     )
   })
 }

@@ -113,7 +113,7 @@ export class OpenConnections {
   }
 
   async #closeWhenEnded(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
-    await connection.ended
+    await connection.closed
     await channel.close()
     this.#open.delete(connection)
   }

@@ -61,32 +61,32 @@ export class PeerProxy {
   /** Forwards a request if a peer may own its session; else returns false. */
   forwardToOwner(request: IncomingMessage, response: ServerResponse): boolean {
     const id = readRequestSessionId(parseSessionId(request.rawHeaders), request.url ?? '')
-    const place = parseSessionReplica(id)
-    if (place === undefined) return false
-    const found = this.#deps.neighbours.findPeer(place, id)
-    if (found === 'here') return false
+    const replicaId = parseSessionReplica(id)
+    if (replicaId === undefined) return false
+    const lookup = this.#deps.neighbours.findPeer(replicaId, id)
+    if (lookup === 'here') return false
     request.on('error', ignore)
     response.on('error', ignore)
-    void this.#forwardFound(found, { request, response })
+    void this.#forwardFound(lookup, { request, response })
     return true
   }
 
-  async #forwardFound(found: PeerLookup | Promise<PeerLookup>, exchange: ForwardedExchange): Promise<void> {
-    const where = await found
-    if (where === 'here') return this.#deps.serve(exchange.request, exchange.response)
-    if ('status' in where) return refuseForwarded(where, exchange)
-    if (!(await this.#forward(where, exchange))) refuseForwarded(NOT_FOUND, exchange)
+  async #forwardFound(lookup: PeerLookup | Promise<PeerLookup>, exchange: ForwardedExchange): Promise<void> {
+    const peer = await lookup
+    if (peer === 'here') return this.#deps.serve(exchange.request, exchange.response)
+    if ('status' in peer) return refuseForwarded(peer, exchange)
+    if (!(await this.#forward(peer, exchange))) refuseForwarded(NOT_FOUND, exchange)
   }
 
   /**
-   * Forwards a request with its body to the process that `place` names; false if that is this process, or
+   * Forwards a request with its body to the process that `replicaId` names; false if that is this process, or
    * unreachable.
    */
-  async forwardBody(place: string, exchange: Required<ForwardedExchange>): Promise<boolean> {
-    const where = await this.#deps.neighbours.findPeer(place)
-    if (where === 'here') return false
-    if (!('status' in where)) return this.#forward(where, exchange)
-    refuseForwarded(where, exchange)
+  async forwardBody(replicaId: string, exchange: Required<ForwardedExchange>): Promise<boolean> {
+    const peer = await this.#deps.neighbours.findPeer(replicaId)
+    if (peer === 'here') return false
+    if (!('status' in peer)) return this.#forward(peer, exchange)
+    refuseForwarded(peer, exchange)
     return true
   }
 
@@ -153,10 +153,10 @@ export class PeerProxy {
   #onConnected(outgoing: ClientRequest, to: Peer, connected: () => void): void {
     outgoing.on('socket', socket => {
       if (!socket.connecting && outgoing.reusedSocket) return connected()
-      const late = this.#deps.clock.after(CONNECT_MS, () => outgoing.destroy(new Error('connection timed out')))
-      outgoing.once('close', late)
+      const stopTimer = this.#deps.clock.after(CONNECT_MS, () => outgoing.destroy(new Error('connection timed out')))
+      outgoing.once('close', stopTimer)
       socket.once(to.tls === undefined ? 'connect' : 'secureConnect', () => {
-        late()
+        stopTimer()
         socket.setKeepAlive(true, KEEP_ALIVE_MS)
         connected()
       })
@@ -199,19 +199,19 @@ function parseSessionId(lines: readonly string[]): string | undefined {
 }
 
 function removeHopHeaders(lines: readonly string[]): string[] {
-  const kept: string[] = []
+  const retained: string[] = []
   for (let at = 0; at + 1 < lines.length; at += 2) {
     const name = lines[at] as string
-    if (!HOP_BY_HOP.has(name.toLowerCase())) kept.push(name, lines[at + 1] as string)
+    if (!HOP_BY_HOP.has(name.toLowerCase())) retained.push(name, lines[at + 1] as string)
   }
-  return kept
+  return retained
 }
 
-function refuseForwarded(why: Refusal, { request, response }: ForwardedExchange): void {
+function refuseForwarded(refusal: Refusal, { request, response }: ForwardedExchange): void {
   request.resume()
   if (response.destroyed) return
   if (response.headersSent) response.destroy()
-  else sendRefusal(response, why)
+  else sendRefusal(response, refusal)
 }
 
 // The `close` event handles disconnects.

@@ -17,7 +17,7 @@ interface UnreadRequest {
 }
 
 interface BodyRequest extends UnreadRequest {
-  readonly context: UnreadRequest['context'] & { readonly held: MemoryBudget }
+  readonly context: UnreadRequest['context'] & { readonly memory: MemoryBudget }
   readonly headers: Pick<RequestHeaders, 'own'>
 }
 
@@ -32,16 +32,16 @@ export function createBodyRefusal(unread: Exclude<BodyFailure, 'gone'>, max: num
 export function readBody(owner: BodyRequest): Promise<Buffer | BodyFailure> {
   const { context, request, response, headers } = owner
   const { maxBody } = context.settings
-  const hold = createHold(response, context.held)
+  const hold = createHold(response, context.memory)
   return new Promise(resolve => {
     let chunks: Buffer[] = []
     let length = 0
-    const stopReading = (why: BodyFailure): void => {
+    const stopReading = (failure: BodyFailure): void => {
       request.off('data', onData)
       chunks = []
       hold.release()
       discardBody(owner)
-      resolve(why)
+      resolve(failure)
     }
     const claimBytes = (bytes: number): boolean => {
       if (bytes > maxBody) stopReading('too large')
@@ -69,10 +69,10 @@ export function refuseUnread(unwanted: UnreadRequest, refused: Refusal): void {
 
 /** Discards a body up to a limit: an immediate close could lose the refusal. */
 function discardBody({ context, request }: Pick<UnreadRequest, 'context' | 'request'>): void {
-  const most = context.settings.maxBody * MAX_DISCARDED_BODIES
+  const maxBytes = context.settings.maxBody * MAX_DISCARDED_BODIES
   let length = 0
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
-    if (length > most) request.destroy()
+    if (length > maxBytes) request.destroy()
   })
 }

@@ -221,9 +221,9 @@ export function checkAccept(accepts: Accepts): Refusal | undefined {
   return createRefusal(406, 'Not acceptable: accept application/json or text/event-stream')
 }
 
-export function createTooManyRefusal(whose: 'all' | 'own'): Refusal {
+export function createTooManyRefusal(limit: 'all' | 'own'): Refusal {
   const full =
-    whose === 'all'
+    limit === 'all'
       ? createRefusal(503, 'Too many sessions; try again later', RPC.internal)
       : createRefusal(429, 'Too many sessions for this caller; close one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }

@@ -86,8 +86,8 @@ function measureProgress(socket: Socket, at: number): ReadProgress {
 
 function hasRead(socket: Socket, mark: ReadProgress): boolean {
   const { written, queued } = measureProgress(socket, 0)
-  const taken = written > mark.written ? written - mark.written : mark.queued - queued
-  return taken >= MIN_TAKEN
+  const sentBytes = written > mark.written ? written - mark.written : mark.queued - queued
+  return sentBytes >= MIN_TAKEN
 }
 
 /** Bytes of the current write still queued; Node's own timeouts check the same field. */
@@ -107,7 +107,7 @@ export interface StreamRecorder {
 }
 
 interface ResponseContext {
-  readonly held: MemoryBudget
+  readonly memory: MemoryBudget
   readonly streams: SseStreams
 }
 
@@ -162,7 +162,7 @@ export class HttpReply implements ResponseWriter {
 
   /** Counts bytes waiting for this response. */
   hold(): MemoryShare {
-    return createHold(this.#response, this.#context.held)
+    return createHold(this.#response, this.#context.memory)
   }
 
   prime(): void {

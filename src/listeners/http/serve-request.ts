@@ -91,14 +91,14 @@ export async function serveRequest(
 /** Runs the `admit` hooks; probes always pass. */
 function checkAdmission({ context, response, path, endpoint }: Arrival): Refusal | undefined {
   if (isProbe(endpoint)) return undefined
-  const found = context.gate.admit(context.name, path)
-  if (found !== 'close') return found
+  const refusal = context.gate.admit(context.name, path)
+  if (refusal !== 'close') return refusal
   response.shouldKeepAlive = false
   return undefined
 }
 
-function isProbe(place: ListenerEndpoint | undefined): boolean {
-  return place?.kind === 'live' || place?.kind === 'ready'
+function isProbe(endpoint: ListenerEndpoint | undefined): boolean {
+  return endpoint?.kind === 'live' || endpoint?.kind === 'ready'
 }
 
 /** Preflights carry no credentials, and liveness is public. */
@@ -123,7 +123,7 @@ function isLocal(address = ''): boolean {
 function admitCaller(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
-  const isRefused = arrival.context.held.isFull && !isProbe(arrival.endpoint)
+  const isRefused = arrival.context.memory.isFull && !isProbe(arrival.endpoint)
   return isRefused ? refuseUnread(arrival, OVERLOADED) : routeArrival(arrival)
 }
 
@@ -213,8 +213,10 @@ function handlePreflight({ request, response, headers }: Arrival): void {
 }
 
 function createAllowHeaders({ own }: RequestHeaders): Record<string, string> {
-  const wanted = own['access-control-request-headers']
-  return wanted !== undefined && HEADER_NAMES.test(wanted) ? { 'access-control-allow-headers': wanted } : {}
+  const requestedHeaders = own['access-control-request-headers']
+  return requestedHeaders !== undefined && HEADER_NAMES.test(requestedHeaders)
+    ? { 'access-control-allow-headers': requestedHeaders }
+    : {}
 }
 
 /** Answers on a plugin path; undefined if no plugin serves it. */
@@ -228,9 +230,9 @@ function servePath(arrival: Arrival): Promise<void> | undefined {
 }
 
 /** Forwards to the owning process, which authenticates the caller. */
-async function forwardToOwner(arrival: Arrival, place: string, request: HttpRequest): Promise<boolean> {
+async function forwardToOwner(arrival: Arrival, replicaId: string, request: HttpRequest): Promise<boolean> {
   const { forward } = arrival.context
-  return forward !== undefined && forward(arrival, place, await request.body())
+  return forward !== undefined && forward(arrival, replicaId, await request.body())
 }
 
 function createHttpRequest(arrival: Arrival): HttpRequest {
@@ -269,7 +271,7 @@ async function sendReply({ context, request, response }: Arrival, reply: HttpRep
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && body.length > UNCOUNTED_BYTES) createHold(response, context.held).set(body.length)
+  if (isWhole && body.length > UNCOUNTED_BYTES) createHold(response, context.memory).set(body.length)
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })

@@ -21,12 +21,12 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 
 /** Open event streams of a listener, kept alive by comments. */
 export class SseStreams {
-  readonly #held: MemoryBudget
+  readonly #memory: MemoryBudget
   readonly #open = new Set<SseStream>()
   readonly #ticker: Ticker
 
-  constructor(clock: Clock, held: MemoryBudget) {
-    this.#held = held
+  constructor(clock: Clock, memory: MemoryBudget) {
+    this.#memory = memory
     this.#ticker = new Ticker(
       clock,
       () => KEEP_ALIVE_MS,
@@ -41,7 +41,7 @@ export class SseStreams {
   open(response: ServerResponse, headers?: Readonly<Record<string, string>>): SseStream {
     response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
     response.flushHeaders()
-    const stream = new SseStream(response, this.#held)
+    const stream = new SseStream(response, this.#memory)
     this.#open.add(stream)
     response.on('close', () => this.#open.delete(stream))
     this.#ticker.arm()
@@ -72,9 +72,9 @@ export class SseStream implements EventStreamWriter {
   readonly #response: ServerResponse
   readonly #hold: MemoryShare
 
-  constructor(response: ServerResponse, held: MemoryBudget) {
+  constructor(response: ServerResponse, memory: MemoryBudget) {
     this.#response = response
-    this.#hold = createHold(response, held)
+    this.#hold = createHold(response, memory)
     response.on('drain', () => this.#hold.setUnsent(response.writableLength))
   }
 
@@ -139,8 +139,8 @@ export class SseStream implements EventStreamWriter {
 }
 
 /** Creates a hold that ends with the response. */
-export function createHold(response: ServerResponse, held: MemoryBudget): MemoryShare {
-  const hold = new MemoryShare(held)
+export function createHold(response: ServerResponse, memory: MemoryBudget): MemoryShare {
+  const hold = new MemoryShare(memory)
   response.on('close', () => hold.release())
   return hold
 }

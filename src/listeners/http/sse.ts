@@ -73,7 +73,7 @@ function parseSessionUrl(url: string): string {
 const KEEP_ALIVE_MS = 15_000
 
 interface ChannelDeps {
-  readonly held: MemoryBudget
+  readonly memory: MemoryBudget
   readonly clock: Clock
   readonly sessions: { newId(): string }
 }
@@ -100,7 +100,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({
-      hold: createHold(response, context.held),
+      hold: createHold(response, context.memory),
       unsent: () => response.writableLength,
       onFlow: () => this.#events?.flow(),
       onStuck: () => response.destroy(),
@@ -123,7 +123,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
       this.#disarm?.()
       this.resume()
       this.#onEmpty?.()
-      events.gone('the client closed its event stream')
+      events.closed('the client closed its event stream')
     })
   }
 

@@ -18,12 +18,12 @@ export function watchCertificates({ hooks, config, directory }: PluginApi): void
     spec.type === 'http' && spec.tls !== undefined ? [{ listener, file: resolve(directory, spec.tls.cert) }] : [],
   )
   if (files.length === 0) return
-  let ends: ReadonlyMap<string, number> | undefined
+  let expiries: ReadonlyMap<string, number> | undefined
   hooks.health.tap(findings => {
-    ends ??= new Map(
+    expiries ??= new Map(
       files.flatMap(({ listener, file }) => readCertificateExpiry(file).map(end => [listener, end] as const)),
     )
-    return [...findings, ...[...ends].flatMap(([listener, end]) => listCertificateFindings(listener, end))]
+    return [...findings, ...[...expiries].flatMap(([listener, end]) => listCertificateFindings(listener, end))]
   })
 }
 
@@ -39,10 +39,10 @@ function readCertificateExpiry(file: string): number[] {
 }
 
 function listCertificateFindings(listener: string, end: number): HealthFinding[] {
-  const left = end - Date.now()
-  if (left > WARNING_MS) return []
-  if (left > 0) return [finding('certificate-ends', { listener, when: `in ${formatDuration(left)}` })]
-  return [finding('certificate-ended', { listener, when: `${formatDuration(-left)} ago` })]
+  const remainingMs = end - Date.now()
+  if (remainingMs > WARNING_MS) return []
+  if (remainingMs > 0) return [finding('certificate-ends', { listener, when: `in ${formatDuration(remainingMs)}` })]
+  return [finding('certificate-ended', { listener, when: `${formatDuration(-remainingMs)} ago` })]
 }
 
 /** File contents for a listener's `tls`. */
@@ -64,14 +64,14 @@ interface TlsSource {
 const HANDSHAKE_MS = 10_000
 
 /** @throws GatewayError GW_LISTEN if a file is unreadable or invalid */
-export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls | undefined {
+export function readTls(spec: HttpListenerSpec, source: TlsSource): ListenerTls | undefined {
   if (spec.tls === undefined) return undefined
   const { cert, key, passphrase, clientCa, clientCert } = spec.tls
   const createTlsError = (why: string, cause: unknown): Error =>
-    gatewayError('GW_LISTEN', { listener: place.name, address: `${spec.host}:${spec.port}`, why, cause })
+    gatewayError('GW_LISTEN', { listener: source.name, address: `${spec.host}:${spec.port}`, why, cause })
   const read = (file: string): string => {
     try {
-      return readFileSync(resolve(place.directory, file), 'utf8')
+      return readFileSync(resolve(source.directory, file), 'utf8')
     } catch (cause) {
       throw createTlsError(
         `cannot read ${file} (${(cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)})`,
@@ -96,13 +96,13 @@ export function readTls(spec: HttpListenerSpec, place: TlsSource): ListenerTls |
 
 /** TLS server options. An untrusted client certificate always fails; a missing one only if required. */
 export function createServerOptions(tls: ListenerTls): ServerOptions {
-  const asks = tls.clientCa !== undefined
+  const requestsCert = tls.clientCa !== undefined
   return {
     ...createContextOptions(tls),
     minVersion: 'TLSv1.2',
     handshakeTimeout: HANDSHAKE_MS,
-    requestCert: asks,
-    rejectUnauthorized: asks && tls.requiresClientCert,
+    requestCert: requestsCert,
+    rejectUnauthorized: requestsCert && tls.requiresClientCert,
   }
 }
 

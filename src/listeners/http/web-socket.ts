@@ -40,15 +40,15 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
     void Promise.resolve(authenticateRequest(context, request, headers)).then(caller => {
       if ('status' in caller) return refuseUpgrade(request, caller)
       headers.caller = caller
-      const late = checkCapacity(context, caller) ?? applyChoices(context, request, headers)
-      if (late !== undefined) return refuseUpgrade(request, late)
+      const refusal = checkCapacity(context, caller) ?? applyChoices(context, request, headers)
+      if (refusal !== undefined) return refuseUpgrade(request, refusal)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
-        const hold = new MemoryShare(context.held)
+        const hold = new MemoryShare(context.memory)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, hold })
         channel.connected(socket)
         limitPartialMessages(context, { webSocket, channel, request })
-        const forget = context.openStreams.add(headers, why => void channel.close(POLICY_VIOLATION, why))
+        const forget = context.openStreams.add(headers, reason => void channel.close(POLICY_VIOLATION, reason))
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
         const about = { principal: caller, label, profile, choices, socket: request.socket }
@@ -68,9 +68,9 @@ interface OpenWebSocket {
  * Counts bytes of partial messages against the listener's limit, and closes the connection if it is exceeded: a large
  * frame may never complete.
  */
-function limitPartialMessages({ held }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
+function limitPartialMessages({ memory }: HttpContext, { webSocket, channel, request }: OpenWebSocket): void {
   const { socket } = request
-  const hold = new MemoryShare(held)
+  const hold = new MemoryShare(memory)
   let unfinished = 0
   // Runs before the parser, so that bytes after the end of a message are not counted twice.
   socket.prependListener('data', (chunk: Buffer) => {
@@ -89,8 +89,8 @@ function limitPartialMessages({ held }: HttpContext, { webSocket, channel, reque
 }
 
 function checkAdmission({ gate, name }: HttpContext): Refusal | undefined {
-  const found = gate.admit(name)
-  return found === 'close' ? undefined : found
+  const refusal = gate.admit(name)
+  return refusal === 'close' ? undefined : refusal
 }
 
 function checkUpgrade({ url = '/', headers }: IncomingMessage, { settings }: HttpContext): Refusal | undefined {

@@ -35,8 +35,8 @@ interface Hello {
 async function readHello(stream: Duplex): Promise<Hello | undefined> {
   const { read, end } = await readFirstLine(stream)
   const hello = end === -1 ? undefined : parseHello(read.subarray(0, end))
-  const rest = hello === undefined ? read : read.subarray(end + 1)
-  if (rest.length > 0 && !stream.destroyed && !stream.readableEnded) stream.unshift(rest)
+  const remaining = hello === undefined ? read : read.subarray(end + 1)
+  if (remaining.length > 0 && !stream.destroyed && !stream.readableEnded) stream.unshift(remaining)
   return hello
 }
 
@@ -56,9 +56,9 @@ async function readFirstLine(stream: Duplex): Promise<{ read: Buffer; end: numbe
 /** Resolves with false at the end of the stream. */
 function waitUntilReadable(stream: Duplex): Promise<boolean> {
   return new Promise(resolve => {
-    const createSettler = (there: boolean) => (): void => {
+    const createSettler = (isReadable: boolean) => (): void => {
       for (const [event, listener] of listeners) stream.off(event, listener)
-      resolve(there)
+      resolve(isReadable)
     }
     const over = createSettler(false)
     const listeners: [string, () => void][] = [
@@ -109,8 +109,8 @@ export const listenSocket: Plugin = {
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
       const { path, profile, optional } = spec as SocketListenerSpec
-      const place = resolveSocketAddress(path, directory, getPlatform())
-      return new SocketListener(context, { path: place, profile, optional, graceMs })
+      const socketPath = resolveSocketAddress(path, directory, getPlatform())
+      return new SocketListener(context, { path: socketPath, profile, optional, graceMs })
     })
   },
 }
@@ -197,15 +197,15 @@ class SocketListener implements Listener {
     })
     this.#open.set(socket, connection)
     connection.start()
-    void connection.ended.then(() => socket.end())
+    void connection.closed.then(() => socket.end())
   }
 
   /** The listener's profile wins over the program's. */
   #selectProfile(hello: Hello | undefined): string | undefined {
     const { profile } = this.#settings
-    const wanted = hello?.profile
-    if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
-    const fields = { listener: this.name, profile, wanted }
+    const requested = hello?.profile
+    if (profile === undefined || requested === undefined || requested === profile) return profile ?? requested
+    const fields = { listener: this.name, profile, wanted: requested }
     this.#context.log.warn('program requested a different profile, using the profile of the listener', fields)
     return profile
   }
@@ -233,12 +233,12 @@ class SocketListener implements Listener {
     this.#isStopping = true
     this.#disarm()
     const closed = new Promise<void>(done => this.#server.close(() => done()))
-    const ends = [...this.#open].map(async ([socket, connection]) => {
+    const closing = [...this.#open].map(async ([socket, connection]) => {
       await connection?.end('shutdown', graceMs)
       socket.end()
       socket.destroySoon()
     })
-    await Promise.all(ends)
+    await Promise.all(closing)
     await closed
   }
 }

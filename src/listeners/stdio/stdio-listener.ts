@@ -72,7 +72,7 @@ class StdioListener implements Listener {
   }
 
   async #follow(pipe: DuplexConnection): Promise<void> {
-    await pipe.ended
+    await pipe.closed
     this.#onEnded()
   }
 
@@ -118,12 +118,12 @@ export class LineChannel implements Channel {
     this.#input.on('data', (chunk: Buffer) => lines.push(chunk))
     this.#input.on('end', () => {
       lines.end()
-      events.ended()
+      events.inputEnded()
     })
-    this.#input.on('error', () => events.gone())
+    this.#input.on('error', () => events.closed())
     const dropUnread = (): void => {
       this.#writer.drop()
-      events.gone()
+      events.closed()
     }
     this.#output.on('error', dropUnread)
     this.#output.on('close', dropUnread)

@@ -145,8 +145,8 @@ export async function handlePost(arrival: Arrival): Promise<void> {
 /** Forwards a request whose parked call, task or result another process owns. */
 async function forwardToOwner(arrival: Arrival, message: RpcMessage, body: Buffer): Promise<boolean> {
   if (message.kind !== 'request' || !claimsModern(message.params)) return false
-  const place = findRequestReplica(message.params)
-  return place !== undefined && (await arrival.context.forward?.(arrival, place, body)) === true
+  const replicaId = findRequestReplica(message.params)
+  return replicaId !== undefined && (await arrival.context.forward?.(arrival, replicaId, body)) === true
 }
 
 interface ReceivedMessage {
@@ -216,15 +216,15 @@ export function handleGet({ context, request, response, headers }: Arrival): voi
 /** Resumes the stream that an event belongs to. */
 function resumeStream(context: HttpContext, owner: LegacySession, eventId: string, reader: EventReader): void {
   const { response } = reader
-  const place = owner.events.find(eventId)
-  if (place === undefined) {
-    const why = 'Bad request: Last-Event-ID is unknown or expired'
-    return sendRefusal(response, createRefusal(400, why, RPC.legacyBadRequest))
+  const position = owner.events.find(eventId)
+  if (position === undefined) {
+    const message = 'Bad request: Last-Event-ID is unknown or expired'
+    return sendRefusal(response, createRefusal(400, message, RPC.legacyBadRequest))
   }
   // 204 stops EventSource clients from reconnecting (HTML, server-sent events).
-  const isRead = place.stream.isOver && owner.events.listAfter(place).length === 0
+  const isRead = position.stream.isOver && owner.events.listAfter(position).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
-  place.stream.resume(openStream(context, owner, reader), place.after)
+  position.stream.resume(openStream(context, owner, reader), position.after)
 }
 
 type EventReader = Pick<Arrival, 'response' | 'headers'>

@@ -27,8 +27,8 @@ export class EventStore {
   #lastEvent = 0
   #isClosed = false
 
-  constructor(held: MemoryBudget) {
-    this.#hold = new MemoryShare(held)
+  constructor(memory: MemoryBudget) {
+    this.#hold = new MemoryShare(memory)
   }
 
   /** Creates a stream with its first reader. */

@@ -38,10 +38,10 @@ export function findSession(
     )
   const version = passed[HEADER.version]
   if (version === undefined || isLegacy(version.trim())) return owner
-  const known = LEGACY_VERSIONS.join(', ')
+  const supported = LEGACY_VERSIONS.join(', ')
   return createRefusal(
     400,
-    `Bad request: unsupported protocol version (supported versions: ${known})`,
+    `Bad request: unsupported protocol version (supported versions: ${supported})`,
     RPC.legacyBadRequest,
   )
 }
@@ -87,8 +87,8 @@ async function answerLegacy(
   writer: ResponseWriter,
 ): Promise<void> {
   const inbound = new InboundRequest(request, 'legacy', createRequestOrigin(headers), writer, owner.requests)
-  const taken = owner.open.checkId(request.id)
-  if (taken !== undefined) return inbound.refuse(taken)
+  const duplicateError = owner.open.checkId(request.id)
+  if (duplicateError !== undefined) return inbound.refuse(duplicateError)
   const problem = checkMethod(request.method, 'legacy')
   const answer = problem === undefined ? await runInSession(context, owner, inbound) : { error: problem }
   if (owner.open.size === 0) owner.touch(context.clock.now())

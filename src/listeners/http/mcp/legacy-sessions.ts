@@ -115,16 +115,16 @@ export class LegacySessions {
 
   /** Finds a session by id, principal and profile; other callers' sessions are invisible. */
   find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
-    const found = this.#byId.get(id)
-    if (found === undefined || !isSamePrincipal(found.session.principal, principal)) return undefined
-    if (found.session.profile !== profile) return undefined
-    if (this.#sweeper.isExpired(found)) {
-      this.end(found, 'idle')
+    const owner = this.#byId.get(id)
+    if (owner === undefined || !isSamePrincipal(owner.session.principal, principal)) return undefined
+    if (owner.session.profile !== profile) return undefined
+    if (this.#sweeper.isExpired(owner)) {
+      this.end(owner, 'idle')
       return undefined
     }
     // Update only if idle: open requests update the activity time when they end.
-    if (found.open.size === 0) found.touch(this.#options.clock.now())
-    return found
+    if (owner.open.size === 0) owner.touch(this.#options.clock.now())
+    return owner
   }
 
   end(one: LegacySession, reason: string): void {
@@ -242,9 +242,9 @@ export class LegacySession implements StreamRecorder {
   makeResumable(stream: SseStream): EventStreamWriter {
     const { isPrimed } = this
     if (!isPrimed && !this.hasResumed) return stream
-    const kept = this.events.createStream(stream)
-    if (isPrimed) kept.prime()
-    return kept
+    const stored = this.events.createStream(stream)
+    if (isPrimed) stored.prime()
+    return stored
   }
 
   get isPrimed(): boolean {
