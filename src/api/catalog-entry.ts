@@ -108,10 +108,10 @@ export function assignOwnNames<T extends string>(
   names: Readonly<Record<T, string>>,
   entries: readonly CatalogEntry[],
 ): Readonly<Record<T, string>> {
-  const taken = new Set(entries.map(({ exposed }) => exposed))
+  const usedNames = new Set(entries.map(({ exposed }) => exposed))
   for (let round = 0; ; round++) {
     const prefix = round === 0 ? '' : `gateway${round === 1 ? '' : round}_`
     const all = Object.entries<string>(names).map(([key, name]) => [key, prefix + name] as const)
-    if (!all.some(([, name]) => taken.has(name))) return Object.fromEntries(all) as Record<T, string>
+    if (!all.some(([, name]) => usedNames.has(name))) return Object.fromEntries(all) as Record<T, string>
   }
 }

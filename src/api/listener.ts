@@ -81,5 +81,5 @@ export interface PeerDirectory {
   /** Registers a listener for forwarded requests. */
   registerListener(listener: string, serve: ServeForwarded): void
   /** Finds the replica by id; `session` is the session id that named it. `here` if it is dead or unknown. */
-  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup>
+  findPeer(replicaId: string, session?: string): PeerLookup | Promise<PeerLookup>
 }

@@ -39,8 +39,8 @@ export function authorizationKey(principal: Principal): string {
   let key = authorizationKeys.get(principal)
   if (key === undefined) {
     const { issuer, client, subject, scopes, groups } = principal
-    const held = [[...new Set(scopes)].sort(), ...(groups === undefined ? [] : [[...new Set(groups)].sort()])]
-    key = JSON.stringify([issuer, client, subject, ...held])
+    const grants = [[...new Set(scopes)].sort(), ...(groups === undefined ? [] : [[...new Set(groups)].sort()])]
+    key = JSON.stringify([issuer, client, subject, ...grants])
     authorizationKeys.set(principal, key)
   }
   return key
@@ -111,11 +111,11 @@ export function compileCallers(
 ): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
-  const known = [KEYS_ISSUER, ...listIssuers(auth)]
-  const split = list.map(pattern => parseCallerPattern(pattern, known))
+  const issuers = [KEYS_ISSUER, ...listIssuers(auth)]
+  const split = list.map(pattern => parseCallerPattern(pattern, issuers))
   const isPlain = compileGlobs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
   const byIssuer = new Map(
-    known.map(issuer => [issuer, compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
+    issuers.map(issuer => [issuer, compileGlobs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
   )
   const isUsual = createDefaultIssuerTest(auth)
   return ({ issuer, subject }) => byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
@@ -124,9 +124,9 @@ export function compileCallers(
 /** Splits a pattern. Without a known issuer it is a subject, spaces included. */
 function parseCallerPattern(
   pattern: string,
-  known: readonly string[],
+  issuers: readonly string[],
 ): { issuer: string | undefined; subject: string } {
-  const issuer = known.find(one => pattern.startsWith(`${one} `))
+  const issuer = issuers.find(one => pattern.startsWith(`${one} `))
   return { issuer, subject: issuer === undefined ? pattern : pattern.slice(issuer.length + 1).trimStart() }
 }
 

@@ -14,8 +14,8 @@ export interface LogLine {
 export interface UpstreamLogs {
   /** The last 64 KiB, oldest first, over all its processes. */
   recent(): readonly LogLine[]
-  /** Calls `hear` for each new line; returns a function that unsubscribes. A callback that throws is removed. */
-  follow(hear: (line: LogLine) => void): () => void
+  /** Calls `onLine` for each new line; returns a function that unsubscribes. A callback that throws is removed. */
+  follow(onLine: (line: LogLine) => void): () => void
 }
 
 /** Permit to run one process. Each method may be called repeatedly. */
@@ -74,7 +74,7 @@ export interface ProgramSpec {
    * Called once when the program can no longer be reached, with its exit if it exited. The last output is for the
    * owner only.
    */
-  onEnd(why: string, exit?: ProgramExit, lastWords?: string): void
+  onEnd(reason: string, exit?: ProgramExit, lastWords?: string): void
 }
 
 /** Exit code or signal. */

@@ -19,28 +19,28 @@ export function createProfileLookup({
   profiles = {},
   auth,
 }: Pick<Config, 'profiles' | 'auth'>): (viewer: ProfileViewer) => string | undefined {
-  const known = new Map(
+  const matchers = new Map(
     Object.entries(profiles).map(([name, { principals }]) => [
       name,
       principals === undefined ? undefined : compileCallers(principals, auth),
     ]),
   )
-  const assigned = [...known].flatMap(([name, isFor]) => (isFor === undefined ? [] : [name]))
+  const assigned = [...matchers].flatMap(([name, isFor]) => (isFor === undefined ? [] : [name]))
   // Anonymous callers have no subject that a glob could match.
   const isAdmitted = (name: string, principal: Principal): boolean => {
-    const isFor = known.get(name)
-    return known.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
+    const isFor = matchers.get(name)
+    return matchers.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
   }
   // Cached: every call looks it up, with one principal object per caller.
-  const given = new WeakMap<Principal, { readonly name: string | undefined }>()
+  const assignments = new WeakMap<Principal, { readonly name: string | undefined }>()
   const assign = (principal: Principal): string | undefined => {
     const name = [...assigned, DEFAULT].find(one => isAdmitted(one, principal))
-    given.set(principal, { name })
+    assignments.set(principal, { name })
     return name
   }
   return ({ principal, profile }) => {
     if (profile !== undefined) return isAdmitted(profile, principal) ? profile : undefined
-    const before = given.get(principal)
+    const before = assignments.get(principal)
     return before === undefined ? assign(principal) : before.name
   }
 }

@@ -75,8 +75,8 @@ export class GatewayError extends Error {
   ) {
     super(fillTemplate(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
     this.code = code
-    const { detail, ...others } = fields
-    this.fields = others
+    const { detail, ...otherFields } = fields
+    this.fields = otherFields
     this.detail = typeof detail === 'string' ? detail : undefined
     this.entry = entry
   }
@@ -124,8 +124,8 @@ export function getOwnerReason(thrown: unknown): string {
 
 /** Fills a template's fields. */
 export function fillTemplate(text: string, fields: Readonly<Record<string, unknown>>): string {
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+  return text.replace(/\{(\w+)\}/g, (placeholder, name: string) => {
     const value = fields[name]
-    return value === undefined ? whole : String(value)
+    return value === undefined ? placeholder : String(value)
   })
 }

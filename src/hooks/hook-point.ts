@@ -196,8 +196,8 @@ export class HookPoint {
   getRunner(selector = ''): AnyTap | undefined {
     if (this.#taps.length === 0) return undefined
     const key = this.isNamed(selector) ? selector : ''
-    const known = this.#runners.get(key)
-    if (known !== undefined || this.#runners.has(key)) return known
+    const cached = this.#runners.get(key)
+    if (cached !== undefined || this.#runners.has(key)) return cached
     const made = this.#compile(this.#select(key))
     this.#runners.set(key, made)
     return made

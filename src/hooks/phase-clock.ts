@@ -30,20 +30,20 @@ export class PhaseClock {
 
   startPhase(phase: CallPhase): ActivePhase {
     this.#count()
-    const stay = { phase }
-    this.#open.push(stay)
+    const activePhase = { phase }
+    this.#open.push(activePhase)
     if (phase === 'upstream') this.#tries++
-    return stay
+    return activePhase
   }
 
   /** Ends a phase, and all phases started within it. */
-  endPhase(stay: ActivePhase): void {
-    const place = this.#open.lastIndexOf(stay)
-    if (place < 0) return
+  endPhase(activePhase: ActivePhase): void {
+    const index = this.#open.lastIndexOf(activePhase)
+    if (index < 0) return
     this.#count()
     // Several client requests may run concurrently.
-    if (stay.phase === 'client') this.#open.splice(place, 1)
-    else this.#open.length = place
+    if (activePhase.phase === 'client') this.#open.splice(index, 1)
+    else this.#open.length = index
   }
 
   /** Marks the dispatch: time without a phase counts as `after` from here on. */
@@ -68,7 +68,7 @@ export class PhaseClock {
 /** An exchange with a phase clock, if a tap reads the times. */
 type TimedExchange = Exchange & {
   readonly phases?:
-    { startPhase(phase: CallPhase): object; endPhase(stay: object): void; markDispatched(): void } | undefined
+    { startPhase(phase: CallPhase): object; endPhase(activePhase: object): void; markDispatched(): void } | undefined
 }
 
 type DispatchTap = (next: Dispatch, upstream: Upstream) => unknown
@@ -102,8 +102,8 @@ export function markWhenDispatched(dispatch: Dispatch): Dispatch {
 function runInPhase<T>(exchange: Exchange, phase: CallPhase, run: () => T): T {
   const { phases } = exchange as TimedExchange
   if (phases === undefined) return run()
-  const stay = phases.startPhase(phase)
-  const leave = (): void => phases.endPhase(stay)
+  const activePhase = phases.startPhase(phase)
+  const leave = (): void => phases.endPhase(activePhase)
   try {
     const made = run()
     // Registered before the caller's handlers, so that their time does not count.

@@ -155,7 +155,7 @@ class TapStopwatch {
   readonly #ms: number
   readonly #expired: () => void
   /** Number of running calls to `next`. */
-  #away = 0
+  #nextCalls = 0
   #since: number
   #stopTimer: () => void
 
@@ -169,11 +169,11 @@ class TapStopwatch {
   }
 
   pause(): void {
-    this.#away++
+    this.#nextCalls++
   }
 
   resume(): void {
-    this.#away--
+    this.#nextCalls--
     this.#since = this.#clock.now()
   }
 
@@ -182,10 +182,10 @@ class TapStopwatch {
   }
 
   #checkTime(): void {
-    const isWithOthers = this.#away > 0 || this.#call.exchange.openAsks > 0
-    if (isWithOthers) this.#since = this.#clock.now()
-    const left = this.#since + this.#ms - this.#clock.now()
-    if (left > 0) this.#stopTimer = this.#clock.after(left, () => this.#checkTime())
+    const isPaused = this.#nextCalls > 0 || this.#call.exchange.openAsks > 0
+    if (isPaused) this.#since = this.#clock.now()
+    const remainingMs = this.#since + this.#ms - this.#clock.now()
+    if (remainingMs > 0) this.#stopTimer = this.#clock.after(remainingMs, () => this.#checkTime())
     else this.#expired()
   }
 }

@@ -60,8 +60,8 @@ export function applyConfigureHooks(
 /** Caller identities for caller checks, without listeners and upstreams, which are not checked here. */
 function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
-  const { listeners: _, ...who } = auth
-  return { auth: { ...who, rules: [], except: [] } }
+  const { listeners: _, ...authWithoutListeners } = auth
+  return { auth: { ...authWithoutListeners, rules: [], except: [] } }
 }
 
 function omitFields<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {

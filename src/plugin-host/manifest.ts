@@ -14,8 +14,8 @@ export function listDeclaredCommands(use: string, directory: string): [words: st
   try {
     const { tapgate } = readManifest(dirname(resolvePluginFile(use, directory)))
     const commands = isObject(tapgate) && isObject(tapgate.commands) ? tapgate.commands : {}
-    return Object.entries(commands).flatMap(([words, summary]) =>
-      WORDS.test(words) && typeof summary === 'string' ? [[words, summary]] : [],
+    return Object.entries(commands).flatMap(([command, summary]) =>
+      WORDS.test(command) && typeof summary === 'string' ? [[command, summary]] : [],
     )
   } catch {
     return []

@@ -36,18 +36,18 @@ export function runPluginCheck(
   warn: (problem: Problem) => void,
 ): void {
   if (plugin.check === undefined || from === 'built-in') return
-  const found: Problem[] = []
+  const problems: Problem[] = []
   const names = { upstreams: Object.keys(config.upstreams), listeners: Object.keys(config.listeners) }
   const own = { options: options as never, pointer: pointer === '' ? '' : `${pointer}/options`, names }
   try {
-    plugin.check(config, finding => found.push(locate(finding)), own)
+    plugin.check(config, finding => problems.push(locate(finding)), own)
   } catch (cause) {
     const message = `check failed: ${getErrorMessage(cause)}`
     throw createUnusablePluginError('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
-  const wrong = found.filter(({ severity }) => severity === 'error')
-  if (wrong.length > 0) throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, found)
-  found.forEach(warn)
+  const wrong = problems.filter(({ severity }) => severity === 'error')
+  if (wrong.length > 0) throw createUnusablePluginError('GW_PLUGIN_OPTIONS', plugin.name, problems)
+  problems.forEach(warn)
 }
 
 /** Lists options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or format `password`. */
@@ -81,8 +81,8 @@ async function createValidator(
   schema: JsonObject,
   locate: LocateFinding,
 ): Promise<ValidateFunction> {
-  const known = validators.get(schema)
-  if (known !== undefined) return known
+  const cached = validators.get(schema)
+  if (cached !== undefined) return cached
   // Load the validator only for plugins with a schema.
   const { Ajv } = await import('ajv')
   const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })

@@ -21,15 +21,15 @@ export function createUnusablePluginError(
   problems: readonly Problem[],
   cause?: unknown,
 ): GatewayError {
-  const why = problems.map(({ message, hint }) => (hint === undefined ? message : `${message} – ${hint}`))
-  return gatewayError(code, { plugin, why: why.join('; '), problems, cause })
+  const reasons = problems.map(({ message, hint }) => (hint === undefined ? message : `${message} – ${hint}`))
+  return gatewayError(code, { plugin, why: reasons.join('; '), problems, cause })
 }
 
 /** Adds an error's position in a plugin's file, or in one that it imports. */
 export async function locateInPluginFile(thrown: unknown, url: string, problem: Problem): Promise<Problem> {
-  const place =
+  const location =
     parseSyntaxLocation(thrown) ?? parseFrameLocation(thrown, url) ?? (await checkSyntaxLocation(thrown, url))
-  return place === undefined ? problem : { ...problem, ...place }
+  return location === undefined ? problem : { ...problem, ...location }
 }
 
 /** Extracts the file, line and column that Node prints above a TypeScript syntax error or import error. */

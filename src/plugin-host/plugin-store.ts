@@ -42,7 +42,7 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
       if (text.length > MAX_VALUE) throw new RangeError(`a message must have at most ${MAX_VALUE} characters`)
       return store.publish(own(topic), text)
     },
-    subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
+    subscribe: (topic, onMessage, missed) => store.subscribe(own(topic), onMessage, missed),
     seal: (text, boundTo) => store.seal(text, own(boundTo)),
     open: (sealed, boundTo) => store.open(sealed, own(boundTo)),
   }

@@ -69,10 +69,10 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
 
 /** Loads the plugins in `plugins:`: paths relative to the configuration, or installed packages. */
 export async function importPlugins(config: Config, directory: string, at: LocateFinding): Promise<ChosenPlugin[]> {
-  const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
-  if (wanted.length > 0) shareOwnModules()
+  const enabled = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
+  if (enabled.length > 0) shareOwnModules()
   return Promise.all(
-    wanted.map(async ([name, { use, options }]) => {
+    enabled.map(async ([name, { use, options }]) => {
       const pointer = appendPointer('/plugins', name)
       const url = resolvePluginUrl(name, use, directory, pointer, at)
       return { plugin: await loadPlugin(name, url, options, pointer, at), options, from: use, pointer, url }
@@ -102,8 +102,8 @@ async function loadPlugin(
 }
 
 function resolvePluginUrl(name: string, use: string, directory: string, pointer: string, at: LocateFinding): string {
-  const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
-    createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
+  const failure = (finding: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
+    createUnusablePluginError('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...finding })], cause)
   let file: string
   let absence: ReturnType<typeof describeMissing>
   try {
@@ -181,12 +181,12 @@ function placeInOrder(
       plugin: name,
       why: `circular plugin requirements: ${[...path, name].join(' → ')}`,
     })
-  for (const other of requires) {
-    const required = byName.get(other)
+  for (const requiredName of requires) {
+    const required = byName.get(requiredName)
     if (required === undefined)
       throw gatewayError('GW_PLUGIN_LOAD', {
         plugin: name,
-        why: `requires "${other}", which is not installed`,
+        why: `requires "${requiredName}", which is not installed`,
       })
     placeInOrder(required, byName, done, [...path, name])
   }

@@ -28,23 +28,23 @@ export class SlotTable {
   }
 
   #getIndex(key: string): number {
-    let place = this.#slots.get(key)
-    if (place === undefined) {
-      place = this.#slots.size
-      this.#slots.set(key, place)
+    let index = this.#slots.get(key)
+    if (index === undefined) {
+      index = this.#slots.size
+      this.#slots.set(key, index)
     }
-    return place
+    return index
   }
 }
 
-function createSlot<K extends SlotOwner, T>(place: number, init: (owner: K) => T): Slot<K, T> {
+function createSlot<K extends SlotOwner, T>(index: number, init: (owner: K) => T): Slot<K, T> {
   return {
     get(owner) {
-      owner.slots[place] ??= init(owner)
-      return owner.slots[place] as T
+      owner.slots[index] ??= init(owner)
+      return owner.slots[index] as T
     },
     set(owner, value) {
-      owner.slots[place] = value
+      owner.slots[index] = value
     },
   }
 }

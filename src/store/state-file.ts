@@ -73,10 +73,10 @@ export class StateFile {
     }
   }
 
-  async setAside(why: string): Promise<void> {
+  async setAside(reason: string): Promise<void> {
     const { path, log } = this.#options
     const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
-    log.warn('state file unreadable, moved aside and recreated', { file: path, aside, why })
+    log.warn('state file unreadable, moved aside and recreated', { file: path, aside, why: reason })
     try {
       await rename(path, aside)
       const names = (await readdir(dirname(path))).filter(name => name.startsWith(`${basename(path)}.corrupt-`))

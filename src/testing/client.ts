@@ -39,7 +39,7 @@ export class TestClient implements AsyncDisposable {
   readonly #version: string
   // One connection per request, so that none is stale after a server restart.
   readonly #agent = new Agent({ pipelining: 0 })
-  readonly #ended = new AbortController()
+  readonly #closing = new AbortController()
   #session: string | undefined
   #lastId = 0
   #waiters: { method: string; resolve: (message: ReceivedMessage) => void }[] = []
@@ -74,17 +74,17 @@ export class TestClient implements AsyncDisposable {
   /** Sends a request without waiting for it. */
   start(method: string, params?: JsonObject, options: RequestOptions = {}): RunningRequest {
     const id = options.id ?? ++this.#lastId
-    const given = new AbortController()
+    const controller = new AbortController()
     const sent = this.#withMeta(params)
     const reply = this.#exchange(
       id,
       { jsonrpc: '2.0', id, method, params: sent },
       { ...this.#createHeaders(method, sent), ...options.headers },
-      given.signal,
+      controller.signal,
     )
     const cancel = async (): Promise<void> => {
       if (this.era === 'legacy') await this.notify('notifications/cancelled', { requestId: id })
-      else given.abort()
+      else controller.abort()
     }
     return { id, reply, cancel }
   }
@@ -94,7 +94,7 @@ export class TestClient implements AsyncDisposable {
     const response = await this.#post(
       JSON.stringify({ jsonrpc: '2.0', method, params }),
       this.#createHeaders(method, params),
-      this.#ended.signal,
+      this.#closing.signal,
     )
     await response.text()
     return response.status
@@ -102,7 +102,7 @@ export class TestClient implements AsyncDisposable {
 
   /** Sends a raw body, for invalid messages. */
   async sendRaw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<TestReply> {
-    const response = await this.#post(body, { ...this.#createHeaders('', undefined), ...headers }, this.#ended.signal)
+    const response = await this.#post(body, { ...this.#createHeaders('', undefined), ...headers }, this.#closing.signal)
     return this.#collect(undefined, response)
   }
 
@@ -119,14 +119,14 @@ export class TestClient implements AsyncDisposable {
   /** Resolves with the next notification with this method, received or future, and removes it. */
   nextNotification(method: string): Promise<ReceivedMessage> {
     const index = this.notifications.findIndex(message => message.method === method)
-    const [there] = index < 0 ? [] : this.notifications.splice(index, 1)
-    return there === undefined
+    const [queued] = index < 0 ? [] : this.notifications.splice(index, 1)
+    return queued === undefined
       ? new Promise(resolve => this.#waiters.push({ method, resolve }))
-      : Promise.resolve(there)
+      : Promise.resolve(queued)
   }
 
   async close(): Promise<void> {
-    this.#ended.abort()
+    this.#closing.abort()
     await this.#agent.destroy()
   }
 
@@ -138,12 +138,12 @@ export class TestClient implements AsyncDisposable {
     id: RpcId,
     message: unknown,
     headers: Record<string, string>,
-    given: AbortSignal,
+    signal: AbortSignal,
   ): Promise<TestReply> {
     try {
-      return await this.#collect(id, await this.#post(JSON.stringify(message), headers, given))
+      return await this.#collect(id, await this.#post(JSON.stringify(message), headers, signal))
     } catch (error) {
-      if (!given.aborted) throw error
+      if (!signal.aborted) throw error
       return { id, notifications: [], status: 0, headers: {}, isCancelled: true }
     }
   }
@@ -164,20 +164,20 @@ export class TestClient implements AsyncDisposable {
     try {
       for await (const message of readMessages(response)) this.#deliverNotification(message)
     } catch (error) {
-      if (!this.#ended.signal.aborted) throw error
+      if (!this.#closing.signal.aborted) throw error
     }
   }
 
   #deliverNotification(message: ReceivedMessage): void {
     const waiter = this.#waiters.find(({ method }) => method === message.method)
-    this.#waiters = this.#waiters.filter(other => other !== waiter)
+    this.#waiters = this.#waiters.filter(candidate => candidate !== waiter)
     if (waiter === undefined) this.notifications.push(message)
     else waiter.resolve(message)
   }
 
   #openGetStream(): Promise<Response> {
     const headers = { ...this.#createHeaders('', undefined), accept: 'text/event-stream' }
-    return fetch(this.#url, { method: 'GET', headers, dispatcher: this.#agent, signal: this.#ended.signal })
+    return fetch(this.#url, { method: 'GET', headers, dispatcher: this.#agent, signal: this.#closing.signal })
   }
 
   #listenRequest(): Promise<Response> {
@@ -187,7 +187,7 @@ export class TestClient implements AsyncDisposable {
     return this.#post(
       JSON.stringify({ jsonrpc: '2.0', id: `listen-${++this.#lastId}`, method, params }),
       this.#createHeaders(method, params),
-      this.#ended.signal,
+      this.#closing.signal,
     )
   }
 

@@ -24,8 +24,8 @@ export class TestClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    const late = setTimeout(() => this.#fire(timer), ms).unref()
-    const timer = { at: this.now() + ms, callback, cancel: () => clearTimeout(late) }
+    const timeout = setTimeout(() => this.#fire(timer), ms).unref()
+    const timer = { at: this.now() + ms, callback, cancel: () => clearTimeout(timeout) }
     this.#timers.add(timer)
     return () => this.#drop(timer)
   }

@@ -72,8 +72,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
 
 function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): JsonObject | LoadedConfig {
   if ('origins' in config && 'config' in config) return config
-  const given = config
-  const own = isObject(given.upstreams) ? given.upstreams : {}
+  const configObject = config
+  const own = isObject(configObject.upstreams) ? configObject.upstreams : {}
   const reached = Object.entries(upstreams).map(
     ([name, { url }]) => [name, { type: 'http', url, ...(own[name] as object | undefined) }] as const,
   )
@@ -81,7 +81,7 @@ function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): Json
     version: 1,
     shutdown: { grace: 100 },
     listeners: { main: { type: 'http', port: 0 } },
-    ...given,
+    ...configObject,
     upstreams: { ...Object.fromEntries(reached), ...omitNames(own, upstreams) },
   }
 }

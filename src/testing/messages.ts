@@ -30,15 +30,15 @@ function* parseDocument(body: string): Generator<ReceivedMessage> {
 }
 
 async function* readEvents(response: Response): AsyncGenerator<ReceivedMessage> {
-  const found: ReceivedMessage[] = []
+  const messages: ReceivedMessage[] = []
   const parser = createParser({
     onEvent: ({ data }) => {
-      if (data !== '') found.push(JSON.parse(data) as ReceivedMessage)
+      if (data !== '') messages.push(JSON.parse(data) as ReceivedMessage)
     },
   })
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) {
     parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }))
-    yield* found.splice(0)
+    yield* messages.splice(0)
   }
 }

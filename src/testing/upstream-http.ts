@@ -123,7 +123,7 @@ async function respondModern(post: PostContext): Promise<void> {
 
 function openListenStream({ call, response, state }: PostContext): void {
   const filter = isObject(call.params?.notifications) ? call.params.notifications : {}
-  const wanted = new Set(
+  const methods = new Set(
     ['tools', 'prompts', 'resources']
       .filter(kind => filter[`${kind}ListChanged`] === true)
       .map(kind => `notifications/${kind}/list_changed`),
@@ -132,7 +132,7 @@ function openListenStream({ call, response, state }: PostContext): void {
   const params = { notifications: filter, _meta: { [META.subscriptionId]: call.id } }
   writeEvent(response, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   const carries = (method: string): boolean =>
-    wanted.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
+    methods.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
   state.addStream({ response, listenId: call.id ?? 0, carries })
 }
 

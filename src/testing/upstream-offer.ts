@@ -90,12 +90,12 @@ async function callOffered(
   offered: ReadonlyMap<string, TestTool>,
   params: JsonObject,
   context: TestContext,
-  what: string,
+  label: string,
   fromText: (text: string) => JsonObject,
 ): Promise<OfferResult> {
-  const found = offered.get(String(params.name))
-  if (found === undefined) return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
-  return createOutcome(await runHandler(found, isObject(params.arguments) ? params.arguments : {}, context), fromText)
+  const offer = offered.get(String(params.name))
+  if (offer === undefined) return { error: rpcError(RPC.invalidParams, `Unknown ${label}: ${String(params.name)}`) }
+  return createOutcome(await runHandler(offer, isObject(params.arguments) ? params.arguments : {}, context), fromText)
 }
 
 async function runHandler(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {

@@ -34,7 +34,7 @@ export class TestUpstream implements AsyncDisposable {
   readonly #state: TestUpstreamState
   #server: Server | undefined
   /** Reserves the port while stopped, so that no other program answers. */
-  #kept: ReservedPort | undefined
+  #reserved: ReservedPort | undefined
   #port: number
 
   constructor(options: TestUpstreamOptions) {
@@ -89,13 +89,13 @@ export class TestUpstream implements AsyncDisposable {
   async stop(): Promise<void> {
     if (this.#server === undefined) return
     await this.#close()
-    this.#kept = await ReservedPort.reserve(this.#port)
+    this.#reserved = await ReservedPort.reserve(this.#port)
   }
 
   async #free(): Promise<void> {
-    const kept = this.#kept
-    this.#kept = undefined
-    await kept?.release()
+    const reserved = this.#reserved
+    this.#reserved = undefined
+    await reserved?.release()
   }
 
   async #close(): Promise<void> {
