@@ -16,14 +16,14 @@ export type HostedOptions = Options & {
 
 /** Prints help for a command or topic, an overview without one, or the full list for `all`. */
 export async function showHelp(argv: string[], config: Interfaces.Config): Promise<number> {
-  const words = argv.filter(word => !word.startsWith('-'))
+  const names = argv.filter(arg => !arg.startsWith('-'))
   const { terminal, external } = (config as unknown as { readonly options: HostedOptions }).options
-  if (words.length === 0) {
+  if (names.length === 0) {
     const { formatOverview } = await import('./overview.ts')
     for (const line of await formatOverview(config, external, terminal)) terminal.out.line(line)
     return 0
   }
-  const subject = words[0] === 'all' ? [] : argv
+  const subject = names[0] === 'all' ? [] : argv
   await new TerminalHelp(config, config.pjson.oclif.helpOptions).showHelp(subject)
   return 0
 }
@@ -39,7 +39,7 @@ interface CommandRun<F, A> {
   readonly args: A
   readonly flags: F & { json?: boolean }
   /** Positional arguments. */
-  readonly words: readonly string[]
+  readonly positionals: readonly string[]
   /** Arguments after `--`, for commands that take another command. */
   readonly passthrough: readonly string[]
   readonly terminal: Terminal
@@ -97,7 +97,7 @@ export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: 
       return run({
         args: parsed.args,
         flags: parsed.flags,
-        words: parsed.argv.map(String),
+        positionals: parsed.argv.map(String),
         ...{ passthrough, terminal, host, config: this.config },
         print(value, lines) {
           if ((parsed.flags as { json?: boolean }).json === true) out.json(value)

@@ -39,8 +39,8 @@ export async function printCompletions(
   terminal: Terminal,
 ): Promise<number> {
   const last = words.at(-1) ?? ''
-  const found = await listCandidates(words.slice(0, -1), last, commands, terminal)
-  for (const word of new Set(found)) if (word.startsWith(last)) terminal.out.line(word)
+  const candidates = await listCandidates(words.slice(0, -1), last, commands, terminal)
+  for (const candidate of new Set(candidates)) if (candidate.startsWith(last)) terminal.out.line(candidate)
   return 0
 }
 
@@ -70,8 +70,8 @@ function listFlagValues({ flags }: Command.Class, previous: string): readonly st
 }
 
 function listFlagNames({ flags }: Command.Class): string[] {
-  const shown = Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
-  return [...shown.map(([name]) => `--${name}`), '--help']
+  const visibleFlags = Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
+  return [...visibleFlags.map(([name]) => `--${name}`), '--help']
 }
 
 function listArguments(command: Command.Class, terminal: Terminal): readonly string[] | Promise<readonly string[]> {

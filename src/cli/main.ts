@@ -28,9 +28,9 @@ export async function main(argv: string[]): Promise<void> {
 }
 
 function trustOwnAuthorities(): void {
-  const { SSL_CERT_FILE: authorities, NODE_EXTRA_CA_CERTS: known } = process.env
+  const { SSL_CERT_FILE: authorities, NODE_EXTRA_CA_CERTS: nodeAuthorities } = process.env
   // Node reads NODE_EXTRA_CA_CERTS itself, on the first secure connection.
-  if (authorities === undefined || authorities === '' || authorities === known) return
+  if (authorities === undefined || authorities === '' || authorities === nodeAuthorities) return
   trustAuthorities(authorities, text => void process.stderr.write(`${text}\n`))
 }
 

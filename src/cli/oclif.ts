@@ -44,7 +44,7 @@ export async function runWithOclif(
 function wantsHelp(argv: readonly string[], config: Interfaces.Config): boolean {
   const end = argv.indexOf('--')
   const flags = getHelpFlagAdditions(config)
-  return argv.length === 0 || argv.slice(0, end === -1 ? undefined : end).some(word => flags.includes(word))
+  return argv.length === 0 || argv.slice(0, end === -1 ? undefined : end).some(argument => flags.includes(argument))
 }
 
 /** Registers the commands as the only oclif plugin, instead of importing them from a file. */

@@ -52,13 +52,13 @@ export async function formatOverview(
       return `${out.paint('bold', label)}${command.padEnd(11)}${summary}`
     }),
   )
-  const others = [...MORE.split(' '), ...external].map((id, i, all) => (i < all.length - 1 ? `${id},` : id))
+  const moreCommands = [...MORE.split(' '), ...external].map((id, i, all) => (i < all.length - 1 ? `${id},` : id))
   const homepage: unknown = pjson['homepage']
   return [
     `${name} ${version}, an MCP gateway: one address for all your MCP servers`,
     '',
     ...rows,
-    ...wrapWords(out.paint('bold', 'more   '), others, { ...out, width: out.width ?? 80 }),
+    ...wrapWords(out.paint('bold', 'more   '), moreCommands, { ...out, width: out.width ?? 80 }),
     '',
     `next:   gateway ${await findNextCommand(terminal)}`,
     'help:   gateway <command> --help, gateway help all',

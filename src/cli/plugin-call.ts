@@ -25,7 +25,7 @@ const INTERRUPTED_EXIT_CODE = 130
 
 /** Creates a plugin command's call object; `options` is the key path of the plugin's options. */
 export function createCommandCall(
-  given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
+  input: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,
   options: readonly string[],
   terminal: Terminal,
@@ -37,7 +37,7 @@ export function createCommandCall(
     else for (const line of lines()) out.line(line)
   }
   return {
-    ...given,
+    ...input,
     ...{ cwd, environment, out, err },
     print: (value, lines) => printValue(value, lines, 2),
     printNext: (value, lines) => printValue(value, lines),

@@ -18,9 +18,9 @@ import type { Terminal } from './output/terminal.ts'
 export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {
-      const found = (await commands?.())?.commands ?? {}
-      return Object.entries(found).map(([words, spec]) => [
-        words.replaceAll(' ', ':'),
+      const declared = (await commands?.())?.commands ?? {}
+      return Object.entries(declared).map(([commandName, spec]) => [
+        commandName.replaceAll(' ', ':'),
         createPluginCommand(spec, [claims?.section ?? name]),
       ])
     }),
@@ -39,12 +39,12 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
     takesRest: spec.takesRest,
     args: Object.fromEntries(args) as Command.Class['args'],
     flags: { ...createFlags(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] },
-    async run({ args, words, flags, terminal, host }) {
+    async run({ args, positionals, flags, terminal, host }) {
       const { createCommandCall } = await import('./plugin-call.ts')
-      const rest = words.slice(Object.keys(args).length)
-      const given = { args, rest, flags } as Pick<CommandCall, 'args' | 'rest' | 'flags'>
+      const rest = positionals.slice(Object.keys(args).length)
+      const input = { args, rest, flags } as Pick<CommandCall, 'args' | 'rest' | 'flags'>
       try {
-        return (await spec.run(createCommandCall(given, flags, options, terminal, host))) ?? 0
+        return (await spec.run(createCommandCall(input, flags, options, terminal, host))) ?? 0
       } catch (error) {
         throw convertUnknownVerb(error, options)
       }
@@ -105,20 +105,20 @@ export async function loadExternalCommands(
   own: CommandMap,
   terminal: Terminal,
 ): Promise<CommandMap> {
-  const typed = argv.filter(word => !word.startsWith('-'))
+  const typed = argv.filter(arg => !arg.startsWith('-'))
   if (!mayNameExternalCommand(typed[0], own)) return {}
   const flags = parseSourceFlags(argv)
-  const found: Record<string, Command.Class> = {}
+  const externalCommands: Record<string, Command.Class> = {}
   for (const plugin of await listConfiguredPlugins(flags, terminal))
     for (const [name, summary] of listDeclaredCommands(plugin.use, plugin.directory)) {
       const id = name.replaceAll(' ', ':')
-      if (id in own || id in found) continue
+      if (id in own || id in externalCommands) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
       // If loading fails, help shows only the summary, and running the command reports the error.
       const loaded = isCommandTyped(name, typed) ? await load().catch(() => undefined) : undefined
-      found[id] = loaded ?? createPlaceholder(summary, load)
+      externalCommands[id] = loaded ?? createPlaceholder(summary, load)
     }
-  return found
+  return externalCommands
 }
 
 /** True if external commands may be called or listed. Other calls skip the search. */
@@ -140,8 +140,8 @@ async function listConfiguredPlugins(flags: SourceFlags, { cwd, environment }: T
 /** Parses configuration flags before the command is known. */
 function parseSourceFlags(argv: readonly string[]): SourceFlags {
   const findFlagValue = (...names: readonly string[]): string | undefined => {
-    const at = argv.findIndex(word => names.includes(word))
-    const joined = argv.find(word => names.some(name => word.startsWith(`${name}=`)))
+    const at = argv.findIndex(arg => names.includes(arg))
+    const joined = argv.find(arg => names.some(name => arg.startsWith(`${name}=`)))
     return at >= 0 ? argv[at + 1] : joined?.slice(joined.indexOf('=') + 1)
   }
   return { config: findFlagValue('--config', '-c'), env: findFlagValue('--env') }
@@ -160,8 +160,8 @@ async function loadCommand(
   const [chosen] = await importPlugins(config, source.directory, locate)
   const spoken = (await chosen?.plugin.commands?.())?.commands[name]
   if (spoken !== undefined) return createPluginCommand(spoken, ['plugins', plugin, 'options'])
-  const why = `its package.json declares the command "${name}", which the plugin does not provide`
-  throw gatewayError('GW_PLUGIN_LOAD', { plugin, why })
+  const reason = `its package.json declares the command "${name}", which the plugin does not provide`
+  throw gatewayError('GW_PLUGIN_LOAD', { plugin, why: reason })
 }
 
 /** Lazily loads an external command. */

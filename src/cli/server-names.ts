@@ -12,8 +12,8 @@ const GENERIC_NAMES = new Set(['index', 'main', 'server', 'cli', 'dist', 'build'
  */
 export function deriveCommandName([program = '', ...args]: readonly string[]): string {
   const isRunner = RUNNERS.has(basename(program, extname(program)))
-  const word = isRunner ? args.find(arg => !arg.startsWith('-') && !RUNNER_SUBCOMMANDS.has(arg)) : program
-  const steps = (word ?? program)
+  const nameSource = isRunner ? args.find(arg => !arg.startsWith('-') && !RUNNER_SUBCOMMANDS.has(arg)) : program
+  const steps = (nameSource ?? program)
     .replace(/(?<=.)@[^/\\]*$/, '')
     .split(/[/\\]/)
     .map(step => toKey(step.replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')))
@@ -28,8 +28,8 @@ export function derivePackageName(text: string): string {
 }
 
 /** Converts a client's server name to an upstream name: lower case, digits and hyphens. */
-export function toUpstreamName(given: string): string {
-  return toKey(given.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')) || 'server'
+export function toUpstreamName(name: string): string {
+  return toKey(name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')) || 'server'
 }
 
 function toKey(text: string): string {
@@ -42,9 +42,9 @@ function toKey(text: string): string {
 }
 
 /** Appends a number if the name is taken. */
-export function findFreeName(name: string, taken: Readonly<Record<string, unknown>>): string {
+export function findFreeName(name: string, used: Readonly<Record<string, unknown>>): string {
   for (let number = 2, candidate = name; ; number++) {
-    if (!Object.hasOwn(taken, candidate)) return candidate
+    if (!Object.hasOwn(used, candidate)) return candidate
     candidate = `${name}-${number}`
   }
 }

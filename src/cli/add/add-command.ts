@@ -21,24 +21,24 @@ interface ConfirmFlags {
 }
 
 interface AddRequest {
-  readonly what: string | undefined
+  readonly targetText: string | undefined
   readonly command: readonly string[]
   readonly flags: AddFlags & ConfirmFlags
 }
 
-export async function runAdd(given: AddRequest, terminal: Terminal, host: Host): Promise<number> {
-  const { flags } = given
+export async function runAdd(request: AddRequest, terminal: Terminal, host: Host): Promise<number> {
+  const { flags } = request
   const { err } = terminal
-  const adding = await planAddition(given, terminal, host)
+  const adding = await planAddition(request, terminal, host)
   for (const note of adding.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
-  const say = flags.json === true ? undefined : terminal
-  if (say !== undefined) printChange(adding.file, adding.edited, say)
+  const textTerminal = flags.json === true ? undefined : terminal
+  if (textTerminal !== undefined) printChange(adding.file, adding.edited, textTerminal)
   const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
-  if (say !== undefined && tools !== undefined) printTools(adding.name, tools, say.out)
+  if (textTerminal !== undefined && tools !== undefined) printTools(adding.name, tools, textTerminal.out)
   const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
   const pins = isWritten ? await writeAndPin(adding, tools, terminal, host) : undefined
-  printAddResult(adding, tools, { isWritten, pins, say }, terminal)
+  printAddResult(adding, tools, { isWritten, pins, textTerminal }, terminal)
   return consent === 'declined' ? 1 : 0
 }
 
@@ -57,17 +57,17 @@ interface AddOutcome {
   readonly isWritten: boolean
   readonly pins: PinResult | undefined
   /** Undefined with `--json`. */
-  readonly say: Terminal | undefined
+  readonly textTerminal: Terminal | undefined
 }
 
 function printAddResult(
   adding: PlannedAddition,
   tools: TrialResult | undefined,
-  { isWritten, pins, say }: AddOutcome,
+  { isWritten, pins, textTerminal }: AddOutcome,
   { out }: Terminal,
 ): void {
-  if (say === undefined) out.json({ ...createAdditionJson(adding, tools, isWritten), pins })
-  else if (isWritten) printWritten(adding, pins, say)
+  if (textTerminal === undefined) out.json({ ...createAdditionJson(adding, tools, isWritten), pins })
+  else if (isWritten) printWritten(adding, pins, textTerminal)
 }
 
 export async function runRemove(
@@ -97,7 +97,7 @@ export async function runSearch(
 ): Promise<number> {
   const { out } = terminal
   const registry = await openRegistry(flags, terminal)
-  const found = (await registry.search(words)).map(entry => {
+  const results = (await registry.search(words)).map(entry => {
     const options = listLaunchOptions(entry.packages, entry.remotes)
     const kinds = [...new Set(options.flatMap(option => ('kind' in option ? [option.kind] : [])))]
     return {
@@ -108,8 +108,8 @@ export async function runSearch(
       description: entry.description,
     }
   })
-  if (flags.json) out.json({ servers: found })
-  else printSearchResults(found, out)
+  if (flags.json) out.json({ servers: results })
+  else printSearchResults(results, out)
   return 0
 }
 
@@ -121,16 +121,16 @@ interface SearchRow {
   readonly description: string
 }
 
-function printSearchResults(found: readonly SearchRow[], out: TerminalOutput): void {
-  if (found.length === 0) return out.line('no server matches all words')
-  const rows = found.map(({ name, version, status, kinds, description }) => [
+function printSearchResults(results: readonly SearchRow[], out: TerminalOutput): void {
+  if (results.length === 0) return out.line('no server matches all words')
+  const rows = results.map(({ name, version, status, kinds, description }) => [
     out.paint('bold', name),
     toOneLine(version).slice(0, 30),
     kinds.length === 0 ? out.paint('red', 'not supported') : kinds.join(', '),
     truncateText(`${status === 'active' ? '' : `${toOneLine(status).slice(0, 20)}: `}${description}`, 80),
   ])
   for (const line of formatTable(rows, out)) out.line(line)
-  out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)
+  out.line(`${out.paint('dim', 'next:')} gateway add ${results[0]?.name ?? ''}`)
 }
 
 function printChange(file: string, { before, after }: EditedConfig, { out, cwd }: Terminal): void {
@@ -160,8 +160,8 @@ function printWritten(
   { out, cwd }: Terminal,
 ): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
-  for (const { file: own, place } of secrets.files)
-    out.line(`  ${place} is stored in secrets/${own}, readable only by you`)
+  for (const { file: own, location } of secrets.files)
+    out.line(`  ${location} is stored in secrets/${own}, readable only by you`)
   if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
   if (pins?.problem !== undefined)
     out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${toOneLine(pins.problem)})`)
@@ -176,7 +176,7 @@ function createAdditionJson(
 ): object {
   return {
     ...{ file, name, kind: launch.kind, upstream: secrets.upstream, notes, written: isWritten },
-    secrets: secrets.files.map(({ place, file: own }) => ({ place, file: `secrets/${own}` })),
+    secrets: secrets.files.map(({ location, file: own }) => ({ place: location, file: `secrets/${own}` })),
     ...(tools === undefined ? {} : tools),
   }
 }
@@ -189,12 +189,12 @@ type PinResult =
 async function pinDefinitions({ file, name, edited }: PlannedAddition, host: Host): Promise<PinResult | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
-  const said = tryParseJson(text)
-  const lock = readText(said, 'file')
+  const output = tryParseJson(text)
+  const lock = readText(output, 'file')
   if (exit === 0 && lock !== undefined) return { file: lock }
-  const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
+  const [first] = isObject(output) && Array.isArray(output.upstreams) ? (output.upstreams as unknown[]) : []
   return {
-    problem: readText(first, 'problem') ?? readText(said, 'error', 'message') ?? 'the lock file was not written',
+    problem: readText(first, 'problem') ?? readText(output, 'error', 'message') ?? 'the lock file was not written',
   }
 }
 

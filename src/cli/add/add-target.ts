@@ -21,9 +21,9 @@ export function parseTarget(text: string | undefined, command: readonly string[]
   if (text === undefined && command.length > 0) return createCommandTarget(command)
   if (text === undefined)
     throw createUsageError('missing server: give a registry name, npm:package@version, a URL, or -- and a command')
-  const [, kind = '', rest = ''] = /^(npm|pypi|docker|openapi):(.+)$/s.exec(text) ?? []
-  if (kind === 'openapi') return createOpenApiTarget(rest)
-  if (kind !== '') return parsePackageTarget(kind, rest)
+  const [, kind = '', reference = ''] = /^(npm|pypi|docker|openapi):(.+)$/s.exec(text) ?? []
+  if (kind === 'openapi') return createOpenApiTarget(reference)
+  if (kind !== '') return parsePackageTarget(kind, reference)
   return /^https?:\/\//i.test(text) ? parseUrlTarget(text) : parseRegistryName(text)
 }
 
@@ -31,10 +31,11 @@ function parseRegistryName(text: string): AddTarget {
   const [, name = '', version] = /^([^@]+)(?:@(.+))?$/s.exec(text) ?? []
   if (REGISTRY_NAME.test(name)) return { by: 'registry', name, version }
   const forms = 'io.github.owner/server, npm:…, pypi:…, docker:…, openapi:…, https://…'
-  const shown = text.slice(0, 100)
-  if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text)) throw createUsageError(`"${shown}" – did you mean "npm:${shown}"?`)
-  const search = /^[\w.-]+$/.test(text) ? `; run gateway search ${shown} to find a name` : ''
-  throw createUsageError(`"${shown}" is not one of: ${forms}${search}`)
+  const excerpt = text.slice(0, 100)
+  if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text))
+    throw createUsageError(`"${excerpt}" – did you mean "npm:${excerpt}"?`)
+  const search = /^[\w.-]+$/.test(text) ? `; run gateway search ${excerpt} to find a name` : ''
+  throw createUsageError(`"${excerpt}" is not one of: ${forms}${search}`)
 }
 
 function createCommandTarget(command: readonly string[]): AddTarget {
@@ -84,6 +85,6 @@ function deriveHostName({ hostname }: URL): string {
   return parts[0] ?? hostname
 }
 
-export function createUsageError(what: string): Error {
-  return gatewayError('GW_USAGE', { what })
+export function createUsageError(message: string): Error {
+  return gatewayError('GW_USAGE', { what: message })
 }

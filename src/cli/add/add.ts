@@ -51,8 +51,10 @@ async function runTrial(
   const upstream = config.upstreams[name]
   if (upstream === undefined) throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'upstream not found' })
   // Drop rules: they may refer to other upstreams and would hide tools.
-  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key))) as typeof config
-  const alone = { ...kept, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
+  const startupSections = Object.fromEntries(
+    Object.entries(config).filter(([key]) => STARTUP_SECTIONS.has(key)),
+  ) as typeof config
+  const alone = { ...startupSections, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
   return withGateway(withConfig(source, alone), terminal, async gateway => {
     const client = await gateway.connect()
     const tools = await listAllTools(client)
@@ -140,15 +142,15 @@ function parseYamlOrEmpty(text: string): unknown {
 /** Plans an addition and prompts for missing values, without writing. @throws GatewayError */
 export async function planAddition(
   {
-    what,
+    targetText,
     command,
     flags,
-  }: { readonly what: string | undefined; readonly command: readonly string[]; readonly flags: AddFlags },
+  }: { readonly targetText: string | undefined; readonly command: readonly string[]; readonly flags: AddFlags },
   terminal: Terminal,
   host: Host,
 ): Promise<PlannedAddition> {
   const file = await resolveConfigFile(flags, terminal)
-  const target = parseTarget(what, command)
+  const target = parseTarget(targetText, command)
   const { option, suggested, notes } = await chooseLaunchOption(target, flags, terminal)
   const name = flags.name ?? derivePackageName(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
@@ -157,11 +159,11 @@ export async function planAddition(
     )
   const answers = parseAnswers(flags)
   await promptForMissing(option.inputs, answers, terminal, host)
-  const known = new Set(option.inputs.map(getInputKey))
-  const more = what === undefined ? [] : command
-  const made = setServerUrl(addUndeclaredValues(option.upstream(answers, more), answers, known), flags.server)
+  const declaredKeys = new Set(option.inputs.map(getInputKey))
+  const more = targetText === undefined ? [] : command
+  const made = setServerUrl(addUndeclaredValues(option.upstream(answers, more), answers, declaredKeys), flags.server)
   if (more.length > 0 && made.type !== 'stdio')
-    throw createUsageError(`"${what ?? ''}" is not a program and takes no arguments`)
+    throw createUsageError(`"${targetText ?? ''}" is not a program and takes no arguments`)
   const secrets = moveSecretsToFiles(addSandbox(made, flags, terminal), name, option.inputs, answers)
   return {
     ...{ file, name, launch: option, secrets, notes },
@@ -179,26 +181,28 @@ async function chooseLaunchOption(target: AddTarget, flags: AddFlags, terminal: 
   if (target.by === 'option') return { ...target, notes: [] }
   const registry = await openRegistry(flags, terminal)
   const entry = await registry.find(target.name, target.version)
-  const createAddError = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
+  const createAddError = (reason: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why: reason })
   if (entry.status === 'deleted') throw createAddError('it was deleted from its registry')
-  const found = listLaunchOptions(entry.packages, entry.remotes)
-  const options = found.filter((option): option is LaunchOption => 'kind' in option)
+  const matches = listLaunchOptions(entry.packages, entry.remotes)
+  const options = matches.filter((option): option is LaunchOption => 'kind' in option)
   const option = options.find(({ kind }) => kind === (flags.kind ?? kind))
-  if (option === undefined) throw createAddError(explainNoOption(found, options, flags.kind))
+  if (option === undefined) throw createAddError(explainNoOption(matches, options, flags.kind))
   const notes = entry.status === 'deprecated' ? [`${entry.name} is deprecated in its registry`] : []
-  const rest = options.filter(one => one !== option).map(({ kind }) => kind)
+  const otherKinds = options.filter(one => one !== option).map(({ kind }) => kind)
   const choice =
-    rest.length > 0 && flags.kind === undefined ? [`also available as ${rest.join(', ')}; choose with --kind`] : []
+    otherKinds.length > 0 && flags.kind === undefined
+      ? [`also available as ${otherKinds.join(', ')}; choose with --kind`]
+      : []
   return { option, suggested: entry.name, notes: [...notes, ...choice] }
 }
 
 function explainNoOption(
-  found: ReturnType<typeof listLaunchOptions>,
+  matches: ReturnType<typeof listLaunchOptions>,
   options: readonly LaunchOption[],
   kind = '',
 ): string {
   if (options.length > 0) return `it has no ${kind}, only ${options.map(one => one.kind).join(', ')}`
-  const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
+  const whys = matches.flatMap(one => ('why' in one ? [one.why] : []))
   return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
 }
 
@@ -206,11 +210,11 @@ function explainNoOption(
 function addUndeclaredValues(
   upstream: JsonObject,
   answers: ReadonlyMap<string, string>,
-  known: ReadonlySet<string>,
+  declaredKeys: ReadonlySet<string>,
 ): JsonObject {
   const listUndeclared = (kind: string): [string, string][] =>
     [...answers].flatMap(([key, value]) =>
-      key.startsWith(`${kind} `) && !known.has(key) ? [[key.slice(kind.length + 1), value]] : [],
+      key.startsWith(`${kind} `) && !declaredKeys.has(key) ? [[key.slice(kind.length + 1), value]] : [],
     )
   const isLocal = upstream.type === 'stdio'
   const [unknown] = [...listUndeclared('arg'), ...(isLocal ? listUndeclared('header') : listUndeclared('env'))]

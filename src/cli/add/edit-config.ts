@@ -35,13 +35,13 @@ export async function applyChange(file: string, { name, upstream }: UpstreamChan
   })
   const text = before.text ?? NEW_CONFIG
   try {
-    const known = readMap(fromYaml(text), 'upstreams')
+    const existingUpstreams = readMap(fromYaml(text), 'upstreams')
     if (upstream === undefined) {
-      if (!Object.hasOwn(known, name))
-        throw new Error(`no upstream named "${name}"${suggestHint(name, Object.keys(known))}`)
+      if (!Object.hasOwn(existingUpstreams, name))
+        throw new Error(`no upstream named "${name}"${suggestHint(name, Object.keys(existingUpstreams))}`)
       return { before, after: removeYamlEntry(text, ['upstreams'], name, false) }
     }
-    if (Object.hasOwn(known, name))
+    if (Object.hasOwn(existingUpstreams, name))
       throw new Error(`an upstream named "${name}" already exists; choose another with --name`)
     return { before, after: setYamlEntry(text, ['upstreams'], name, upstream, false) }
   } catch (error) {

@@ -62,7 +62,7 @@ async function promptForInput(input: Input, ask: AskQuestion): Promise<string> {
 /** Upstream with references in place of secrets, and the secret files. */
 export interface SecretPlacement {
   readonly upstream: JsonObject
-  readonly files: readonly { readonly file: string; readonly value: string; readonly place: string }[]
+  readonly files: readonly { readonly file: string; readonly value: string; readonly location: string }[]
 }
 
 /** Moves literal secrets to separate files and replaces them with references. Existing references stay unchanged. */
@@ -72,7 +72,7 @@ export function moveSecretsToFiles(
   inputs: readonly Input[],
   answers: Answers,
 ): SecretPlacement {
-  const files: { file: string; value: string; place: string }[] = []
+  const files: { file: string; value: string; location: string }[] = []
   const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(getInputKey))
   const moveSecrets = (kind: 'env' | 'header', map: unknown): JsonObject =>
     Object.fromEntries(
@@ -81,7 +81,7 @@ export function moveSecretsToFiles(
         const isSecret = secret.has(getInputKey({ kind, name: key })) || isSecretName(key)
         if (answer === undefined || !isSecret || answer.includes('${')) return [key, value]
         const file = `${name}-${key.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`
-        files.push({ file, value: answer, place: `${kind} ${key}` })
+        files.push({ file, value: answer, location: `${kind} ${key}` })
         return [key, `\${file:./secrets/${file}}`]
       }),
     )

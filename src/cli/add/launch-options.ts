@@ -66,31 +66,31 @@ export function listLaunchOptions(
 }
 
 /** Parses a `server.json` package. */
-export function parsePackage(given: JsonObject): PackageMatch {
-  const type = readText(given, 'registryType') ?? ''
-  const option = parseLaunchOption(given, type)
+export function parsePackage(definition: JsonObject): PackageMatch {
+  const type = readText(definition, 'registryType') ?? ''
+  const option = parseLaunchOption(definition, type)
   return 'why' in option && type !== '' ? { why: `${quoteExcerpt(type)}: ${option.why}` } : option
 }
 
-function parseLaunchOption(given: JsonObject, type: string): PackageMatch {
-  const transport = readText(given, 'transport', 'type') ?? 'stdio'
+function parseLaunchOption(definition: JsonObject, type: string): PackageMatch {
+  const transport = readText(definition, 'transport', 'type') ?? 'stdio'
   if (type === 'mcpb') return { why: 'MCPB bundles are not supported' }
   if (transport !== 'stdio')
     return {
       why: `it must be started separately (${quoteExcerpt(transport)}) and added by its URL`,
     }
-  const environment = parseEnvironment(given)
+  const environment = parseEnvironment(definition)
   if ('why' in environment) return environment
-  const identifier = readText(given, 'identifier') ?? ''
-  const own = parseArguments(given, 'packageArguments')
-  const parts = { given, identifier, environment: environment.all, own }
+  const identifier = readText(definition, 'identifier') ?? ''
+  const own = parseArguments(definition, 'packageArguments')
+  const parts = { definition, identifier, environment: environment.all, own }
   if (type === 'oci') return createDockerOption(parts)
   const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
   return runner === undefined ? { why: 'unsupported package type' } : createRunnerOption(type, runner, parts)
 }
 
 interface PackageDetails {
-  readonly given: JsonObject
+  readonly definition: JsonObject
   readonly identifier: string
   readonly environment: ReadonlyMap<string, InputValue>
   readonly own: readonly PackageArgument[]
@@ -99,13 +99,13 @@ interface PackageDetails {
 function createRunnerOption(
   type: string,
   runner: Runner,
-  { given, identifier, environment, own }: PackageDetails,
+  { definition, identifier, environment, own }: PackageDetails,
 ): PackageMatch {
-  const version = readText(given, 'version') ?? ''
+  const version = readText(definition, 'version') ?? ''
   if (!runner.identifier.test(identifier) || identifier.includes('..'))
     return { why: `"${quoteExcerpt(identifier)}" is not a valid package name` }
   if (!EXACT_VERSION.test(version)) return { why: `"${quoteExcerpt(version)}" is not an exact version` }
-  const options = parseArguments(given, 'runtimeArguments')
+  const options = parseArguments(definition, 'runtimeArguments')
   const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
   if (bad !== undefined)
     return {
@@ -117,9 +117,9 @@ function createRunnerOption(
     title: [runner.command, ...line].join(' '),
     inputs: collectInputs(environment, own),
     upstream: (answers, more = []) => {
-      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
-      const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return createStdioUpstream(runner.command, [...line, ...separator, ...rest], fillValues(environment, answers))
+      const args = [...own.flatMap(argument => argument.format(answers)), ...more]
+      const separator = args.length > 0 && runner.separator !== undefined ? [runner.separator] : []
+      return createStdioUpstream(runner.command, [...line, ...separator, ...args], fillValues(environment, answers))
     },
   }
 }
@@ -136,10 +136,10 @@ function formatImage(identifier: string, version: string): string | undefined {
   return IMAGE.test(image) && isExact ? image : undefined
 }
 
-function createDockerOption({ given, identifier, environment, own }: PackageDetails): PackageMatch {
-  const image = formatImage(identifier, readText(given, 'version') ?? '')
+function createDockerOption({ definition, identifier, environment, own }: PackageDetails): PackageMatch {
+  const image = formatImage(identifier, readText(definition, 'version') ?? '')
   if (image === undefined) return { why: `"${quoteExcerpt(identifier)}" is not an image with an exact version` }
-  const options = parseArguments(given, 'runtimeArguments')
+  const options = parseArguments(definition, 'runtimeArguments')
   const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
   if (bad !== undefined)
     return {
@@ -150,11 +150,11 @@ function createDockerOption({ given, identifier, environment, own }: PackageDeta
     title: `docker run ${image}`,
     inputs: collectInputs(environment, [...options, ...own]),
     upstream: (answers, more = []) => {
-      const chosen = options.flatMap(one => one.words(answers).slice(1))
+      const chosen = options.flatMap(one => one.format(answers).slice(1))
       const settings = [...fillValues(environment, answers).map(pair => pair.join('=')), ...chosen]
       const { flags, env } = splitDockerVariables(settings)
-      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
-      return createStdioUpstream('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
+      const args = [...own.flatMap(argument => argument.format(answers)), ...more]
+      return createStdioUpstream('docker', ['run', '--rm', '-i', ...flags, image, ...args], env)
     },
   }
 }
@@ -194,18 +194,18 @@ interface PackageArgument {
   readonly name: string | undefined
   readonly fixed: string | undefined
   readonly inputs: readonly Input[]
-  readonly words: (answers: Answers) => readonly string[]
+  readonly format: (answers: Answers) => readonly string[]
 }
 
-function parseArguments(given: JsonObject, key: string): PackageArgument[] {
-  return readList(given, key)
+function parseArguments(definition: JsonObject, key: string): PackageArgument[] {
+  return readList(definition, key)
     .filter(isObject)
     .map((one, i) => {
       const isNamed = readText(one, 'type') === 'named'
       const written = isNamed ? readText(one, 'name') : undefined
       const name = written === undefined ? undefined : escapeReferences(written)
       const { inputs, value } = parseInputValue(one, 'arg', name ?? readText(one, 'valueHint') ?? `${i + 1}`)
-      const words = (answers: Answers): string[] => {
+      const format = (answers: Answers): string[] => {
         const text = value(answers)
         if (name === undefined) return text === undefined ? [] : [text]
         if (text !== undefined) return [name, text]
@@ -222,7 +222,7 @@ function parseArguments(given: JsonObject, key: string): PackageArgument[] {
         name,
         fixed: readText(one, 'value'),
         inputs: isSwitch ? inputs.map(input => ({ ...input, isRequired: false })) : inputs,
-        words,
+        format,
       }
     })
 }
@@ -232,10 +232,10 @@ const CODE_LOADING_VARIABLE =
   /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
 
 function parseEnvironment(
-  given: JsonObject,
+  definition: JsonObject,
 ): { readonly all: ReadonlyMap<string, InputValue> } | { readonly why: string } {
   const all = new Map<string, InputValue>()
-  for (const one of readList(given, 'environmentVariables').filter(isObject)) {
+  for (const one of readList(definition, 'environmentVariables').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
     if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${quoteExcerpt(name)}" is not a valid variable name` }
     if (CODE_LOADING_VARIABLE.test(name)) return { why: `it sets ${name}, which is not allowed from a registry` }
@@ -253,15 +253,15 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
 ])
 
 /** Parses a `server.json` remote. */
-function parseRemote(given: JsonObject): PackageMatch {
-  const kind = readText(given, 'type') ?? ''
-  const template = readText(given, 'url') ?? ''
+function parseRemote(definition: JsonObject): PackageMatch {
+  const kind = readText(definition, 'type') ?? ''
+  const template = readText(definition, 'url') ?? ''
   const type = TRANSPORTS.get(kind)
   if (type === undefined) return { why: `"${quoteExcerpt(kind)}" is not a supported transport` }
-  if (!isSafeUrl(template, readMap(given, 'variables')))
+  if (!isSafeUrl(template, readMap(definition, 'variables')))
     return { why: `${kind}: "${quoteExcerpt(template)}" is not an https URL` }
-  const url = parseInputValue({ value: template, variables: readMap(given, 'variables') }, 'arg', 'url')
-  const headers = parseHeaders(given)
+  const url = parseInputValue({ value: template, variables: readMap(definition, 'variables') }, 'arg', 'url')
+  const headers = parseHeaders(definition)
   if (typeof headers === 'string') return { why: `${kind}: "${quoteExcerpt(headers)}" is not a valid header name` }
   return {
     kind: type === 'http' ? 'remote' : 'sse',
@@ -269,25 +269,25 @@ function parseRemote(given: JsonObject): PackageMatch {
     inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
     upstream: answers => {
       const sent = fillValues(headers, answers)
-      const rest = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
-      return { type, url: url.value(answers), ...rest }
+      const headerOptions = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
+      return { type, url: url.value(answers), ...headerOptions }
     },
   }
 }
 
 /** True for an https URL template without credentials. */
 function isSafeUrl(template: string, variables: JsonObject): boolean {
-  const filled = template.replace(/\{([\w.-]+)\}/g, (whole, name: string) =>
-    Object.hasOwn(variables, name) ? 'x' : whole,
+  const filled = template.replace(/\{([\w.-]+)\}/g, (placeholder, name: string) =>
+    Object.hasOwn(variables, name) ? 'x' : placeholder,
   )
   const url = URL.parse(filled)
   return url?.protocol === 'https:' && url.username === '' && !/[\s{}\\]/.test(filled)
 }
 
 /** Parses a remote's headers. Returns the first invalid name, if any. */
-function parseHeaders(given: JsonObject): ReadonlyMap<string, InputValue> | string {
+function parseHeaders(definition: JsonObject): ReadonlyMap<string, InputValue> | string {
   const headers = new Map<string, InputValue>()
-  for (const one of readList(given, 'headers').filter(isObject)) {
+  for (const one of readList(definition, 'headers').filter(isObject)) {
     const name = readText(one, 'name') ?? ''
     if (!HEADER_NAME.test(name)) return name
     headers.set(name, parseInputValue(one, 'header', name))

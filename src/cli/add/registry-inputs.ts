@@ -37,18 +37,18 @@ export interface InputValue {
 }
 
 /** Parses a `server.json` input. Variables in a fixed value become inputs. */
-export function parseInputValue(given: JsonObject, kind: InputKind, name: string): InputValue {
-  const value = readText(given, 'value')
-  const variables = Object.entries(readMap(given, 'variables')).filter(([, about]) => isObject(about))
-  if (value === undefined) return createPromptedValue(parseInput(given, kind, name))
+export function parseInputValue(definition: JsonObject, kind: InputKind, name: string): InputValue {
+  const value = readText(definition, 'value')
+  const variables = Object.entries(readMap(definition, 'variables')).filter(([, about]) => isObject(about))
+  if (value === undefined) return createPromptedValue(parseInput(definition, kind, name))
   const own = variables.map(([variable, about]) => parseInput(about as JsonObject, 'arg', variable))
-  const known = new Map(own.map(input => [input.name, input]))
+  const inputsByName = new Map(own.map(input => [input.name, input]))
   return {
     inputs: own,
     value: answers =>
-      escapeReferences(value).replace(/\{([\w.-]+)\}/g, (whole, variable: string) => {
-        const input = known.get(variable)
-        return input === undefined ? whole : (getAnswer(input, answers) ?? '')
+      escapeReferences(value).replace(/\{([\w.-]+)\}/g, (placeholder, variable: string) => {
+        const input = inputsByName.get(variable)
+        return input === undefined ? placeholder : (getAnswer(input, answers) ?? '')
       }),
   }
 }
@@ -63,14 +63,14 @@ export function getAnswer(input: Input, answers: Answers): string | undefined {
   return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : escapeReferences(fallback))
 }
 
-function parseInput(given: JsonObject, kind: InputKind, name: string): Input {
-  const choices = Array.isArray(given.choices) ? given.choices.filter(one => typeof one === 'string') : []
+function parseInput(definition: JsonObject, kind: InputKind, name: string): Input {
+  const choices = Array.isArray(definition.choices) ? definition.choices.filter(one => typeof one === 'string') : []
   return {
     ...{ kind, name, choices },
-    description: toOneLine(readText(given, 'description') ?? '').slice(0, 200),
-    isRequired: given.isRequired === true,
-    isSecret: given.isSecret === true,
-    fallback: readText(given, 'default'),
+    description: toOneLine(readText(definition, 'description') ?? '').slice(0, 200),
+    isRequired: definition.isRequired === true,
+    isSecret: definition.isSecret === true,
+    fallback: readText(definition, 'default'),
   }
 }
 

@@ -48,40 +48,42 @@ const MAX_PAGES = 20
 const MAX_COUNT = 1000
 
 export class Registry {
-  readonly #place: RegistrySource
+  readonly #source: RegistrySource
   readonly #fetch: Fetch
 
-  constructor(place: RegistrySource, fetch: Fetch) {
-    this.#place = place
+  constructor(source: RegistrySource, fetch: Fetch) {
+    this.#source = source
     this.#fetch = fetch
   }
 
   /** Returns the newest version of each server whose name or description contains all words. */
   async search(words: readonly string[]): Promise<RegistryEntry[]> {
-    const wanted = words.map(word => word.toLowerCase())
+    const lowerCaseWords = words.map(word => word.toLowerCase())
     const rows =
-      'file' in this.#place ? await readRows(this.#place.file) : await this.#searchRows(wanted, this.#place.url)
+      'file' in this.#source
+        ? await readRows(this.#source.file)
+        : await this.#searchRows(lowerCaseWords, this.#source.url)
     const hasAllWords = ({ name, description }: RegistryEntry): boolean => {
       const text = `${name} ${description}`.toLowerCase()
-      return wanted.every(word => text.includes(word))
+      return lowerCaseWords.every(word => text.includes(word))
     }
     return selectNewest(rows.flatMap(row => parseRegistryEntry(row) ?? []).filter(hasAllWords)).slice(0, MAX_COUNT)
   }
 
   /** Returns one version of a server, by default the newest. @throws GatewayError GW_REGISTRY */
   async find(name: string, version: string | undefined): Promise<RegistryEntry> {
-    if ('url' in this.#place) return this.#findInRegistry(this.#place.url, name, version)
-    const all = (await readRows(this.#place.file)).flatMap(row => parseRegistryEntry(row) ?? [])
+    if ('url' in this.#source) return this.#findInRegistry(this.#source.url, name, version)
+    const all = (await readRows(this.#source.file)).flatMap(row => parseRegistryEntry(row) ?? [])
     const own = all.filter(entry => entry.name === name)
-    const found = version === undefined ? selectNewest(own)[0] : own.find(entry => entry.version === version)
-    if (found !== undefined) return found
-    const meant = suggestName(
+    const match = version === undefined ? selectNewest(own)[0] : own.find(entry => entry.version === version)
+    if (match !== undefined) return match
+    const suggestion = suggestName(
       name,
       all.map(entry => entry.name),
     )
-    const what =
+    const message =
       version === undefined || own.length === 0 ? `no server named "${name}"` : `no version ${version} of "${name}"`
-    throw this.#createError(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
+    throw this.#createError(suggestion === undefined || own.length > 0 ? message : `${message} – ${suggestion}`)
   }
 
   async #findInRegistry(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
@@ -122,10 +124,10 @@ export class Registry {
     }
   }
 
-  #createError(why: string): Error {
+  #createError(reason: string): Error {
     return gatewayError('GW_REGISTRY', {
-      registry: 'file' in this.#place ? this.#place.file : this.#place.url,
-      why,
+      registry: 'file' in this.#source ? this.#source.file : this.#source.url,
+      why: reason,
     })
   }
 }
@@ -135,8 +137,8 @@ async function readRows(file: string): Promise<unknown[]> {
   try {
     const handle = await open(file, 'r')
     try {
-      const found = await handle.stat()
-      if (!found.isFile() || found.size > MAX_BYTES) throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
+      const stats = await handle.stat()
+      if (!stats.isFile() || stats.size > MAX_BYTES) throw new Error(`not a file of at most ${MAX_BYTES} bytes`)
       const data = JSON.parse(await handle.readFile('utf8')) as unknown
       const servers = Array.isArray(data) ? (data as unknown[]) : [...readList(data, 'servers')]
       return servers.length > 0 ? servers : [data]
@@ -152,8 +154,8 @@ async function readRows(file: string): Promise<unknown[]> {
 function selectNewest(entries: readonly RegistryEntry[]): RegistryEntry[] {
   const best = new Map<string, RegistryEntry>()
   for (const entry of entries) {
-    const known = best.get(entry.name)
-    if (known === undefined || isNewer(entry.version, known.version)) best.set(entry.name, entry)
+    const previous = best.get(entry.name)
+    if (previous === undefined || isNewer(entry.version, previous.version)) best.set(entry.name, entry)
   }
   return [...best.values()]
 }

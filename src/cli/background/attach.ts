@@ -81,15 +81,15 @@ export async function attach(flags: AttachFlags, host: Host): Promise<number> {
       return socket
     },
     onAttached: ({ version }) => checkVersion(version, printLine),
-    onGiveUp: why => printLine(`lost the connection to the gateway: ${why}`),
+    onGiveUp: reason => printLine(`lost the connection to the gateway: ${reason}`),
   })
   return relay.run()
 }
 
 async function connectOrStart(flags: AttachFlags, host: Host): Promise<Socket> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const known = attempt === 0 ? getNamedSocket(flags, host) : undefined
-    const path = known ?? (await resolveSocket(flags, host))
+    const namedSocket = attempt === 0 ? getNamedSocket(flags, host) : undefined
+    const path = namedSocket ?? (await resolveSocket(flags, host))
     const socket = await connectSocket(path)
     if (socket !== undefined) return socket
   }
@@ -134,8 +134,8 @@ function parseAttachMessage(text: string): AttachMessage {
   }
 }
 
-function checkVersion(theirs: unknown, say: (text: string) => void): void {
+function checkVersion(theirs: unknown, printLine: (text: string) => void): void {
   const { version } = readOwnPackage()
   if (theirs !== version)
-    say(`this is gateway ${version}, but ${String(theirs)} is running: run "gateway down", then "gateway up"`)
+    printLine(`this is gateway ${version}, but ${String(theirs)} is running: run "gateway down", then "gateway up"`)
 }

@@ -47,8 +47,8 @@ export function runSystemProgram(program: string, args: readonly string[]): Prom
 /** Returns `gateway` if the PATH leads to this program, else absolute paths, since clients may have another PATH. */
 export function findOwnCommand({ cwd, environment }: Terminal, host: Host): string[] {
   const launcher = findLauncher(cwd, host)
-  const found = findProgram('gateway', splitPath(environment['PATH']), cwd)
-  const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
+  const program = findProgram('gateway', splitPath(environment['PATH']), cwd)
+  const isOwn = program !== undefined && realpathSync(program) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
 }
 

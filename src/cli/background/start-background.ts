@@ -77,14 +77,14 @@ export async function startBackground(
   const from = getFileSize(log)
   const child = spawnDetached(host, args, dirname(config), output)
   closeSync(output)
-  let why: string | undefined
-  child.on('error', error => (why = error.message))
-  child.on('exit', (code, signal) => (why = readLogTail(log, from) || `exited with ${signal ?? `code ${code}`}`))
+  let failure: string | undefined
+  child.on('error', error => (failure = error.message))
+  child.on('exit', (code, signal) => (failure = readLogTail(log, from) || `exited with ${signal ?? `code ${code}`}`))
   const end = performance.now() + START_TIMEOUT_MS
   while (!(await isUp(background))) {
-    if (why !== undefined) {
+    if (failure !== undefined) {
       await throwIfInvalid({ config, env, set }, terminal)
-      throw gatewayError('GW_BACKGROUND', { why, log, config })
+      throw gatewayError('GW_BACKGROUND', { why: failure, log, config })
     }
     if (performance.now() > end)
       throw gatewayError('GW_BACKGROUND', {

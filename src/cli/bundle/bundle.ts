@@ -44,7 +44,7 @@ function createZip(entries: readonly ZipEntry[]): Buffer {
     const shared = createZipHeader(entry.bytes, packed, name)
     const local = Buffer.concat([encodeUint32(LOCAL_HEADER), shared, encodeUint16(0), name, packed])
     files.push(local)
-    const place = [
+    const location = [
       encodeUint16(0),
       encodeUint16(0),
       encodeUint16(0),
@@ -52,7 +52,7 @@ function createZip(entries: readonly ZipEntry[]): Buffer {
       encodeUint32(ATTRIBUTES),
       encodeUint32(offset),
     ]
-    directory.push(Buffer.concat([encodeUint32(CENTRAL_HEADER), encodeUint16(MADE_BY), shared, ...place, name]))
+    directory.push(Buffer.concat([encodeUint32(CENTRAL_HEADER), encodeUint16(MADE_BY), shared, ...location, name]))
     offset += local.length
   }
   const listed = Buffer.concat(directory)

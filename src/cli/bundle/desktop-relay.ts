@@ -16,8 +16,8 @@ export async function runBundled(host: Host, settingsFile: URL): Promise<number>
   const program = parseProgram(readFileSync(settingsFile, 'utf8'))
   const missing = program.find(path => !existsSync(path))
   if (program.length !== 2 || missing !== undefined) {
-    const what = missing ?? 'gateway'
-    host.stderr.write(`error: ${what} no longer exists\nhint: create the bundle again: gateway bundle\n`)
+    const label = missing ?? 'gateway'
+    host.stderr.write(`error: ${label} no longer exists\nhint: create the bundle again: gateway bundle\n`)
     return 1
   }
   const [execPath, launcher] = program

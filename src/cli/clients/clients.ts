@@ -13,7 +13,7 @@ export interface ClientDefinition {
   /** User settings by platform; `~` and `%APPDATA%` are expanded. */
   readonly user: Readonly<Record<string, string>>
   /** Files with higher precedence than the user settings, if they exist. */
-  readonly others?: readonly string[]
+  readonly overrides?: readonly string[]
   /** Variable with the user settings directory. */
   readonly home?: { readonly variable: string; readonly file: string }
   /** Project settings, relative to the project. */
@@ -50,12 +50,12 @@ export function findSettingsFile(
 }
 
 function findUserSettings(
-  { home, others = [], user }: ClientDefinition,
+  { home, overrides = [], user }: ClientDefinition,
   environment: Terminal['environment'],
 ): string | undefined {
   const own = home === undefined ? undefined : environment[home.variable]
   if (home !== undefined && own) return join(own, home.file)
-  const before = others.map(file => expandPath(file, environment)).find(file => file && existsSync(file))
+  const before = overrides.map(file => expandPath(file, environment)).find(file => file && existsSync(file))
   const path = user[getPlatform().name] ?? user.linux
   return before ?? (path === undefined ? undefined : expandPath(path, environment))
 }
@@ -69,10 +69,10 @@ export function isInstalled(client: ClientDefinition, terminal: Terminal): boole
 }
 
 function expandPath(path: string, environment: Terminal['environment']): string | undefined {
-  const home = environment['HOME'] ?? environment['USERPROFILE']
+  const homeDirectory = environment['HOME'] ?? environment['USERPROFILE']
   let isKnown = true
   const filled = path
-    .replace(/^~/, () => home ?? ((isKnown = false), ''))
+    .replace(/^~/, () => homeDirectory ?? ((isKnown = false), ''))
     .replace(/%(\w+)%/g, (_, name: string) => environment[name] ?? ((isKnown = false), ''))
   return isKnown ? filled : undefined
 }

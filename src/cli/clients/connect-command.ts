@@ -75,10 +75,10 @@ export async function runDisconnect(
   const connections = openConnectRecords(terminal)
   const clients = new Set(names.map(name => findClient(name).name))
   if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'specify a client, or use --all' })
-  const wanted = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
-  if (flags['dry-run']) return printUndoPlans(await Promise.all(wanted.map(planUndo)), flags, terminal)
+  const selected = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
+  if (flags['dry-run']) return printUndoPlans(await Promise.all(selected.map(planUndo)), flags, terminal)
   const undone: UndoResult[] = []
-  for (const connected of wanted) undone.push(await undoConnect(connected, connections))
+  for (const connected of selected) undone.push(await undoConnect(connected, connections))
   if (flags.json) terminal.out.json(undone)
   else printUndoResults(undone, terminal)
   return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
@@ -135,25 +135,26 @@ async function confirmWrites(count: number, flags: ConnectFlags, terminal: Termi
   return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
 
-function printClients(found: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
+function printClients(statuses: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
   const { out } = terminal
   if (json) {
-    out.json(found)
+    out.json(statuses)
     return 0
   }
-  const here = found.filter(({ isInstalled, connected }) => isInstalled || connected.length > 0)
-  const rows = here.map(({ client, title, file = '', connected }) => [
+  const present = statuses.filter(({ isInstalled, connected }) => isInstalled || connected.length > 0)
+  const rows = present.map(({ client, title, file = '', connected }) => [
     client,
     title,
     connected.length > 0 ? out.paint('green', `connected as ${connected.join(', ')}`) : 'not connected',
     out.paint('dim', relative(terminal.cwd, file).startsWith('..') ? file : relative(terminal.cwd, file)),
   ])
   for (const line of formatTable(rows, out)) out.line(line)
-  if (here.length === 0) out.line('no clients found on this machine')
-  const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
-  const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
-  if (others.length > 0) for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
-  const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
+  if (present.length === 0) out.line('no clients found on this machine')
+  const notInstalled = statuses.filter(one => !present.includes(one)).map(({ client }) => client)
+  const names = notInstalled.map((name, i) => (i < notInstalled.length - 1 ? `${name},` : name))
+  if (notInstalled.length > 0)
+    for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
+  const next = present.length === 0 ? 'cursor' : present.find(({ connected }) => connected.length === 0)?.client
   if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
   return 0
 }
@@ -180,8 +181,8 @@ function printWrittenClients(plans: readonly ConnectPlan[], { out }: Terminal): 
 
 function formatUndoResult({ client, file, outcome, why }: UndoResult, { out }: Terminal): string {
   if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'unchanged:')} ${why ?? ''}`
-  const said = { restored: 'restored', removed: 'entry removed', gone: 'entry already removed' }[outcome]
-  return `${client}: ${file} ${said}`
+  const text = { restored: 'restored', removed: 'entry removed', gone: 'entry already removed' }[outcome]
+  return `${client}: ${file} ${text}`
 }
 
 function createPlanJson({ client, file, entry, isDone = false, problem }: ConnectPlan, isWritten: boolean): object {

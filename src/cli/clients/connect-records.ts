@@ -59,7 +59,7 @@ export class ConnectRecords {
   }
 
   /** Updates the records under a lock. Moves an unreadable file aside, since it may be needed for undo. */
-  async #update(how: (all: readonly ConnectRecord[]) => readonly ConnectRecord[]): Promise<void> {
+  async #update(change: (all: readonly ConnectRecord[]) => readonly ConnectRecord[]): Promise<void> {
     const file = this.#file
     await makeDirectory(this.#directory, 0o700)
     await withFileLock(`${file}.lock`, async () => {
@@ -67,9 +67,9 @@ export class ConnectRecords {
         if (isObject(error) && error.code === 'ENOENT') return undefined
         throw error
       })
-      const known = text === undefined ? [] : parseRecords(text)
-      if (known === undefined) await rename(file, `${file}.unreadable`)
-      await writeFileAtomic(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
+      const existing = text === undefined ? [] : parseRecords(text)
+      if (existing === undefined) await rename(file, `${file}.unreadable`)
+      await writeFileAtomic(file, Buffer.from(`${JSON.stringify(change(existing ?? []), undefined, 2)}\n`), rename)
     })
   }
 }

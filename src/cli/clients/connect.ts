@@ -90,9 +90,9 @@ export async function planConnect(client: ClientDefinition, options: ConnectOpti
 /** Rejects links from a project to the user's other files. @throws Error with a reason */
 async function throwIfOutsideProject(file: string, scope: ConnectOptions['scope'], directory: string): Promise<void> {
   if (scope === 'user') return
-  let place = file
-  while (!existsSync(place)) place = dirname(place)
-  const path = relative(await realpath(directory), await realpath(place))
+  let ancestor = file
+  while (!existsSync(ancestor)) ancestor = dirname(ancestor)
+  const path = relative(await realpath(directory), await realpath(ancestor))
   if (path.split(sep)[0] === '..' || isAbsolute(path)) throw new Error('a symbolic link leads out of the project')
 }
 
@@ -167,9 +167,9 @@ export interface UndoPlan {
 /** Plans to remove an entry. A changed entry stays. Never throws. */
 export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry, written, backup } = connected
-  const createResult = (outcome: UndoResult['outcome'], why?: string): UndoResult => ({
+  const createResult = (outcome: UndoResult['outcome'], reason?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
-    ...(why === undefined ? {} : { why }),
+    ...(reason === undefined ? {} : { why: reason }),
   })
   const client = CLIENTS.find(one => one.name === id)
   try {

@@ -34,8 +34,8 @@ export function formatUndoPlan({ result, before, after }: UndoPlan, out: Termina
 const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
 
 function redactLine(line: string): string {
-  return line.replace(NAMED_VALUE, (whole, name: string, between: string) =>
-    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : whole,
+  return line.replace(NAMED_VALUE, (match, name: string, between: string) =>
+    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : match,
   )
 }
 

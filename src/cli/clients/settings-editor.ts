@@ -34,18 +34,18 @@ export async function readSettingsFile(file: string): Promise<SettingsFile> {
   const path = await realpath(file).catch(() => {
     throw new Error('broken symbolic link')
   })
-  const found = await stat(path)
-  if (!found.isFile()) throw new Error('not a regular file')
+  const stats = await stat(path)
+  if (!stats.isFile()) throw new Error('not a regular file')
   const own = process.geteuid?.()
-  if (own !== undefined && found.uid !== own) throw new Error('owned by another user')
-  if (found.size > MAX_SETTINGS_BYTES) throw new Error(`larger than ${MAX_SETTINGS_BYTES} bytes`)
-  if ((found.mode & 0o200) === 0) throw new Error('read-only')
+  if (own !== undefined && stats.uid !== own) throw new Error('owned by another user')
+  if (stats.size > MAX_SETTINGS_BYTES) throw new Error(`larger than ${MAX_SETTINGS_BYTES} bytes`)
+  if ((stats.mode & 0o200) === 0) throw new Error('read-only')
   await access(path, constants.W_OK).catch(() => {
     throw new Error('not writable')
   })
   const text = decodeSettings(await readFile(path))
   const hasBom = text.startsWith(BOM)
-  return { path, text: hasBom ? text.slice(1) : text, hasBom, mode: found.mode & 0o777 }
+  return { path, text: hasBom ? text.slice(1) : text, hasBom, mode: stats.mode & 0o777 }
 }
 
 function decodeSettings(bytes: Buffer): string {
@@ -179,11 +179,11 @@ function createTomlEditor({ key }: ClientDefinition): SettingsEditor {
     if (start === -1) return text
     const end = findTableEnd(lines, start)
     const from = start > 0 && lines[start - 1] === '' && end === lines.length ? start - 1 : start
-    const kept = [...lines.slice(0, from), ...lines.slice(end)]
-    if (end === lines.length && kept.length > 0) kept.push('')
-    const rest = kept.join(eol)
-    if ((await read(rest, name)) !== undefined) throw new Error(`the table ${header} occurs more than once`)
-    return rest
+    const retainedLines = [...lines.slice(0, from), ...lines.slice(end)]
+    if (end === lines.length && retainedLines.length > 0) retainedLines.push('')
+    const remaining = retainedLines.join(eol)
+    if ((await read(remaining, name)) !== undefined) throw new Error(`the table ${header} occurs more than once`)
+    return remaining
   }
   return {
     read,
@@ -224,9 +224,9 @@ function formatTomlValue(value: unknown): string {
 function createYamlEditor({ key, list = false, base }: ClientDefinition): SettingsEditor {
   const all = async (text: string): Promise<ReadonlyMap<string, unknown>> => {
     const { fromYaml } = await import('../../config/source/plain-yaml.ts')
-    const found = readPath(fromYaml(text) ?? {}, key)
-    if (!list) return readEntries(found)
-    const items: readonly unknown[] = Array.isArray(found) ? found : []
+    const servers = readPath(fromYaml(text) ?? {}, key)
+    if (!list) return readEntries(servers)
+    const items: readonly unknown[] = Array.isArray(servers) ? servers : []
     // The first entry with a name wins.
     return new Map(items.flatMap(one => (isObject(one) ? [[String(one.name), one] as const] : [])).reverse())
   }
@@ -257,7 +257,7 @@ function readEntries(value: unknown): ReadonlyMap<string, unknown> {
 
 function readPath(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
-    (here, key) => (isObject(here) && Object.hasOwn(here, key) ? here[key] : undefined),
+    (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
     value,
   )
 }

@@ -36,10 +36,10 @@ export const CLIENT_COMMANDS = {
       export: booleanFlag({ summary: 'Print install links and settings snippets without writing them.' }),
       ...{ config, env, json },
     },
-    async run({ words, flags, terminal, host }) {
+    async run({ positionals, flags, terminal, host }) {
       const { runConnect } = await import('../clients/connect-command.ts')
       const scope = flags.scope === 'project' ? 'project' : 'user'
-      return runConnect(words, { ...flags, scope }, terminal, host)
+      return runConnect(positionals, { ...flags, scope }, terminal, host)
     },
   }),
 
@@ -57,8 +57,8 @@ export const CLIENT_COMMANDS = {
       'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
       ...JSON_FLAG,
     },
-    run: async ({ words, flags, terminal }) =>
-      (await import('../clients/connect-command.ts')).runDisconnect(words, flags, terminal),
+    run: async ({ positionals, flags, terminal }) =>
+      (await import('../clients/connect-command.ts')).runDisconnect(positionals, flags, terminal),
   }),
 
   bundle: createCommand({

@@ -109,10 +109,10 @@ export const QUERY_COMMANDS = {
       }),
       ...QUERY_FLAGS,
     },
-    async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
+    async run({ args, positionals: [, ...pairs], flags, terminal, host, print }) {
       const { callTool, getExitCode, readArguments, formatResult } = await import('../local/call.ts')
-      const given = await readArguments({ json: flags.args, pairs, stdin: host.stdin })
-      const result = await callTool(flags, args.tool, given, terminal)
+      const toolArguments = await readArguments({ json: flags.args, pairs, stdin: host.stdin })
+      const result = await callTool(flags, args.tool, toolArguments, terminal)
       print(result, () => formatResult(result, terminal.out))
       return getExitCode(result)
     },
@@ -153,12 +153,12 @@ export const QUERY_COMMANDS = {
       }),
       ...QUERY_FLAGS,
     },
-    async run({ args, words: [, ...pairs], flags, terminal, host, print }) {
+    async run({ args, positionals: [, ...pairs], flags, terminal, host, print }) {
       const { explainTool, formatExplanation } = await import('../local/explain.ts')
       const { readArguments } = await import('../local/call.ts')
       const isGiven = flags.args !== undefined || pairs.length > 0
-      const given = isGiven ? await readArguments({ json: flags.args, pairs, stdin: host.stdin }) : undefined
-      const explanation = await explainTool(args.tool, given, flags, terminal)
+      const toolArguments = isGiven ? await readArguments({ json: flags.args, pairs, stdin: host.stdin }) : undefined
+      const explanation = await explainTool(args.tool, toolArguments, flags, terminal)
       print(explanation, () => formatExplanation(explanation, terminal))
     },
   }),
@@ -221,8 +221,8 @@ export const QUERY_COMMANDS = {
     async run({ args, flags, terminal, print }) {
       const { formatErrors, listErrors, findError } = await import('../local/errors.ts')
       const all = await listErrors(flags, terminal)
-      const shown = args.code === undefined ? all : findError(args.code, all)
-      print(shown, () => formatErrors(shown, terminal.out))
+      const selected = args.code === undefined ? all : findError(args.code, all)
+      print(selected, () => formatErrors(selected, terminal.out))
     },
   }),
 }

@@ -75,9 +75,9 @@ export const MISC_COMMANDS = {
     takesRest: true,
     args: { command: optionalArgument('The command.') },
     flags: JSON_FLAG,
-    async run({ words, flags, config, terminal }) {
-      if (!flags.json) return showHelp([...words], config)
-      terminal.out.json({ commands: await describeCommands(words, config) })
+    async run({ positionals, flags, config, terminal }) {
+      if (!flags.json) return showHelp([...positionals], config)
+      terminal.out.json({ commands: await describeCommands(positionals, config) })
     },
   }),
 }
@@ -90,8 +90,8 @@ async function describeCommands(words: readonly string[], config: Interfaces.Con
     summary,
     flags: Object.entries(flags).flatMap(([name, flag]) => (flag.hidden === true ? [] : describeFlag(name, flag))),
   }))
-  const found = rows.filter(({ name }) => words.every((one, i) => name.split(' ')[i] === one))
-  if (found.length > 0) return found
+  const matches = rows.filter(({ name }) => words.every((one, i) => name.split(' ')[i] === one))
+  if (matches.length > 0) return matches
   throw gatewayError('GW_USAGE', { what: `no command named "${words.join(' ')}"` })
 }
 

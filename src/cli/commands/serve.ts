@@ -71,10 +71,10 @@ export const SERVE_COMMANDS = {
       }),
       ...JSON_FLAG,
     },
-    async run({ flags, words, passthrough, terminal, host }) {
+    async run({ flags, positionals, passthrough, terminal, host }) {
       const { runWrap } = await import('../serve/wrap.ts')
       const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
-      return runWrap({ ...options, command: passthrough, stray: words }, terminal, host)
+      return runWrap({ ...options, command: passthrough, stray: positionals }, terminal, host)
     },
   }),
 }

@@ -80,10 +80,10 @@ export const SERVER_COMMANDS = {
       }),
       ...JSON_FLAG,
     },
-    async run({ words, flags, terminal, print }) {
+    async run({ positionals, flags, terminal, print }) {
       const { importServers, formatImport } = await import('../import/import.ts')
       const { cwd, environment, err } = terminal
-      const options = { ...flags, dryRun: flags['dry-run'], files: words, cwd, environment }
+      const options = { ...flags, dryRun: flags['dry-run'], files: positionals, cwd, environment }
       const imported = await importServers(options)
       print(imported, () => formatImport(imported, terminal))
       if (!flags.json) for (const note of imported.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
@@ -100,8 +100,8 @@ export const SERVER_COMMANDS = {
     takesRest: true,
     args: { words: requiredArgument('Search words.') },
     flags: { ...REGISTRY_FLAGS, config, ...JSON_FLAG },
-    run: async ({ words, flags, terminal }) =>
-      (await import('../add/add-command.ts')).runSearch(words, flags, terminal),
+    run: async ({ positionals, flags, terminal }) =>
+      (await import('../add/add-command.ts')).runSearch(positionals, flags, terminal),
   }),
 
   add: createCommand({
@@ -155,12 +155,12 @@ export const SERVER_COMMANDS = {
       config,
       ...JSON_FLAG,
     },
-    async run({ args, flags, words: [, more], passthrough, terminal, host }) {
+    async run({ args, flags, positionals: [, more], passthrough, terminal, host }) {
       const { createUsageError } = await import('../add/add-target.ts')
       if (more !== undefined)
         throw createUsageError(`unexpected argument "${more}"; put a command or arguments after --`)
       const { runAdd } = await import('../add/add-command.ts')
-      return runAdd({ what: args.what, command: passthrough, flags }, terminal, host)
+      return runAdd({ targetText: args.what, command: passthrough, flags }, terminal, host)
     },
   }),
 

@@ -108,15 +108,15 @@ export async function examine(
   terminal: Terminal,
   host: DoctorContext['host'],
 ): Promise<DoctorReport> {
-  const { context, found } = await createContext(flags, terminal, host)
-  const [running, ...others] = await Promise.all([
+  const { context, findings: setupFindings } = await createContext(flags, terminal, host)
+  const [running, ...otherFindings] = await Promise.all([
     checkRunning(context),
     checkConfiguration(context),
     checkFiles(context),
     checkClients(context),
   ])
   const listeners = running.isRunning ? [] : await checkListeners(context)
-  const all = [...found, ...running.found, ...others.flat(), ...checkServers(context), ...listeners]
+  const all = [...setupFindings, ...running.findings, ...otherFindings.flat(), ...checkServers(context), ...listeners]
   const isSound = !all.some(({ code }) => code === 'plugin-broken')
   const online = flags.online === true && isSound ? await checkOnline(context) : []
   return { config: context.file, ...summarizeFindings([...all, ...online]) }
@@ -126,19 +126,19 @@ async function createContext(
   flags: ExamineFlags,
   terminal: Terminal,
   host: DoctorContext['host'],
-): Promise<{ context: DoctorContext; found: DoctorFinding[] }> {
+): Promise<{ context: DoctorContext; findings: DoctorFinding[] }> {
   let file: string | undefined
   const context: DoctorContext = { flags, terminal, host, file, source: undefined }
   try {
     file = await findConfigFile(flags, terminal)
     const source = await loadSource(flags, terminal, flags.online === true ? 'run' : 'leave')
-    return { context: { ...context, file, source }, found: [] }
+    return { context: { ...context, file, source }, findings: [] }
   } catch (error) {
     file ??= getUntrustedFile(error)
     if (file !== undefined && existsSync(file))
-      return { context: { ...context, file }, found: createLoadFindings(error, context) }
+      return { context: { ...context, file }, findings: createLoadFindings(error, context) }
     const missing = createFinding('config-missing', { why: `${file} does not exist` })
-    return { context, found: file === undefined ? createLoadFindings(error, context) : [missing] }
+    return { context, findings: file === undefined ? createLoadFindings(error, context) : [missing] }
   }
 }
 

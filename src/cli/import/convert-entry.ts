@@ -90,10 +90,12 @@ function escapeOwnVariables(spec: JsonObject): JsonObject {
   const { args, env } = spec
   if (!Array.isArray(args) || !isObject(env)) return spec
   const isOwn = (name: string): boolean => Object.hasOwn(env, name) && env[name] !== `\${${name}}`
-  const kept = args.map(arg =>
-    String(arg).replace(/(?<!\$)\$\{(\w+)\}/g, (whole, name: string) => (isOwn(name) ? `$${whole}` : whole)),
+  const escapedArgs = args.map(arg =>
+    String(arg).replace(/(?<!\$)\$\{(\w+)\}/g, (placeholder, name: string) =>
+      isOwn(name) ? `$${placeholder}` : placeholder,
+    ),
   )
-  return { ...spec, args: kept }
+  return { ...spec, args: escapedArgs }
 }
 
 /** URL of a disabled server without a valid URL. */
@@ -108,8 +110,13 @@ function isReachable(url: string): boolean {
 const STDIO_KEYS: readonly string[] = ['args', 'env', 'cwd']
 const HTTP_KEYS: readonly string[] = ['headers']
 
-function dropKeys(spec: JsonObject, keys: readonly string[], what: string, note: (text: string) => void): JsonObject {
-  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" does not apply to ${what} and was skipped`)
+function dropKeys(
+  spec: JsonObject,
+  keys: readonly string[],
+  serverKind: string,
+  note: (text: string) => void,
+): JsonObject {
+  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" does not apply to ${serverKind} and was skipped`)
   return Object.fromEntries(Object.entries(spec).filter(([key]) => !keys.includes(key)))
 }
 

@@ -104,9 +104,9 @@ export function detectFormat(
     const servers = format.servers(settings, file)
     if (servers !== undefined) return { format, servers, inputs: parseClientInputs(settings) }
   }
-  const why =
+  const reason =
     'no servers found: expected mcpServers, servers, mcp, mcp_servers, context_servers, extensions or localServers'
-  throw gatewayError('GW_IMPORT', { file, why })
+  throw gatewayError('GW_IMPORT', { file, why: reason })
 }
 
 /** True for settings of Gemini CLI or its fork Qwen Code, by path or by the `httpUrl` key. */
@@ -152,8 +152,8 @@ function readServerList(value: unknown): ReadonlyMap<string, JsonObject> | undef
 
 /** Inputs of VS Code, with defaults. */
 function parseClientInputs({ inputs, mcp }: JsonObject): ClientInputs {
-  const given = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
-  const list = Array.isArray(given) ? given.filter(isObject) : []
+  const definitions = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
+  const list = Array.isArray(definitions) ? definitions.filter(isObject) : []
   return new Map(list.map(input => [String(input.id), input]))
 }
 

@@ -71,12 +71,12 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
   const { files, output, force, dryRun, secrets, cwd, environment = {} } = options
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
-  const shown = fromHere.startsWith('../..') ? target : fromHere
-  const heard = new ImportNotes()
+  const displayPath = fromHere.startsWith('../..') ? target : fromHere
+  const importNotes = new ImportNotes()
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
-  if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
-  const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, heard))
-  const config = mergeConfigs(parts, files, heard)
+  if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: displayPath })
+  const parts = read.map((settings, i) => createConfig(settings, String(files[i]), options, importNotes))
+  const config = mergeConfigs(parts, files, importNotes)
   const { tokens, upstreams } = extractSecrets(
     config.upstreams as JsonObject,
     file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escapePlaceholders(secrets ?? '')}/${file}}`,
@@ -87,15 +87,15 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
     // The file may contain secrets, so only its owner can read it.
     await writeFileAtomic(target, Buffer.from(text), rename)
   }
-  const connect = files.map(file => formatConnectCommand(resolve(cwd, file), shown, { cwd, environment }))
+  const connect = files.map(file => formatConnectCommand(resolve(cwd, file), displayPath, { cwd, environment }))
   return {
-    file: dryRun ? undefined : shown,
+    file: dryRun ? undefined : displayPath,
     format: [...new Set(parts.map(({ format }) => format))].join(', '),
     upstreams: Object.keys(upstreams),
-    notes: heard.notes,
-    left: heard.left,
+    notes: importNotes.notes,
+    left: importNotes.left,
     variables: listVariables(text),
-    tokens: { places: tokens.map(({ place }) => toOneLine(place)), directory: secrets },
+    tokens: { places: tokens.map(({ location }) => toOneLine(location)), directory: secrets },
     connect: [...new Set(connect)],
     text,
   }
@@ -103,17 +103,17 @@ export async function importServers(options: ImportOptions): Promise<ImportResul
 
 class ImportNotes implements EntryNotes {
   readonly #notes = new Set<string>()
-  readonly #left = new Set<string>()
+  readonly #skippedKeys = new Set<string>()
 
   readonly note = (name: string, text: string): void => void this.#notes.add(toOneLine(`${name}: ${text}`))
-  readonly leave = (_name: string, key: string): void => void this.#left.add(toOneLine(key))
+  readonly leave = (_name: string, key: string): void => void this.#skippedKeys.add(toOneLine(key))
 
   get notes(): readonly string[] {
     return [...this.#notes]
   }
 
   get left(): readonly string[] {
-    return [...this.#left].sort()
+    return [...this.#skippedKeys].sort()
   }
 }
 
@@ -130,7 +130,7 @@ function mergeConfigs(parts: readonly ImportedConfig[], files: readonly string[]
   const upstreams: Record<string, JsonObject> = {}
   for (const { config } of parts)
     for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
-      const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
+      const same = Object.values(upstreams).some(existing => JSON.stringify(existing) === JSON.stringify(spec))
       if (same && Object.hasOwn(upstreams, name)) continue
       const own = findFreeName(name, upstreams)
       if (own !== name) note(name, `another file has a different server with this name; renamed to "${own}"`)
@@ -155,9 +155,9 @@ function createConfig(
     }
   const { format, entries } = convertServers(settings, { file, directory }, notes)
   const upstreams: Record<string, JsonObject> = {}
-  for (const { given, upstream } of entries) {
-    const name = findFreeName(toUpstreamName(given), upstreams)
-    if (name !== given) notes.note(given, `renamed to "${name}"`)
+  for (const { originalName, upstream } of entries) {
+    const name = findFreeName(toUpstreamName(originalName), upstreams)
+    if (name !== originalName) notes.note(originalName, `renamed to "${name}"`)
     upstreams[name] = upstream
   }
   return { format, config: { ...head, upstreams } }
@@ -223,8 +223,8 @@ function formatConfig(config: JsonObject, from: readonly string[], target: strin
 
 /** Lists the variables in a text. */
 export function listVariables(text: string): string[] {
-  const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
-  return [...new Set(found)].filter(name => name !== 'HOME').sort()
+  const names = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
+  return [...new Set(names)].filter(name => name !== 'HOME').sort()
 }
 
 export function formatImport(imported: ImportResult, { out }: Terminal): string[] {
@@ -248,10 +248,10 @@ export function formatImport(imported: ImportResult, { out }: Terminal): string[
 /** Formats the token locations. */
 function formatTokens({ file = '', tokens: { places, directory } }: ImportResult, out: Terminal['out']): string[] {
   if (places.length === 0) return []
-  const what = `${plural(places.length, 'token')} (${places.join(', ')})`
-  const said =
+  const tokensText = `${plural(places.length, 'token')} (${places.join(', ')})`
+  const text =
     directory === undefined
-      ? `${what} into ${file}, readable only by you; --secrets <directory> moves them to separate files`
-      : `${what} into files in ${directory}, readable only by you`
-  return [`${out.paint('yellow', 'copied')} ${said}`]
+      ? `${tokensText} into ${file}, readable only by you; --secrets <directory> moves them to separate files`
+      : `${tokensText} into files in ${directory}, readable only by you`
+  return [`${out.paint('yellow', 'copied')} ${text}`]
 }

@@ -30,9 +30,9 @@ export async function readSettings(file: string): Promise<JsonObject> {
 async function readSettingsText(file: string): Promise<string> {
   try {
     // Reading a pipe or device would block.
-    const found = await stat(file)
-    if (!found.isFile()) throw new Error('not a regular file')
-    if (found.size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`)
+    const stats = await stat(file)
+    if (!stats.isFile()) throw new Error('not a regular file')
+    if (stats.size > MAX_BYTES) throw new Error(`larger than ${MAX_BYTES} bytes`)
     return decodeText(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -48,13 +48,13 @@ function decodeText(bytes: Buffer): string {
   return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
-function createImportError(file: string, why: string): Error {
-  return gatewayError('GW_IMPORT', { file, why })
+function createImportError(file: string, reason: string): Error {
+  return gatewayError('GW_IMPORT', { file, why: reason })
 }
 
 export interface ServerEntry {
   /** Name in the client settings. */
-  readonly given: string
+  readonly originalName: string
   readonly upstream: JsonObject
 }
 
@@ -73,17 +73,17 @@ export function convertServers(
   { note, leave }: EntryNotes,
 ): { readonly format: string; readonly entries: readonly ServerEntry[] } {
   const { format, servers, inputs } = detectFormat(mergeProjectServers(settings, directory, note), file)
-  const entries = [...servers].flatMap(([given, server]): ServerEntry[] => {
+  const entries = [...servers].flatMap(([originalName, server]): ServerEntry[] => {
     if (isObject(server) && isOwnGateway(server)) return []
     const converted = isObject(server)
       ? convertEntry(
           server,
           { ...format, inputs, directory },
-          { note: text => note(given, text), leave: key => leave(given, key) },
+          { note: text => note(originalName, text), leave: key => leave(originalName, key) },
         )
       : { why: 'not a map' }
-    if ('upstream' in converted) return [{ given, upstream: converted.upstream }]
-    note(given, `skipped: ${converted.why}`)
+    if ('upstream' in converted) return [{ originalName, upstream: converted.upstream }]
+    note(originalName, `skipped: ${converted.why}`)
     return []
   })
   return { format: format.title, entries }
@@ -91,7 +91,7 @@ export function convertServers(
 
 /** True for an entry of this gateway. */
 function isOwnGateway({ command, args }: JsonObject): boolean {
-  const words = [command, args].flat().filter(word => typeof word === 'string')
-  const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))
-  return isGateway && words.some(word => word === 'attach' || word === 'serve')
+  const commandLine = [command, args].flat().filter(part => typeof part === 'string')
+  const isGateway = commandLine.some(part => /^(gateway|run\.js)(\.cmd)?$/.test(basename(part)))
+  return isGateway && commandLine.some(part => part === 'attach' || part === 'serve')
 }

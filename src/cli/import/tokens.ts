@@ -22,8 +22,8 @@ export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, Placeholde
     return rewriteBraces(text, filling)
   },
   dollar: (text, filling) => {
-    for (const [whole, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
-      filling.note(`${whole} is plain text here, but a command in the client: write \${exec:${command}} for its output`)
+    for (const [match, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
+      filling.note(`${match} is plain text here, but a command in the client: write \${exec:${command}} for its output`)
     return rewriteBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`)
   },
   opencode: text =>
@@ -36,7 +36,7 @@ export const PLACEHOLDER_REWRITERS: Readonly<Record<PlaceholderStyle, Placeholde
 /** Literal secret in client settings. */
 interface ExtractedToken {
   /** `web: headers.Authorization` */
-  readonly place: string
+  readonly location: string
   readonly value: string
   /** Path relative to the token directory. */
   readonly file: string
@@ -46,7 +46,7 @@ interface ExtractedToken {
 export function extractSecrets(
   upstreams: JsonObject,
   placeholderOf: (file: string) => string,
-  isWanted: (place: readonly string[], text: string) => boolean = () => true,
+  isWanted: (path: readonly string[], text: string) => boolean = () => true,
 ): { readonly tokens: readonly ExtractedToken[]; readonly upstreams: JsonObject } {
   const tokens: ExtractedToken[] = []
   const moved = Object.entries(upstreams).map(([name, spec]) => {
@@ -57,7 +57,7 @@ export function extractSecrets(
       const value = secrets.find(secret => text.includes(secret))
       if (value === undefined || !isWanted(path, text)) return text
       const file = chooseSecretFile([name, ...path], tokens)
-      tokens.push({ place: `${name}: ${path.join('.')}`, value, file })
+      tokens.push({ location: `${name}: ${path.join('.')}`, value, file })
       return text.replaceAll(value, () => placeholderOf(file))
     }
     return [name, mapStringsWithPath(spec, [], moveSecret)] as const
@@ -86,13 +86,13 @@ function mapStringsWithPath(
   return Object.fromEntries(entries.map(([key, item]) => [key, mapStringsWithPath(item, [...path, key], move)]))
 }
 
-function chooseSecretFile(path: readonly string[], taken: readonly ExtractedToken[]): string {
+function chooseSecretFile(path: readonly string[], existing: readonly ExtractedToken[]): string {
   const name = path
     .join('-')
     .replace(/[^\w-]+/g, '-')
     .toLowerCase()
-  const isTaken = taken.some(({ file }) => file === name)
-  return isTaken ? `${name}-${taken.length}` : name
+  const isTaken = existing.some(({ file }) => file === name)
+  return isTaken ? `${name}-${existing.length}` : name
 }
 
 interface RewriteContext {
@@ -107,10 +107,10 @@ type PlaceholderRewriter = (text: string, filling: RewriteContext) => string
 function rewriteBraces(text: string, filling: RewriteContext): string {
   return text.replace(
     /(\$\{\{[^}]*\}\})|\$\{([^}]*)(\}|$)/g,
-    (whole, expression?: string, inside: string = '', end: string = '') =>
+    (placeholder, expression?: string, inside: string = '', end: string = '') =>
       expression !== undefined || end === ''
-        ? rewriteUnsupported(whole, filling)
-        : rewriteExpression(whole, inside, filling),
+        ? rewriteUnsupported(placeholder, filling)
+        : rewriteExpression(placeholder, inside, filling),
   )
 }
 
@@ -127,41 +127,43 @@ const FIXED_PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Escapes an unsupported placeholder, so that it runs no program and reads no file. */
-function rewriteUnsupported(whole: string, { note, disable }: RewriteContext): string {
-  if (UNSUPPORTED_PLACEHOLDER.test(whole)) {
-    note(`${whole} cannot be resolved here: set a value or a variable, and remove "enabled"`)
+function rewriteUnsupported(placeholder: string, { note, disable }: RewriteContext): string {
+  if (UNSUPPORTED_PLACEHOLDER.test(placeholder)) {
+    note(`${placeholder} cannot be resolved here: set a value or a variable, and remove "enabled"`)
     disable()
-  } else note(`${whole} is plain text here, since the client does not resolve it`)
-  return escapePlaceholders(whole)
+  } else note(`${placeholder} is plain text here, since the client does not resolve it`)
+  return escapePlaceholders(placeholder)
 }
 
-function rewriteExpression(whole: string, inside: string, filling: RewriteContext): string {
+function rewriteExpression(placeholder: string, inside: string, filling: RewriteContext): string {
   const [kind = '', name = ''] = inside.split(/:(?![-?])/, 2)
   if (kind === 'workspaceFolder' || kind === 'workspaceRoot') {
-    filling.note(`${whole} became ".", the directory of gateway.yaml`)
+    filling.note(`${placeholder} became ".", the directory of gateway.yaml`)
     return '.'
   }
   const fixed = FIXED_PLACEHOLDERS.get(inside)
   if (fixed !== undefined) return fixed
-  if (kind === 'input' && !inside.includes('${')) return rewriteInput(whole, name, filling)
-  return VARIABLE_EXPRESSION.test(inside) ? `\${${escapePlaceholders(inside)}}` : rewriteUnsupported(whole, filling)
+  if (kind === 'input' && !inside.includes('${')) return rewriteInput(placeholder, name, filling)
+  return VARIABLE_EXPRESSION.test(inside)
+    ? `\${${escapePlaceholders(inside)}}`
+    : rewriteUnsupported(placeholder, filling)
 }
 
-function rewriteInput(whole: string, name: string, { note, inputs }: RewriteContext): string {
+function rewriteInput(placeholder: string, name: string, { note, inputs }: RewriteContext): string {
   const variable = toVariableName(name)
-  const { fallback, said } = getInputDefault(inputs.get(name))
-  note(`${whole}, an input of the client, became the variable ${variable}${said}`)
+  const { fallback, suffix } = getInputDefault(inputs.get(name))
+  note(`${placeholder}, an input of the client, became the variable ${variable}${suffix}`)
   return `\${${variable}${fallback}}`
 }
 
 /** Formats an input's default. Skips secrets, and values with braces, which cannot be escaped. */
-function getInputDefault(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
+function getInputDefault(input: JsonObject = {}): { readonly fallback: string; readonly suffix: string } {
   const { default: proposed, password } = input
-  if (proposed === undefined || proposed === null) return { fallback: '', said: '' }
+  if (proposed === undefined || proposed === null) return { fallback: '', suffix: '' }
   const isPlain = typeof proposed !== 'object' && !/[{}]/.test(String(proposed))
   return isPlain && password !== true
-    ? { fallback: `:-${String(proposed)}`, said: ', with its default' }
-    : { fallback: '', said: ', without its default' }
+    ? { fallback: `:-${String(proposed)}`, suffix: ', with its default' }
+    : { fallback: '', suffix: ', without its default' }
 }
 
 function toVariableName(name: string): string {

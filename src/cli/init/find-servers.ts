@@ -57,21 +57,21 @@ const MAX_SERVERS = 500
 
 /** Reads the user and project settings of all clients. */
 export async function findServers(terminal: Terminal): Promise<DetectionResult> {
-  const found = new ServerDetector(terminal)
+  const detector = new ServerDetector(terminal)
   for (const client of CLIENTS)
     for (const scope of ['user', 'project'] as const) {
       const file = findSettingsFile(client, scope, terminal)
-      if (file !== undefined && existsSync(file)) await found.read(client, file)
+      if (file !== undefined && existsSync(file)) await detector.read(client, file)
     }
   const clients = CLIENTS.filter(client => isInstalled(client, terminal))
-  return { servers: found.servers, files: found.files, notes: found.notes, clients }
+  return { servers: detector.servers, files: detector.files, notes: detector.notes, clients }
 }
 
 class ServerDetector {
   readonly files: DetectionResult['files'][number][] = []
   readonly notes: string[] = []
   readonly #terminal: Terminal
-  readonly #seen = new Set<string>()
+  readonly #readFiles = new Set<string>()
   /** By normalized upstream. */
   readonly #servers = new Map<string, { name: string; upstream: JsonObject; from: string[] }>()
   readonly #names: Record<string, true> = {}
@@ -86,8 +86,8 @@ class ServerDetector {
 
   /** Reads each file once, as clients may share it. An unreadable file becomes a note. */
   async read(client: ClientDefinition, file: string): Promise<void> {
-    if (this.#seen.has(file)) return
-    this.#seen.add(file)
+    if (this.#readFiles.has(file)) return
+    this.#readFiles.add(file)
     const addNote = (name: string, text: string): void =>
       void this.notes.push(toOneLine(`${client.title}, ${name}: ${text}`))
     try {
@@ -96,21 +96,21 @@ class ServerDetector {
         note: addNote,
         leave: () => undefined,
       })
-      for (const { given, upstream } of entries) this.#add(client, given, upstream)
+      for (const { originalName, upstream } of entries) this.#add(client, originalName, upstream)
       if (entries.length > 0) this.files.push({ client: client.title, file, count: entries.length })
     } catch (error) {
-      const why = getErrorMessage(error)
-      if (!/no servers found/.test(why)) this.notes.push(toOneLine(`${client.title}: ${why}`))
+      const message = getErrorMessage(error)
+      if (!/no servers found/.test(message)) this.notes.push(toOneLine(`${client.title}: ${message}`))
     }
   }
 
-  #add({ title }: ClientDefinition, given: string, upstream: JsonObject): void {
+  #add({ title }: ClientDefinition, originalName: string, upstream: JsonObject): void {
     const key = getServerKey(upstream)
-    const known = this.#servers.get(key)
-    const name = known?.name ?? findFreeName(toUpstreamName(given), this.#names)
-    const from = name === given ? title : `${title} (as ${toOneLine(given)})`
-    if (known !== undefined) {
-      if (!known.from.includes(from)) known.from.push(from)
+    const existing = this.#servers.get(key)
+    const name = existing?.name ?? findFreeName(toUpstreamName(originalName), this.#names)
+    const from = name === originalName ? title : `${title} (as ${toOneLine(originalName)})`
+    if (existing !== undefined) {
+      if (!existing.from.includes(from)) existing.from.push(from)
       return
     }
     if (this.#servers.size >= MAX_SERVERS) return

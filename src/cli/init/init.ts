@@ -78,24 +78,24 @@ export async function init(flags: InitFlags, around: InitDeps): Promise<InitResu
   const { terminal, host, questions, step } = around
   const target = resolve(terminal.cwd, flags.output)
   step('searching for client servers')
-  const here = await findServers(terminal)
-  const servers = await chooseServers(here, flags, questions)
+  const detection = await findServers(terminal)
+  const servers = await chooseServers(detection, flags, questions)
   const { environment } = terminal
   const draft = createDraft(servers, { environment, launcher: String(host.argv[1]), target })
-  const result = createInitResult(here, servers, draft)
+  const result = createInitResult(detection, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
   if (servers.length === 0 || !(await confirmWrite(flags, questions, target)))
     return { ...result, file: undefined, declined: true }
   await writeDraft(draft, target, flags.force)
   step('checking the configuration')
   await validate({ config: target }, terminal)
-  return startAndConnect({ ...result, file: target }, here, flags, around)
+  return startAndConnect({ ...result, file: target }, detection, flags, around)
 }
 
 /** Starts the gateway and connects the clients. Failures become part of the result. */
 async function startAndConnect(
   result: InitResult & { readonly file: string },
-  here: DetectionResult,
+  detection: DetectionResult,
   flags: InitFlags,
   around: InitDeps,
 ): Promise<InitResult> {
@@ -104,7 +104,7 @@ async function startAndConnect(
   const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void problems.push(formatFailure(error)))
   const started = flags['no-start'] ? undefined : await attempt(startServers(target, around))
-  const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(here, target, flags, around))
+  const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(detection, target, flags, around))
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
@@ -124,7 +124,7 @@ function createInitResult(
     file: undefined,
     found: files,
     servers: servers.map(({ name, from }) => ({ name, from })),
-    secrets: draft.secrets.map(({ place }) => place),
+    secrets: draft.secrets.map(({ location }) => location),
     variables: draft.variables,
     notes,
     text: draft.text,
@@ -153,8 +153,8 @@ function formatStarters(): string {
 }
 
 function findStarter(name: string): DetectedServer {
-  const found = STARTERS.find(one => one.name === name)
-  if (found !== undefined) return found
+  const starter = STARTERS.find(one => one.name === name)
+  if (starter !== undefined) return starter
   throw gatewayError('GW_USAGE', { what: `no starter named "${name}", use ${formatStarters()}` })
 }
 
@@ -190,13 +190,13 @@ async function startServers(config: string, { terminal, host, step }: InitDeps):
 /** Waits until no server is starting. Returns those that still are at the timeout. */
 async function waitForServers(client: ControlClient, step: ReportStep): Promise<readonly string[]> {
   const end = performance.now() + SERVERS_TIMEOUT_MS
-  for (let said = ''; ;) {
+  for (let lastStep = ''; ;) {
     const { upstreams } = await client.request('ps')
     const rows = Array.isArray(upstreams) ? upstreams.filter(isObject) : []
     const starting = rows.flatMap(({ name, state }) => (state === 'starting' ? [String(name)] : []))
     if (starting.length === 0 || performance.now() > end) return starting
     const text = `waiting for ${starting.join(', ')}`
-    if (text !== said) step((said = text))
+    if (text !== lastStep) step((lastStep = text))
     await new Promise(resolve => setTimeout(resolve, POLL_MS))
   }
 }
@@ -270,13 +270,15 @@ async function connectClients(
   const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
   const plans = await Promise.all(clients.map(client => planConnect(client, options)))
   const writes = plans.filter(({ after }) => after !== undefined)
-  const left = plans.flatMap(({ client, problem }) => (problem === undefined ? [] : [`${client.title}: ${problem}`]))
-  if (writes.length === 0) return { connected: [], left, isDeclined: false }
-  if (!(await confirm(writes))) return { connected: [], left, isDeclined: true }
+  const problems = plans.flatMap(({ client, problem }) =>
+    problem === undefined ? [] : [`${client.title}: ${problem}`],
+  )
+  if (writes.length === 0) return { connected: [], left: problems, isDeclined: false }
+  if (!(await confirm(writes))) return { connected: [], left: problems, isDeclined: true }
   const connected: ConnectedClient[] = []
   for (const plan of writes) {
     await applyPlan(plan, options)
     connected.push({ client: plan.client.title, file: plan.file ?? '' })
   }
-  return { connected, left, isDeclined: false }
+  return { connected, left: problems, isDeclined: false }
 }

@@ -24,10 +24,10 @@ export function createQuestions(terminal: Terminal, host: Host): InitQuestions |
   if (!host.stdin.isTTY || err.width === undefined) return undefined
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   // Ctrl-D closes the input, so stop waiting.
-  const ended = new AbortController()
-  lines.once('close', () => ended.abort())
+  const inputClosed = new AbortController()
+  lines.once('close', () => inputClosed.abort())
   const ask = (text: string): Promise<string> =>
-    lines.question(`${err.paint('bold', text)} `, { signal: ended.signal }).catch(() => 'no')
+    lines.question(`${err.paint('bold', text)} `, { signal: inputClosed.signal }).catch(() => 'no')
   const confirm = async (text: string): Promise<boolean> => /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
   return {
     async choose(servers) {
@@ -89,8 +89,8 @@ export function formatServers(servers: readonly DetectedServer[], err: Terminal[
 
 /** Formats a table without truncation. */
 function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
-  const beside = formatTable(rows, withoutWidth(err), 2)
-  if (beside.every(line => stripEscapes(line).length <= (err.width ?? Infinity))) return beside
+  const lines = formatTable(rows, withoutWidth(err), 2)
+  if (lines.every(line => stripEscapes(line).length <= (err.width ?? Infinity))) return lines
   const heads = formatTable(
     rows.map(row => row.slice(0, -1)),
     withoutWidth(err),
@@ -102,8 +102,8 @@ function formatUncutRows(rows: readonly (readonly string[])[], err: Terminal['er
 /** Truncated by the caller: arguments may contain unnamed secrets. */
 function formatServer({ command, args, url }: DetectedServer['upstream']): string {
   if (typeof url === 'string') return stripCredentials(url)
-  const words = Array.isArray(args) ? args.map(String) : []
-  return [String(command), ...words].join(' ')
+  const formattedArgs = Array.isArray(args) ? args.map(String) : []
+  return [String(command), ...formattedArgs].join(' ')
 }
 
 function stripCredentials(text: string): string {

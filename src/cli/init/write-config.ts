@@ -33,8 +33,8 @@ export function createDraft(
   { environment, launcher, target }: DraftOptions,
 ): ConfigDraft {
   const formatPlaceholder = (file: string): string => `\${file:./${SECRETS_DIRECTORY}/${file}}`
-  const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
-  const { tokens, upstreams } = extractSecrets(given, formatPlaceholder, isSecret)
+  const upstreamsByName = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
+  const { tokens, upstreams } = extractSecrets(upstreamsByName, formatPlaceholder, isSecret)
   const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
   const blocks = servers.map(({ name, from }) =>
     formatServerBlock(name, upstreams[name] as JsonObject, from, variables),
@@ -70,8 +70,8 @@ function formatServerBlock(
   from: readonly string[],
   unset: readonly string[],
 ): string {
-  const text = toYaml({ [name]: upstream }).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, (whole, variable: string) =>
-    unset.includes(variable) ? `\${${variable}:-}` : whole,
+  const text = toYaml({ [name]: upstream }).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, (placeholder, variable: string) =>
+    unset.includes(variable) ? `\${${variable}:-}` : placeholder,
   )
   const needs = unset.filter(variable => text.includes(`\${${variable}:-}`))
   const lines = [

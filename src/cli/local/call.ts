@@ -22,15 +22,15 @@ const POLL_MS = 400
 /** Calls a tool, and prints once on stderr how to approve it if it waits for approval. */
 async function callWithApprovalNotice<T>(
   tool: string,
-  asked: GatewayHandle,
+  gateway: GatewayHandle,
   flags: QueryFlags,
   { err }: Terminal,
   call: () => Promise<T>,
 ): Promise<T> {
   const over = new AbortController()
   const printWaiting = (rows: readonly JsonObject[]): void =>
-    err.line(`${err.paint('yellow', 'waiting')} ${formatWaiting(rows, asked.isOwn, flags)}`)
-  void pollApprovals(tool, asked, printWaiting, over.signal)
+    err.line(`${err.paint('yellow', 'waiting')} ${formatWaiting(rows, gateway.isOwn, flags)}`)
+  void pollApprovals(tool, gateway, printWaiting, over.signal)
   try {
     return await call()
   } finally {
@@ -41,21 +41,21 @@ async function callWithApprovalNotice<T>(
 /** Polls until the call waits for approval or ends. Never rejects. */
 async function pollApprovals(
   tool: string,
-  asked: GatewayHandle,
-  say: (rows: readonly JsonObject[]) => void,
+  gateway: GatewayHandle,
+  printWaiting: (rows: readonly JsonObject[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const since = Date.now()
   try {
     await pause(POLL_MS, undefined, { signal })
     // An unknown verb would create an audit record.
-    if (readValue((await asked.inspect()).config, 'approve') === undefined) return
+    if (readValue((await gateway.inspect()).config, 'approve') === undefined) return
     for (;;) {
-      const { approvals } = await asked.control('approvals.list', {})
+      const { approvals } = await gateway.control('approvals.list', {})
       if (signal.aborted) return
       const rows = Array.isArray(approvals) ? approvals.filter(isObject) : []
       const own = rows.filter(row => row['name'] === tool && Date.parse(readText(row, 'since') ?? '') >= since)
-      if (own.length > 0) return say(own)
+      if (own.length > 0) return printWaiting(own)
       await pause(POLL_MS, undefined, { signal })
     }
   } catch {
@@ -63,14 +63,14 @@ async function pollApprovals(
   }
 }
 
-function formatWaiting([row, ...others]: readonly JsonObject[], isOwn: boolean, flags: QueryFlags): string {
+function formatWaiting([row, ...more]: readonly JsonObject[], isOwn: boolean, flags: QueryFlags): string {
   const text = `for approval (rule "${toOneLine(readText(row, 'rule') ?? '')}")`
   if (isOwn) return `${text}, which is not possible in a temporary gateway: run gateway up, then call again`
   const same = (['config', 'env', 'socket'] as const).flatMap(flag =>
     flags[flag] === undefined ? [] : [` --${flag} ${toOneLine(flags[flag])}`],
   )
   // A concurrent call to the same tool is waiting too.
-  if (others.length > 0) return `${text}: see gateway approvals list${same.join('')}`
+  if (more.length > 0) return `${text}: see gateway approvals list${same.join('')}`
   return `${text}: run gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or gateway approvals deny`
 }
 
@@ -83,7 +83,7 @@ const SERVER_ERROR_HINT = 'The server returned this message for the call.'
 export async function callTool(
   flags: QueryFlags,
   name: string,
-  given: ToolArguments,
+  toolArguments: ToolArguments,
   terminal: Terminal,
 ): Promise<JsonObject> {
   return withGatewayHandle(flags, terminal, async gateway => {
@@ -92,15 +92,15 @@ export async function callTool(
     const tool = tools.find(entry => entry.name === name)
     try {
       // An unlisted name may still match `routes`.
-      const params = { name, arguments: buildArguments(given, tool?.inputSchema) }
+      const params = { name, arguments: buildArguments(toolArguments, tool?.inputSchema) }
       return await callWithApprovalNotice(name, gateway, flags, terminal, () => gateway.request('tools/call', params))
     } catch (error) {
       if (!(error instanceof RpcFailure)) throw error
       if (tool !== undefined) throw gateway.isOwn ? await addServerMessage(error, name, since, gateway) : error
       const owner = findMissingOwner(name, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
-      const known = tools.map(entry => entry.name)
-      throw createUnknownToolError(name, known, owner)
+      const toolNames = tools.map(entry => entry.name)
+      throw createUnknownToolError(name, toolNames, owner)
     }
   })
 }
@@ -117,11 +117,11 @@ async function addServerMessage(
   const { lastError = '', lastErrorAt = 0 } = upstreams.find(({ name }) => name === owner)?.runtime ?? {}
   const detail = lastErrorAt < since ? undefined : extractServerMessage(lastError)
   if (detail === undefined) return failure
-  const known = await toGatewayError(failure, () => Promise.resolve([]))
+  const converted = await toGatewayError(failure, () => Promise.resolve([]))
   return new GatewayError(
-    known.code,
-    { why: known.message, detail },
-    { ...known.entry, text: '{why}', hint: SERVER_ERROR_HINT },
+    converted.code,
+    { why: converted.message, detail },
+    { ...converted.entry, text: '{why}', hint: SERVER_ERROR_HINT },
   )
 }
 
@@ -138,7 +138,7 @@ function findMissingOwner(
 
 function createUnknownToolError(
   tool: string,
-  known: readonly string[],
+  toolNames: readonly string[],
   owner: UpstreamStatus | undefined,
 ): GatewayError {
   if (owner?.state === 'stopped') return gatewayError('GW_UPSTREAM_STOPPED', { upstream: owner.name })
@@ -146,14 +146,14 @@ function createUnknownToolError(
     const code = owner.state === 'needs_auth' ? 'GW_UPSTREAM_LOGIN' : 'GW_UPSTREAM_START'
     return gatewayError(code, { upstream: owner.name, why: owner.problem ?? `its state is ${owner.state}` })
   }
-  const found = findSimilar(tool, known)
-  const meant = found === undefined ? '' : ` – did you mean "${found}"?`
-  return gatewayError('GW_TOOL_UNKNOWN', { tool, meant })
+  const similar = findSimilar(tool, toolNames)
+  const suggestion = similar === undefined ? '' : ` – did you mean "${similar}"?`
+  return gatewayError('GW_TOOL_UNKNOWN', { tool, meant: suggestion })
 }
 
 /** Arguments before they are matched to the schema. */
 export interface ToolArguments {
-  readonly whole: JsonObject
+  readonly jsonArguments: JsonObject
   readonly pairs: readonly (readonly [key: string, value: string])[]
 }
 
@@ -167,16 +167,16 @@ interface ArgumentSource {
 /** Reads `--args` and KEY=VALUE. */
 export async function readArguments({ json, pairs, stdin }: ArgumentSource): Promise<ToolArguments> {
   const source = json === '-' ? await text(stdin) : json
-  return { whole: source === undefined ? {} : parseJsonObject(source), pairs: pairs.map(parsePair) }
+  return { jsonArguments: source === undefined ? {} : parseJsonObject(source), pairs: pairs.map(parsePair) }
 }
 
 /** Creates tool arguments: text if the schema requires a string, else JSON if valid. */
-export function buildArguments({ whole, pairs }: ToolArguments, schema: JsonObject | undefined): JsonObject {
+export function buildArguments({ jsonArguments, pairs }: ToolArguments, schema: JsonObject | undefined): JsonObject {
   const properties = isObject(schema?.['properties']) ? schema['properties'] : {}
   const values = pairs.map(
     ([key, value]) => [key, isTextProperty(properties[key]) ? value : parseJsonOrText(value)] as const,
   )
-  return { ...whole, ...Object.fromEntries(values) }
+  return { ...jsonArguments, ...Object.fromEntries(values) }
 }
 
 function parseJsonObject(source: string): JsonObject {
@@ -193,10 +193,10 @@ function parseJsonText(source: string): unknown {
   }
 }
 
-function parsePair(given: string): readonly [string, string] {
-  const at = given.indexOf('=')
-  if (at < 1) throw gatewayError('GW_USAGE', { what: `"${given}" is not KEY=VALUE` })
-  return [given.slice(0, at), given.slice(at + 1)]
+function parsePair(pair: string): readonly [string, string] {
+  const at = pair.indexOf('=')
+  if (at < 1) throw gatewayError('GW_USAGE', { what: `"${pair}" is not KEY=VALUE` })
+  return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
 function isTextProperty(property: unknown): boolean {
@@ -223,8 +223,8 @@ export function formatResult(result: JsonObject, output: TerminalOutput): string
   const content = Array.isArray(result['content']) ? result['content'].filter(isObject) : []
   const lines = content.map(block => formatContent(block, output))
   if (lines.length > 0) return lines
-  const rest = result['structuredContent'] ?? result
-  return [sanitizeForTerminal(JSON.stringify(rest, undefined, 2), output)]
+  const value = result['structuredContent'] ?? result
+  return [sanitizeForTerminal(JSON.stringify(value, undefined, 2), output)]
 }
 
 function formatContent(block: JsonObject, output: TerminalOutput): string {

@@ -24,20 +24,20 @@ export async function listErrors(flags: SourceFlags, terminal: Terminal): Promis
 
 /** @throws GatewayError GW_USAGE if the code is unknown */
 export function findError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
-  const found = all.filter(row => row.code === code.toUpperCase())
-  if (found.length > 0) return found
-  const meant = findSimilar(
+  const matches = all.filter(row => row.code === code.toUpperCase())
+  if (matches.length > 0) return matches
+  const suggestion = findSimilar(
     code,
     all.map(row => row.code),
   )
-  const hint = meant === undefined ? '' : ` – did you mean "${meant}"?`
+  const hint = suggestion === undefined ? '' : ` – did you mean "${suggestion}"?`
   throw gatewayError('GW_USAGE', { what: `no error code "${code}"${hint}` })
 }
 
 /** Formats a table, or a single error's details. */
 export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): string[] {
-  const [only, ...others] = rows
-  if (only === undefined || others.length > 0)
+  const [only, ...more] = rows
+  if (only === undefined || more.length > 0)
     return formatTable(
       rows.map(({ code, text }) => [out.paint('bold', code), text]),
       out,

@@ -28,12 +28,12 @@ interface ExplainFlags extends QueryFlags {
 /** Explains how a call would be handled, in the running gateway or a temporary one. */
 export function explainTool(
   tool: string,
-  given: ToolArguments | undefined,
+  toolArguments: ToolArguments | undefined,
   flags: ExplainFlags,
   terminal: Terminal,
 ): Promise<Explanation> {
   const { as, scope, client, profile } = flags
-  const asked: JsonObject = {
+  const query: JsonObject = {
     tool,
     ...(as === undefined ? {} : { as }),
     ...(scope === undefined ? {} : { scopes: scope }),
@@ -42,16 +42,22 @@ export function explainTool(
   }
   return withGatewayHandle(flags, terminal, async gateway => {
     const params =
-      given === undefined ? asked : { ...asked, arguments: await createTypedArguments(gateway, tool, given) }
+      toolArguments === undefined
+        ? query
+        : { ...query, arguments: await createTypedArguments(gateway, tool, toolArguments) }
     return (await gateway.control('explain', params)) as unknown as Explanation
   })
 }
 
 /** Parses arguments with the tool's schema, as `gateway call` does. */
-async function createTypedArguments(gateway: GatewayHandle, tool: string, given: ToolArguments): Promise<JsonObject> {
-  if (given.pairs.length === 0) return given.whole
+async function createTypedArguments(
+  gateway: GatewayHandle,
+  tool: string,
+  toolArguments: ToolArguments,
+): Promise<JsonObject> {
+  if (toolArguments.pairs.length === 0) return toolArguments.jsonArguments
   const tools = await listAllTools(gateway)
-  return buildArguments(given, tools.find(({ name }) => name === tool)?.inputSchema)
+  return buildArguments(toolArguments, tools.find(({ name }) => name === tool)?.inputSchema)
 }
 
 const STEP_STYLES = {
@@ -128,10 +134,10 @@ async function withCurrentConfig(
     })
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
-  const beside = { beside: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
     use(salt => snapshotConfig(generation, salt, source.config))
-  return withGateway(disableRecords(source), terminal, describeFile, beside)
+  return withGateway(disableRecords(source), terminal, describeFile, gatewayOptions)
 }
 
 /** Ignores a missing configuration unless `--against` names it. */

@@ -40,7 +40,7 @@ export interface GatewayHandle {
 export async function withGatewayHandle<T>(
   flags: QueryFlags,
   terminal: Terminal,
-  use: (asked: GatewayHandle) => Promise<T>,
+  use: (gateway: GatewayHandle) => Promise<T>,
 ): Promise<T> {
   const running =
     flags.fresh === true
@@ -51,9 +51,9 @@ export async function withGatewayHandle<T>(
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  const beside = { beside: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
   const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
-  return withGateway(disableRecords(source), terminal, ask, beside)
+  return withGateway(disableRecords(source), terminal, ask, gatewayOptions)
 }
 
 export function printUsedGateway({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
@@ -107,8 +107,8 @@ export function withUnstartedGateway<T>(
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
-  const beside = { beside: true, state: getStateDirectory(source, terminal) }
-  return withBuiltGateway(disableRecords(source), terminal, beside, use)
+  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
+  return withBuiltGateway(disableRecords(source), terminal, gatewayOptions, use)
 }
 
 async function withBuiltGateway<T>(
@@ -119,8 +119,8 @@ async function withBuiltGateway<T>(
 ): Promise<T> {
   const { makeGateway } = await import('../../gateway/gateway.ts')
   const { upstream, ...own } = options
-  const given = { ...own, log: createSilentLog(), environment }
-  const gateway = await makeGateway(replaceListeners(source, {}), given, upstream)
+  const gatewayOptions = { ...own, log: createSilentLog(), environment }
+  const gateway = await makeGateway(replaceListeners(source, {}), gatewayOptions, upstream)
   const forget = closeOnSignal(gateway, process)
   const release = keepProcessAlive()
   try {

@@ -88,9 +88,9 @@ export function formatConfig(
   let origin: string | undefined
   return lines.map(({ text, pointer }) => {
     if (pointer !== CONTINUED) origin = byPointer.get(pointer) ?? byPointer.get(`${pointer}/0`)
-    const shown = origin === 'default' ? out.paint('dim', text) : text
-    if (!withOrigins || origin === undefined || pointer === CONTINUED) return shown
-    return `${shown}${' '.repeat(Math.max(1, column - text.length))}${out.paint('dim', `# ${origin}`)}`
+    const painted = origin === 'default' ? out.paint('dim', text) : text
+    if (!withOrigins || origin === undefined || pointer === CONTINUED) return painted
+    return `${painted}${' '.repeat(Math.max(1, column - text.length))}${out.paint('dim', `# ${origin}`)}`
   })
 }
 
@@ -189,10 +189,10 @@ function formatUpstreams({ upstreams, catalog }: Inspection, out: TerminalOutput
       server && toOneLine(`${server.name} ${server.version}`),
       pid && `pid ${pid}`,
     ]
-    const said = [state === 'ready' ? offers : '', ...about].filter(Boolean).join(' · ')
-    const text = problem ?? (server === undefined ? '' : markRemembered(upstream, said))
-    const told = [text, formatDropped(upstream)].filter(Boolean).join(' · ')
-    return [name, out.paint('cyan', type), formatState(state, out), told]
+    const summary = [state === 'ready' ? offers : '', ...about].filter(Boolean).join(' · ')
+    const text = problem ?? (server === undefined ? '' : markRemembered(upstream, summary))
+    const details = [text, formatDropped(upstream)].filter(Boolean).join(' · ')
+    return [name, out.paint('cyan', type), formatState(state, out), details]
   })
   return formatTable(rows, withoutWidth(out), 2)
 }

@@ -34,8 +34,8 @@ export async function listTools(
 
 function printSuggestion(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
   const names = tools.map(({ name }) => toOneLine(name))
-  const near = findSimilar(pattern, names)
-  const hint = near === undefined ? '' : ` – did you mean "${near}"?`
+  const similar = findSimilar(pattern, names)
+  const hint = similar === undefined ? '' : ` – did you mean "${similar}"?`
   err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} matches ${JSON.stringify(pattern)}${hint}`))
 }
 
@@ -104,8 +104,8 @@ interface TokenSums {
 
 /** Adds a tool's estimated tokens. */
 function addTokens<T extends JsonObject & { readonly upstream: string | undefined }>(tool: T): T & ToolCost {
-  const { upstream: _, ...shown } = tool
-  return { ...tool, tokens: estimateTokens(JSON.stringify(shown)) }
+  const { upstream: _, ...listedTool } = tool
+  return { ...tool, tokens: estimateTokens(JSON.stringify(listedTool)) }
 }
 
 function sumTokens(tools: readonly ToolCost[]): TokenSums {

@@ -72,8 +72,8 @@ export async function checkServersOnline(
     await gateway.start()
     await awaitWithin(ms, gateway.settled())
     const inspection = await awaitWithin(LISTS_TIMEOUT_MS, gateway.inspect())
-    const asked = new ListClient(source, gateway)
-    const all = inspection === undefined ? undefined : await awaitWithin(LISTS_TIMEOUT_MS, asked.requestAll())
+    const listClient = new ListClient(source, gateway)
+    const all = inspection === undefined ? undefined : await awaitWithin(LISTS_TIMEOUT_MS, listClient.requestAll())
     const servers = [...gateway.upstreams.values()].map(one => createServerReport(one.status(), inspection))
     const { clients = [], profiles = [] } = all ?? {}
     return {
@@ -85,7 +85,7 @@ export async function checkServersOnline(
       })),
       clients,
       profiles,
-      notAsked: asked.notAsked,
+      notAsked: listClient.notAsked,
       isCut: all === undefined,
     }
   })
@@ -99,8 +99,8 @@ const TIMER = {
 }
 
 /** Returns the value, or undefined after the time limit. */
-async function awaitWithin<T>(ms: number, wanted: Promise<T>): Promise<T | undefined> {
-  return (await settlesWithin(TIMER, ms, wanted)) ? wanted : undefined
+async function awaitWithin<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+  return (await settlesWithin(TIMER, ms, promise)) ? promise : undefined
 }
 
 function createServerReport(status: UpstreamStatus, inspection: Inspection | undefined): CheckedServer {
@@ -155,8 +155,8 @@ class ListClient {
 
   /** Returns client names; empty if lists are not fitted to clients. */
   async #requestClients(): Promise<string[]> {
-    const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
-    return filterObjects(asked?.clients).map(({ client }) => String(client))
+    const reply = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
+    return filterObjects(reply?.clients).map(({ client }) => String(client))
   }
 }
 
@@ -185,7 +185,7 @@ export function isReached({ state }: Pick<CheckedServer, 'state'>): boolean {
 
 export function formatOnline(online: OnlineValidation, terminal: Terminal): string[] {
   const { out } = terminal
-  const late = online.isCut ? [out.paint('yellow', 'some lists timed out')] : []
+  const timeoutNotes = online.isCut ? [out.paint('yellow', 'some lists timed out')] : []
   return [
     ...formatTable(
       online.servers.map(server => formatServerRow(server, terminal)),
@@ -196,15 +196,15 @@ export function formatOnline(online: OnlineValidation, terminal: Terminal): stri
     ...formatRowSection('not shown', formatUnfit(online), terminal),
     ...formatRowSection('too many tools', formatTooMany(online), terminal),
     ...formatRowSection('tokens per list (estimated)', formatListCosts(online), terminal),
-    ...late,
+    ...timeoutNotes,
   ]
 }
 
 function formatServerRow({ name, state, era, version, problem, tools }: CheckedServer, { out }: Terminal): string[] {
   const color = state === 'ready' || state === 'idle' ? 'green' : state === 'needs_auth' ? 'yellow' : 'red'
-  const said = version === undefined ? '' : `${String(era)} ${version}`
-  const rest = problem === undefined ? plural(tools ?? 0, 'tool') : toOneLine(problem)
-  return [out.paint('bold', name), out.paint(color, state), said, rest]
+  const serverVersion = version === undefined ? '' : `${String(era)} ${version}`
+  const details = problem === undefined ? plural(tools ?? 0, 'tool') : toOneLine(problem)
+  return [out.paint('bold', name), out.paint(color, state), serverVersion, details]
 }
 
 function formatDuplicates({ duplicates }: OnlineValidation): string[][] {
@@ -217,7 +217,7 @@ function formatRenamed({ clients }: OnlineValidation): string[][] {
       key: JSON.stringify([name, shown]),
       name,
       shown,
-      who: formatClientName(client, profile),
+      clientName: formatClientName(client, profile),
     })),
   )
   return groupRows(rows, ({ name, shown }, names) => [toOneLine(name), `→ ${toOneLine(shown)}`, names])
@@ -229,7 +229,7 @@ function formatUnfit({ clients }: OnlineValidation): string[][] {
       key: JSON.stringify([name, why]),
       name,
       why,
-      who: formatClientName(client, profile),
+      clientName: formatClientName(client, profile),
     })),
   )
   return groupRows(rows, ({ name, why }, names) => [toOneLine(name), toOneLine(why), names])
@@ -254,12 +254,12 @@ function formatClientName(client: string, profile: string | undefined): string {
 }
 
 /** Merges rows that only differ in the client. */
-function groupRows<T extends { readonly key: string; readonly who: string }>(
+function groupRows<T extends { readonly key: string; readonly clientName: string }>(
   rows: readonly T[],
   write: (row: T, names: string) => string[],
 ): string[][] {
-  return [...Map.groupBy(rows, ({ key }) => key).values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [write(first, [first, ...others].map(one => one.who).join(', '))],
+  return [...Map.groupBy(rows, ({ key }) => key).values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [write(first, [first, ...more].map(one => one.clientName).join(', '))],
   )
 }
 

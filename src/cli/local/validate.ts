@@ -61,9 +61,9 @@ async function runOnlineValidation(flags: ValidateCommandFlags, terminal: Termin
   const offline = await validate({ ...flags, exec: true }, terminal)
   const { checkServersOnline, isReached, formatOnline } = await import('./validate-online.ts')
   const { warnings, ...online } = await checkServersOnline(await loadSource(flags, terminal), terminal, ms)
-  const known = new Set(warnings.map(({ pointer }) => pointer))
-  const others = offline.warnings.filter(({ pointer }) => pointer === '' || !known.has(pointer))
-  const validation = { ...offline, warnings: [...others, ...warnings] }
+  const onlinePointers = new Set(warnings.map(({ pointer }) => pointer))
+  const offlineWarnings = offline.warnings.filter(({ pointer }) => pointer === '' || !onlinePointers.has(pointer))
+  const validation = { ...offline, warnings: [...offlineWarnings, ...warnings] }
   if (flags.json === true) terminal.out.json({ ...validation, online })
   else {
     printValidation(validation, terminal)

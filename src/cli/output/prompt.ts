@@ -16,18 +16,18 @@ export async function promptForSchema(
   signal?: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
-  const given = new AbortController()
-  signal?.addEventListener('abort', () => given.abort(), { once: true })
+  const abortController = new AbortController()
+  signal?.addEventListener('abort', () => abortController.abort(), { once: true })
   // In raw mode only readline receives Ctrl-C.
   lines.once('SIGINT', () => {
-    given.abort()
+    abortController.abort()
     host.emit('SIGINT')
   })
-  lines.once('close', () => given.abort())
+  lines.once('close', () => abortController.abort())
   try {
-    return await fillSchema(schema, lines, given.signal)
+    return await fillSchema(schema, lines, abortController.signal)
   } catch (error) {
-    if (given.signal.aborted) return undefined
+    if (abortController.signal.aborted) return undefined
     throw error
   } finally {
     lines.close()
@@ -57,9 +57,9 @@ async function promptForValue(
   signal: AbortSignal,
 ): Promise<unknown> {
   const choices = getChoices(property)
-  const shown = choices === undefined ? '' : ` [${sanitizeText(choices.map(String).join(', '))}]`
+  const choicesText = choices === undefined ? '' : ` [${sanitizeText(choices.map(String).join(', '))}]`
   for (;;) {
-    const prompt = `${sanitizeText(key)}${shown} (empty ${isNeeded ? 'declines' : 'skips'}): `
+    const prompt = `${sanitizeText(key)}${choicesText} (empty ${isNeeded ? 'declines' : 'skips'}): `
     const text = (await lines.question(prompt, { signal })).trim()
     if (text === '') return undefined
     const value = parsePromptValue(text, property, choices)
@@ -106,10 +106,10 @@ export function canAsk({ err }: Pick<Terminal, 'err'>, host: Host): boolean {
 export async function withQuestions<T>(host: Host, use: (ask: AskQuestion) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   // Abort on close, because the pending question would never resolve.
-  const ended = new AbortController()
-  lines.once('close', () => ended.abort())
+  const inputClosed = new AbortController()
+  lines.once('close', () => inputClosed.abort())
   const ask: AskQuestion = question =>
-    lines.question(question, { signal: ended.signal }).catch((cause: unknown) => {
+    lines.question(question, { signal: inputClosed.signal }).catch((cause: unknown) => {
       host.stderr.write('\n')
       throw gatewayError('GW_INTERRUPTED', { cause })
     })

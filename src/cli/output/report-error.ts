@@ -41,9 +41,9 @@ function createErrorJson(error: GatewayError): Record<string, unknown> {
 /** Formats a configuration problem on one line with a highlighted location. */
 export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): string {
   const text = sanitizeText(formatProblem(problem, cwd))
-  const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
+  const location = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
   const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
-  return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
+  return `  ${label}${err.paint('cyan', location)}${text.slice(location.length)}`
 }
 
 /** Converts any thrown value to a GatewayError. */
@@ -129,37 +129,39 @@ function isUsageError(thrown: unknown): thrown is UsageError {
 
 /** Rewrites oclif's message and adds a suggestion. */
 async function convertUsageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
-  const what =
+  const message =
     (await describeUnknownCommand(error, commands)) ??
     (await describeUnknownFlags(error)) ??
     describeMissingArguments(error)
-  return gatewayError('GW_USAGE', { what: what ?? rewriteOclifMessage(error.message) })
+  return gatewayError('GW_USAGE', { what: message ?? rewriteOclifMessage(error.message) })
 }
 
 async function describeUnknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
-  const here = COMMAND_ALIASES[name]
-  if (here !== undefined) return `unknown command "${name}" – did you mean "${here}"?`
-  const known = await commands()
-  const asked = known.toSorted((a, b) => a.name.length - b.name.length).findLast(one => name.startsWith(`${one.name} `))
-  if (asked !== undefined) return describeExtraWord(asked, name.slice(asked.name.length + 1))
-  const names = known.map(one => one.name)
+  const aliased = COMMAND_ALIASES[name]
+  if (aliased !== undefined) return `unknown command "${name}" – did you mean "${aliased}"?`
+  const knownCommands = await commands()
+  const command = knownCommands
+    .toSorted((a, b) => a.name.length - b.name.length)
+    .findLast(one => name.startsWith(`${one.name} `))
+  if (command !== undefined) return describeExtraWord(command, name.slice(command.name.length + 1))
+  const names = knownCommands.map(one => one.name)
   return `unknown command "${name}"${await formatSuggestion(name, names)}`
 }
 
 /** An extra word is probably the value of the only required flag. */
-function describeExtraWord({ name, required }: KnownCommand, rest: string): string {
-  const [flag, ...others] = required
-  const isValue = flag !== undefined && others.length === 0 && !rest.includes(' ')
-  const hint = isValue ? ` – did you mean "--${flag} ${rest}"?` : ''
-  return `"gateway ${name}" takes no argument ${JSON.stringify(rest)}${hint}`
+function describeExtraWord({ name, required }: KnownCommand, extra: string): string {
+  const [flag, ...more] = required
+  const isValue = flag !== undefined && more.length === 0 && !extra.includes(' ')
+  const hint = isValue ? ` – did you mean "--${flag} ${extra}"?` : ''
+  return `"gateway ${name}" takes no argument ${JSON.stringify(extra)}${hint}`
 }
 
 async function describeUnknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
   if (flags === undefined) return undefined
-  const known = Object.keys(parse?.input?.flags ?? {})
-  const each = flags.map(async flag => `unknown flag ${flag}${await suggestFlag(flag, known)}`)
+  const flagNames = Object.keys(parse?.input?.flags ?? {})
+  const each = flags.map(async flag => `unknown flag ${flag}${await suggestFlag(flag, flagNames)}`)
   return (await Promise.all(each)).join('; ')
 }
 
@@ -169,15 +171,15 @@ function describeMissingArguments({ message, args = [] }: UsageError): string | 
 }
 
 /** Compare without dashes, which make any two short flags similar. */
-function suggestFlag(flag: string, known: readonly string[]): Promise<string> {
+function suggestFlag(flag: string, flagNames: readonly string[]): Promise<string> {
   const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
-  return formatSuggestion(name, known, '--')
+  return formatSuggestion(name, flagNames, '--')
 }
 
-async function formatSuggestion(word: string, known: readonly string[], before = ''): Promise<string> {
+async function formatSuggestion(name: string, candidates: readonly string[], before = ''): Promise<string> {
   const { findSimilar } = await import('../../util/suggest.ts')
-  const found = findSimilar(word, known)
-  return found === undefined ? '' : ` – did you mean "${before}${found}"?`
+  const similar = findSimilar(name, candidates)
+  return similar === undefined ? '' : ` – did you mean "${before}${similar}"?`
 }
 
 function rewriteOclifMessage(message: string): string {

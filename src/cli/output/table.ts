@@ -10,15 +10,17 @@ const MIN_LAST_WIDTH = 24
 export function formatTable(rows: readonly (readonly string[])[], output: TerminalOutput, indent = 0): string[] {
   const space = ' '.repeat(indent)
   const widths = measureColumns(rows)
-  const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0)
-  const room = (output.width ?? Infinity) - left
-  const stacked = room < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
+  const fixedWidth = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + COLUMN_GAP.length, 0)
+  const availableWidth = (output.width ?? Infinity) - fixedWidth
+  const stacked = availableWidth < Math.min(MIN_LAST_WIDTH, widths.at(-1) ?? 0)
   const padCells = (row: readonly string[]): string[] =>
     row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell)))
   if (!stacked)
-    return rows.map(row => `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', room)].join(COLUMN_GAP)}`.trimEnd())
+    return rows.map(row =>
+      `${space}${[...padCells(row), fitCell(row.at(-1) ?? '', availableWidth)].join(COLUMN_GAP)}`.trimEnd(),
+    )
   return rows.flatMap(row => {
-    const first = left - COLUMN_GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padCells(row)
+    const first = fixedWidth - COLUMN_GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padCells(row)
     const below = fitCell(row.at(-1) ?? '', (output.width ?? Infinity) - indent - INDENT.length)
     return [`${space}${first.join(COLUMN_GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${INDENT}${below}`])]
   })
@@ -61,6 +63,6 @@ function measureWidth(cell: string): number {
 }
 
 // Truncating removes the colors of a cell.
-function fitCell(cell: string, room: number): string {
-  return measureWidth(cell) <= room ? cell : truncateText(stripEscapes(cell), room)
+function fitCell(cell: string, width: number): string {
+  return measureWidth(cell) <= width ? cell : truncateText(stripEscapes(cell), width)
 }

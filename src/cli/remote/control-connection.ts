@@ -39,11 +39,11 @@ async function addOthersHint(error: unknown, { environment }: Terminal): Promise
   if (!(error instanceof GatewayError) || !NOT_FOUND_CODES.has(error.code)) return error
   const { length } = await findAllLivingSockets(environment).catch(() => [])
   if (length === 0) return error
-  const who =
+  const gatewaysText =
     length === 1
       ? '1 gateway of another configuration is running'
       : `${length} gateways of other configurations are running`
-  const hint = `${error.entry.hint} ${who}: list them with gateway ps --all, choose one with --config.`
+  const hint = `${error.entry.hint} ${gatewaysText}: list them with gateway ps --all, choose one with --config.`
   return new GatewayError(error.code, { ...error.fields }, { ...error.entry, hint })
 }
 
@@ -73,11 +73,11 @@ async function findSocket(
   if (flags.socket !== undefined) return resolveSocketAddress(flags.socket, cwd, getPlatform())
   const file = await findConfigFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
-  const place: ControlSocketKey = { file, env, environment }
-  const living = await findLivingSockets(place)
-  const [only, ...others] = living
+  const socketKey: ControlSocketKey = { file, env, environment }
+  const living = await findLivingSockets(socketKey)
+  const [only, ...more] = living
   if (only === undefined) return findConfiguredSocket(file, flags, terminal)
-  if (others.length === 0 || which === 'one') return only
+  if (more.length === 0 || which === 'one') return only
   const { length: count } = living
   throw gatewayError('GW_MANY_GATEWAYS', {
     count,
@@ -101,14 +101,14 @@ interface RunningGatewayInfo extends PsOutput {
 }
 
 export async function listRunningGateways({ environment }: Terminal): Promise<RunningGatewayInfo[]> {
-  const found = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
-  return found.filter(one => one !== undefined)
+  const infos = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
+  return infos.filter(one => one !== undefined)
 }
 
 /** Describes gateways: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
 async function describeGateways(sockets: readonly string[], cwd: string): Promise<string> {
-  const found = await Promise.all(sockets.map(requestInfo))
-  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
+  const infos = await Promise.all(sockets.map(requestInfo))
+  const texts = infos.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
   return texts.map(text => `\n  ${text}`).join('')
 }
 

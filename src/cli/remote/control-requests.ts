@@ -39,8 +39,8 @@ export function formatChanges({ upstreams, listeners, settings }: ConfigChanges,
 }
 
 function formatDifferences(noun: string, { added, removed, changed }: NameChanges, out: TerminalOutput): string[][] {
-  const createRow = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
-    out.paint(style, what),
+  const createRow = (label: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
+    out.paint(style, label),
     `${noun} ${toOneLine(name)}`,
   ]
   return [

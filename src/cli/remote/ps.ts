@@ -66,11 +66,11 @@ export function formatPs(
 
 /** Drops optional columns until the others fit; the last column may be truncated. */
 function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
-  const shown = new Set(COLUMNS)
-  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(COLUMNS[i])))
+  const visibleColumns = new Set(COLUMNS)
+  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => visibleColumns.has(String(COLUMNS[i])))
   for (const column of OPTIONAL_COLUMNS) {
     if (measureFixedColumns(rows.map(selectCells)) <= width) break
-    shown.delete(column)
+    visibleColumns.delete(column)
   }
   return rows.map(selectCells)
 }
@@ -90,10 +90,10 @@ function formatUpstreamRow(row: PsOutput['upstreams'][number], now: number, out:
 
 function formatProcessCells(row: UpstreamStatus, now: number): string[] {
   const { instances = [], restarts = '-', inFlight = '-' } = row.runtime ?? {}
-  const [pid, ...others] = listPids(row)
+  const [pid, ...morePids] = listPids(row)
   const since = Math.min(...instances.map(({ startedAt }) => startedAt))
   return [
-    pid === undefined ? '-' : `${pid}${others.length > 0 ? ` +${others.length}` : ''}`,
+    pid === undefined ? '-' : `${pid}${morePids.length > 0 ? ` +${morePids.length}` : ''}`,
     Number.isFinite(since) ? formatDuration(now - since) : '-',
     String(restarts),
     String(inFlight),

@@ -136,7 +136,7 @@ export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOpti
   const inTheWay = files.find(file => existsSync(join(target, file)))
   if (inTheWay !== undefined && !force) throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
   await makeDirectory(target)
-  const words: Readonly<Record<string, string>> = {
+  const replacements: Readonly<Record<string, string>> = {
     NAME: name,
     DIRECTORY: directory,
     VERSION: own.version,
@@ -144,7 +144,7 @@ export async function createPlugin({ name, dir, force, cwd, own }: NewPluginOpti
   for (const [file, text] of Object.entries(PLUGIN_TEMPLATE))
     await writeFile(
       join(target, file),
-      text.replace(/NAME|DIRECTORY|VERSION/g, word => words[word] ?? word),
+      text.replace(/NAME|DIRECTORY|VERSION/g, placeholder => replacements[placeholder] ?? placeholder),
     )
   await linkGateway(own.name, own.root, target)
   return { name, directory, files: files.map(file => `${directory}/${file}`) }

@@ -27,7 +27,7 @@ interface ServeControl {
 export function serveControl(options: ControlOptions): ServeControl {
   const { log, host } = options
   let open: Control | undefined
-  let wanted: string | undefined
+  let requestedPath: string | undefined
   let last = Promise.resolve()
   const close = async (): Promise<void> => {
     await open?.close()
@@ -35,8 +35,8 @@ export function serveControl(options: ControlOptions): ServeControl {
   }
   const moveSocket = async (source: LoadedConfig): Promise<void> => {
     const path = await chooseSocketPath(source, options)
-    if (path === wanted) return
-    wanted = path
+    if (path === requestedPath) return
+    requestedPath = path
     await close()
     if (path !== undefined) open = await openControlSocket(source, path, options)
   }

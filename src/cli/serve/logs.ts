@@ -36,11 +36,11 @@ export function createWarningLog(warnings: string[]): Log {
 }
 
 export function createServeLog(terminal: Terminal): ServeLog {
-  const known = new Secrets()
-  const options = { ...createProblemOptions(terminal), hide: known.hide }
+  const knownSecrets = new Secrets()
+  const options = { ...createProblemOptions(terminal), hide: knownSecrets.hide }
   return {
     log: createLog(options),
-    hideSecrets: ({ secrets }) => known.add(secrets),
+    hideSecrets: ({ secrets }) => knownSecrets.add(secrets),
     follow: ({ config }) => {
       options.level = config.log.level
       options.format = chooseLogFormat(config.log.format, terminal)
@@ -66,11 +66,11 @@ function chooseLogFormat(format: LoadedConfig['config']['log']['format'], { err 
 
 /** Returns a function that logs each listener address once. */
 export function createListenerLogger(gateway: RunningGateway, log: Log): () => void {
-  const said = new WeakMap<object, string | undefined>()
+  const loggedUrls = new WeakMap<object, string | undefined>()
   return () => {
     for (const listener of gateway.listeners) {
-      if (said.has(listener) && said.get(listener) === listener.url) continue
-      said.set(listener, listener.url)
+      if (loggedUrls.has(listener) && loggedUrls.get(listener) === listener.url) continue
+      loggedUrls.set(listener, listener.url)
       log.info('listening', { listener: listener.name, type: listener.type, url: listener.url })
     }
   }
@@ -128,8 +128,8 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
 }
 
 function pickDifferences(key: string, differences: object): Record<string, unknown> {
-  const said = Object.entries(differences).filter(
-    ([what, names]) => what !== 'kept' && (names as readonly string[]).length > 0,
+  const changes = Object.entries(differences).filter(
+    ([kind, names]) => kind !== 'kept' && (names as readonly string[]).length > 0,
   )
-  return said.length === 0 ? {} : { [key]: Object.fromEntries(said) }
+  return changes.length === 0 ? {} : { [key]: Object.fromEntries(changes) }
 }

@@ -74,10 +74,10 @@ export async function runGateway(
 
 function waitForStopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   return new Promise(resolve => {
-    let asked = false
+    let isStopping = false
     const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
-      if (asked) host.exit(128 + constants.signals[signal])
-      asked = true
+      if (isStopping) host.exit(128 + constants.signals[signal])
+      isStopping = true
       log.info('stopping; a second signal stops immediately', { signal })
       resolve(signal)
     }

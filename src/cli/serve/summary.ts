@@ -55,10 +55,10 @@ function formatEraHint(
   asksForKey: boolean,
   { paint }: TerminalOutput,
 ): string[] {
-  const said = paint('dim', `  Modern clients: ${eras ?? ''}`)
-  if (label === undefined) return [said, '']
+  const eraLine = paint('dim', `  Modern clients: ${eras ?? ''}`)
+  if (label === undefined) return [eraLine, '']
   const headers = `${asksForKey ? KEY_HEADER : ''} --header "${label}: my-conversation"`
-  return [said, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
+  return [eraLine, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
 }
 
 /** Summarizes on one log line. */
@@ -84,8 +84,8 @@ export function isAvailable({ state }: Pick<UpstreamStatus, 'state'>): boolean {
 export function formatOffers(rows: readonly CatalogRow[]): string {
   const kinds = Object.keys(NOUNS) as Kind[]
   const counts = kinds.map(kind => ({ kind, count: rows.filter(row => row.kind === kind).length }))
-  const said = counts.filter(({ count }) => count > 0).map(({ kind, count }) => plural(count, NOUNS[kind]))
-  return said.length === 0 ? 'nothing' : said.join(', ')
+  const texts = counts.filter(({ count }) => count > 0).map(({ kind, count }) => plural(count, NOUNS[kind]))
+  return texts.length === 0 ? 'nothing' : texts.join(', ')
 }
 
 export function formatState(state: UpstreamStatus['state'], output: TerminalOutput): string {

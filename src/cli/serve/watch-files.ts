@@ -42,11 +42,13 @@ class DebouncedFileWatch implements FileWatch {
   setFiles(files: readonly string[]): void {
     this.#unwatch()
     this.#files = files
-    const soon = (): void => this.#scheduleCheck()
-    this.#watchers = [...groupByDirectory(files)].map(([directory, names]) => watchDirectory(directory, names, soon))
+    const onChange = (): void => this.#scheduleCheck()
+    this.#watchers = [...groupByDirectory(files)].map(([directory, names]) =>
+      watchDirectory(directory, names, onChange),
+    )
     const now = readStamps(files)
-    const known = [...now].map(([file, stamp]) => [file, this.#reported.get(file) ?? stamp] as const)
-    this.#reported = new Map(known)
+    const stamps = [...now].map(([file, stamp]) => [file, this.#reported.get(file) ?? stamp] as const)
+    this.#reported = new Map(stamps)
     // Detect changes between the old and new watchers.
     if (!areStampsEqual(now, this.#reported)) this.#scheduleCheck()
   }
@@ -107,19 +109,19 @@ function areStampsEqual(some: ReadonlyMap<string, FileStamp>, others: ReadonlyMa
   })
 }
 
-function watchDirectory(directory: string, names: ReadonlySet<string>, soon: () => void): FSWatcher {
+function watchDirectory(directory: string, names: ReadonlySet<string>, onChange: () => void): FSWatcher {
   const watcher = watch(directory, { persistent: false }, (_event, name) => {
-    if (name === null || name === KUBERNETES_LINK || names.has(name)) soon()
+    if (name === null || name === KUBERNETES_LINK || names.has(name)) onChange()
   })
   // Ignore a removed directory; the running configuration stays.
   return watcher.on('error', () => {})
 }
 
 function groupByDirectory(files: readonly string[]): Map<string, Set<string>> {
-  const found = new Map<string, Set<string>>()
+  const namesByDirectory = new Map<string, Set<string>>()
   for (const file of files) {
-    const names = found.get(dirname(file)) ?? new Set()
-    found.set(dirname(file), names.add(basename(file)))
+    const names = namesByDirectory.get(dirname(file)) ?? new Set()
+    namesByDirectory.set(dirname(file), names.add(basename(file)))
   }
-  return found
+  return namesByDirectory
 }

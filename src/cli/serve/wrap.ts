@@ -50,8 +50,8 @@ export function createWrapConfig(
 }
 
 function createNoCommandError(stray: readonly string[]): Error {
-  const given = stray.length > 0 ? stray.join(' ') : '<command>'
-  return gatewayError('GW_USAGE', { what: `put -- before the command: gateway wrap -- ${given}` })
+  const command = stray.length > 0 ? stray.join(' ') : '<command>'
+  return gatewayError('GW_USAGE', { what: `put -- before the command: gateway wrap -- ${command}` })
 }
 
 function parseVariable(variable: string, environment: Terminal['environment']): [string, string] {

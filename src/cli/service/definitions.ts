@@ -104,7 +104,7 @@ const launchd: ServiceKind = {
       ...formatPlistEntry('Label', formatPlistString(formatLabel(name))),
       ...formatPlistEntry('ProgramArguments', [
         '<array>',
-        ...line.map(word => `  ${formatPlistString(word)}`),
+        ...line.map(argument => `  ${formatPlistString(argument)}`),
         '</array>',
       ]),
       ...formatPlistEntry('WorkingDirectory', formatPlistString(directory)),
@@ -191,9 +191,9 @@ const taskScheduler: ServiceKind = {
 }
 
 /** Quotes an argument for Windows. */
-function quoteWindowsArgument(word: string): string {
-  if (/^[^\s"]+$/.test(word)) return word
-  return `"${word.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
+function quoteWindowsArgument(argument: string): string {
+  if (/^[^\s"]+$/.test(argument)) return argument
+  return `"${argument.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
 }
 
 export const SERVICE_KINDS: readonly ServiceKind[] = [systemd, launchd, taskScheduler]

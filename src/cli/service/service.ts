@@ -176,11 +176,11 @@ export async function readServiceState(
 ): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
   const present = await readFile(file, kind.encoding).catch(() => undefined)
   if (present === undefined) return { isInstalled: false, isCurrent: false, isActive: false }
-  const [asked] = kind.platform === getPlatform().name ? await runPrograms([kind.status(name)], terminal) : []
+  const [status] = kind.platform === getPlatform().name ? await runPrograms([kind.status(name)], terminal) : []
   return {
     isInstalled: true,
     isCurrent: present.replace(/^\uFEFF/, '') === text,
-    isActive: asked !== undefined && asked.why === undefined,
+    isActive: status !== undefined && status.why === undefined,
   }
 }
 
@@ -194,9 +194,9 @@ async function runPrograms(lines: readonly (readonly string[])[], terminal: Term
   const ran: ProgramResult[] = []
   for (const [program = '', ...args] of lines) {
     const line = [program, ...args].join(' ')
-    const why = await runProgram(program, args, terminal)
-    ran.push({ line, ...(why === undefined ? {} : { why }) })
-    if (why !== undefined) break
+    const failure = await runProgram(program, args, terminal)
+    ran.push({ line, ...(failure === undefined ? {} : { why: failure }) })
+    if (failure !== undefined) break
   }
   return ran
 }

@@ -117,7 +117,7 @@ function checkEntryTarget(
   { terminal, host }: DoctorContext,
 ): DoctorFinding[] {
   const line = parseCommandLine(connected.entry)
-  const at = line.findIndex((word, i) => i > 0 && word === 'attach')
+  const at = line.findIndex((argument, i) => i > 0 && argument === 'attach')
   if (at === -1) return []
   const { title, name } = client
   const config = line[line.indexOf('-c', at) + 1]
@@ -129,8 +129,8 @@ function checkEntryTarget(
     const repair = { action: `remove the entry from ${connected.file}`, run: removeEntry }
     return [{ ...createFinding('client-config-gone', { client: title, config, name }), repair }]
   }
-  const gone = line.slice(0, at).find(word => isMissing(word, terminal))
-  if (gone === undefined) return []
+  const missing = line.slice(0, at).find(argument => isMissing(argument, terminal))
+  if (missing === undefined) return []
   const [execPath, launcher] = [host.execPath, String(host.argv[1])]
   const values = { name: connected.name, line: [execPath, launcher, ...line.slice(at)] }
   const entry = createClientEntry(client, values)
@@ -138,18 +138,18 @@ function checkEntryTarget(
     action: `write ${launcher} into ${connected.file}`,
     run: () => (entry === undefined ? Promise.resolve() : updateOwnEntry(client, connected, entry, connections)),
   }
-  return [{ ...createFinding('client-command-gone', { client: title, command: gone, name }), repair }]
+  return [{ ...createFinding('client-command-gone', { client: title, command: missing, name }), repair }]
 }
 
-function isMissing(word: string, { cwd, environment }: DoctorContext['terminal']): boolean {
-  if (isAbsolute(word)) return !existsSync(word)
-  return findProgram(word, splitPath(environment['PATH']), cwd) === undefined
+function isMissing(program: string, { cwd, environment }: DoctorContext['terminal']): boolean {
+  if (isAbsolute(program)) return !existsSync(program)
+  return findProgram(program, splitPath(environment['PATH']), cwd) === undefined
 }
 
 /** Returns an entry's program and arguments, in any client format. */
 function parseCommandLine(entry: JsonObject): string[] {
   const { command, cmd, args, path } = entry
   if (isObject(command)) return parseCommandLine(command)
-  const words = [command ?? cmd ?? path ?? [], args ?? []].flat()
-  return words.filter(word => typeof word === 'string')
+  const parts = [command ?? cmd ?? path ?? [], args ?? []].flat()
+  return parts.filter(part => typeof part === 'string')
 }

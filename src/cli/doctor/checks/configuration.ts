@@ -48,8 +48,8 @@ export async function checkConfiguration({ source, terminal }: DoctorContext): P
     .map(problem => createProblemFinding(problem, terminal.cwd, source))
   const broken = await findSetupError(source, terminal)
   if (broken === undefined) return warnings
-  const { message: why, hint } = broken
-  return [...warnings, createFinding('plugin-broken', { why, hint })]
+  const { message: reason, hint } = broken
+  return [...warnings, createFinding('plugin-broken', { why: reason, hint })]
 }
 
 /** Builds an unstarted gateway and returns its setup error, if any. */
@@ -63,23 +63,27 @@ async function findSetupError(source: LoadedConfig, terminal: Terminal): Promise
 }
 
 function createProblemFinding(problem: Problem, cwd: string, source: LoadedConfig | undefined): DoctorFinding {
-  const { pointer, message: why, hint = 'Run gateway validate for details', severity } = problem
-  const place = formatLocation(problem, cwd)
-  if (UNSET_VARIABLE.test(why)) return createFinding('variable-missing', { place, why, hint })
-  if (UNREADABLE_SECRET.test(why)) return createFinding('secret-missing', { place, why })
-  if (NOT_FOUND.test(why)) {
-    const known = createMissingFinding(problem, hint) ?? createMissingDirectoryFinding(pointer, source)
-    if (known !== undefined) return known
+  const { pointer, message: reason, hint = 'Run gateway validate for details', severity } = problem
+  const location = formatLocation(problem, cwd)
+  if (UNSET_VARIABLE.test(reason)) return createFinding('variable-missing', { place: location, why: reason, hint })
+  if (UNREADABLE_SECRET.test(reason)) return createFinding('secret-missing', { place: location, why: reason })
+  if (NOT_FOUND.test(reason)) {
+    const finding = createMissingFinding(problem, hint) ?? createMissingDirectoryFinding(pointer, source)
+    if (finding !== undefined) return finding
   }
-  return createFinding(severity === 'error' ? 'config-invalid' : 'config-doubtful', { place, why, hint })
+  return createFinding(severity === 'error' ? 'config-invalid' : 'config-doubtful', {
+    place: location,
+    why: reason,
+    hint,
+  })
 }
 
-function createMissingFinding({ pointer, message: why }: Problem, hint: string): DoctorFinding | undefined {
+function createMissingFinding({ pointer, message: reason }: Problem, hint: string): DoctorFinding | undefined {
   for (const [pattern, code] of MISSING_FILES) {
     const upstream = pattern.exec(pointer)?.[1]
     if (upstream === undefined) continue
-    const [program = ''] = why.split(' ')
-    return createFinding(code, { upstream, why, hint: INSTALL_HINTS[program] ?? hint })
+    const [program = ''] = reason.split(' ')
+    return createFinding(code, { upstream, why: reason, hint: INSTALL_HINTS[program] ?? hint })
   }
   return undefined
 }
@@ -89,15 +93,16 @@ function createMissingDirectoryFinding(pointer: string, source: LoadedConfig | u
   const spec = source?.config.upstreams[upstream ?? '']
   if (upstream === undefined || source === undefined || spec?.type !== 'stdio') return undefined
   const path = resolve(source.directory, spec.cwd ?? '.')
-  const found = createFinding('directory-missing', { upstream, path })
+  const finding = createFinding('directory-missing', { upstream, path })
   return {
-    ...found,
+    ...finding,
     repair: { action: `mkdir ${path}`, run: () => makeDirectory(path, 0o700).then(() => undefined) },
   }
 }
 
 function formatLocation({ file, line, col, pointer }: Problem, cwd: string): string {
-  const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
-  const place = shown === undefined ? [] : [line === undefined ? shown : `${shown}:${line}:${col ?? 1}`]
-  return [...place, ...(pointer === '' ? [] : [pointer])].join(' ')
+  const displayPath = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
+  const position =
+    displayPath === undefined ? [] : [line === undefined ? displayPath : `${displayPath}:${line}:${col ?? 1}`]
+  return [...position, ...(pointer === '' ? [] : [pointer])].join(' ')
 }

@@ -17,19 +17,19 @@ const MAX_FILES = 1000
 /** Checks the gateway's file modes and stale files. Windows has no such modes. */
 export async function checkFiles(context: DoctorContext): Promise<DoctorFinding[]> {
   if (!getPlatform().hasModes) return []
-  const found = await Promise.all([
+  const findings = await Promise.all([
     checkConfigFiles(context),
     checkSecretFiles(context),
     checkStateFiles(context),
     checkSockets(context),
   ])
-  return found.flat()
+  return findings.flat()
 }
 
 async function checkConfigFiles({ file, source }: DoctorContext): Promise<DoctorFinding[]> {
   const files = new Set(file === undefined ? [] : [file, ...(source === undefined ? [] : listConfigFiles(source))])
-  const found = await Promise.all([...files].map(path => checkConfigFile(path, source?.secrets ?? [])))
-  return found.flat()
+  const findings = await Promise.all([...files].map(path => checkConfigFile(path, source?.secrets ?? [])))
+  return findings.flat()
 }
 
 function listConfigFiles({ files, file }: NonNullable<DoctorContext['source']>): readonly string[] {
@@ -67,41 +67,41 @@ async function checkSecretFiles({ source }: DoctorContext): Promise<DoctorFindin
   const named = listPrivatePlaces(source).flatMap(({ file, isCode }) =>
     isCode === true || file === undefined || own.has(file) ? [] : [file],
   )
-  const found = [...new Set(named)].map(async path => {
+  const findings = [...new Set(named)].map(async path => {
     const mode = await readMode(path)
     if (mode === undefined || (mode & OTHER_USERS) === 0) return []
     return [addChmod(createFinding('secret-readable', { path }), path, 0o600)]
   })
-  return (await Promise.all(found)).flat()
+  return (await Promise.all(findings)).flat()
 }
 
 async function checkStateFiles({ file, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   const state = getStateDirectory({ file: file ?? 'any' }, terminal)
   if (state === undefined) return []
-  const found = [await checkStateDirectory(dirname(state)), await checkStateDirectory(state)].flat()
-  if (found.some(({ code }) => code === 'state-unusable')) return found
-  return [...found, ...(await checkLocks(dirname(state))), ...(await checkLocks(state))]
+  const findings = [await checkStateDirectory(dirname(state)), await checkStateDirectory(state)].flat()
+  if (findings.some(({ code }) => code === 'state-unusable')) return findings
+  return [...findings, ...(await checkLocks(dirname(state))), ...(await checkLocks(state))]
 }
 
 async function checkStateDirectory(path: string): Promise<DoctorFinding[]> {
-  const found = await lstat(path).catch((error: unknown) => (error as NodeJS.ErrnoException).code)
-  if (found === undefined || found === 'ENOENT') return []
-  if (typeof found === 'string') return [createFinding('state-unusable', { path, why: found })]
+  const statsOrCode = await lstat(path).catch((error: unknown) => (error as NodeJS.ErrnoException).code)
+  if (statsOrCode === undefined || statsOrCode === 'ENOENT') return []
+  if (typeof statsOrCode === 'string') return [createFinding('state-unusable', { path, why: statsOrCode })]
   const own = process.geteuid?.()
-  if (!found.isDirectory()) return [createFinding('state-unusable', { path, why: 'not a directory' })]
-  if (own !== undefined && found.uid !== own)
+  if (!statsOrCode.isDirectory()) return [createFinding('state-unusable', { path, why: 'not a directory' })]
+  if (own !== undefined && statsOrCode.uid !== own)
     return [createFinding('state-unusable', { path, why: 'owned by another user' })]
-  const isTight = (found.mode & OTHER_USERS) === 0 && (found.mode & 0o700) === 0o700
+  const isTight = (statsOrCode.mode & OTHER_USERS) === 0 && (statsOrCode.mode & 0o700) === 0o700
   return isTight ? [] : [addChmod(createFinding('state-readable', { path }), path, 0o700)]
 }
 
 async function checkLocks(directory: string): Promise<DoctorFinding[]> {
   const names = (await readdir(directory).catch(() => [])).filter(name => name.endsWith('.lock'))
-  const found = names.slice(0, MAX_FILES).map(async name => {
+  const findings = names.slice(0, MAX_FILES).map(async name => {
     const path = join(directory, name)
     return (await isStaleLock(path)) ? [{ ...createFinding('lock-stale', { path }), repair: createRemoval(path) }] : []
   })
-  return (await Promise.all(found)).flat()
+  return (await Promise.all(findings)).flat()
 }
 
 /** True if a lock's process no longer exists. */
@@ -120,10 +120,10 @@ async function isStaleLock(path: string): Promise<boolean> {
 async function checkSockets({ file, flags, terminal: { environment } }: DoctorContext): Promise<DoctorFinding[]> {
   const attach = getAttachSocketPath({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
   const directory = dirname(attach)
-  const found = await lstat(directory).catch(() => undefined)
-  if (found === undefined) return []
-  if (!found.isDirectory()) return [createFinding('state-unusable', { path: directory, why: 'not a directory' })]
-  if ((found.mode & OTHER_USERS) !== 0)
+  const stats = await lstat(directory).catch(() => undefined)
+  if (stats === undefined) return []
+  if (!stats.isDirectory()) return [createFinding('state-unusable', { path: directory, why: 'not a directory' })]
+  if ((stats.mode & OTHER_USERS) !== 0)
     return [addChmod(createFinding('socket-directory', { path: directory }), directory, 0o700)]
   const names = (await readdir(directory).catch(() => [])).filter(name => /\.(sock|mcp)$/.test(name))
   const paths = names.slice(0, MAX_FILES).map(name => join(directory, name))
@@ -138,9 +138,9 @@ async function checkSockets({ file, flags, terminal: { environment } }: DoctorCo
 }
 
 async function readSocketState(path: string): Promise<'gone' | 'blocked' | 'stale' | 'living'> {
-  const found = await lstat(path).catch(() => undefined)
-  if (found === undefined) return 'gone'
-  if (!found.isSocket()) return 'blocked'
+  const stats = await lstat(path).catch(() => undefined)
+  if (stats === undefined) return 'gone'
+  if (!stats.isSocket()) return 'blocked'
   return (await isListening(path)) ? 'living' : 'stale'
 }
 
@@ -160,12 +160,12 @@ function createStaleSocketFindings(paths: readonly string[], directory: string):
 
 /** Returns a regular file's mode, else undefined. */
 async function readMode(path: string): Promise<number | undefined> {
-  const found = await lstat(path).catch(() => undefined)
-  return found?.isFile() === true ? found.mode & 0o7777 : undefined
+  const stats = await lstat(path).catch(() => undefined)
+  return stats?.isFile() === true ? stats.mode & 0o7777 : undefined
 }
 
-function addChmod(found: DoctorFinding, path: string, mode: number): DoctorFinding {
-  return { ...found, repair: { action: `chmod ${mode.toString(8)} ${path}`, run: () => chmod(path, mode) } }
+function addChmod(finding: DoctorFinding, path: string, mode: number): DoctorFinding {
+  return { ...finding, repair: { action: `chmod ${mode.toString(8)} ${path}`, run: () => chmod(path, mode) } }
 }
 
 function createRemoval(path: string): NonNullable<DoctorFinding['repair']> {

@@ -27,16 +27,16 @@ const MAX_NAMES = 5
 /** Checks the running gateways. */
 export async function checkRunning(
   context: DoctorContext,
-): Promise<{ readonly found: DoctorFinding[]; readonly isRunning: boolean }> {
+): Promise<{ readonly findings: DoctorFinding[]; readonly isRunning: boolean }> {
   const { file: config, flags, terminal } = context
-  if (config === undefined) return { found: [], isRunning: false }
+  if (config === undefined) return { findings: [], isRunning: false }
   const { environment } = terminal
-  const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
-  const sockets = flags.socket === undefined ? await findLivingSockets(place).catch(() => []) : [flags.socket]
-  if (sockets.length === 0) return { found: [createFinding('not-running', { config })], isRunning: false }
-  const found = await Promise.all(sockets.map(requestHealth))
-  const many = sockets.length > 1 ? [createFinding('gateways-many', { count: sockets.length, config })] : []
-  return { found: [...many, ...found.flat()], isRunning: true }
+  const socketKey = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
+  const sockets = flags.socket === undefined ? await findLivingSockets(socketKey).catch(() => []) : [flags.socket]
+  if (sockets.length === 0) return { findings: [createFinding('not-running', { config })], isRunning: false }
+  const findings = await Promise.all(sockets.map(requestHealth))
+  const multiple = sockets.length > 1 ? [createFinding('gateways-many', { count: sockets.length, config })] : []
+  return { findings: [...multiple, ...findings.flat()], isRunning: true }
 }
 
 async function requestHealth(socket: string): Promise<DoctorFinding[]> {
@@ -55,10 +55,10 @@ async function requestHealth(socket: string): Promise<DoctorFinding[]> {
 /** Checks catalog and tool lists, in the running gateway or a temporary one. */
 export async function checkOnline({ flags, source, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
-  return withGatewayHandle(flags, terminal, async asked => {
-    const tools = await listAllTools(asked)
-    const { findings } = (await asked.control('health', {})) as unknown as Health
-    return [...findings, ...checkCatalog(await asked.inspect()), ...checkListSize(tools)]
+  return withGatewayHandle(flags, terminal, async gateway => {
+    const tools = await listAllTools(gateway)
+    const { findings } = (await gateway.control('health', {})) as unknown as Health
+    return [...findings, ...checkCatalog(await gateway.inspect()), ...checkListSize(tools)]
   })
 }
 
@@ -75,8 +75,8 @@ function checkHiddenNames(withheld: Inspection['withheld']): DoctorFinding[] {
   const owners = [...new Set(withheld.map(({ upstream }) => upstream))]
   return owners.map(upstream => {
     const names = withheld.filter(row => row.upstream === upstream).map(({ name }) => name)
-    const shown = names.slice(0, MAX_NAMES).join(', ')
-    return createFinding('names-withheld', { upstream, count: names.length, names: shown })
+    const listedNames = names.slice(0, MAX_NAMES).join(', ')
+    return createFinding('names-withheld', { upstream, count: names.length, names: listedNames })
   })
 }
 
@@ -103,7 +103,7 @@ export function checkServers({ source }: DoctorContext): DoctorFinding[] {
     .filter(([, { enabled }]) => enabled)
     .flatMap(([upstream, spec]) => [
       ...checkExecutable(upstream, spec, source.directory),
-      ...listValues(spec).flatMap(([place, value]) => checkValue(upstream, place, value, Date.now())),
+      ...listValues(spec).flatMap(([location, value]) => checkValue(upstream, location, value, Date.now())),
     ])
 }
 
@@ -131,12 +131,12 @@ function listValues(spec: object): [string, string][] {
   })
 }
 
-function checkValue(upstream: string, place: string, value: string, now: number): DoctorFinding[] {
+function checkValue(upstream: string, location: string, value: string, now: number): DoctorFinding[] {
   if (PLACEHOLDER.test(value.trim()))
-    return [createFinding('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
+    return [createFinding('secret-placeholder', { upstream, place: location, value: value.trim().slice(0, 40) })]
   const end = parseExpiry(value)
   if (end === undefined || end > now) return []
-  return [createFinding('token-expired', { upstream, place, ago: formatDuration(now - end) })]
+  return [createFinding('token-expired', { upstream, place: location, ago: formatDuration(now - end) })]
 }
 
 /** Returns a JWT's expiry time in milliseconds since the epoch. */
@@ -161,15 +161,15 @@ const PORT_CODES = {
 /** Checks the listener addresses if the gateway is not running. */
 export async function checkListeners({ source }: DoctorContext): Promise<DoctorFinding[]> {
   if (source === undefined) return []
-  const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
+  const findings = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
     if (spec.type !== 'http') return []
     const { host, port } = spec
     const code = await tryListen(host, port)
-    const known = PORT_CODES[code as keyof typeof PORT_CODES] as
+    const findingCode = PORT_CODES[code as keyof typeof PORT_CODES] as
       (typeof PORT_CODES)[keyof typeof PORT_CODES] | undefined
-    return known === undefined ? [] : [createFinding(known, { listener, host, port })]
+    return findingCode === undefined ? [] : [createFinding(findingCode, { listener, host, port })]
   })
-  return (await Promise.all(found)).flat()
+  return (await Promise.all(findings)).flat()
 }
 
 /** Tries to listen and returns the error code, if any. */

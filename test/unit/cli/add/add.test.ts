@@ -78,7 +78,7 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
     add: (what, flags = {}, command = []) =>
       runAdd(
         {
-          what,
+          targetText: what,
           command,
           flags: { ...common, registry: REGISTRY, 'no-start': true, 'no-sandbox': true, ...flags },
         },

@@ -46,7 +46,7 @@ async function registryOf(t: TestContext, answer: Answer) {
     lines,
     text: () => readFileSync(config, 'utf8'),
     search: (...words: string[]) => runSearch(words, { registry, config, json: true }, terminal),
-    add: (what: string) => runAdd({ what, command: [], flags }, terminal, NOBODY),
+    add: (what: string) => runAdd({ targetText: what, command: [], flags }, terminal, NOBODY),
   }
 }
 
