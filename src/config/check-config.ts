@@ -106,8 +106,8 @@ function checkCallers(config: unknown, report: Report): void {
   const issuers = [...new Set(named.map(spec => readText(spec, 'issuer') ?? ''))]
   const hasKeys = readList(auth, 'keys').length > 0 || readText(auth, 'keysFile') !== undefined
   for (const { pointer, pattern } of listCallerPatterns(config)) {
-    const why = explainAmbiguity(pattern, issuers, hasKeys)
-    if (why !== undefined) report({ pointer, ...why })
+    const ambiguity = explainAmbiguity(pattern, issuers, hasKeys)
+    if (ambiguity !== undefined) report({ pointer, ...ambiguity })
   }
 }
 

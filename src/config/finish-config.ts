@@ -179,13 +179,13 @@ function locateFindings(
   written: ConfigPositions,
 ): Problem[] {
   if (findings.length === 0) return []
-  const { hide: shown } = new Secrets(secrets)
+  const { hide } = new Secrets(secrets)
   return findings
     .filter(finding => !broken.has(finding.pointer))
     .map(finding => ({
       ...finding,
-      message: shown(finding.message),
-      hint: finding.hint && shown(finding.hint),
+      message: hide(finding.message),
+      hint: finding.hint && hide(finding.hint),
     }))
     .map(finding => locateProblem(written, finding))
 }

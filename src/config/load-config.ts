@@ -84,8 +84,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
   const file = await findConfigFile(options)
   const { text } = options
-  const why = text === undefined ? explainUnreadable(file) : undefined
-  if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
+  const reason = text === undefined ? explainUnreadable(file) : undefined
+  if (reason !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why: reason })
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
@@ -157,8 +157,8 @@ export async function listNamedPlugins(
 const ignore: ReportProblem = () => undefined
 
 function findMap(tree: Tree | undefined, key: string): MapTree | undefined {
-  const found = tree?.kind === 'map' ? tree.entries.get(key)?.tree : undefined
-  return found?.kind === 'map' ? found : undefined
+  const child = tree?.kind === 'map' ? tree.entries.get(key)?.tree : undefined
+  return child?.kind === 'map' ? child : undefined
 }
 
 async function findConfigFile({
@@ -177,9 +177,9 @@ function readAll(
 ): Tree | undefined {
   const origin: ValueOrigin = { from: 'file', file, line: 1, col: 1 }
   const tree = sources.load(file, origin)
-  const wanted = options.env ?? options.environment.GATEWAY_ENV
-  if (wanted === undefined || wanted === '') return tree
-  const overlay = findOverlay(file, wanted)
+  const environmentName = options.env ?? options.environment.GATEWAY_ENV
+  if (environmentName === undefined || environmentName === '') return tree
+  const overlay = findOverlay(file, environmentName)
   if (!('file' in overlay)) report(createProblem(origin, overlay))
   const over = 'file' in overlay ? sources.load(overlay.file, origin) : undefined
   return over === undefined ? tree : mergeTrees(tree, over)

@@ -40,8 +40,8 @@ function listEnvironmentFiles(file: string, directory: string): PrivatePath[] {
 
 function createPrivatePlace(path: string, kind: PrivateKind): PrivatePath {
   if (kind === 'directory') return { directory: path }
-  const place = createPrivateFile(dirname(path), basename(path))
-  return kind === 'module' ? { ...place, isCode: true } : place
+  const privateFile = createPrivateFile(dirname(path), basename(path))
+  return kind === 'module' ? { ...privateFile, isCode: true } : privateFile
 }
 
 /** Collects texts at a key pattern; `*` matches any key. */

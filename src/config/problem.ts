@@ -56,10 +56,11 @@ function toWrittenPointer(pointer: string, sections: ReadonlySet<string>): strin
 /** Formats as `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
 export function formatProblem(problem: Problem, cwd: string): string {
   const { file, line, col, pointer, message, hint } = problem
-  const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
-  const place = shown === undefined ? [] : [line === undefined ? shown : `${shown}:${line}:${col ?? 1}`]
+  const displayPath = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
+  const position =
+    displayPath === undefined ? [] : [line === undefined ? displayPath : `${displayPath}:${line}:${col ?? 1}`]
   const text = hint === undefined ? message : `${message} – ${hint}`
-  return [...place, ...(pointer === '' ? [] : [pointer]), text].join(' ')
+  return [...position, ...(pointer === '' ? [] : [pointer]), text].join(' ')
 }
 
 /** Creates GW_CONFIG_INVALID with all problems in file order. */
@@ -85,10 +86,10 @@ export function hasErrors(problems: readonly Problem[]): boolean {
 
 /** Sorts by file and position, without duplicates. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
-  const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
-  const files = [...new Set(once.map(problem => problem.file))]
+  const unique = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
+  const files = [...new Set(unique.map(problem => problem.file))]
   const rank = (problem: Problem) => files.indexOf(problem.file)
-  return once.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
+  return unique.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
 }
 
 function getLocation(origin: ValueOrigin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {

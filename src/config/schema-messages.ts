@@ -50,13 +50,13 @@ const MESSAGES: Readonly<Record<string, (error: SchemaError) => Partial<Finding>
 /** Formats a schema error; undefined if another error covers it. */
 export function explainSchemaError(error: SchemaError): Finding | undefined {
   if (/\/(one|any)Of\/\d+\/required$/.test(error.schemaPath)) return undefined
-  const tell = Object.hasOwn(MESSAGES, error.keyword) ? MESSAGES[error.keyword] : undefined
-  const told = tell === undefined ? { message: error.message } : tell(error)
-  if (told === undefined) return undefined
+  const explain = Object.hasOwn(MESSAGES, error.keyword) ? MESSAGES[error.keyword] : undefined
+  const explanation = explain === undefined ? { message: error.message } : explain(error)
+  if (explanation === undefined) return undefined
   return {
     pointer: error.instancePath,
-    ...told,
-    message: told.message ?? error.message ?? 'is not valid here',
+    ...explanation,
+    message: explanation.message ?? error.message ?? 'is not valid here',
   }
 }
 
@@ -79,8 +79,8 @@ const CLIENT_HINT =
 /** Characters that look like spaces but are not whitespace in YAML. */
 const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
 
-function explainBlank(found: string): string {
-  const code = found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+function explainBlank(blank: string): string {
+  const code = blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
   return `contains U+${code}, which looks like a space: replace or remove it`
 }
 
@@ -92,19 +92,19 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
   ['environment', 'env'],
 ])
 
-function suggestKey(key: string, known: readonly string[]): string | undefined {
-  const word = OTHER_WORDS.get(key)
-  return word !== undefined && known.includes(word) ? `did you mean "${word}"?` : suggestName(key, known)
+function suggestKey(key: string, keys: readonly string[]): string | undefined {
+  const alias = OTHER_WORDS.get(key)
+  return alias !== undefined && keys.includes(alias) ? `did you mean "${alias}"?` : suggestName(key, keys)
 }
 
 function explainUnknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
-  const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
+  const keys = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
   const blank = LIKE_BLANKS.exec(key)?.[0]
   return {
     pointer: appendPointer(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : blank === undefined ? suggestKey(key, known) : explainBlank(blank),
+    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : blank === undefined ? suggestKey(key, keys) : explainBlank(blank),
     on: 'key',
   }
 }
@@ -180,9 +180,9 @@ function formatList(values: unknown): string {
   return Array.isArray(values) ? values.map(String).join(', ') : String(values)
 }
 
-function suggestValue(word: unknown, candidates: unknown): string | undefined {
-  if (typeof word !== 'string' || !Array.isArray(candidates)) return undefined
-  const hint = suggestName(word, candidates.map(String))
+function suggestValue(value: unknown, candidates: unknown): string | undefined {
+  if (typeof value !== 'string' || !Array.isArray(candidates)) return undefined
+  const hint = suggestName(value, candidates.map(String))
   return hint?.startsWith('did') ? hint : undefined
 }
 

@@ -19,9 +19,9 @@ const KEY_SEGMENT = /^(?=.*\d)(?=.*[a-z])[\w~-]{20,}$/i
 
 /** Collects literal secrets from headers, variables, URLs and arguments. */
 export function collectSecrets(config: unknown): string[] {
-  const found = new Set<string>()
-  collect(config, { pointer: '', name: '', isSecret: false }, value => void found.add(value))
-  return [...found]
+  const secrets = new Set<string>()
+  collect(config, { pointer: '', name: '', isSecret: false }, value => void secrets.add(value))
+  return [...secrets]
 }
 
 type SecretCallback = (value: string) => void
@@ -33,56 +33,56 @@ interface ConfigValue {
   readonly isSecret: boolean
 }
 
-function collect(value: unknown, place: ConfigValue, found: SecretCallback): void {
-  if (typeof value === 'string') return collectFromText(value, place, found)
-  if (Array.isArray(value)) collectFromArguments(value, found)
+function collect(value: unknown, location: ConfigValue, addSecret: SecretCallback): void {
+  if (typeof value === 'string') return collectFromText(value, location, addSecret)
+  if (Array.isArray(value)) collectFromArguments(value, addSecret)
   else if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
-    const pointer = appendPointer(place.pointer, key)
-    const name = Array.isArray(value) ? place.name : key
-    collect(inner, { pointer, name, isSecret: place.isSecret || isSecretPath(pointer) }, found)
+    const pointer = appendPointer(location.pointer, key)
+    const name = Array.isArray(value) ? location.name : key
+    collect(inner, { pointer, name, isSecret: location.isSecret || isSecretPath(pointer) }, addSecret)
   }
 }
 
-function collectFromText(text: string, { pointer, name, isSecret }: ConfigValue, found: SecretCallback): void {
-  if (URL_START.test(text)) collectFromUrl(text, found)
-  if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) found(text)
+function collectFromText(text: string, { pointer, name, isSecret }: ConfigValue, addSecret: SecretCallback): void {
+  if (URL_START.test(text)) collectFromUrl(text, addSecret)
+  if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) addSecret(text)
   if (!isSecret) return
-  if (pointer.includes('/headers/')) collectFromHeader(name, text, found)
-  else if (isWorthHiding(name, text)) found(text)
+  if (pointer.includes('/headers/')) collectFromHeader(name, text, addSecret)
+  else if (isWorthHiding(name, text)) addSecret(text)
 }
 
-function collectFromHeader(name: string, text: string, found: SecretCallback): void {
+function collectFromHeader(name: string, text: string, addSecret: SecretCallback): void {
   if (PLAIN_HEADER.test(name)) return
   const credential = SCHEME.exec(text)?.[1] ?? text
-  if (isSecretName(name) || credential.length >= MIN_HEADER_LENGTH) found(credential)
-  if (/^basic\s/i.test(text)) collectFromBasic(credential, found)
+  if (isSecretName(name) || credential.length >= MIN_HEADER_LENGTH) addSecret(credential)
+  if (/^basic\s/i.test(text)) collectFromBasic(credential, addSecret)
 }
 
-function collectFromBasic(credential: string, found: SecretCallback): void {
+function collectFromBasic(credential: string, addSecret: SecretCallback): void {
   const pair = Buffer.from(credential, 'base64').toString('utf8')
-  found(pair)
-  found(pair.slice(pair.indexOf(':') + 1))
+  addSecret(pair)
+  addSecret(pair.slice(pair.indexOf(':') + 1))
 }
 
-function collectFromUrl(text: string, found: SecretCallback): void {
+function collectFromUrl(text: string, addSecret: SecretCallback): void {
   const url = URL.parse(text)
   if (url === null) return
   const { username, password } = url
   // A user name without a password is a token.
   const secret = password === '' ? username : password
-  for (const form of [secret, decodePercent(secret)]) if (isWorthHiding('password', form)) found(form)
-  if (password !== '') found(`${decodePercent(username)}:${decodePercent(password)}`)
-  for (const [key, value] of url.searchParams) if (isWorthHiding(key, value)) found(value)
-  for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
+  for (const form of [secret, decodePercent(secret)]) if (isWorthHiding('password', form)) addSecret(form)
+  if (password !== '') addSecret(`${decodePercent(username)}:${decodePercent(password)}`)
+  for (const [key, value] of url.searchParams) if (isWorthHiding(key, value)) addSecret(value)
+  for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) addSecret(segment)
 }
 
 /** Handles `--api-key=…` and `--api-key …`. */
-function collectFromArguments(items: readonly unknown[], found: SecretCallback): void {
+function collectFromArguments(items: readonly unknown[], addSecret: SecretCallback): void {
   items.forEach((item, i) => {
     if (typeof item !== 'string') return
     const [, flag = '', value = items[i + 1]] = FLAG.exec(item) ?? []
-    if (isSecretName(flag) && typeof value === 'string' && !value.startsWith('-')) found(value)
+    if (isSecretName(flag) && typeof value === 'string' && !value.startsWith('-')) addSecret(value)
   })
 }
 
@@ -96,8 +96,8 @@ function redactValue(value: unknown, pointer: string, hide: HideSecrets): unknow
   if (typeof value === 'string') return hide(value)
   if (Array.isArray(value)) return value.map((item, i) => redactValue(item, appendPointer(pointer, i), hide))
   if (!isPlain(value)) return value
-  const shown: Record<string, unknown> = {}
+  const result: Record<string, unknown> = {}
   for (const [key, inner] of Object.entries(value))
-    setOwn(shown, hide(key), redactValue(inner, appendPointer(pointer, key), hide))
-  return shown
+    setOwn(result, hide(key), redactValue(inner, appendPointer(pointer, key), hide))
+  return result
 }

@@ -64,6 +64,6 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
 function formatOrigin(origin: ValueOrigin | undefined, cwd: string): string {
   if (origin?.from === 'set') return '--set'
   if (origin?.from !== 'file') return origin?.from ?? 'default'
-  const place = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file
-  return [`${place}:${origin.line}:${origin.col}`, origin.by ?? []].flat().join(' ')
+  const displayPath = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file
+  return [`${displayPath}:${origin.line}:${origin.col}`, origin.by ?? []].flat().join(' ')
 }

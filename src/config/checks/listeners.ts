@@ -15,11 +15,11 @@ const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]'])
 export function checkListeners(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners)
-  const places = names.flatMap(name => listAddresses(listeners, name))
-  places.forEach((place, i) => {
-    for (const other of places.slice(0, i)) if (isClash(place, other)) reportTaken(place, other, report)
-    const isMeant = readValue(listeners, place.name, 'exposeWithoutAuth') === true || hasAuth(config, place.name)
-    if (!isLoopback(place.host) && !isMeant) reportExposed(place, report)
+  const addresses = names.flatMap(name => listAddresses(listeners, name))
+  addresses.forEach((address, i) => {
+    for (const other of addresses.slice(0, i)) if (isClash(address, other)) reportTaken(address, other, report)
+    const isMeant = readValue(listeners, address.name, 'exposeWithoutAuth') === true || hasAuth(config, address.name)
+    if (!isLoopback(address.host) && !isMeant) reportExposed(address, report)
   })
   const [first, ...more] = names.filter(name => readText(listeners, name, 'type') === 'stdio')
   for (const name of more) {
@@ -86,13 +86,13 @@ const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 export function checkPaths(config: unknown, report: Report): void {
   const listeners = readMap(config, 'listeners')
   for (const name of Object.keys(listeners)) {
-    const taken = new Map<string, string>()
-    for (const place of PATH_KEYS) {
-      const path = readText(listeners, name, ...place)
+    const pathOwners = new Map<string, string>()
+    for (const keys of PATH_KEYS) {
+      const path = readText(listeners, name, ...keys)
       if (path === undefined) continue
-      const owner = PROBES.has(path) ? 'the probes' : taken.get(path)
-      const pointer = place.reduce<string>(appendPointer, appendPointer('/listeners', name))
-      if (owner === undefined) taken.set(path, `"${place.join('.')}"`)
+      const owner = PROBES.has(path) ? 'the probes' : pathOwners.get(path)
+      const pointer = keys.reduce<string>(appendPointer, appendPointer('/listeners', name))
+      if (owner === undefined) pathOwners.set(path, `"${keys.join('.')}"`)
       else
         report({
           pointer,

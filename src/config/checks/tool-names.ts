@@ -17,7 +17,7 @@ interface NameReference {
   readonly pointer: string
   readonly value: unknown
   readonly names: readonly string[]
-  readonly whose: string
+  readonly subject: string
   /** Exempts globs that may match something without a known list. */
   readonly isExempt?: (glob: string) => boolean
 }
@@ -30,18 +30,18 @@ const LISTS = ['allow', 'deny'] as const
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
 /** Warns about rules that match no listed tool or prompt, likely typos. */
-export function checkUnmatched(config: unknown, known: KnownNames, report: Report): void {
-  for (const [upstream, lists] of known)
+export function checkUnmatched(config: unknown, knownNames: KnownNames, report: Report): void {
+  for (const [upstream, lists] of knownNames)
     for (const section of SECTIONS) {
       const names = lists[section]
       if (names !== undefined) checkOwn(config, upstream, section, names, report)
     }
-  const seen: VisibleNames = {}
+  const visible: VisibleNames = {}
   for (const section of SECTIONS) {
-    const names = listExposedNames(config, section, known)
-    if (names !== undefined) seen[section] = checkShared(config, section, names, report)
+    const names = listExposedNames(config, section, knownNames)
+    if (names !== undefined) visible[section] = checkShared(config, section, names, report)
   }
-  for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, seen, report)
+  for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, visible, report)
 }
 
 /** Upstream sections use the upstream's original names. */
@@ -54,23 +54,23 @@ function checkOwn(
 ): void {
   const spec = readMap(config, 'upstreams', upstream)
   const pointer = appendPointer('/upstreams', upstream)
-  const said = { names, whose: `no ${section.slice(0, -1)} of "${upstream}"` }
-  checkFilter({ ...said, pointer: `${pointer}/${section}`, value: spec[section] }, report)
+  const reference = { names, subject: `no ${section.slice(0, -1)} of "${upstream}"` }
+  checkFilter({ ...reference, pointer: `${pointer}/${section}`, value: spec[section] }, report)
   if (section !== 'tools') return
   for (const path of TOOL_PATHS) {
     const keys = path.split('/').slice(3)
-    const at = { ...said, pointer: `${pointer}/${keys.join('/')}`, value: readValue(spec, ...keys) }
+    const at = { ...reference, pointer: `${pointer}/${keys.join('/')}`, value: readValue(spec, ...keys) }
     if (Array.isArray(at.value)) checkGlobs(at, report)
     else checkKeys(at, report)
   }
 }
 
 /** Exposed names of all upstreams; undefined if any list is unknown. */
-function listExposedNames(config: unknown, section: NameSection, known: KnownNames): string[] | undefined {
+function listExposedNames(config: unknown, section: NameSection, knownNames: KnownNames): string[] | undefined {
   const names: string[] = []
   for (const [upstream, spec] of Object.entries(readMap(config, 'upstreams'))) {
     if (readMap({ spec }, 'spec')['enabled'] === false) continue
-    const own = known.get(upstream)?.[section]
+    const own = knownNames.get(upstream)?.[section]
     if (own === undefined) return undefined
     names.push(...listExposed(config, upstream, section, own))
   }
@@ -80,13 +80,13 @@ function listExposedNames(config: unknown, section: NameSection, known: KnownNam
 /** Checks `filters` and profiles, which use exposed names. Returns all names, including renamed ones. */
 function checkShared(config: unknown, section: NameSection, names: readonly string[], report: Report): string[] {
   const filtered = [...names, ...listRenamed(readMap(config, 'filters', section), names)]
-  const whose = describeMissing([section])
+  const subject = describeMissing([section])
   const filters = { pointer: `/filters/${section}`, value: readMap(config, 'filters', section) }
-  checkFilter({ ...filters, names, whose }, report)
+  checkFilter({ ...filters, names, subject }, report)
   for (const [profile, spec] of Object.entries(readMap(config, 'profiles'))) {
     const pointer = `${appendPointer('/profiles', profile)}/${section}`
     const value = readMap({ spec }, 'spec', section)
-    checkFilter({ pointer, value, names: filtered, whose }, report)
+    checkFilter({ pointer, value, names: filtered, subject }, report)
   }
   return section === 'tools' ? [...filtered, ...ADDED_TOOLS] : filtered
 }
@@ -96,17 +96,17 @@ function checkSeen(
   config: unknown,
   path: string,
   kinds: readonly SeenKind[],
-  seen: VisibleNames,
+  visible: VisibleNames,
   report: Report,
 ): void {
   const sections = SECTIONS.filter(section => kinds.includes(section))
-  const lists = sections.map(section => seen[section])
+  const lists = sections.map(section => visible[section])
   const names = lists.flatMap(list => list ?? [])
   if (lists.includes(undefined)) return
   const isExempt = kinds.includes('resources') ? canBeUri : undefined
   visitPath(config, path, (value, pointer) => {
     if (isSentElsewhere(config, pointer)) return
-    const at = { pointer, value, names, whose: describeMissing(sections), ...(isExempt && { isExempt }) }
+    const at = { pointer, value, names, subject: describeMissing(sections), ...(isExempt && { isExempt }) }
     if (Array.isArray(value)) checkGlobs(at, report)
     else if (typeof value === 'string') checkGlob(value, pointer, at, report)
     else checkKeys(at, report)
@@ -141,36 +141,38 @@ function listRenamed(filter: unknown, names: readonly string[]): string[] {
   return names.flatMap(name => (Object.hasOwn(rename, name) ? [String(rename[name])] : []))
 }
 
-function checkFilter(said: NameReference, report: Report): void {
-  const filter = readMap({ filter: said.value }, 'filter')
-  for (const key of LISTS) checkGlobs({ ...said, pointer: `${said.pointer}/${key}`, value: filter[key] }, report)
+function checkFilter(reference: NameReference, report: Report): void {
+  const filter = readMap({ filter: reference.value }, 'filter')
+  for (const key of LISTS)
+    checkGlobs({ ...reference, pointer: `${reference.pointer}/${key}`, value: filter[key] }, report)
   for (const key of MAPS)
     for (const name of Object.keys(readMap(filter, key)))
-      if (!said.names.includes(name)) reportUnmatched(name, appendPointer(`${said.pointer}/${key}`, name), said, report)
-  checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
+      if (!reference.names.includes(name))
+        reportUnmatched(name, appendPointer(`${reference.pointer}/${key}`, name), reference, report)
+  checkKeys({ ...reference, pointer: `${reference.pointer}/override`, value: filter.override }, report)
 }
 
-function checkGlobs(said: NameReference, report: Report): void {
-  if (!Array.isArray(said.value)) return
-  said.value.forEach((glob: unknown, i) => checkGlob(String(glob), `${said.pointer}/${i}`, said, report))
+function checkGlobs(reference: NameReference, report: Report): void {
+  if (!Array.isArray(reference.value)) return
+  reference.value.forEach((glob: unknown, i) => checkGlob(String(glob), `${reference.pointer}/${i}`, reference, report))
 }
 
-function checkKeys(said: NameReference, report: Report): void {
-  for (const glob of Object.keys(readMap({ map: said.value }, 'map')))
-    checkGlob(glob, appendPointer(said.pointer, glob), said, report)
+function checkKeys(reference: NameReference, report: Report): void {
+  for (const glob of Object.keys(readMap({ map: reference.value }, 'map')))
+    checkGlob(glob, appendPointer(reference.pointer, glob), reference, report)
 }
 
-function checkGlob(glob: string, pointer: string, said: NameReference, report: Report): void {
-  if (said.isExempt?.(glob) === true || said.names.some(compileGlobs(glob))) return
-  reportUnmatched(glob, pointer, said, report)
+function checkGlob(glob: string, pointer: string, reference: NameReference, report: Report): void {
+  if (reference.isExempt?.(glob) === true || reference.names.some(compileGlobs(glob))) return
+  reportUnmatched(glob, pointer, reference, report)
 }
 
-function reportUnmatched(what: string, pointer: string, { names, whose }: NameReference, report: Report): void {
-  const meant = findSimilar(what, names.filter(isPlainName))
+function reportUnmatched(pattern: string, pointer: string, { names, subject }: NameReference, report: Report): void {
+  const suggestion = findSimilar(pattern, names.filter(isPlainName))
   report({
     pointer,
-    message: `"${what}" matches ${whose}`,
-    hint: meant === undefined ? undefined : `did you mean "${meant}"?`,
+    message: `"${pattern}" matches ${subject}`,
+    hint: suggestion === undefined ? undefined : `did you mean "${suggestion}"?`,
     severity: 'warning',
   })
 }
@@ -185,14 +187,14 @@ const MAX_LENGTH = 64
 /** Findings reported at most. */
 const MAX_COUNT = 20
 
-/** Reports tools whose exposed names are too long for many clients; `known` holds original names. */
+/** Reports tools whose exposed names are too long for many clients; `knownTools` holds original names. */
 export function checkLongNames(
   config: unknown,
-  known: ReadonlyMap<string, { readonly tools?: readonly string[] }>,
+  knownTools: ReadonlyMap<string, { readonly tools?: readonly string[] }>,
   report: (finding: Finding) => void,
 ): void {
   let count = 0
-  for (const [upstream, { tools = [] }] of known)
+  for (const [upstream, { tools = [] }] of knownTools)
     for (const tool of tools) {
       const name = getExposedName(config, upstream, tool)
       if (name === undefined || name.length <= MAX_LENGTH || ++count > MAX_COUNT) continue

@@ -11,8 +11,8 @@ const STICKY = 0o1000
  * @throws GatewayError GW_CONFIG_UNTRUSTED
  */
 export function refuseUntrusted(file: string): void {
-  const why = explainUntrusted(file)
-  if (why !== undefined) throw gatewayError('GW_CONFIG_UNTRUSTED', { file, why })
+  const reason = explainUntrusted(file)
+  if (reason !== undefined) throw gatewayError('GW_CONFIG_UNTRUSTED', { file, why: reason })
 }
 
 /** Reason why other users can write the file; undefined if only this user or root can. */
@@ -28,7 +28,7 @@ function explainUntrusted(file: string): string | undefined {
 
 function listReasons(links: readonly Stats[], directory: Stats, own: number): string[] {
   const isOthers = ({ uid }: Stats): boolean => uid !== own && uid !== 0
-  const isWritable = links.some(found => !found.isSymbolicLink() && (found.mode & ANYBODY_WRITES) !== 0)
+  const isWritable = links.some(stats => !stats.isSymbolicLink() && (stats.mode & ANYBODY_WRITES) !== 0)
   const isOpen = (directory.mode & ANYBODY_WRITES) !== 0 && (directory.mode & STICKY) === 0
   return [
     ...(links.some(isOthers) ? ['owned by another user'] : []),

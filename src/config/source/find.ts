@@ -18,13 +18,13 @@ const MAX_FILES = 64
 /** Reads files with their `extends`, each once. */
 export class ConfigSources {
   readonly #report: ReportProblem
-  readonly #given: { readonly file: string; readonly text: string } | undefined
+  readonly #replacement: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
-  /** `given` replaces a file's contents. */
-  constructor(report: ReportProblem, given?: { readonly file: string; readonly text: string }) {
+  /** `replacement` replaces a file's contents. */
+  constructor(report: ReportProblem, replacement?: { readonly file: string; readonly text: string }) {
     this.#report = report
-    this.#given = given
+    this.#replacement = replacement
   }
 
   get files(): string[] {
@@ -33,10 +33,10 @@ export class ConfigSources {
 
   /** Loads a file merged over its bases; undefined after reporting an error. `from` is the referring position. */
   load(file: string, from: ValueOrigin, pointer = ''): Tree | undefined {
-    const known = this.#trees.get(file)
-    if (known === 'open')
+    const cached = this.#trees.get(file)
+    if (cached === 'open')
       return this.#refuse(from, pointer, `"${file}" extends itself`, 'remove the circular reference')
-    if (this.#trees.has(file)) return known
+    if (this.#trees.has(file)) return cached
     if (this.#trees.size >= MAX_FILES) return this.#refuse(from, pointer, `more than ${MAX_FILES} files`)
     this.#trees.set(file, 'open')
     const tree = this.#read(file, from, pointer)
@@ -45,7 +45,7 @@ export class ConfigSources {
   }
 
   #read(file: string, from: ValueOrigin, pointer: string): Tree | undefined {
-    const contents = file === this.#given?.file ? this.#given : readText(file, MAX_FILE_BYTES)
+    const contents = file === this.#replacement?.file ? this.#replacement : readText(file, MAX_FILE_BYTES)
     if (!('text' in contents)) return this.#refuse(from, pointer, describeUnreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
@@ -57,15 +57,16 @@ export class ConfigSources {
 
   #applyExtends(own: MapTree, file: string): Tree | undefined {
     const entries = new Map(own.entries)
-    const wanted = entries.get('extends')?.tree
+    const extendsTree = entries.get('extends')?.tree
     entries.delete('extends')
-    const rest: Tree = { ...own, entries }
-    if (wanted === undefined) return rest
-    const bases = parseBaseNames(wanted)
-    if (bases === undefined) return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
+    const ownTree: Tree = { ...own, entries }
+    if (extendsTree === undefined) return ownTree
+    const bases = parseBaseNames(extendsTree)
+    if (bases === undefined)
+      return this.#refuse(extendsTree.origin, '/extends', 'expected a file name or a list of them')
     return bases
       .map(({ name, origin }) => this.load(resolve(dirname(file), name), origin, '/extends'))
-      .concat(rest)
+      .concat(ownTree)
       .reduce((base, tree) => (tree === undefined ? base : mergeTrees(base, tree)), undefined)
   }
 
@@ -104,23 +105,23 @@ type ExplorerClass = new (options: Readonly<Record<string, unknown>>) => Explore
  * Searches upwards from a directory to the home directory or root.
  * @throws GatewayError GW_CONFIG_UNTRUSTED if another user could have written the file
  */
-export async function findConfig(directory: string, home: string | undefined): Promise<string> {
-  const explorer = await makeExplorer(home)
-  const found = await explorer.search(directory)
-  if (found === null) throw gatewayError('GW_CONFIG_NOT_FOUND', { directory })
-  refuseUntrusted(found.filepath)
-  return found.filepath
+export async function findConfig(directory: string, homeDirectory: string | undefined): Promise<string> {
+  const explorer = await makeExplorer(homeDirectory)
+  const result = await explorer.search(directory)
+  if (result === null) throw gatewayError('GW_CONFIG_NOT_FOUND', { directory })
+  refuseUntrusted(result.filepath)
+  return result.filepath
 }
 
 // cosmiconfig() would read its own settings from the working directory and run .config/config.js. Its Explorer class
 // does not, and these loaders neither parse nor run anything.
-async function makeExplorer(home: string | undefined): Promise<Explorer> {
+async function makeExplorer(homeDirectory: string | undefined): Promise<Explorer> {
   const module = (await import('cosmiconfig/dist/Explorer.js')) as unknown as { Explorer: ExplorerClass }
   return new module.Explorer({
     moduleName: 'gateway',
     searchPlaces: CONFIG_NAMES,
     searchStrategy: 'global',
-    stopDir: home,
+    stopDir: homeDirectory,
     ignoreEmptySearchPlaces: false,
     cache: false,
     metaConfigFilePath: null,
@@ -146,8 +147,8 @@ export function findOverlay(file: string, environment: string): { readonly file:
   const extension = extname(file)
   const stem = `${basename(file, extension)}.${environment}`
   const names = [...new Set([extension, '.yaml', '.yml', '.json'])].map(ending => `${stem}${ending}`)
-  const found = names.find(name => existsSync(join(dirname(file), name)))
-  if (found !== undefined) return { file: join(dirname(file), found) }
+  const match = names.find(name => existsSync(join(dirname(file), name)))
+  if (match !== undefined) return { file: join(dirname(file), match) }
   const message = `no file for environment "${environment}"`
   return { pointer: '', message, hint: `searched for ${names.join(', ')} in ${dirname(file)}` }
 }

@@ -81,14 +81,14 @@ class Interpolator {
 
   #scalar(scalar: ScalarTree, text: string, pointer: string): Tree {
     if (!text.includes('$') && !text.includes('{env:')) return scalar
-    const spot = { pointer, scalar }
+    const location = { pointer, scalar }
     const template = parseTemplate(text)
     // Do not quote the mistake: a password may contain "${".
     if ('mistake' in template)
-      return this.#refuse(spot, isSecretPath(pointer) ? 'invalid placeholder' : template.mistake, FORMS)
-    const filled = template.parts.map(part => this.#fillPart(part, spot))
+      return this.#refuse(location, isSecretPath(pointer) ? 'invalid placeholder' : template.mistake, FORMS)
+    const filled = template.parts.map(part => this.#fillPart(part, location))
     if (filled.some(part => part === undefined)) return scalar
-    this.#warnOfOtherForms(template.parts, spot)
+    this.#warnOfOtherForms(template.parts, location)
     const value = this.#value(filled.join(''), template.parts, pointer)
     return { ...scalar, value, origin: extendOrigin(scalar.origin, template.parts) }
   }
@@ -98,63 +98,64 @@ class Interpolator {
     return parts.length === 1 && parts[0]?.kind !== 'text' ? coerce(text, pointer) : text
   }
 
-  #fillPart(part: TemplatePart, spot: ScalarLocation): string | undefined {
+  #fillPart(part: TemplatePart, location: ScalarLocation): string | undefined {
     if (part.kind === 'text') return part.text
-    if (part.kind === 'variable') return this.#variable(part, spot)
-    return part.kind === 'file' ? this.#file(part.inner, spot) : this.#command(part, spot)
+    if (part.kind === 'variable') return this.#variable(part, location)
+    return part.kind === 'file' ? this.#file(part.inner, location) : this.#command(part, location)
   }
 
-  #fillParts(parts: readonly TemplatePart[], spot: ScalarLocation): string | undefined {
-    const filled = parts.map(part => this.#fillPart(part, spot))
+  #fillParts(parts: readonly TemplatePart[], location: ScalarLocation): string | undefined {
+    const filled = parts.map(part => this.#fillPart(part, location))
     return filled.includes(undefined) ? undefined : filled.join('')
   }
 
-  #variable(part: TemplatePart & { kind: 'variable' }, spot: ScalarLocation): string | undefined {
-    const { name, operator, rest } = part
+  #variable(part: TemplatePart & { kind: 'variable' }, location: ScalarLocation): string | undefined {
+    const { name, operator, operand } = part
     const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined
     // As in a shell, operators treat empty variables as unset.
     if (value === undefined || (value === '' && operator !== '')) {
-      return operator === ':-' ? this.#fillParts(rest, spot) : this.#reportUnset(part, value, spot)
+      return operator === ':-' ? this.#fillParts(operand, location) : this.#reportUnset(part, value, location)
     }
-    if (isSecretPath(spot.pointer) || isSecretName(name)) this.#addSecret(value)
+    if (isSecretPath(location.pointer) || isSecretName(name)) this.#addSecret(value)
     return value
   }
 
   #reportUnset(
-    { name, rest }: TemplatePart & { kind: 'variable' },
+    { name, operand }: TemplatePart & { kind: 'variable' },
     value: string | undefined,
-    spot: ScalarLocation,
+    location: ScalarLocation,
   ): undefined {
-    const reason = this.#fillParts(rest, spot)
+    const reason = this.#fillParts(operand, location)
     const message = `variable ${name} is ${value === '' ? 'empty' : 'not set'}`
-    this.#refuse(spot, message, reason || `set it, or add a default: \${${name}:-default}`)
+    this.#refuse(location, message, reason || `set it, or add a default: \${${name}:-default}`)
   }
 
-  #file(path: readonly TemplatePart[], spot: ScalarLocation): string | undefined {
-    const name = this.#fillParts(path, spot)
+  #file(path: readonly TemplatePart[], location: ScalarLocation): string | undefined {
+    const name = this.#fillParts(path, location)
     if (name === undefined) return undefined
-    if (name === '') return void this.#refuse(spot, '${file:} is empty', 'write ${file:path}')
-    const file = resolve(this.#getDirectory(spot.scalar), name)
+    if (name === '') return void this.#refuse(location, '${file:} is empty', 'write ${file:path}')
+    const file = resolve(this.#getDirectory(location.scalar), name)
     const contents = this.files.get(file) ?? readText(file, MAX_FILE_BYTES)
     this.files.set(file, contents)
-    if (!('text' in contents)) return void this.#refuse(spot, `cannot read ${file}: ${contents.why}`)
+    if (!('text' in contents)) return void this.#refuse(location, `cannot read ${file}: ${contents.why}`)
     const text = contents.text.replace(/\r?\n$/, '')
     this.#addSecret(text)
     return text
   }
 
   /** Command output, or a placeholder that is excluded from findings. */
-  #command({ kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' }, spot: ScalarLocation): string | undefined {
-    if (hasCommand(inner)) return void this.#refuse(spot, 'commands cannot be nested')
+  #command({ kind, inner }: TemplatePart & { kind: 'exec' | 'keyring' }, location: ScalarLocation): string | undefined {
+    if (hasCommand(inner)) return void this.#refuse(location, 'commands cannot be nested')
     if (kind === 'exec' && inner.some(part => part.kind === 'text' && /["']/.test(part.text)))
-      return void this.#refuse(spot, 'quotes are not supported, as the command is split at spaces', 'use a script')
-    const words = kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, spot)) : this.#fillParts(inner, spot)
-    if (words === undefined) return undefined
-    const found = this.commands.getOutput(kind, words, this.#getDirectory(spot.scalar))
-    if ('why' in found) return void this.#refuse(spot, found.why, found.hint)
-    if (found.isPlaceholder === true) this.broken.add(spot.pointer)
-    else this.#addSecret(found.text)
-    return found.text
+      return void this.#refuse(location, 'quotes are not supported, as the command is split at spaces', 'use a script')
+    const command =
+      kind === 'exec' ? splitWords(inner, part => this.#fillPart(part, location)) : this.#fillParts(inner, location)
+    if (command === undefined) return undefined
+    const output = this.commands.getOutput(kind, command, this.#getDirectory(location.scalar))
+    if ('why' in output) return void this.#refuse(location, output.why, output.hint)
+    if (output.isPlaceholder === true) this.broken.add(location.pointer)
+    else this.#addSecret(output.text)
+    return output.text
   }
 
   #getDirectory(scalar: ScalarTree): string {
@@ -165,24 +166,29 @@ class Interpolator {
     if (value.length >= MIN_SECRET_LENGTH) this.secrets.add(value)
   }
 
-  #refuse(spot: ScalarLocation, message: string, hint?: string): Tree {
-    this.broken.add(spot.pointer)
-    this.#addProblem(spot, message, hint, 'error')
-    return spot.scalar
+  #refuse(location: ScalarLocation, message: string, hint?: string): Tree {
+    this.broken.add(location.pointer)
+    this.#addProblem(location, message, hint, 'error')
+    return location.scalar
   }
 
   /** Warns about placeholder syntax of other tools, which is not replaced. */
-  #warnOfOtherForms(parts: readonly TemplatePart[], spot: ScalarLocation): void {
+  #warnOfOtherForms(parts: readonly TemplatePart[], location: ScalarLocation): void {
     for (const part of parts) {
       if (part.kind !== 'text') continue
       const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
       // Do not quote a "$" in a password.
-      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name))) continue
-      this.#addProblem(spot, `${form} is not a placeholder`, `use \${${name}}`, 'warning')
+      if (form === undefined || (isSecretPath(location.pointer) && !Object.hasOwn(this.#environment, name))) continue
+      this.#addProblem(location, `${form} is not a placeholder`, `use \${${name}}`, 'warning')
     }
   }
 
-  #addProblem(spot: ScalarLocation, message: string, hint: string | undefined, severity: Problem['severity']): void {
-    this.#report(createProblem(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
+  #addProblem(
+    location: ScalarLocation,
+    message: string,
+    hint: string | undefined,
+    severity: Problem['severity'],
+  ): void {
+    this.#report(createProblem(location.scalar.origin, { pointer: location.pointer, message, hint, severity }))
   }
 }

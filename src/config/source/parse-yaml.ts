@@ -27,13 +27,13 @@ const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** Parses YAML or JSON; undefined after reporting errors. */
 export function parseYaml(text: string, file: string, report: ReportProblem): Tree | undefined {
   const lineCounter = new LineCounter()
-  const place = (offset: number): ValueOrigin => {
+  const locate = (offset: number): ValueOrigin => {
     const { line, col } = lineCounter.linePos(Math.min(offset, text.length))
     return { from: 'file', file, line: Math.max(line, 1), col: Math.max(col, 1) }
   }
   let refused = 0
   const refuse = (offset: number, message: string, hint?: string): void => {
-    if (++refused <= MAX_MISTAKES) report(createProblem(place(offset), { pointer: '', message, hint }))
+    if (++refused <= MAX_MISTAKES) report(createProblem(locate(offset), { pointer: '', message, hint }))
   }
   if (hasTooManyTokens(text)) return void refuse(0, 'file too complex for a configuration')
   const options = { lineCounter, prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false }
@@ -44,7 +44,7 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
   const { errors, warnings } = document
   for (const { code, pos, message } of errors.length > 0 ? errors.slice(0, 1) : warnings)
     refuse(pos[0], message, HINTS[code])
-  return refused > 0 ? undefined : parseNode(document.contents, place, refuse)
+  return refused > 0 ? undefined : parseNode(document.contents, locate, refuse)
 }
 
 function hasTooManyTokens(text: string): boolean {
@@ -59,8 +59,8 @@ const MAX_VALUES = 50_000
 type Refuse = (offset: number, message: string, hint?: string) => void
 
 /** Converts parsed YAML to a tree; undefined after reporting errors. */
-export function parseNode(node: unknown, place: (offset: number) => ValueOrigin, refuse: Refuse): Tree | undefined {
-  const reader = new NodeReader(place, refuse)
+export function parseNode(node: unknown, locate: (offset: number) => ValueOrigin, refuse: Refuse): Tree | undefined {
+  const reader = new NodeReader(locate, refuse)
   const tree = reader.read(node as Node | null)
   return reader.refused ? undefined : tree
 }
@@ -68,19 +68,19 @@ export function parseNode(node: unknown, place: (offset: number) => ValueOrigin,
 /** Aliases share their anchor's tree, but count towards the limit. */
 class NodeReader {
   refused = false
-  readonly #place: (offset: number) => ValueOrigin
+  readonly #locate: (offset: number) => ValueOrigin
   readonly #refuse: Refuse
   readonly #anchors = new Map<string, { tree: Tree; size: number } | 'open'>()
   #values = 0
   #depth = 0
 
-  constructor(place: (offset: number) => ValueOrigin, refuse: Refuse) {
-    this.#place = place
+  constructor(locate: (offset: number) => ValueOrigin, refuse: Refuse) {
+    this.#locate = locate
     this.#refuse = refuse
   }
 
   read(node: Node | null): Tree {
-    const origin = this.#place(node?.range?.[0] ?? 0)
+    const origin = this.#locate(node?.range?.[0] ?? 0)
     if (node === null || !this.#countValues(1, node)) return { kind: 'scalar', origin, value: null }
     if (isAlias(node)) return this.#alias(node, origin)
     const anchor = (node as { anchor?: string }).anchor
@@ -129,7 +129,7 @@ class NodeReader {
   #entry(pair: Pair<Node, Node | null>, entries: Map<string, TreeEntry>): void {
     const name = getKeyText(pair.key)
     const offset = pair.key?.range?.[0] ?? 0
-    const key = this.#place(offset)
+    const key = this.#locate(offset)
     if (name === undefined) return void this.#refuseNode(pair.key, 'keys must be text', key, 'quote the key')
     const first = entries.get(name)
     if (first !== undefined)
@@ -159,7 +159,7 @@ class NodeReader {
     if (this.#values > MAX_VALUES) return false
     this.#values += values
     if (this.#values <= MAX_VALUES) return true
-    this.#refuseNode(node, `more than ${MAX_VALUES} values, including aliases`, this.#place(0))
+    this.#refuseNode(node, `more than ${MAX_VALUES} values, including aliases`, this.#locate(0))
     return false
   }
 

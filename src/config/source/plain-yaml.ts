@@ -23,14 +23,14 @@ type Path = readonly string[]
  */
 export function setYamlEntry(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
   const document = parseEditable(text)
-  const found = document.getIn(path)
+  const node = document.getIn(path)
   // Convert `{}` to block style.
-  if ((isMap(found) || isSeq(found)) && found.items.length === 0) found.flow = false
+  if ((isMap(node) || isSeq(node)) && node.items.length === 0) node.flow = false
   // Null counts as absent.
-  if (found === undefined || found === null)
+  if (node === undefined || node === null)
     document.setIn(path, document.createNode(isList ? [value] : { [name]: value }))
   else if (!isList) document.setIn([...path, name], document.createNode(value))
-  else if (isSeq(found)) found.items[findItemIndex(found.items, name, found.items.length)] = document.createNode(value)
+  else if (isSeq(node)) node.items[findItemIndex(node.items, name, node.items.length)] = document.createNode(value)
   else throw new Error(`"${path.join('.')}" is not a list`)
   return document.toString({ lineWidth: 0 })
 }
@@ -43,8 +43,8 @@ export function removeYamlEntry(text: string, path: Path, name: string, isList: 
     const index = list === undefined ? -1 : findItemIndex(list.items, name, -1)
     if (index >= 0) list?.items.splice(index, 1)
   } else document.deleteIn([...path, name])
-  const rest = document.getIn(path)
-  if ((isMap(rest) || isSeq(rest)) && rest.items.length === 0) document.deleteIn(path)
+  const remaining = document.getIn(path)
+  if ((isMap(remaining) || isSeq(remaining)) && remaining.items.length === 0) document.deleteIn(path)
   return document.toString({ lineWidth: 0 })
 }
 
@@ -57,8 +57,8 @@ function parseEditable(text: string): Document {
 }
 
 function findSequence(document: Document, path: Path): { items: unknown[] } | undefined {
-  const found = document.getIn(path)
-  return isSeq(found) ? found : undefined
+  const node = document.getIn(path)
+  return isSeq(node) ? node : undefined
 }
 
 function findItemIndex(items: readonly unknown[], name: string, otherwise: number): number {

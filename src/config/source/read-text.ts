@@ -4,13 +4,13 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 export type FileContents = { readonly text: string } | { readonly why: string }
 
 /** Reads a text file up to a size limit. Special files are not opened. */
-export function readText(file: string, mostBytes: number): FileContents {
+export function readText(file: string, maxBytes: number): FileContents {
   try {
     const stats = statSync(file)
     if (!stats.isFile()) return { why: 'not a file' }
-    if (stats.size > mostBytes) return createTooLarge(stats.size, mostBytes)
+    if (stats.size > maxBytes) return createTooLarge(stats.size, maxBytes)
     const bytes = readFileSync(file)
-    return bytes.length > mostBytes ? createTooLarge(bytes.length, mostBytes) : decode(bytes)
+    return bytes.length > maxBytes ? createTooLarge(bytes.length, maxBytes) : decode(bytes)
   } catch (thrown) {
     return describeReadError(thrown)
   }
@@ -39,8 +39,8 @@ function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
-function createTooLarge(bytes: number, most: number): FileContents {
-  return { why: `too large: ${formatKib(bytes)}, limit ${formatKib(most)}` }
+function createTooLarge(bytes: number, maxBytes: number): FileContents {
+  return { why: `too large: ${formatKib(bytes)}, limit ${formatKib(maxBytes)}` }
 }
 
 function formatKib(bytes: number): string {

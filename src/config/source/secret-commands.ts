@@ -10,7 +10,7 @@ export type TemplatePart =
       readonly kind: 'variable'
       readonly name: string
       readonly operator: '' | ':-' | ':?'
-      readonly rest: readonly TemplatePart[]
+      readonly operand: readonly TemplatePart[]
     }
   | SourcePart<'file'>
   | SourcePart<'exec'>
@@ -84,12 +84,12 @@ class TemplateReader {
 
   #variable(start: number, depth: number): TemplatePart {
     VARIABLE.lastIndex = this.#at
-    const found = VARIABLE.exec(this.#text)
-    if (found === null) throw new TemplateError(`invalid placeholder ${this.#getExcerpt(start)}`)
-    this.#at += found[0].length
-    const [, name = '', operator] = found
-    if (operator !== ':-' && operator !== ':?') return { kind: 'variable', name, operator: '', rest: [] }
-    return { kind: 'variable', name, operator, rest: this.read(depth + 1) }
+    const match = VARIABLE.exec(this.#text)
+    if (match === null) throw new TemplateError(`invalid placeholder ${this.#getExcerpt(start)}`)
+    this.#at += match[0].length
+    const [, name = '', operator] = match
+    if (operator !== ':-' && operator !== ':?') return { kind: 'variable', name, operator: '', operand: [] }
+    return { kind: 'variable', name, operator, operand: this.read(depth + 1) }
   }
 
   #take(expected: string): string {
@@ -168,8 +168,8 @@ export class SecretCommands {
     if (name === '') return ['']
     const command = this.#keyring
     if (command === undefined) return undefined
-    const isNamed = command.some(word => word.includes('{name}'))
-    return isNamed ? command.map(word => word.replaceAll('{name}', name)) : [...command, name]
+    const isNamed = command.some(argument => argument.includes('{name}'))
+    return isNamed ? command.map(argument => argument.replaceAll('{name}', name)) : [...command, name]
   }
 }
 
@@ -182,7 +182,7 @@ function getKeyringCommand(tree: Tree): readonly string[] | undefined {
   const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
   const value = secrets === undefined ? undefined : locateValues(secrets).value
   const keyring = isPlain(value) ? value.keyring : undefined
-  return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
+  return Array.isArray(keyring) && keyring.every(argument => typeof argument === 'string') ? keyring : undefined
 }
 
 /** Splits a command at whitespace; placeholder values are not split. Undefined if one has no value. */
@@ -204,7 +204,7 @@ export function splitWords(
 export function hasCommand(parts: readonly TemplatePart[]): boolean {
   return parts.some(part => {
     if (part.kind === 'text') return false
-    return part.kind === 'variable' ? hasCommand(part.rest) : part.kind !== 'file' || hasCommand(part.inner)
+    return part.kind === 'variable' ? hasCommand(part.operand) : part.kind !== 'file' || hasCommand(part.inner)
   })
 }
 
