@@ -34,8 +34,8 @@ export interface ControlDeps {
 
 /** Serializes an error so that the client can rebuild it. */
 export function serializeError({ code, message, detail, hint, entry, fields }: GatewayError): JsonObject {
-  const { cause: _, ...others } = fields
-  return { code, message, hint, exit: entry.exit, fields: toJsonFields({ ...others, detail }) }
+  const { cause: _, ...otherFields } = fields
+  return { code, message, hint, exit: entry.exit, fields: toJsonFields({ ...otherFields, detail }) }
 }
 
 /** HTTP status for an error; 4xx for caller mistakes. */
@@ -49,8 +49,8 @@ export function getErrorStatus({ entry, code }: GatewayError): number {
  * Rebuilds an error. Unknown codes, such as those of plugins, use the given texts; anything else becomes GW_CONTROL.
  */
 export function parseError(error: unknown, socket: string): GatewayError {
-  const { code, fields: given, message, hint, exit } = isObject(error) ? error : ({} as JsonObject)
-  const fields = isObject(given) ? given : {}
+  const { code, fields: rawFields, message, hint, exit } = isObject(error) ? error : ({} as JsonObject)
+  const fields = isObject(rawFields) ? rawFields : {}
   const own = findErrorEntry(code)
   if (typeof code === 'string' && own !== undefined) return new GatewayError(code, fields, own)
   const text = String(message ?? 'request failed')

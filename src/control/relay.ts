@@ -35,7 +35,7 @@ interface RelayOptions {
   /** Time that requests wait for a restarting gateway; default: 4 s. */
   readonly reconnectMs?: number
   /** Called when no gateway can be reached. */
-  onGiveUp?(why: string): void
+  onGiveUp?(reason: string): void
 }
 
 /** The client's `initialize`, repeated to each new gateway. */
@@ -63,7 +63,7 @@ export class Relay {
   #isRefusing = false
   #refuseLater: NodeJS.Timeout | undefined
   /** Client lines buffered until the greeting. Reading is paused after one chunk. */
-  readonly #held: Buffer[] = []
+  readonly #bufferedLines: Buffer[] = []
   #hasEnded = false
   #failures = 0
   #done: (code: number) => void = () => undefined
@@ -98,7 +98,7 @@ export class Relay {
     this.#hasEnded = true
     const socket = this.#socket
     if (socket === undefined) return this.#done(0)
-    if (this.#held.length === 0) socket.end()
+    if (this.#bufferedLines.length === 0) socket.end()
     setTimeout(() => socket.destroy(), DRAIN_MS).unref()
   }
 
@@ -108,7 +108,7 @@ export class Relay {
       const socket = await connect()
       this.#watch(socket)
       socket.write(`${JSON.stringify({ attach: hello })}\n`)
-      if (this.#held.length === 0) input.resume()
+      if (this.#bufferedLines.length === 0) input.resume()
     } catch (error) {
       this.#retry(error instanceof Error ? error.message : String(error))
     }
@@ -120,14 +120,14 @@ export class Relay {
     this.#isRefusing = false
     clearTimeout(this.#refuseLater)
     this.#reinitialize(socket)
-    for (const line of this.#held.splice(0)) this.#handleClientLine(line)
+    for (const line of this.#bufferedLines.splice(0)) this.#handleClientLine(line)
     if (this.#hasEnded) this.#handleClientEnd()
     else this.#options.input.resume()
   }
 
   /** Retries with backoff. */
-  #retry(why: string): void {
-    if (++this.#failures > MAX_FAILURES) return this.#giveUp(why)
+  #retry(reason: string): void {
+    if (++this.#failures > MAX_FAILURES) return this.#giveUp(reason)
     if (this.#failures === 1) return void this.#attach()
     setTimeout(
       () => {
@@ -137,11 +137,11 @@ export class Relay {
     )
   }
 
-  #giveUp(why: string): void {
+  #giveUp(reason: string): void {
     clearTimeout(this.#refuseLater)
-    this.#options.onGiveUp?.(why)
-    for (const line of this.#held.splice(0)) this.#track(line)
-    for (const id of this.#open.values()) this.#refuse(id, why)
+    this.#options.onGiveUp?.(reason)
+    for (const line of this.#bufferedLines.splice(0)) this.#track(line)
+    for (const id of this.#open.values()) this.#refuse(id, reason)
     this.#options.input.pause()
     this.#done(1)
   }
@@ -196,7 +196,7 @@ export class Relay {
   /** Reconnecting takes too long: fail requests immediately until connected. */
   #refuseHeld(): void {
     this.#isRefusing = true
-    for (const line of this.#held.splice(0)) this.#handleClientLine(line)
+    for (const line of this.#bufferedLines.splice(0)) this.#handleClientLine(line)
     this.#options.input.resume()
   }
 
@@ -217,7 +217,7 @@ export class Relay {
       for (const { id, method } of parseMessages(line))
         if (id !== undefined && method !== undefined) this.#refuse(id, RESTARTING)
       return
-    } else this.#held.push(Buffer.from(line))
+    } else this.#bufferedLines.push(Buffer.from(line))
     this.#options.input.pause()
   }
 
@@ -267,8 +267,8 @@ export class Relay {
     if (!output.write(NEWLINE)) this.#socket?.pause()
   }
 
-  #refuse(id: RpcId | null, why: string): void {
-    this.#writeToClient(encodeError(id, rpcError(RPC.internal, why)))
+  #refuse(id: RpcId | null, reason: string): void {
+    this.#writeToClient(encodeError(id, rpcError(RPC.internal, reason)))
   }
 }
 

@@ -71,10 +71,10 @@ function createControlServer(host: ControlDeps, running: Set<AbortController>): 
 async function closeServer(server: Server, running: ReadonlySet<AbortController>): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   for (const abort of running) abort.abort()
-  const late = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
+  const forceTimer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
   const idle = setInterval(() => server.closeIdleConnections(), DRAIN_MS / 10)
   await closed
-  clearTimeout(late)
+  clearTimeout(forceTimer)
   clearInterval(idle)
 }
 
@@ -129,8 +129,8 @@ async function readBody(request: IncomingMessage, verb: string): Promise<JsonObj
   throw createParamsError(verb, 'body must be a JSON object')
 }
 
-function createParamsError(verb: string, why: string): GatewayError {
-  return gatewayError('GW_VERB_PARAMS', { verb, why })
+function createParamsError(verb: string, reason: string): GatewayError {
+  return gatewayError('GW_VERB_PARAMS', { verb, why: reason })
 }
 
 function sendFailure(

@@ -38,17 +38,17 @@ const MAX_SWEPT = 256
  * A gateway process's control socket path.
  * @throws GatewayError GW_CONTROL if no directory has a short enough path
  */
-export function getControlSocketPath(place: ControlSocketKey, pid: number): string {
+export function getControlSocketPath(key: ControlSocketKey, pid: number): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}.${pid}`, platform)
-  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.${pid}.sock`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(key)}.${pid}`, platform)
+  return getSocketAddress(getSocketDirectory(key.environment), `${hashSocketName(key)}.${pid}.sock`, platform)
 }
 
 /** MCP socket path for local programs, one per configuration. */
-export function getAttachSocketPath(place: ControlSocketKey): string {
+export function getAttachSocketPath(key: ControlSocketKey): string {
   const platform = getPlatform()
-  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(place)}-mcp`, platform)
-  return getSocketAddress(getSocketDirectory(place.environment), `${hashSocketName(place)}.mcp`, platform)
+  if (platform.hasPipes) return getSocketAddress('', `${formatPipeName(key)}-mcp`, platform)
+  return getSocketAddress(getSocketDirectory(key.environment), `${hashSocketName(key)}.mcp`, platform)
 }
 
 /**
@@ -75,9 +75,9 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 }
 
 /** Sockets of running gateways with this configuration. */
-export function findLivingSockets(place: ControlSocketKey): Promise<string[]> {
-  const name = getPlatform().hasPipes ? formatPipeName(place) : hashSocketName(place)
-  return listLivingSockets(`${name}.`, place.environment)
+export function findLivingSockets(key: ControlSocketKey): Promise<string[]> {
+  const name = getPlatform().hasPipes ? formatPipeName(key) : hashSocketName(key)
+  return listLivingSockets(`${name}.`, key.environment)
 }
 
 /** Sockets of all running gateways of this user, except those with a configured path. */
@@ -104,8 +104,8 @@ async function listLivingSockets(start: string, environment: ControlSocketKey['e
 export async function removeStaleSockets(socket: string): Promise<void> {
   const directory = socket.slice(0, socket.lastIndexOf('/'))
   const names = await readdir(directory).catch(() => [])
-  const left = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
-  await Promise.all(left.map(name => removeStaleSocket(join(directory, name)).catch(() => false)))
+  const socketNames = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
+  await Promise.all(socketNames.map(name => removeStaleSocket(join(directory, name)).catch(() => false)))
 }
 
 /** XDG_RUNTIME_DIR is private; shared directories get a subdirectory per user. */
@@ -113,21 +113,21 @@ function getSocketDirectory(environment: ControlSocketKey['environment']): strin
   // Clients such as Codex do not pass the variable on; this is its usual value.
   const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
-  const places = [
+  const candidates = [
     ...(isOwnDirectory(runtime) ? [join(runtime, 'tapgate')] : []),
     join(tmpdir(), `tapgate-${user}`),
     `/tmp/tapgate-${user}`,
   ]
-  const short = places.find(place => Buffer.byteLength(place) + 1 + MAX_NAME_LENGTH < MAX_BYTES)
-  if (short === undefined) throw gatewayError('GW_CONTROL', { socket: places[0], why: 'path too long' })
+  const short = candidates.find(directory => Buffer.byteLength(directory) + 1 + MAX_NAME_LENGTH < MAX_BYTES)
+  if (short === undefined) throw gatewayError('GW_CONTROL', { socket: candidates[0], why: 'path too long' })
   return short
 }
 
 /** After `su` it may belong to the previous user. */
 function isOwnDirectory(path: string): boolean {
   try {
-    const found = statSync(path)
-    return isAbsolute(path) && found.isDirectory() && isOwnUid(found.uid)
+    const stats = statSync(path)
+    return isAbsolute(path) && stats.isDirectory() && isOwnUid(stats.uid)
   } catch {
     return false
   }
@@ -143,8 +143,8 @@ function hashSocketName({ file, env = '' }: ControlSocketKey): string {
   return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
-function formatPipeName(place: ControlSocketKey): string {
-  return `tapgate-${userInfo().username}-${hashSocketName(place)}`
+function formatPipeName(key: ControlSocketKey): string {
+  return `tapgate-${userInfo().username}-${hashSocketName(key)}`
 }
 
 function resolveRealPath(file: string): string {

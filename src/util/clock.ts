@@ -90,14 +90,14 @@ export class IdleSweeper<T> {
 
   /** Closes expired items; returns true if any items remain. */
   sweep(): boolean {
-    const left: number[] = []
+    const remainingMs: number[] = []
     for (const one of [...this.#options.list()]) {
       const ms = this.#getRemainingMs(one)
-      if (ms > 0) left.push(ms)
+      if (ms > 0) remainingMs.push(ms)
       else this.#options.close(one)
     }
-    this.#nextMs = left.reduce((least, ms) => Math.min(least, ms), Infinity)
-    return left.length > 0
+    this.#nextMs = remainingMs.reduce((min, ms) => Math.min(min, ms), Infinity)
+    return remainingMs.length > 0
   }
 }
 

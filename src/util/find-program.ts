@@ -19,10 +19,10 @@ export function findNodeScript(file: string, files: FileDeps = diskFiles): strin
   const folder = win32.dirname(file)
   const name = win32.basename(file).replace(BATCH, '').toLowerCase()
   const scripts = [...text.matchAll(SCRIPT)].map(([, script = '']) => win32.resolve(folder, script))
-  const [only, ...others] = new Set(scripts)
+  const [only, ...more] = new Set(scripts)
   // npm's own files also name a second script, which locates an updated npm.
   const own =
-    others.length === 0 ? only : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
+    more.length === 0 ? only : scripts.find(script => win32.basename(script).toLowerCase().startsWith(`${name}-cli.`))
   return own !== undefined && files.isFile(own) ? own : undefined
 }
 
@@ -64,11 +64,11 @@ export function findProgram(
 ): string | undefined {
   const { path, hasModes } = platform
   const isPlace = hasModes ? command.includes('/') : /[\\/]/.test(command)
-  const places = isPlace ? [''] : (folders ?? (hasModes ? DEFAULT_PATH : []))
+  const directories = isPlace ? [''] : (folders ?? (hasModes ? DEFAULT_PATH : []))
   const names = hasModes ? [command] : listExtensions(command).map(ending => `${command}${ending}`)
-  for (const place of places)
+  for (const directory of directories)
     for (const name of names) {
-      const file = path.resolve(cwd, place, name)
+      const file = path.resolve(cwd, directory, name)
       if (isProgram(file)) return file
     }
   return undefined

@@ -20,7 +20,7 @@ export type Report = (finding: Finding) => void
 /** Reports an unknown name with the most similar known one; returns true if it is known. */
 export function checkKnownName(
   name: unknown,
-  known: {
+  expected: {
     readonly what: string
     readonly names: readonly string[]
     readonly severity?: 'error' | 'warning'
@@ -28,7 +28,7 @@ export function checkKnownName(
   pointer: string,
   report: Report,
 ): boolean {
-  const { what, names, severity = 'error' } = known
+  const { what, names, severity = 'error' } = expected
   if (typeof name !== 'string' || names.includes(name)) return true
   report({ pointer, message: `no ${what} "${name}"`, hint: suggestName(name, names), severity })
   return false
@@ -39,12 +39,12 @@ const PAIRS = { cert: 'key', key: 'cert', passphrase: 'key' } as const
 
 /** Reports each `tls` setting without the one that it requires. */
 export function checkKeyPair(tls: Readonly<Record<string, unknown>>, pointer: string, report: Report): void {
-  for (const [one, other] of Object.entries(PAIRS))
-    if (tls[one] !== undefined && tls[other] === undefined)
+  for (const [one, required] of Object.entries(PAIRS))
+    if (tls[one] !== undefined && tls[required] === undefined)
       report({
         pointer: `${pointer}/${one}`,
-        message: `"${one}" requires "${other}"`,
-        hint: `add "${other}"`,
+        message: `"${one}" requires "${required}"`,
+        hint: `add "${required}"`,
       })
 }
 

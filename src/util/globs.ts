@@ -22,9 +22,9 @@ export function compileGlobs(patterns: string | readonly string[]): (text: strin
   const loose: ((text: string) => boolean)[] = []
   for (const pattern of typeof patterns === 'string' ? [patterns] : patterns) {
     for (const alternative of expandBraces(pattern)) {
-      const places = parseGlobParts(alternative)
-      if (places.every(place => typeof place === 'string')) exact.add(places.join(''))
-      else loose.push(compileParts(places))
+      const parts = parseGlobParts(alternative)
+      if (parts.every(part => typeof part === 'string')) exact.add(parts.join(''))
+      else loose.push(compileParts(parts))
     }
   }
   return text => exact.has(text) || loose.some(isMatch => isMatch(text))
@@ -95,19 +95,19 @@ function joinAlternatives(pattern: string, cuts: readonly number[]): string[] {
 }
 
 function parseGlobParts(pattern: string): GlobPart[] {
-  const places: GlobPart[] = []
+  const parts: GlobPart[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] ?? ''
     const classEnd = character === '[' ? pattern.indexOf(']', at + 2) : -1
-    if (character === '\\' && at + 1 < pattern.length) places.push(pattern[++at] ?? '')
-    else if (character === '*') places.push(ANY_TEXT)
-    else if (character === '?') places.push(() => true)
+    if (character === '\\' && at + 1 < pattern.length) parts.push(pattern[++at] ?? '')
+    else if (character === '*') parts.push(ANY_TEXT)
+    else if (character === '?') parts.push(() => true)
     else if (classEnd > 0) {
-      places.push(createClassTest(pattern.slice(at + 1, classEnd)))
+      parts.push(createClassTest(pattern.slice(at + 1, classEnd)))
       at = classEnd
-    } else places.push(character)
+    } else parts.push(character)
   }
-  return places
+  return parts
 }
 
 /** Compiles a class such as `a-z_`; a leading `!` or `^` negates it. */
@@ -120,37 +120,37 @@ function createClassTest(members: string): (character: string) => boolean {
 }
 
 /** Compiles one pattern. Most have one `*` and literals: then only both ends are compared. */
-function compileParts(places: readonly GlobPart[]): (text: string) => boolean {
-  const star = places.indexOf(ANY_TEXT)
-  const [before, after] = [places.slice(0, star), places.slice(star + 1)]
-  if (![...before, ...after].every(place => typeof place === 'string')) return text => matchParts(places, text)
+function compileParts(parts: readonly GlobPart[]): (text: string) => boolean {
+  const star = parts.indexOf(ANY_TEXT)
+  const [before, after] = [parts.slice(0, star), parts.slice(star + 1)]
+  if (![...before, ...after].every(part => typeof part === 'string')) return text => matchParts(parts, text)
   const [start, end] = [before.join(''), after.join('')]
-  const least = start.length + end.length
-  return text => text.length >= least && text.startsWith(start) && text.endsWith(end)
+  const minLength = start.length + end.length
+  return text => text.length >= minLength && text.startsWith(start) && text.endsWith(end)
 }
 
 /** Matches in parallel; after a mismatch only the last `*` expands, so there is no exponential backtracking. */
-function matchParts(places: readonly GlobPart[], text: string): boolean {
-  let place = 0
+function matchParts(parts: readonly GlobPart[], text: string): boolean {
+  let index = 0
   let at = 0
   let star = -1
-  let taken = 0
+  let consumed = 0
   while (at < text.length) {
-    if (places[place] === ANY_TEXT) {
-      star = place++
-      taken = at
-    } else if (matchesPart(places[place], text.charAt(at))) {
-      place++
+    if (parts[index] === ANY_TEXT) {
+      star = index++
+      consumed = at
+    } else if (matchesPart(parts[index], text.charAt(at))) {
+      index++
       at++
     } else if (star >= 0) {
-      place = star + 1
-      at = ++taken
+      index = star + 1
+      at = ++consumed
     } else return false
   }
-  while (places[place] === ANY_TEXT) place++
-  return place === places.length
+  while (parts[index] === ANY_TEXT) index++
+  return index === parts.length
 }
 
-function matchesPart(place: GlobPart | undefined, character: string): boolean {
-  return typeof place === 'function' ? place(character) : place === character
+function matchesPart(part: GlobPart | undefined, character: string): boolean {
+  return typeof part === 'function' ? part(character) : part === character
 }

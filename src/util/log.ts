@@ -97,7 +97,7 @@ export function createRedactedLog(log: Logger, hide: HideSecrets): Logger {
 }
 
 /** Formats peer text for logs and errors: no colours, control characters escaped, at most `limit` characters. */
-export function formatPeerText(said: string, limit: number): string {
-  const text = stripEscapes(said)
+export function formatPeerText(raw: string, limit: number): string {
+  const text = stripEscapes(raw)
   return escapeUnprintable(text.length > limit ? `${text.slice(0, limit)}…` : text)
 }

@@ -21,16 +21,16 @@ export function stripEscapes(text: string): string {
 
 /** Unterminated commands, and any later ones, stay unchanged. */
 function stripCommands(text: string): string {
-  let shown = ''
+  let stripped = ''
   let from = 0
   for (let at = text.indexOf(COMMAND); at >= 0; at = text.indexOf(COMMAND, from)) {
     COMMAND_END.lastIndex = at + COMMAND.length
     const end = COMMAND_END.exec(text)
     if (end === null) break
-    shown += text.slice(from, at)
+    stripped += text.slice(from, at)
     from = COMMAND_END.lastIndex
   }
-  return shown + text.slice(from)
+  return stripped + text.slice(from)
 }
 
 /**

@@ -28,13 +28,13 @@ export function escapeRegExp(text: string): string {
 
 /** Private paths of all configurations so far; a path stays private after a reload. */
 export class PrivatePathSet {
-  readonly #places = new Map<string, PrivatePath>()
+  readonly #paths = new Map<string, PrivatePath>()
 
-  add(places: readonly PrivatePath[]): void {
-    for (const place of places) this.#places.set(`${place.directory}\0${place.names?.source ?? ''}`, place)
+  add(paths: readonly PrivatePath[]): void {
+    for (const path of paths) this.#paths.set(`${path.directory}\0${path.names?.source ?? ''}`, path)
   }
 
   get all(): readonly PrivatePath[] {
-    return [...this.#places.values()]
+    return [...this.#paths.values()]
   }
 }

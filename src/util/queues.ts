@@ -117,11 +117,11 @@ interface CallerQueue<T> {
 export class FairQueue<T> {
   /** In round-robin order. */
   readonly #callers = new Map<string, CallerQueue<T>>()
-  readonly #places = new Map<T, QueueEntry<T>>()
+  readonly #entries = new Map<T, QueueEntry<T>>()
   #ahead = 0
 
   get size(): number {
-    return this.#places.size
+    return this.#entries.size
   }
 
   /** Priority item count. */
@@ -157,11 +157,11 @@ export class FairQueue<T> {
   addAhead(caller: string, item: T): void {
     const own = this.#getCallerQueue(caller)
     const before = own.lastAhead
-    const place = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
-    own.lastAhead = place
+    const entry = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
+    own.lastAhead = entry
     own.ahead++
     this.#ahead++
-    this.#insertEntry(place)
+    this.#insertEntry(entry)
   }
 
   #getCallerQueue(caller: string): CallerQueue<T> {
@@ -173,14 +173,14 @@ export class FairQueue<T> {
     return own
   }
 
-  #insertEntry(place: QueueEntry<T>): void {
-    const { item, own, before, after } = place
-    if (before === undefined) own.first = place
-    else before.after = place
-    if (after === undefined) own.last = place
-    else after.before = place
+  #insertEntry(entry: QueueEntry<T>): void {
+    const { item, own, before, after } = entry
+    if (before === undefined) own.first = entry
+    else before.after = entry
+    if (after === undefined) own.last = entry
+    else after.before = entry
     own.size++
-    this.#places.set(item, place)
+    this.#entries.set(item, entry)
   }
 
   /** Next item to take. */
@@ -205,29 +205,29 @@ export class FairQueue<T> {
 
   /** Removes an item; false if it is not queued. */
   delete(item: T): boolean {
-    const place = this.#places.get(item)
-    if (place === undefined) return false
-    const { own, before, after } = place
+    const entry = this.#entries.get(item)
+    if (entry === undefined) return false
+    const { own, before, after } = entry
     if (before === undefined) own.first = after
     else before.after = after
     if (after === undefined) own.last = before
     else after.before = before
-    if (place.isAhead) this.#removeAhead(place)
+    if (entry.isAhead) this.#removeAhead(entry)
     if (--own.size === 0) this.#callers.delete(own.caller)
-    return this.#places.delete(item)
+    return this.#entries.delete(item)
   }
 
-  #removeAhead(place: QueueEntry<T>): void {
-    const { own, before } = place
-    if (own.lastAhead === place) own.lastAhead = before
+  #removeAhead(entry: QueueEntry<T>): void {
+    const { own, before } = entry
+    if (own.lastAhead === entry) own.lastAhead = before
     own.ahead--
     this.#ahead--
   }
 
   /** Clears the queue; returns its items in arrival order. */
   clear(): T[] {
-    const items = [...this.#places.keys()]
-    this.#places.clear()
+    const items = [...this.#entries.keys()]
+    this.#entries.clear()
     this.#callers.clear()
     this.#ahead = 0
     return items

@@ -42,7 +42,7 @@ export function createVariableRedactor(variables: Readonly<Record<string, string
 
 /** Removes secrets from text, in the encodings that programs print. */
 export class Secrets {
-  readonly #known = new Set<string>()
+  readonly #values = new Set<string>()
   /** By their first four characters, longest first, as a secret may contain a shorter one. */
   readonly #forms = new Map<number, string[]>()
   /** Prefix filter by `computeMark`, which skips most text positions with one lookup. */
@@ -58,15 +58,15 @@ export class Secrets {
   /** Adds permanent secrets; they are never evicted, as peers may still accept old ones. */
   add(values: Iterable<string>): void {
     for (const value of values) {
-      if (value.length < MIN_LENGTH || this.#known.has(value) || this.#known.size >= MAX_COUNT) continue
-      this.#known.add(value)
+      if (value.length < MIN_LENGTH || this.#values.has(value) || this.#values.size >= MAX_COUNT) continue
+      this.#values.add(value)
       for (const form of listForms(value)) this.#addForm(form)
     }
   }
 
   /** Adds a temporary secret such as a token; the oldest are evicted. */
   addTemporary(value: string): void {
-    if (value.length < MIN_PLAIN_LENGTH || this.#known.has(value) || this.#passing.has(value)) return
+    if (value.length < MIN_PLAIN_LENGTH || this.#values.has(value) || this.#passing.has(value)) return
     const forms = [...new Set(listTemporaryForms(value))]
     this.#passing.set(
       value,
@@ -82,17 +82,17 @@ export class Secrets {
     if (this.#forms.size === 0) return text
     // Bytes are read four times as fast as characters; the low byte is enough for the filter.
     const bytes = Buffer.from(text, 'latin1')
-    let shown = ''
+    let redacted = ''
     let from = 0
     let cut = -1
     for (let at = this.#nextMark(bytes, 0); at >= 0; at = this.#nextMark(bytes, Math.max(at + 1, from))) {
       if (cut < at) cut = findCut(text, at)
       const length = this.#matchLength(text, at, cut)
       if (length === 0) continue
-      shown += text.slice(from, at) + HIDDEN
+      redacted += text.slice(from, at) + HIDDEN
       from = at + length
     }
-    return from === 0 ? text : shown + text.slice(from)
+    return from === 0 ? text : redacted + text.slice(from)
   }
 
   /** Returns the next index at which a secret may begin; -1 for none. */
@@ -123,20 +123,20 @@ export class Secrets {
 
   #dropForm(form: string): void {
     const head = readHead(form, 0)
-    const left = (this.#forms.get(head) ?? []).filter(one => one !== form)
-    if (left.length === 0) this.#forms.delete(head)
-    else this.#forms.set(head, left)
+    const remaining = (this.#forms.get(head) ?? []).filter(one => one !== form)
+    if (remaining.length === 0) this.#forms.delete(head)
+    else this.#forms.set(head, remaining)
   }
 
   /** Returns the length of the secret at `at`, which may be truncated at `cut`; 0 for none. */
   #matchLength(text: string, at: number, cut: number): number {
     const forms = this.#forms.get(readHead(text, at))
     if (forms === undefined) return 0
-    const whole = forms.find(form => text.startsWith(form, at))
-    if (whole !== undefined) return whole.length
+    const match = forms.find(form => text.startsWith(form, at))
+    if (match !== undefined) return match.length
     if (cut === Infinity || cut - at < MIN_CUT_LENGTH) return 0
-    const rest = text.slice(at, cut)
-    return forms.some(form => form.startsWith(rest)) ? rest.length : 0
+    const truncated = text.slice(at, cut)
+    return forms.some(form => form.startsWith(truncated)) ? truncated.length : 0
   }
 }
 
@@ -179,8 +179,8 @@ export function redactThrown(thrown: unknown, hide: HideSecrets): unknown {
 /** Errors are displayed by their stack, which begins with the message. */
 function redactErrorStack(error: Error, hide: HideSecrets): unknown {
   const stack = error.stack ?? error.message
-  const shown = hide(stack)
-  return shown === stack ? error : shown
+  const redacted = hide(stack)
+  return redacted === stack ? error : redacted
 }
 
 /** Returns the next index at which the text was cut; cached, as texts may be long. */

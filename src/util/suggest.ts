@@ -7,10 +7,11 @@ const MAX_COUNT = 40
 export function findSimilar(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined
   let best: string | undefined
-  let least = Math.max(2, Math.ceil(word.length * 0.4)) + 1
+  let minDistance = Math.max(2, Math.ceil(word.length * 0.4)) + 1
   for (const candidate of candidates) {
     const far = distance(word.toLowerCase(), candidate.toLowerCase())
-    if (far < least && isAlike(word.toLowerCase(), candidate.toLowerCase(), far)) [best, least] = [candidate, far]
+    if (far < minDistance && isAlike(word.toLowerCase(), candidate.toLowerCase(), far))
+      [best, minDistance] = [candidate, far]
   }
   return best
 }
@@ -28,8 +29,8 @@ function sortLetters(word: string): string {
 
 /** Returns `did you mean "command"?`, or the list of choices. */
 export function suggestName(word: string, candidates: readonly string[]): string | undefined {
-  const meant = findSimilar(word, candidates)
-  if (meant !== undefined) return `did you mean "${meant}"?`
+  const similar = findSimilar(word, candidates)
+  if (similar !== undefined) return `did you mean "${similar}"?`
   if (candidates.length === 0) return undefined
   const more = candidates.length > MAX_COUNT ? ' …' : ''
   return `known: ${candidates.slice(0, MAX_COUNT).join(', ')}${more}`

@@ -13,11 +13,11 @@ export function parseSize(value: string | number): number {
   return parseAmount(value, BYTES, 'size')
 }
 
-function parseAmount(value: string | number, units: Readonly<Record<string, number>>, what: string): number {
+function parseAmount(value: string | number, units: Readonly<Record<string, number>>, kind: string): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
   const parts = /^(\d{1,12})([A-Za-z]+)$/.exec(String(value))
   const unit = parts?.[2] ?? ''
-  if (parts === null || !Object.hasOwn(units, unit)) throw new RangeError(`not a ${what}: ${String(value)}`)
+  if (parts === null || !Object.hasOwn(units, unit)) throw new RangeError(`not a ${kind}: ${String(value)}`)
   return Number(parts[1]) * (units[unit] ?? 1)
 }
 

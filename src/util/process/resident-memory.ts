@@ -35,11 +35,11 @@ export async function measureTrees(pids: readonly number[]): Promise<Map<number,
   await Promise.all(
     pids.map(async pid => {
       const parts = await Promise.all(listTree(pid, children).map(readResidentBytes))
-      const known = parts.filter(part => part !== undefined)
-      if (known.length > 0)
+      const measured = parts.filter(part => part !== undefined)
+      if (measured.length > 0)
         sizes.set(
           pid,
-          known.reduce((sum, part) => sum + part, 0),
+          measured.reduce((sum, part) => sum + part, 0),
         )
     }),
   )

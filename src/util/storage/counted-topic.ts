@@ -21,7 +21,7 @@ export interface TopicOptions {
   /** Called for each message from other processes. */
   onMessage(text: string): void
   /** Called if messages may be lost. Called again at the next check if it rejects. */
-  onGap(how: TopicGap): void | Promise<void>
+  onGap(gap: TopicGap): void | Promise<void>
 }
 
 interface TopicMessage {
@@ -40,7 +40,7 @@ export class CountedTopic {
   readonly #ahead = new Set<number>()
   /** Last number without a gap; undefined before the first check. */
   #number: number | undefined
-  #ends: (() => void)[] = []
+  #cancellations: (() => void)[] = []
   #isLooking = false
   #isOver = false
   /** True if the store was unavailable at the first check. */
@@ -57,14 +57,14 @@ export class CountedTopic {
       sealed => this.#receive(sealed),
       () => void this.#checkForGap(),
     )
-    this.#ends = [end]
+    this.#cancellations = [end]
     this.#scheduleCheck()
     void this.#checkForGap()
   }
 
   stop(): void {
     this.#isOver = true
-    for (const end of this.#ends) end()
+    for (const cancel of this.#cancellations) cancel()
   }
 
   /** Publishes a message. Rejects if delivery is uncertain. */
@@ -116,8 +116,8 @@ export class CountedTopic {
     return this.#number ?? 0
   }
 
-  async #reportGap(now: number, how: TopicGap): Promise<void> {
-    await this.#options.onGap(how)
+  async #reportGap(now: number, gap: TopicGap): Promise<void> {
+    await this.#options.onGap(gap)
     this.#number = now
     for (const number of this.#ahead) if (number <= now) this.#ahead.delete(number)
     while (this.#ahead.delete(this.#number + 1)) this.#number++
@@ -137,14 +137,14 @@ export class CountedTopic {
       this.#scheduleCheck()
       void this.#checkForGap()
     })
-    this.#ends = [...this.#ends.slice(0, 1), take]
+    this.#cancellations = [...this.#cancellations.slice(0, 1), take]
   }
 }
 
 /** Parses a sealed message. */
 function parseTopicMessage(text: string | undefined): TopicMessage | undefined {
   if (text === undefined) return undefined
-  const { from, number, text: said } = JSON.parse(text) as Partial<TopicMessage>
-  const isWhole = typeof from === 'string' && typeof number === 'number' && typeof said === 'string'
-  return isWhole ? { from, number, text: said } : undefined
+  const { from, number, text: content } = JSON.parse(text) as Partial<TopicMessage>
+  const isWhole = typeof from === 'string' && typeof number === 'number' && typeof content === 'string'
+  return isWhole ? { from, number, text: content } : undefined
 }

@@ -8,8 +8,8 @@ import { writeFileAtomic } from './files.ts'
  * @throws Error if it cannot be stored, or other users can read it
  */
 export async function loadKeyFile(path: string, bytes: number, fresh = false): Promise<Buffer> {
-  const kept = fresh ? undefined : await readKey(path, bytes)
-  return kept ?? (await createKey(path, bytes, fresh))
+  const existing = fresh ? undefined : await readKey(path, bytes)
+  return existing ?? (await createKey(path, bytes, fresh))
 }
 
 /** Undefined if missing. @throws Error if other users can read it, or it is not a key */

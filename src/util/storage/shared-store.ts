@@ -31,7 +31,7 @@ export interface SharedStore {
    * Subscribes to a topic. `missed` is called if messages may be lost, for example after a reconnect. Returns the
    * unsubscribe function.
    */
-  subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void
+  subscribe(topic: string, onMessage: (text: string) => void, missed?: () => void): () => void
 
   /**
    * Seals text so that only these processes can read or create it; `open` needs the same `boundTo`, such as its key.
