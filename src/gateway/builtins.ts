@@ -89,13 +89,13 @@ export const builtins: readonly Plugin<never>[] = [
 ]
 
 /** Merges all error tables by code: the gateway's, its plugins' and the given ones. */
-export function mergeErrorTables(others: readonly Plugin<never>[] = []): ErrorTable {
-  const tables = [...builtins, ...others].map(({ errors }) => errors ?? {})
+export function mergeErrorTables(extraPlugins: readonly Plugin<never>[] = []): ErrorTable {
+  const tables = [...builtins, ...extraPlugins].map(({ errors }) => errors ?? {})
   return Object.assign({}, ERRORS, ...tables) as ErrorTable
 }
 
 /** Merges all findings by code: the gateway's, its plugins' and the given ones. */
-export function mergeFindingTables(others: readonly Plugin<never>[] = []): HealthTable {
-  const tables = [...builtins, ...others].map(({ health }) => health ?? {})
+export function mergeFindingTables(extraPlugins: readonly Plugin<never>[] = []): HealthTable {
+  const tables = [...builtins, ...extraPlugins].map(({ health }) => health ?? {})
   return Object.assign({}, HEALTH, ...tables) as HealthTable
 }

@@ -32,9 +32,9 @@ export async function findUnmatchedPatterns(
   }
   const problems: Problem[] = []
   const report = (finding: Finding): void => void problems.push(locateProblem(loaded, finding))
-  const known = new Map([...lists].map(([name, own]) => [name, listPatternNames(own)]))
-  checkUnmatched(loaded.config, known, report)
-  checkLongNames(loaded.config, known, report)
+  const knownNames = new Map([...lists].map(([name, own]) => [name, listPatternNames(own)]))
+  checkUnmatched(loaded.config, knownNames, report)
+  checkLongNames(loaded.config, knownNames, report)
   const tools = listKnownTools(loaded.config, lists)
   for (const { plugin } of plugins) plugin.checkTools?.(loaded.config, tools, report)
   return problems
@@ -77,9 +77,9 @@ async function fetchUpstreamLists({ catalog }: Generation['graph'], name: Upstre
 
 /** Reads lists saved by an earlier run, without requests to the server. */
 function readSavedLists(memory: UpstreamMemory): ListsByKind {
-  const kept = memory.read('lists')
+  const saved = memory.read('lists')
   const lists: ListsByKind = {}
-  for (const list of Array.isArray(kept) ? kept : []) {
+  for (const list of Array.isArray(saved) ? saved : []) {
     const { method, text } = isObject(list) ? list : {}
     const kind = KINDS.find(one => LISTS[one].method === method)
     if (kind === undefined || typeof text !== 'string') continue

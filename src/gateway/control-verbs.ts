@@ -128,8 +128,8 @@ async function dispatchVerb(
   const result = await hooks.getRunner('control', verb)?.(params)
   if (result !== undefined && result !== null) return result
   const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
-  const known = [...new Set([...VERBS.keys(), ...added])].join(', ')
-  throw gatewayError('GW_VERB_UNKNOWN', { verb, known })
+  const knownVerbs = [...new Set([...VERBS.keys(), ...added])].join(', ')
+  throw gatewayError('GW_VERB_UNKNOWN', { verb, known: knownVerbs })
 }
 
 async function describeGateway(gateway: VerbDeps, params: JsonObject): Promise<object> {
@@ -174,8 +174,8 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
     load: gateway.load,
     health: gateway.health,
     upstreams: rows.map((row, index) => {
-      const known = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []
-      return known.length === 0 ? row : { ...row, rss: known.reduce((sum, size) => sum + size) }
+      const measured = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []
+      return measured.length === 0 ? row : { ...row, rss: measured.reduce((sum, size) => sum + size) }
     }),
   }
 }
@@ -183,8 +183,8 @@ async function getStatus(gateway: VerbDeps): Promise<object> {
 function getUpstreamHandle(verb: string, gateway: VerbDeps, { upstream }: JsonObject): UpstreamHandle {
   if (typeof upstream !== 'string')
     throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of an upstream' })
-  const found = gateway.upstreams.get(upstream)
-  if (found !== undefined) return found
+  const handle = gateway.upstreams.get(upstream)
+  if (handle !== undefined) return handle
   throw gatewayError('GW_UPSTREAM_UNKNOWN', {
     upstream,
     meant: suggestHint(upstream, [...gateway.upstreams.keys()]),
@@ -215,9 +215,9 @@ async function restartUpstream(upstream: UpstreamHandle): Promise<object> {
 
 function toStartAnswer(upstream: UpstreamHandle): object {
   const { name, state, problem } = upstream.status()
-  const why = problem ?? 'no reason given'
-  if (state === 'failed') throw gatewayError('GW_UPSTREAM_START', { upstream: name, why })
-  if (state === 'needs_auth') throw gatewayError('GW_UPSTREAM_LOGIN', { upstream: name, why })
+  const reason = problem ?? 'no reason given'
+  if (state === 'failed') throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reason })
+  if (state === 'needs_auth') throw gatewayError('GW_UPSTREAM_LOGIN', { upstream: name, why: reason })
   return { upstream: upstream.status() }
 }
 
@@ -244,15 +244,15 @@ async function getLogs(gateway: VerbDeps, params: JsonObject, options: VerbOptio
   return { lines: [] }
 }
 
-function parseLineCount(asked: unknown): number | undefined {
-  if (asked === undefined) return LINES
-  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES ? Number(asked) : undefined
+function parseLineCount(value: unknown): number | undefined {
+  if (value === undefined) return LINES
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MAX_LINES ? Number(value) : undefined
 }
 
 /** Resolves on abort, or when the logs end. */
 function followLines(gateway: VerbDeps, name: string, options: VerbOptions): Promise<void> {
   const { onNotification, signal, ending } = options
-  const ends = [signal, ending].filter(one => one !== undefined)
+  const signals = [signal, ending].filter(one => one !== undefined)
   return new Promise(resolve => {
     const leave = [
       gateway.on('log', ({ upstream, line }) => {
@@ -264,10 +264,10 @@ function followLines(gateway: VerbDeps, name: string, options: VerbOptions): Pro
     ]
     const end = (): void => {
       for (const one of leave) one()
-      for (const one of ends) one.removeEventListener('abort', end)
+      for (const one of signals) one.removeEventListener('abort', end)
       resolve()
     }
-    for (const one of ends) one.addEventListener('abort', end)
-    if (ends.some(one => one.aborted)) end()
+    for (const one of signals) one.addEventListener('abort', end)
+    if (signals.some(one => one.aborted)) end()
   })
 }

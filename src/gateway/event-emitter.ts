@@ -20,15 +20,15 @@ export class GatewayEventEmitter {
 
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
     // Wrap the function, so that adding it twice calls it twice and removes it once.
-    const own = (what: GatewayEvents[E]): void => listener(what)
+    const own = (payload: GatewayEvents[E]): void => listener(payload)
     this.#listeners[event].add(own)
     return () => void this.#listeners[event].delete(own)
   }
 
-  emit<E extends keyof GatewayEvents>(event: E, what: GatewayEvents[E]): void {
+  emit<E extends keyof GatewayEvents>(event: E, payload: GatewayEvents[E]): void {
     for (const listener of this.#listeners[event]) {
       try {
-        listener(what)
+        listener(payload)
       } catch (error) {
         this.#log.error('event listener failed', { event, reason: getErrorMessage(error) })
       }
@@ -43,8 +43,8 @@ export class UpstreamLogFeed {
   #upstreams: readonly Upstream[] = []
   #followerCount = 0
 
-  constructor(tell: (upstream: string, line: LogLine) => void) {
-    this.#emit = tell
+  constructor(emit: (upstream: string, line: LogLine) => void) {
+    this.#emit = emit
   }
 
   /** Replaces the upstreams. */
@@ -67,13 +67,13 @@ export class UpstreamLogFeed {
   }
 
   #updateFollowing(): void {
-    const wanted = new Set(this.#followerCount > 0 ? this.#upstreams : [])
+    const targets = new Set(this.#followerCount > 0 ? this.#upstreams : [])
     for (const [upstream, leave] of this.#followed) {
-      if (wanted.has(upstream)) continue
+      if (targets.has(upstream)) continue
       this.#followed.delete(upstream)
       leave()
     }
-    for (const upstream of wanted) {
+    for (const upstream of targets) {
       if (this.#followed.has(upstream)) continue
       const leave = upstream.logs?.follow(line => this.#emit(upstream.name, line))
       if (leave !== undefined) this.#followed.set(upstream, leave)

@@ -73,7 +73,7 @@ export async function explainCall(graph: RuntimeGraph, params: JsonObject): Prom
 
 function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuery {
   const { tool, arguments: args, as, scopes, client, profile } = params
-  const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
+  const wrong = (reason: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why: reason })
   if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of a tool')
   if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
   const caller = as === undefined ? ANONYMOUS : findPrincipal(String(as), graph)
@@ -88,10 +88,10 @@ function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuer
 
 function findPrincipal(name: string, { config, hooks }: RuntimeGraph): Principal {
   if (name === ANONYMOUS.subject) return ANONYMOUS
-  const found = hooks.getRunner('resolveCaller')?.(name)
-  if (found !== undefined && found !== null) return found
-  const known = config.auth === undefined ? ' – without "auth" every caller is anonymous' : ''
-  throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known })
+  const principal = hooks.getRunner('resolveCaller')?.(name)
+  if (principal !== undefined && principal !== null) return principal
+  const hint = config.auth === undefined ? ' – without "auth" every caller is anonymous' : ''
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known: hint })
 }
 
 function createProbeExchange({ tool, args }: ExplainQuery, session: Session, graph: RuntimeGraph): ProbeExchange {
@@ -112,13 +112,14 @@ async function findProbeRoute(
   })
   try {
     const decided = graph.hooks.getRunner('route', METHOD)?.(exchange)
-    const found = await (decided === undefined || decided === null
+    const result = await (decided === undefined || decided === null
       ? graph.router.findRoute(exchange)
       : graph.router.checkRoute(exchange, decided))
-    if ('error' in found) return refused(`${found.error.message}${await suggestTool(exchange, graph)}`)
-    if (found.to === 'many') return refused('a routing rule selects several servers, which is only supported for lists')
-    exchange.route = found
-    return { route: found }
+    if ('error' in result) return refused(`${result.error.message}${await suggestTool(exchange, graph)}`)
+    if (result.to === 'many')
+      return refused('a routing rule selects several servers, which is only supported for lists')
+    exchange.route = result
+    return { route: result }
   } catch (thrown) {
     return refused(getErrorMessage(thrown))
   }
@@ -148,13 +149,13 @@ function collectCoreSteps(call: Call | undefined, { upstreams }: RuntimeGraph): 
     text: `arguments are copied to headers: ${headers.join(', ')}`,
     facts: { headers },
   }
-  const said = server === undefined ? '' : `, ${server.era} ${server.version}`
+  const serverText = server === undefined ? '' : `, ${server.era} ${server.version}`
   const trouble = problem === undefined ? '' : `: ${problem}`
   return [
     ...(headers.length === 0 ? [] : [mirrored]),
     {
       ...{ by: 'core', at: 'server', does: 'passes' },
-      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}; the original tool name is ${String(call.params?.name)}`,
+      text: `"${name}" (${spec.type}${serverText}) is ${state}${trouble}; the original tool name is ${String(call.params?.name)}`,
       facts: { upstream: name, type: spec.type, state, original: call.params?.name },
     },
   ]
@@ -172,11 +173,11 @@ const OUTCOME_KINDS: Partial<Record<ExplainStep['does'], CallOutcome['what']>> =
 
 function computeOutcome(steps: readonly ExplainStep[], call: Call | undefined): CallOutcome {
   const end = steps.find(({ does }) => OUTCOME_KINDS[does] !== undefined)
-  const what = end === undefined ? undefined : OUTCOME_KINDS[end.does]
-  if (end !== undefined && what !== undefined) {
+  const kind = end === undefined ? undefined : OUTCOME_KINDS[end.does]
+  if (end !== undefined && kind !== undefined) {
     // Prefer the reason that a plugin gives later for an entry that it hid.
     const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
-    return { what, by: end.by, text }
+    return { what: kind, by: end.by, text }
   }
   if (call === undefined) return { what: 'refused', by: 'core', text: 'tool not found' }
   return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }
@@ -214,15 +215,15 @@ async function traceListing(graph: RuntimeGraph, tool: string, session: Session)
     ({ visibleEntry }) => visibleEntry !== undefined && visibleEntry.upstream === entry?.upstream,
   )
   if (owner === undefined) return { entry, steps: passages.flatMap(({ steps }) => steps) }
-  const others = passages.filter(one => one !== owner && one.visibleEntry !== undefined)
+  const withheld = passages.filter(one => one !== owner && one.visibleEntry !== undefined)
   return {
     entry,
-    steps: [...owner.steps, ...others.map(({ visibleEntry }) => createWithheldStep(visibleEntry, owner))],
+    steps: [...owner.steps, ...withheld.map(({ visibleEntry }) => createWithheldStep(visibleEntry, owner))],
   }
 }
 
-function createWithheldStep(seen: CatalogEntry | undefined, { visibleEntry: owner }: CatalogTrace): ExplainStep {
-  const text = `"${String(seen?.upstream)}" has a tool with the same name, but is declared after "${String(owner?.upstream)}"`
+function createWithheldStep(entry: CatalogEntry | undefined, { visibleEntry: owner }: CatalogTrace): ExplainStep {
+  const text = `"${String(entry?.upstream)}" has a tool with the same name, but is declared after "${String(owner?.upstream)}"`
   return { by: 'core', at: 'listing', does: 'passes', text }
 }
 
@@ -248,8 +249,8 @@ function traceCatalog(raw: CatalogEntry, tool: string, session: Session, { hooks
 }
 
 function createListedStep({ upstream, original, exposed }: CatalogEntry): ExplainStep {
-  const shown = original === exposed ? '' : `, shown as ${exposed}`
-  const text = `"${upstream}" offers ${original}${shown}`
+  const alias = original === exposed ? '' : `, shown as ${exposed}`
+  const text = `"${upstream}" offers ${original}${alias}`
   return { by: 'core', at: 'listing', does: 'passes', text, facts: { upstream, original, exposed } }
 }
 

@@ -112,7 +112,7 @@ async function createGatewayDeps(
   const state = { directory, isShared: options.ephemeral === true }
   const programs = new PluginPrograms({
     ...shared,
-    room: processLimits,
+    limiter: processLimits,
     hide: secrets.hide,
     privatePlaces,
     ...loaded,
@@ -253,8 +253,8 @@ export class Gateway {
   get ended(): Promise<void> {
     const { added } = this.generation
     const own = this.#listeners.all.filter(({ name }) => !added.has(name))
-    const ends = own.map(listener => listener.ended ?? new Promise<void>(() => undefined))
-    return ends.length === 0 ? new Promise(() => undefined) : Promise.all(ends).then(() => undefined)
+    const endings = own.map(listener => listener.ended ?? new Promise<void>(() => undefined))
+    return endings.length === 0 ? new Promise(() => undefined) : Promise.all(endings).then(() => undefined)
   }
 
   /**
@@ -309,11 +309,11 @@ export class Gateway {
     this.#lifecycle.isClosed = true
     this.#lifecycle.ending.abort()
     // The clock's timers are unreferenced; keep the process alive until everything is closed.
-    const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
+    const keepAliveTimer = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
       await this.#shutDown()
     } finally {
-      clearInterval(alive)
+      clearInterval(keepAliveTimer)
     }
   }
 
@@ -394,7 +394,10 @@ export class Gateway {
     const { generation } = this
     const { environment } = this.#deps
     return {
-      ...(await planConfigText({ generation, environment, beside: this.#createPlanGateway.bind(this) }, params)),
+      ...(await planConfigText(
+        { generation, environment, buildTemporary: this.#createPlanGateway.bind(this) },
+        params,
+      )),
     }
   }
 

@@ -127,18 +127,18 @@ async function buildParts(
   for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(listPrivatePlaces(written))
   const locate = (finding: Finding): Problem => redactValue(locateProblem(written, finding), around.secrets.hide)
-  const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
+  const codePlugins = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = orderPlugins([
     ...chooseBuiltins(builtins, config),
     ...(await importPlugins(config, directory, locate)),
-    ...given,
+    ...codePlugins,
   ])
   around.secrets.add(plugins.flatMap(listSecretOptions))
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
-  const { directory: place, isShared } = around.state
+  const { directory: stateDirectory, isShared } = around.state
   const state = (plugin: Plugin<never>): string | undefined =>
-    isShared && plugin.sharesState !== true ? undefined : place
+    isShared && plugin.sharesState !== true ? undefined : stateDirectory
   const warnings: Problem[] = []
   const warn = (problem: Problem): void => void warnings.push(problem)
   const api = {
@@ -207,12 +207,13 @@ function createUpstreams(
   const isForOthers = listForeignKeys(plugins)
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
-    const kept = before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
+    const previous =
+      before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
-      kept !== undefined &&
-      getLiveUpstream(kept).isOutdated !== true &&
-      createFingerprint(kept.spec, isForOthers) === createFingerprint(spec, isForOthers)
-    if (isSame) upstreams.set(name, reuseUpstream(spec, kept))
+      previous !== undefined &&
+      getLiveUpstream(previous).isOutdated !== true &&
+      createFingerprint(previous.spec, isForOthers) === createFingerprint(spec, isForOthers)
+    if (isSame) upstreams.set(name, reuseUpstream(spec, previous))
     else {
       const memory = around.memories?.getMemory(name, describeServerIdentity(spec, isForOthers, loaded, around))
       upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
@@ -240,8 +241,10 @@ export function createServerFingerprint(spec: UpstreamConfig): string {
 }
 
 /** Reuses an upstream for a generation that may have other settings. */
-function reuseUpstream(spec: UpstreamConfig, kept: Upstream): Upstream {
-  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new ReusedUpstream(getLiveUpstream(kept), spec)
+function reuseUpstream(spec: UpstreamConfig, upstream: Upstream): Upstream {
+  return JSON.stringify(upstream.spec) === JSON.stringify(spec)
+    ? upstream
+    : new ReusedUpstream(getLiveUpstream(upstream), spec)
 }
 
 /** Inherited environment variables that may identify a server's user. */

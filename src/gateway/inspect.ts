@@ -55,8 +55,8 @@ export async function inspect(
 
 /** Measures the process load, including plugins. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
-  const held = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
-  const load: Load = { held, rss: process.memoryUsage.rss() }
+  const bufferedBytes = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
+  const load: Load = { held: bufferedBytes, rss: process.memoryUsage.rss() }
   return graph.hooks.getRunner('load')?.(load) ?? load
 }
 
@@ -80,9 +80,9 @@ export function listLimitedEras(
 }
 
 function countEntries(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
-  const found: Partial<Record<Kind, number>> = {}
-  for (const entry of entries) if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
-  return found
+  const counts: Partial<Record<Kind, number>> = {}
+  for (const entry of entries) if (entry.upstream === upstream) counts[entry.kind] = (counts[entry.kind] ?? 0) + 1
+  return counts
 }
 
 function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
@@ -97,18 +97,18 @@ function createCatalogRow({ kind, exposed, upstream, original, value }: CatalogE
 }
 
 function listHookOrder(graph: Graph): Inspection['hooks'] {
-  const found: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
+  const order: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
   for (const name of Object.keys(HOOKS) as HookName[]) {
     const taps = graph.hooks.taps(name)
     if (taps.length === 0) continue
-    found[name] = taps.map(({ plugin, options, key }) => ({
+    order[name] = taps.map(({ plugin, options, key }) => ({
       plugin,
       stage: options.stage ?? 'normal',
       ...(options.methods === undefined ? {} : { methods: options.methods }),
       ...(key === undefined ? {} : { key }),
     }))
   }
-  return found
+  return order
 }
 
 /** Creates an upstream's public handle. */

@@ -72,8 +72,8 @@ export class ListenerSet {
     }
     this.#open = step.after
     this.#plan = plan
-    const tell = plan.hooks.getRunner('listening')
-    if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
+    const notify = plan.hooks.getRunner('listening')
+    if (notify !== undefined) for (const { listener } of step.after.values()) notify(listener)
     return {
       undo: () => this.#undoChange(step),
       settle: async graceMs => {
@@ -89,16 +89,16 @@ export class ListenerSet {
   ): Promise<void> {
     const { loaded, hooks, neighbours } = plan
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
-      const wanted = { spec, neighbours, authenticates: requiresAuthentication(hooks, name) }
-      const kept = reuseListener(before.get(name), wanted, loaded.config)
-      if (kept !== undefined) after.set(name, kept)
-      return kept === undefined
+      const requested = { spec, neighbours, authenticates: requiresAuthentication(hooks, name) }
+      const reused = reuseListener(before.get(name), requested, loaded.config)
+      if (reused !== undefined) after.set(name, reused)
+      return reused === undefined
     })
     const leaving = omitKey(before, after)
     // Open listeners that need a port to be freed last, when few other steps can fail.
-    const late = replaced.filter(([, spec]) => findPortHolders(spec, leaving).length > 0)
-    const early = replaced.filter(entry => !late.includes(entry))
-    for (const [name, spec] of [...early, ...late]) {
+    const waitingForPort = replaced.filter(([, spec]) => findPortHolders(spec, leaving).length > 0)
+    const early = replaced.filter(entry => !waitingForPort.includes(entry))
+    for (const [name, spec] of [...early, ...waitingForPort]) {
       for (const listener of findPortHolders(spec, leaving)) {
         stopped.add(listener)
         await listener.stop(graceMs)
@@ -119,19 +119,19 @@ export class ListenerSet {
 
   async #undoChange({ before, after, stopped, plan }: ListenerTransition): Promise<void> {
     await Promise.all(omitKey(after, before).map(listener => listener.stop(0)))
-    const back = new Map(before)
+    const restored = new Map(before)
     for (const [name, { spec, authenticates, listener }] of before) {
       if (plan === undefined) break
       if (!stopped.has(listener)) listener.reconfigure?.(spec, plan.loaded.config, authenticates)
       else {
-        back.delete(name)
+        restored.delete(name)
         await this.#startListener(name, spec, plan).then(
-          open => back.set(name, open),
+          open => restored.set(name, open),
           (error: unknown) => this.#context.log.error(getErrorMessage(error)),
         )
       }
     }
-    this.#open = back
+    this.#open = restored
     this.#plan = plan
   }
 
@@ -180,9 +180,9 @@ function requiresAuthentication(hooks: Hooks, listener: string): boolean {
   return hooks.getRunner('authenticate', listener) !== undefined
 }
 
-function omitKey(some: ReadonlyMap<string, OpenListener>, others: ReadonlyMap<string, OpenListener>): Listener[] {
-  const kept = new Set([...others.values()].map(({ listener }) => listener))
-  return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
+function omitKey(some: ReadonlyMap<string, OpenListener>, excluded: ReadonlyMap<string, OpenListener>): Listener[] {
+  const excludedListeners = new Set([...excluded.values()].map(({ listener }) => listener))
+  return [...some.values()].map(({ listener }) => listener).filter(listener => !excludedListeners.has(listener))
 }
 
 /** Finds the listeners that occupy a spec's port. */

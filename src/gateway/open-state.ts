@@ -51,9 +51,9 @@ export async function openSeal(
 
 /** Persistent state, and its private paths. */
 export async function openState(
-  ...given: [loaded: LoadedConfig, options: GatewayOptions, means: { readonly log: Log; readonly clock: Clock }]
+  ...args: [loaded: LoadedConfig, options: GatewayOptions, means: { readonly log: Log; readonly clock: Clock }]
 ): Promise<GatewayState> {
-  const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = given
+  const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = args
   const directory = resolveStateDirectory(loaded, state)
   const isOwn = directory !== undefined && ephemeral !== true
   const memories = isOwn ? await UpstreamMemoryStore.open({ directory, fresh, log, clock }) : undefined
@@ -73,9 +73,9 @@ interface GatewayState {
 /** Returns the configured state directory, or the one from the gateway options. */
 export function resolveStateDirectory(
   { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
-  given: string | undefined,
+  fallback: string | undefined,
 ): string | undefined {
   if (state === false) return undefined
-  const place = state === undefined ? given : resolve(directory, state.directory)
-  return place === undefined ? undefined : resolve(place)
+  const location = state === undefined ? fallback : resolve(directory, state.directory)
+  return location === undefined ? undefined : resolve(location)
 }

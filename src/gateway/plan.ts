@@ -94,9 +94,9 @@ export async function comparePlan(
 ): Promise<ConfigPlan> {
   const salt = randomBytes(SALT_BYTES).toString('hex')
   const now = await describe(salt)
-  const known = new Map(now.servers.map(server => [server.name, server]))
+  const runningServers = new Map(now.servers.map(server => [server.name, server]))
   const stub: GatewayDeps['upstream'] = (spec, context) => {
-    const before = known.get(context.name)
+    const before = runningServers.get(context.name)
     const isKept = before?.tools !== undefined && before.digest === digestServer(spec, salt)
     return isKept ? createPlaceholder(spec, context, before.tools) : undefined
   }
@@ -277,7 +277,7 @@ interface PlanGateway {
 export interface PlanDeps {
   readonly generation: SnapshotSource
   readonly environment: Readonly<Record<string, string | undefined>>
-  beside(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<PlanGateway>
+  buildTemporary(source: LoadedConfig, upstream: GatewayDeps['upstream']): Promise<PlanGateway>
 }
 
 /**
@@ -293,7 +293,7 @@ export async function planConfigText(running: PlanDeps, { yaml }: JsonObject): P
   const describe = (salt: string): Promise<ConfigSnapshot> => snapshotConfig(running.generation, salt)
   const plan = await comparePlan(describe, next, async (built, stub, use) => {
     const source = { ...built, config: { ...built.config, listeners: {} } }
-    const gateway = await running.beside(
+    const gateway = await running.buildTemporary(
       source,
       (spec, context) => stub(spec, context) ?? createAbsentUpstream(spec, context),
     )
@@ -319,8 +319,8 @@ async function parseConfigText(
       ...{ file: file ?? join(directory, 'gateway.yaml'), text, cwd: directory, environment },
       commands: 'leave',
     })
-    const known = new Set(Object.values(config.plugins).map(({ use }) => use))
-    const foreign = Object.entries(next.config.plugins).filter(([, { use }]) => !known.has(use))
+    const loadedPlugins = new Set(Object.values(config.plugins).map(({ use }) => use))
+    const foreign = Object.entries(next.config.plugins).filter(([, { use }]) => !loadedPlugins.has(use))
     if (foreign.length === 0) return next
     return {
       problems: foreign.map(

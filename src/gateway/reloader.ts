@@ -170,10 +170,10 @@ export class Generations {
     const { lifecycle, deps } = this.#host
     this.#previous = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
-    const told = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
+    const notified = notifyReloaded(before.graph, next.graph).catch((error: unknown) =>
       deps.log.error('notifying clients of changed lists failed', { reason: getOwnerReason(error) }),
     )
-    await this.#waitOrEnd(told)
+    await this.#waitOrEnd(notified)
     before.graph.notifier.endListens()
     const deadline = deps.clock.now() + DRAIN_MS
     while (before.graph.running > 0 && deps.clock.now() < deadline && !lifecycle.isClosed)
@@ -251,10 +251,12 @@ function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
   return 'origins' in source && 'config' in source
 }
 
-async function stopOtherUpstreams(generation: Generation, kept: Generation): Promise<void> {
-  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream)))
-  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(getLiveUpstream(upstream)))
-  await Promise.all(gone.map(({ upstream }) => upstream.stop()))
+async function stopOtherUpstreams(generation: Generation, current: Generation): Promise<void> {
+  const retained = new Set([...current.graph.upstreams.values()].map(({ upstream }) => getLiveUpstream(upstream)))
+  const removed = [...generation.graph.upstreams.values()].filter(
+    ({ upstream }) => !retained.has(getLiveUpstream(upstream)),
+  )
+  await Promise.all(removed.map(({ upstream }) => upstream.stop()))
 }
 
 /** Compares upstreams in two configurations. */

@@ -30,8 +30,8 @@ export async function fetchDefinitions(node: UpstreamNode, graph: Graph): Promis
   await upstream.start()
   const { name, server, state } = upstream
   if (server === undefined || state === 'failed' || state === 'stopped') {
-    const why = getOwnerProblem(upstream) ?? `status: ${state}`
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
+    const reason = getOwnerProblem(upstream) ?? `status: ${state}`
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: reason })
   }
   const session = createOnlooker(readOwnPackage())
   const parts = await Promise.all(
@@ -102,14 +102,14 @@ export async function listShownTools(graph: Graph, params: JsonObject): Promise<
   const viewer = typeof profile === 'string' ? { profile } : {}
   const session = createOnlooker(info, viewer)
   const view = await graph.catalog.load('tools', session)
-  const { view: shown } = graph.catalog.listings.getListedView(view, session)
-  const tools: ShownToolRow[] = shown.entries.map(entry => {
+  const { view: listedView } = graph.catalog.listings.getListedView(view, session)
+  const tools: ShownToolRow[] = listedView.entries.map(entry => {
     const name = view.findSource(entry)?.exposed ?? entry.exposed
     return { name, upstream: entry.upstream, ...(name === entry.exposed ? {} : { shown: entry.exposed }) }
   })
-  const there = new Set(tools.map(({ name }) => name))
-  const hidden = view.entries.filter(({ exposed }) => !there.has(exposed))
-  const tokens = shown.entries.reduce(
+  const visibleNames = new Set(tools.map(({ name }) => name))
+  const hidden = view.entries.filter(({ exposed }) => !visibleNames.has(exposed))
+  const tokens = listedView.entries.reduce(
     (sum, { exposed, value }) => sum + estimateTokens(JSON.stringify({ ...value, name: exposed })),
     0,
   )

@@ -31,7 +31,7 @@ interface LaunchOptions {
   /** Persistent HOME in the sandbox, created if missing; default: temporary. */
   readonly ownHome?: string | undefined
   /** Paths hidden from every sandbox. */
-  readonly places?: readonly PrivatePath[] | undefined
+  readonly privatePaths?: readonly PrivatePath[] | undefined
 }
 
 type LaunchSpec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
@@ -65,13 +65,13 @@ function createWrappedLaunch(spec: LaunchSpec, site: LaunchOptions, program: str
 }
 
 function prepareSandbox({ args, sandbox = 'bwrap' }: LaunchSpec, program: string, site: LaunchOptions): string[] {
-  const { gatewayEnv, ownHome, places = [] } = site
+  const { gatewayEnv, ownHome, privatePaths = [] } = site
   if (ownHome !== undefined) makeDirectorySync(ownHome, 0o700)
   return createSandboxArguments(sandbox, {
     ...site,
     program,
     args,
-    places,
+    privatePaths,
     home: gatewayEnv.HOME ?? homedir(),
   })
 }
@@ -196,8 +196,8 @@ export async function runForOutput(
   child.on('error', error => resolve({ why: `cannot run: ${describeFailure(error)}` }))
   child.on('close', (code, signal) => resolve(parseOutput(code, signal, Buffer.concat(pieces), stderrText)))
   child.stdin.on('error', () => undefined).end()
-  const why = `timed out after ${OUTPUT_TIMEOUT_MS / 1000} s`
-  const timer = setTimeout(() => resolve({ why }), OUTPUT_TIMEOUT_MS)
+  const reason = `timed out after ${OUTPUT_TIMEOUT_MS / 1000} s`
+  const timer = setTimeout(() => resolve({ why: reason }), OUTPUT_TIMEOUT_MS)
   const output = await promise
   clearTimeout(timer)
   group.signal('SIGKILL')

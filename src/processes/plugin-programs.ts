@@ -13,7 +13,7 @@ import { ServerProcess } from './server-process.ts'
 interface ProgramsDeps {
   readonly log: Log
   readonly clock: Clock
-  readonly room: ProcessLimiter
+  readonly limiter: ProcessLimiter
   /** Configuration directory. */
   readonly directory: string
   /** Paths hidden from every sandbox. */
@@ -43,11 +43,11 @@ export class PluginPrograms implements Programs {
   }
 
   async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {
-    const turn = this.#options.room.requestPermit()
-    const leave = (): void => turn.cancel()
+    const request = this.#options.limiter.requestPermit()
+    const leave = (): void => request.cancel()
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted === true) leave()
-    const permit = await turn.permit.finally(() => signal?.removeEventListener('abort', leave))
+    const permit = await request.permit.finally(() => signal?.removeEventListener('abort', leave))
     try {
       return this.#start(spec, permit)
     } catch (error) {
@@ -63,8 +63,8 @@ export class PluginPrograms implements Programs {
     const hideAll: HideSecrets = text => hideOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
-    const places = this.#options.privatePlaces.all
-    const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, places })
+    const privatePaths = this.#options.privatePlaces.all
+    const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, writable, privatePaths })
     const mark = table.prepare(directory, spec.name, environment)
     const programLog = createRedactedLog(log.child({ program: spec.name, stream: 'stderr' }), hideOwn)
     const server = new ServerProcess({

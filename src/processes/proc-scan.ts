@@ -29,22 +29,22 @@ const MAX_ENVIRONMENT_BYTES = 16 * 1024
  * only; a no-op on other systems.
  */
 export async function killMarked(isOurs: (mark: string) => boolean, since = 0): Promise<number[]> {
-  const ended: ProcessId[] = []
-  const rest = listPids().values()
+  const killed: ProcessId[] = []
+  const pids = listPids().values()
   const reader = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(MAX_ENVIRONMENT_BYTES)
-    for (const pid of rest) {
+    for (const pid of pids) {
       const stat = parseStat(pid, await readProcFile(`/proc/${pid}/stat`, buffer))
       // Check start time first: reading environments is slow.
       if (stat === undefined || Number(stat.start) < since || pid === process.pid) continue
       const marks = parseMarks(await readProcFile(`/proc/${pid}/environ`, buffer))
-      if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) ended.push(stat)
+      if (marks.some(isOurs) && signalProcess(stat, 'SIGKILL')) killed.push(stat)
     }
   }
   await Promise.all(Array.from({ length: MAX_READERS }, reader))
   // Signals take effect asynchronously.
-  for (let round = 0; round < MAX_ROUNDS && ended.some(isSameProcess); round++) await setTimeout(PAUSE_MS)
-  return ended.map(({ pid }) => pid)
+  for (let round = 0; round < MAX_ROUNDS && killed.some(isSameProcess); round++) await setTimeout(PAUSE_MS)
+  return killed.map(({ pid }) => pid)
 }
 
 /** Signals a process after verifying its identity. */

@@ -5,7 +5,7 @@ const MAX_WAITING = 1024
 
 interface QueuedStart {
   readonly admit: (permit: ProcessPermit) => void
-  readonly refuse: (why: Error) => void
+  readonly refuse: (error: Error) => void
 }
 
 /** Limits concurrent starts and running processes of one gateway. */
@@ -45,8 +45,8 @@ export class ProcessQuota implements ProcessLimiter {
     let waiting: QueuedStart | undefined
     const permit = new Promise<ProcessPermit>((admit, refuse) => {
       waiting = { admit, refuse }
-      const why = this.#explainFull()
-      if (why !== undefined) return refuse(new Error(why))
+      const reason = this.#explainFull()
+      if (reason !== undefined) return refuse(new Error(reason))
       this.#waiting.push(waiting)
       this.#admit()
     })
@@ -59,10 +59,10 @@ export class ProcessQuota implements ProcessLimiter {
     return isFull && !this.#evictIdle() ? `process limit reached: ${this.#max} ("processes.max")` : undefined
   }
 
-  #cancelStart(gone: QueuedStart | undefined): void {
-    if (gone === undefined || !this.#waiting.includes(gone)) return
-    this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
-    gone.refuse(new Error('start cancelled'))
+  #cancelStart(cancelled: QueuedStart | undefined): void {
+    if (cancelled === undefined || !this.#waiting.includes(cancelled)) return
+    this.#waiting = this.#waiting.filter(waiting => waiting !== cancelled)
+    cancelled.refuse(new Error('start cancelled'))
   }
 
   #admit(): void {
@@ -90,7 +90,7 @@ export class ProcessQuota implements ProcessLimiter {
       this.#leaving++
       if (this.#evicting > 0) this.#evicting--
     })
-    const ended = once(() => {
+    const stopped = once(() => {
       this.#running--
       this.#leaving--
     })
@@ -100,7 +100,7 @@ export class ProcessQuota implements ProcessLimiter {
       markStopped: () => {
         started()
         leaving()
-        ended()
+        stopped()
       },
     }
   }

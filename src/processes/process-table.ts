@@ -136,9 +136,9 @@ class Watchdog {
     })
   }
 
-  #handleLost(why: string): void {
+  #handleLost(reason: string): void {
     this.#pipe = undefined
-    this.#log.warn('process watchdog exited', { why })
+    this.#log.warn('process watchdog exited', { why: reason })
   }
 
   #send(line: string): void {
@@ -227,18 +227,18 @@ export class ProcessTable {
 
   /** Kills processes that dead gateways left in these directories. */
   async endOrphans(directories: ReadonlySet<string>): Promise<void> {
-    const places = new Set([...directories].map(hashDirectory))
+    const directoryHashes = new Set([...directories].map(hashDirectory))
     const upstreams = new Set<string>()
-    const ended = await killMarked(text => {
+    const killed = await killMarked(text => {
       const mark = parseMark(text)
-      if (mark === undefined || !places.has(mark.place) || isSameProcess(mark.owner)) return false
+      if (mark === undefined || !directoryHashes.has(mark.directoryHash) || isSameProcess(mark.owner)) return false
       upstreams.add(mark.upstream)
       return true
     })
-    if (ended.length > 0)
+    if (killed.length > 0)
       this.#log.warn('killed processes left by a dead gateway', {
         upstreams: [...upstreams],
-        pids: ended,
+        pids: killed,
       })
   }
 
@@ -248,8 +248,8 @@ export class ProcessTable {
       this.#isUsed = false
       // Processes older than this gateway are not its own.
       const since = Number(readStartTime(process.pid) ?? 0)
-      const ended = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
-      if (ended.length > 0) this.#log.info('killed processes that left their process group', { pids: ended })
+      const killed = await killMarked(mark => this.#running.size === 0 && mark.startsWith(this.#run), since)
+      if (killed.length > 0) this.#log.info('killed processes that left their process group', { pids: killed })
     }
     if (this.#running.size === 0) this.#watchdog.dismiss()
   }
@@ -257,7 +257,7 @@ export class ProcessTable {
 
 /** Parsed mark. */
 interface ProcessMark {
-  readonly place: string
+  readonly directoryHash: string
   /** Gateway that started the process. */
   readonly owner: { readonly pid: number; readonly start: string }
   readonly upstream: string
@@ -267,15 +267,16 @@ const MARK_PATTERN = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z
 
 /** Parses a mark; undefined if invalid. */
 function parseMark(text: string): ProcessMark | undefined {
-  const [, pid, start, place, upstream] = MARK_PATTERN.exec(text) ?? []
-  if (pid === undefined || start === undefined || place === undefined || upstream === undefined) return undefined
-  return { place, owner: { pid: Number(pid), start }, upstream }
+  const [, pid, start, directoryHash, upstream] = MARK_PATTERN.exec(text) ?? []
+  if (pid === undefined || start === undefined || directoryHash === undefined || upstream === undefined)
+    return undefined
+  return { directoryHash, owner: { pid: Number(pid), start }, upstream }
 }
 
 /** Hashes a directory with user and pid namespace, so that containers differ. */
 function hashDirectory(directory: string): string {
-  const who = `${process.getuid?.() ?? ''}\0${readPidNamespace()}\0${directory}`
-  return createHash('sha256').update(who).digest('hex').slice(0, 12)
+  const identity = `${process.getuid?.() ?? ''}\0${readPidNamespace()}\0${directory}`
+  return createHash('sha256').update(identity).digest('hex').slice(0, 12)
 }
 
 function readPidNamespace(): string {

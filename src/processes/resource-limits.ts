@@ -65,7 +65,7 @@ export function describeUnsupportedLimits(
 interface LimitedServer {
   readonly pid: number | undefined
   /** Called after the server was killed for exceeding a limit. */
-  giveUp(why: string): void
+  giveUp(reason: string): void
 }
 
 /** Checks the total usage of a server's process tree every second, and kills it above a limit. Linux only. */
@@ -77,25 +77,25 @@ export function watchCeilings(
   const { pid } = server
   if (ceilings === undefined || pid === undefined || !getPlatform().hasProc) return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
-  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : SANDBOX_PROCESSES)
-  if (memory === Infinity && most === Infinity) return () => undefined
-  let known: readonly ProcessId[] = []
+  const maxTasks = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : SANDBOX_PROCESSES)
+  if (memory === Infinity && maxTasks === Infinity) return () => undefined
+  let processes: readonly ProcessId[] = []
   let cancel = (): void => undefined
   const checkUsage = (): void => {
     cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
-    known = findTree(pid, known)
-    const count = most === Infinity ? 0 : known.reduce((sum, each) => sum + countThreads(each.pid), 0)
-    const why = describeTaskExcess(count, most) ?? describeMemoryExcess(known, memory)
-    if (why === undefined) return
+    processes = findTree(pid, processes)
+    const count = maxTasks === Infinity ? 0 : processes.reduce((sum, each) => sum + countThreads(each.pid), 0)
+    const reason = describeTaskExcess(count, maxTasks) ?? describeMemoryExcess(processes, memory)
+    if (reason === undefined) return
     cancel()
     // Stop first: a stopped process cannot fork, and its children remain attributable.
-    for (let before = -1, round = 0; before !== known.length && round < MAX_STOP_ROUNDS; round++) {
-      before = known.length
-      for (const each of known) signalProcess(each, 'SIGSTOP')
-      known = findTree(pid, known)
+    for (let before = -1, round = 0; before !== processes.length && round < MAX_STOP_ROUNDS; round++) {
+      before = processes.length
+      for (const each of processes) signalProcess(each, 'SIGSTOP')
+      processes = findTree(pid, processes)
     }
-    for (const each of known) signalProcess(each, 'SIGKILL')
-    server.giveUp(why)
+    for (const each of processes) signalProcess(each, 'SIGKILL')
+    server.giveUp(reason)
   }
   cancel = clock.after(CHECK_INTERVAL_MS, checkUsage)
   return () => cancel()
@@ -105,16 +105,16 @@ export function watchCeilings(
 const MAX_STOP_ROUNDS = 50
 
 /** A process with its session, known members, and all descendants. */
-function findTree(root: number, known: readonly ProcessId[]): ProcessId[] {
+function findTree(root: number, previous: readonly ProcessId[]): ProcessId[] {
   const all = listProcesses()
-  const wasKnown = new Set(known.map(({ pid, start }) => `${pid} ${start}`))
-  const found = new Set<number>()
-  for (let size = -1; size < found.size;) {
-    size = found.size
+  const wasKnown = new Set(previous.map(({ pid, start }) => `${pid} ${start}`))
+  const members = new Set<number>()
+  for (let size = -1; size < members.size;) {
+    size = members.size
     for (const { pid, start, parent, session } of all)
-      if (pid === root || session === root || found.has(parent) || wasKnown.has(`${pid} ${start}`)) found.add(pid)
+      if (pid === root || session === root || members.has(parent) || wasKnown.has(`${pid} ${start}`)) members.add(pid)
   }
-  return all.filter(({ pid }) => found.has(pid))
+  return all.filter(({ pid }) => members.has(pid))
 }
 
 function countThreads(pid: number): number {
@@ -125,8 +125,8 @@ function countThreads(pid: number): number {
   }
 }
 
-function describeTaskExcess(count: number, most: number): string | undefined {
-  return count > most ? `process limit exceeded: ${count} processes and threads, limit ${most}` : undefined
+function describeTaskExcess(count: number, maxTasks: number): string | undefined {
+  return count > maxTasks ? `process limit exceeded: ${count} processes and threads, limit ${maxTasks}` : undefined
 }
 
 function describeMemoryExcess(processes: readonly ProcessId[], memory: number): string | undefined {

@@ -42,19 +42,19 @@ export function listRuntimePaths(
   { program, args, cwd, env }: SandboxedProgram,
   isTooWide: (path: string) => boolean,
 ): string[] {
-  const found = new Set<string>()
-  const seen = new Set<string>()
+  const folders = new Set<string>()
+  const visited = new Set<string>()
   const visit = (file: string): void => {
-    if (seen.has(file) || seen.size >= MAX_FILES) return
-    seen.add(file)
-    found.add(findOwnFolder(file, isTooWide))
+    if (visited.has(file) || visited.size >= MAX_FILES) return
+    visited.add(file)
+    folders.add(findOwnFolder(file, isTooWide))
     for (const next of [readLink(file), resolveRealPath(file), findInterpreter(file, env.PATH, cwd)])
       if (next !== undefined) visit(next)
   }
   const named = args.map(arg => path.resolve(cwd, arg)).filter(isFile)
   for (const file of [program, ...named]) visit(file)
-  for (const name of CERTIFICATES) if (env[name]) found.add(path.resolve(cwd, env[name]))
-  return [...found]
+  for (const name of CERTIFICATES) if (env[name]) folders.add(path.resolve(cwd, env[name]))
+  return [...folders]
 }
 
 /** The node_modules folder or installation that contains a file; else the file. */
@@ -85,9 +85,9 @@ function resolveRealPath(file: string): string | undefined {
 
 /** Interpreter from a shebang; resolves `env` through PATH. */
 function findInterpreter(file: string, searchPath: string | undefined, cwd: string): string | undefined {
-  const [program, ...words] = /^#! *(.+)/.exec(readFirstLine(file))?.[1]?.trim().split(/\s+/) ?? []
+  const [program, ...shebangArgs] = /^#! *(.+)/.exec(readFirstLine(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
-  const name = words.find(word => !word.startsWith('-') && !word.includes('='))
+  const name = shebangArgs.find(arg => !arg.startsWith('-') && !arg.includes('='))
   return name === undefined ? undefined : findProgram(name, splitPath(searchPath), cwd)
 }
 
@@ -166,8 +166,8 @@ export function findRepository(directory: string): string[] {
     const [, named] = /^gitdir: (.+)/.exec(readFileSync(path.join(directory, '.git'), 'utf8')) ?? []
     if (named === undefined) return []
     const own = realpathSync(path.resolve(directory, named))
-    const back = realpathSync(readFileSync(path.join(own, 'gitdir'), 'utf8').trim())
-    const isOwn = back === realpathSync(path.join(directory, '.git'))
+    const gitFile = realpathSync(readFileSync(path.join(own, 'gitdir'), 'utf8').trim())
+    const isOwn = gitFile === realpathSync(path.join(directory, '.git'))
     const worktrees = path.dirname(own)
     return isOwn && path.basename(worktrees) === 'worktrees' ? [path.dirname(worktrees)] : []
   } catch {

@@ -28,9 +28,9 @@ const MAX_MOUNTS = 2000
  * Creates mount arguments that exclude private paths. A directory with private entries is rebuilt from the others, as
  * a mask over a file is lost when the file is replaced.
  */
-function createMountArguments(shown: readonly Mount[], places: readonly PrivatePath[]): string[] {
-  const view = new MountPlan(places.map(resolvePlace))
-  for (const each of sortMounts(shown)) view.show(each)
+function createMountArguments(mounts: readonly Mount[], privatePaths: readonly PrivatePath[]): string[] {
+  const view = new MountPlan(privatePaths.map(resolvePlace))
+  for (const each of sortMounts(mounts)) view.show(each)
   return view.arguments
 }
 
@@ -50,8 +50,8 @@ function isWithin(inner: string, outer: string): boolean {
 }
 
 /** Sorts parents before children, and writable mounts first among equals. */
-function sortMounts(shown: readonly Mount[]): Mount[] {
-  return shown
+function sortMounts(mounts: readonly Mount[]): Mount[] {
+  return mounts
     .map(each => ({ each, real: resolveExisting(each.path) }))
     .sort((a, b) => comparePaths(a.real, b.real) || Number(b.each.mayWrite ?? false) - Number(a.each.mayWrite ?? false))
     .map(({ each }) => each)
@@ -67,15 +67,15 @@ function resolvePlace({ directory, ...rest }: PrivatePath): PrivatePath {
 }
 
 class MountPlan {
-  readonly #places: readonly PrivatePath[]
+  readonly #privatePaths: readonly PrivatePath[]
   readonly #mounts: string[][] = []
   /** Rebuilt directories, which become read-only. */
   readonly #rebuilt: string[] = []
   readonly #names = new Set<string>()
   readonly #accepted: { readonly real: string; readonly mayWrite: boolean }[] = []
 
-  constructor(places: readonly PrivatePath[]) {
-    this.#places = places
+  constructor(privatePaths: readonly PrivatePath[]) {
+    this.#privatePaths = privatePaths
   }
 
   get arguments(): string[] {
@@ -94,7 +94,7 @@ class MountPlan {
       this.#add(
         real,
         mayWrite,
-        this.#places.filter(({ directory }) => isWithin(directory, real)),
+        this.#privatePaths.filter(({ directory }) => isWithin(directory, real)),
       )
     }
     this.#addAlias(name, real)
@@ -113,7 +113,7 @@ class MountPlan {
 
   #isPrivate(real: string): boolean {
     for (let at = real; ; at = path.dirname(at)) {
-      if (this.#places.some(place => matchesPlace(at, place))) return true
+      if (this.#privatePaths.some(privatePath => matchesPlace(at, privatePath))) return true
       if (at === path.dirname(at)) return false
     }
   }
@@ -125,7 +125,7 @@ class MountPlan {
     this.#rebuilt.push(real)
     for (const entry of readdirSync(real, { withFileTypes: true })) {
       const child = path.join(real, entry.name)
-      const isHidden = inside.some(place => matchesPlace(child, place))
+      const isHidden = inside.some(privatePath => matchesPlace(child, privatePath))
       if (isHidden && entry.isDirectory()) this.#mount('--dir', child)
       else if (isHidden) continue
       else if (entry.isSymbolicLink()) this.#mount('--symlink', readlinkSync(child), child)
@@ -158,7 +158,7 @@ interface SandboxOptions extends SandboxedProgram {
   /** Additional writable paths. */
   readonly writable?: readonly string[] | undefined
   /** Paths hidden always. */
-  readonly places: readonly PrivatePath[]
+  readonly privatePaths: readonly PrivatePath[]
   /** Gateway environment, used to find its private directories. */
   readonly gatewayEnv: Readonly<Record<string, string | undefined>>
 }
@@ -194,7 +194,7 @@ export function createSandboxArguments(config: SandboxConfig | 'bwrap', site: Sa
 }
 
 function listHiddenPlaces(settings: SandboxConfig, site: SandboxOptions): PrivatePath[] {
-  return [...site.places, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
+  return [...site.privatePaths, ...listUserPlaces(site.gatewayEnv), ...listHidden(settings, site)]
 }
 
 /** HOME to set; undefined if the environment sets it. */
@@ -205,7 +205,7 @@ function getHome({ env, gatewayEnv, ownHome }: SandboxOptions): string | undefin
 
 function listMounts({ read, write, network }: SandboxConfig, site: SandboxOptions): Mount[] {
   const isWide = (name: string): boolean => isTooWide(name, site.home)
-  const given = [...(site.writable ?? []), ...(getHome(site) === site.ownHome ? [site.ownHome] : [])]
+  const writablePaths = [...(site.writable ?? []), ...(getHome(site) === site.ownHome ? [site.ownHome] : [])]
   const named: Mount[] = [
     ...read.map(name => ({ path: requirePath('read', name, site), from: 'configuration' as const })),
     ...write.map(name => ({
@@ -213,11 +213,13 @@ function listMounts({ read, write, network }: SandboxConfig, site: SandboxOption
       from: 'configuration' as const,
       mayWrite: true,
     })),
-    ...given.flatMap(name => (name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }])),
+    ...writablePaths.flatMap(name =>
+      name === undefined ? [] : [{ path: name, from: 'gateway' as const, mayWrite: true }],
+    ),
   ]
-  const found = [...listSystemPaths(network), ...listRuntimePaths(site, isWide), ...findRepository(site.cwd)]
+  const systemPaths = [...listSystemPaths(network), ...listRuntimePaths(site, isWide), ...findRepository(site.cwd)]
   return [
-    ...found.filter(file => existsSync(file)).map(file => ({ path: file, from: 'system' as const })),
+    ...systemPaths.filter(file => existsSync(file)).map(file => ({ path: file, from: 'system' as const })),
     ...named,
     ...listProjectMounts(site, named, isWide),
   ]

@@ -107,8 +107,8 @@ export class ServerProcess {
   reply(line: string): void {
     const isSent = this.send(line)
     if (!isSent && !this.#hasDropped) {
-      const why = 'process does not read its stdin: over 8 MiB queued'
-      this.#options.log.warn('dropping messages until the process reads its stdin', { why })
+      const reason = 'process does not read its stdin: over 8 MiB queued'
+      this.#options.log.warn('dropping messages until the process reads its stdin', { why: reason })
     }
     this.#hasDropped = !isSent
   }
@@ -149,11 +149,11 @@ export class ServerProcess {
 
   #observe(exited: () => void): void {
     const { stdin, stdout, stderr } = this.#child
-    const handleExit = (why: string): void => {
+    const handleExit = (reason: string): void => {
       this.#hasExited = true
       exited()
-      this.#options.clock.after(this.#isLineBased ? DRAIN_MS : OUTPUT_DRAIN_MS, () => this.#end(why))
-      this.#child.once('close', () => this.#end(why))
+      this.#options.clock.after(this.#isLineBased ? DRAIN_MS : OUTPUT_DRAIN_MS, () => this.#end(reason))
+      this.#child.once('close', () => this.#end(reason))
     }
     this.#child.on('error', error => {
       if (this.pid === undefined) handleExit(this.#explainSpawnError(error))
@@ -178,26 +178,26 @@ export class ServerProcess {
     stdin.on('error', () => undefined).end()
   }
 
-  #endAfterGrace(why: string): void {
+  #endAfterGrace(reason: string): void {
     this.#options.clock.after(PIPE_GRACE_MS, () => {
-      if (!this.#hasExited && this.#stopping === undefined) this.giveUp(why)
+      if (!this.#hasExited && this.#stopping === undefined) this.giveUp(reason)
     })
   }
 
   /** Stops a running process that is unusable. */
-  giveUp(why: string): void {
-    this.#end(why)
+  giveUp(reason: string): void {
+    this.#end(reason)
     void this.stop()
   }
 
-  #end(why: string): void {
+  #end(reason: string): void {
     if (this.#hasEnded) return
     this.#stdout.end()
     // The last line may have been overlong.
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
-    this.#options.onEnd({ why, detail: this.lastOutput }, this.#exit)
+    this.#options.onEnd({ why: reason, detail: this.lastOutput }, this.#exit)
     void this.stop()
   }
 

@@ -77,10 +77,10 @@ export class StderrReader {
     if (this.#count > KEPT_PER_SECOND) return
     const text = formatPeerText(this.#options.hide(stripEscapes(line)), MAX_LINE_LENGTH)
     if (this.#count <= LOGGED_PER_SECOND) log.info(text)
-    this.#keep(text)
+    this.#addRecent(text)
   }
 
-  #keep(text: string): void {
+  #addRecent(text: string): void {
     const at = Date.now()
     const line = { at, stream: 'stderr', text } as const
     this.#options.recent.add(this.pid === undefined ? line : { ...line, pid: this.pid })
@@ -114,9 +114,9 @@ export class RecentLines implements UpstreamLogs {
     return [...this.#lines]
   }
 
-  follow(hear: (line: LogLine) => void): () => void {
-    this.#listeners.add(hear)
-    return () => void this.#listeners.delete(hear)
+  follow(listener: (line: LogLine) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
   add(line: LogLine): void {
@@ -127,15 +127,15 @@ export class RecentLines implements UpstreamLogs {
       if (oldest === undefined) break
       this.#bytes -= getLineSize(oldest)
     }
-    for (const hear of this.#listeners) this.#notify(hear, line)
+    for (const listener of this.#listeners) this.#notify(listener, line)
   }
 
-  #notify(hear: (line: LogLine) => void, line: LogLine): void {
+  #notify(listener: (line: LogLine) => void, line: LogLine): void {
     try {
-      hear(line)
+      listener(line)
     } catch {
       // A failing listener must not affect the server.
-      this.#listeners.delete(hear)
+      this.#listeners.delete(listener)
     }
   }
 }

@@ -112,7 +112,7 @@ function startProcess({ spec, around, events, ...otherOptions }: ProcessStart): 
   const env = createEnvironment(spec, context)
   const ownHome = spec.isolation === 'shared' ? context.sandboxContext?.home : undefined
   const places = context.sandboxContext?.listPrivatePaths()
-  const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, places })
+  const launch = createLaunch(spec, { directory, cwd, env, gatewayEnv: environment, ownHome, privatePaths: places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({

@@ -25,7 +25,7 @@ const SITE = {
   args: [],
   env: {},
   gatewayEnv: {},
-  places: [],
+  privatePaths: [],
 }
 
 const live = { concurrency: 4, skip }
@@ -95,7 +95,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
       ...SITE,
       directory,
       cwd: `${directory}/project`,
-      places: [{ directory: `${directory}/state` }],
+      privatePaths: [{ directory: `${directory}/state` }],
     }
 
     for (const name of ['state', 'state/seal.key', 'project/link', 'project/../state'])
@@ -260,8 +260,8 @@ async function sandboxed(
 it('a sandboxed server neither sees nor makes what it was accepted with, though it writes all around it', t => {
   const directory = directoryWith(t, { 'gateway.yaml': '', 'gateway.lock': '{}', 'a/b': '' })
   const config = loadConfigObject({ version: 1, listeners: {}, upstreams: {} }, { directory })
-  const places = listPrivatePlaces({ ...config, directory })
-  const site = { ...SITE, directory, cwd: directory, places }
+  const privatePaths = listPrivatePlaces({ ...config, directory })
+  const site = { ...SITE, directory, cwd: directory, privatePaths }
 
   const view = createSandboxArguments({ ...NOTHING, write: ['.'] }, site)
 

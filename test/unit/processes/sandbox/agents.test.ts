@@ -29,7 +29,7 @@ it(
     const programs = new PluginPrograms({
       log: createLog({ level: 'error', format: 'json', write: () => undefined }),
       ...{ clock, directory, privatePlaces, hide: (text: string) => text },
-      room: new ProcessQuota(4, 4),
+      limiter: new ProcessQuota(4, 4),
       environment: { PATH: process.env.PATH, HOME: `${directory}/user` },
     })
     cleanup(t, () => programs.retirePrograms())
