@@ -39,15 +39,15 @@ export class Roots {
   }
 
   /** Uses the same message for missing and existing paths outside the roots. */
-  #resolveInside(what: string, path: string, base: string): string {
-    if (path.includes('\0')) throw createPathError(what, path, 'contains a NUL character')
+  #resolveInside(label: string, path: string, base: string): string {
+    if (path.includes('\0')) throw createPathError(label, path, 'contains a NUL character')
     const file = resolve(base, path)
     const real = resolveRealPath(file)
-    if (!this.#real.some(root => isWithin(root, real))) throw createPathError(what, path, 'is outside the roots')
+    if (!this.#real.some(root => isWithin(root, real))) throw createPathError(label, path, 'is outside the roots')
     try {
       return realpathSync(file)
     } catch {
-      throw createPathError(what, path, 'does not exist')
+      throw createPathError(label, path, 'does not exist')
     }
   }
 }
@@ -71,19 +71,19 @@ export function isWithin(directory: string, file: string): boolean {
 export function findRootOfGateway(
   roots: readonly string[],
   directory: string,
-  places: readonly PrivatePath[],
+  privatePaths: readonly PrivatePath[],
 ): string | undefined {
   return roots.find(name => {
     const root = resolveRealPath(resolve(directory, name))
-    return places.some(({ directory: written, names }) => {
-      const place = resolveRealPath(written)
-      if (isWithin(root, place)) return true
-      if (!isWithin(place, root)) return false
-      return names === undefined || names.test(root.slice(place.length + 1).split('/', 1)[0] ?? '')
+    return privatePaths.some(({ directory: written, names }) => {
+      const privateDirectory = resolveRealPath(written)
+      if (isWithin(root, privateDirectory)) return true
+      if (!isWithin(privateDirectory, root)) return false
+      return names === undefined || names.test(root.slice(privateDirectory.length + 1).split('/', 1)[0] ?? '')
     })
   })
 }
 
-export function createPathError(what: string, path: string, why: string): GatewayError {
-  return agentError('GW_AGENT_PATH', { what, path: cleanLine(path), why })
+export function createPathError(label: string, path: string, why: string): GatewayError {
+  return agentError('GW_AGENT_PATH', { what: label, path: cleanLine(path), why })
 }

@@ -22,8 +22,8 @@ export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps):
 }
 
 function formatAgentDetails(row: JsonObject): string[] {
-  const why = [formatCell(row.why), formatCell(row.last_words)].filter(text => text !== '').join(': ')
-  const text = why || formatFacts(row.facts)
+  const reason = [formatCell(row.why), formatCell(row.last_words)].filter(text => text !== '').join(': ')
+  const text = reason || formatFacts(row.facts)
   return text === '' ? [] : [`    ${text}`]
 }
 
@@ -83,12 +83,12 @@ const FINAL = new Set(['completed', 'failed', 'cancelled'])
 type FollowDeps = Pick<CommandCall, 'err' | 'promptForm' | 'onInterrupt'>
 
 /** Delegates a task, follows it to its end and prints events to stderr. Returns the final task. */
-export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowDeps): Promise<JsonObject> {
-  const { task_id: task } = await ask('agents.run', given)
+export async function runAgent(ask: AskGateway, taskParams: JsonObject, call: FollowDeps): Promise<JsonObject> {
+  const { task_id: task } = await ask('agents.run', taskParams)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
   try {
-    const ended = await followTask(ask, String(task), call)
-    return { ...ended, ...(ended.has_diff === true ? await findWorktree(ask, String(task)) : {}) }
+    const result = await followTask(ask, String(task), call)
+    return { ...result, ...(result.has_diff === true ? await findWorktree(ask, String(task)) : {}) }
   } finally {
     release()
   }
@@ -97,8 +97,8 @@ export async function runAgent(ask: AskGateway, given: JsonObject, call: FollowD
 /** Returns branch and directory from the first line of the diff. */
 async function findWorktree(ask: AskGateway, task: string): Promise<JsonObject> {
   const { text } = await ask('agents.output', { task, what: 'diff' })
-  const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
-  return place === undefined ? {} : { changes: place }
+  const [, branchNote] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
+  return branchNote === undefined ? {} : { changes: branchNote }
 }
 
 async function followTask(ask: AskGateway, task: string, call: FollowDeps): Promise<JsonObject> {
@@ -145,7 +145,7 @@ function formatTask(
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
 ): { text: string; facts: string[] } {
   const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } = task
-  const said = typeof text === 'string' ? text : ''
+  const answerText = typeof text === 'string' ? text : ''
   const about = [
     `task ${String(task_id)} ${String(state)}`,
     typeof agent === 'string' ? agent : 'no agent',
@@ -160,7 +160,7 @@ function formatTask(
     ...(typeof changes === 'string' ? [toOneLine(changes)] : []),
     ...toTexts(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
-  return { text: out.width === undefined ? said : sanitizeText(said), facts: lines }
+  return { text: out.width === undefined ? answerText : sanitizeText(answerText), facts: lines }
 }
 
 /** Returns 0, or 5 if the task failed. */
@@ -236,8 +236,8 @@ export const commands: PluginCommands = {
     },
     async run(call) {
       const { isolation } = call.flags
-      const given = { ...parseTask(call), ...(isolation === undefined ? {} : { isolation }) }
-      const task = await connectToAgents(call, 'whole', ask => runAgent(ask, given, call))
+      const taskParams = { ...parseTask(call), ...(isolation === undefined ? {} : { isolation }) }
+      const task = await connectToAgents(call, 'whole', ask => runAgent(ask, taskParams, call))
       const { text, facts } = formatTask(task, call)
       call.print(task, () => (text === '' ? [] : [text]))
       if (call.flags.json !== true) for (const line of facts) call.err.line(line)

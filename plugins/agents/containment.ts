@@ -109,9 +109,9 @@ export class Worktrees {
   async prune(isKept: (task: string) => boolean): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => [])
     const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
-    const gone = tasks.filter(task => TASK.test(task) && !isKept(task))
+    const orphaned = tasks.filter(task => TASK.test(task) && !isKept(task))
     const pruned: string[] = []
-    for (const task of gone) if (await this.#saveChanges(task)) pruned.push(task)
+    for (const task of orphaned) if (await this.#saveChanges(task)) pruned.push(task)
     return pruned
   }
 
@@ -134,9 +134,9 @@ export class Worktrees {
     const changes = async () => {
       const { diff, total, files, isChanged } = await this.#readChanges(record, MAX_DIFF)
       if (!isChanged) await this.#removeWorktree(record, true)
-      const where = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
+      const header = isChanged ? `# on branch ${record.branch}, in ${record.top}\n` : ''
       const cut = total > MAX_DIFF ? `\n# truncated: ${total} bytes in total\n` : ''
-      return { diff: where + diff + cut, files }
+      return { diff: header + diff + cut, files }
     }
     return { cwd: await this.#resolveSubdirectory(record, cwd), warnings, changes }
   }
@@ -250,12 +250,12 @@ class Git {
   }
 
   /** Runs git and keeps at most `most` bytes. Never rejects if git fails. */
-  async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
+  async run(args: readonly string[], maxBytes = 1024 * 1024): Promise<GitAnswer> {
     const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const gathered = { stdout: [] as Buffer[], stderr: [] as Buffer[] }
     const sizes = { stdout: 0, stderr: 0 }
-    const max = { stdout: most, stderr: MAX_WORDS }
-    const ended = Promise.withResolvers<{ why: string; code: number | null | undefined }>()
+    const max = { stdout: maxBytes, stderr: MAX_WORDS }
+    const result = Promise.withResolvers<{ why: string; code: number | null | undefined }>()
     const program = await this.#programs.launch({
       name: 'git',
       command: 'git',
@@ -265,23 +265,23 @@ class Git {
       maxLine: 0,
       onLine: () => undefined,
       onOutput(chunk, from) {
-        const left = max[from] - sizes[from]
-        if (left > 0) gathered[from].push(chunk.subarray(0, left))
+        const remaining = max[from] - sizes[from]
+        if (remaining > 0) gathered[from].push(chunk.subarray(0, remaining))
         sizes[from] += chunk.length
       },
-      onEnd: (why, exit) => ended.resolve({ why, code: exit?.code }),
+      onEnd: (why, exit) => result.resolve({ why, code: exit?.code }),
     })
-    const late = setTimeout(() => void program.stop(), TIMEOUT_MS).unref()
-    const { why, code } = await ended.promise.finally(() => clearTimeout(late))
-    const words = cleanLine(Buffer.concat(gathered.stderr).toString(), 400).trim()
+    const timer = setTimeout(() => void program.stop(), TIMEOUT_MS).unref()
+    const { why, code } = await result.promise.finally(() => clearTimeout(timer))
+    const stderrText = cleanLine(Buffer.concat(gathered.stderr).toString(), 400).trim()
     const bytes = Buffer.concat(gathered.stdout)
-    return { ok: code === 0, bytes, total: sizes.stdout, why: words === '' ? why : words }
+    return { ok: code === 0, bytes, total: sizes.stdout, why: stderrText === '' ? why : stderrText }
   }
 
   /** Returns stdout without the line end. @throws Error with git's message */
   async readOutput(...args: readonly string[]): Promise<string> {
-    const { ok, bytes, why } = await this.run(args)
-    if (!ok) throw new Error(why)
+    const { ok, bytes, why: reason } = await this.run(args)
+    if (!ok) throw new Error(reason)
     return bytes.toString().replace(/\n$/, '')
   }
 }
@@ -313,9 +313,9 @@ export function createContainment(
       files: readonly string[],
     ): Promise<{ readonly cwd: string; readonly files: readonly string[] }> {
       if (roots === undefined) return { cwd: await scratch.openDirectory(cwd, files), files: [] }
-      const known = new Roots(roots, directory)
-      const real = cwd === undefined ? known.first : await known.resolveDirectory(cwd)
-      return { cwd: real, files: await Promise.all(files.map(file => known.resolveFile(file, real))) }
+      const allowedRoots = new Roots(roots, directory)
+      const real = cwd === undefined ? allowedRoots.first : await allowedRoots.resolveDirectory(cwd)
+      return { cwd: real, files: await Promise.all(files.map(file => allowedRoots.resolveFile(file, real))) }
     },
     /** Applies the permission policy to a tool call in `cwd`. */
     decide: (call: AgentToolCall, policy: PermissionPolicy, cwd: string): PermissionVerdict =>

@@ -82,12 +82,12 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
   })
   control.for('agents.reply').tap(params => {
     const { id, owner } = findTask('agents.reply', params, parts)
-    const given = parseAnswer(params)
-    if (given === undefined || typeof params.question !== 'string')
+    const answer = parseAnswer(params)
+    if (answer === undefined || typeof params.question !== 'string')
       throw createParamsError('agents.reply', '"question" and "action" are required')
     // An agent working for another caller must not call back as the gateway's owner.
     if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
-    return formatStructured(parts.service().answerQuestion(id, owner, params.question, given))
+    return formatStructured(parts.service().answerQuestion(id, owner, params.question, answer))
   })
   control.for('agents.cancel').tap(params => {
     const { id, owner } = findTask('agents.cancel', params, parts)
@@ -114,8 +114,8 @@ function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
 /** Suggests similar names. @throws GatewayError GW_AGENT_UNKNOWN */
 function checkAgent(agent: unknown, parts: McpDeps): void {
   if (typeof agent !== 'string') return
-  const known = parts.service().agents()
-  const ids = known.map(({ id }) => id)
+  const agents = parts.service().agents()
+  const ids = agents.map(({ id }) => id)
   if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: suggestHint(agent, ids) })
 }
 

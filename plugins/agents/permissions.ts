@@ -57,9 +57,9 @@ function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title)
 
 function showFiles({ paths }: AgentToolCall, hide: SecretRedactor): string[] {
   if (paths.length === 0) return []
-  const shown = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
+  const quotedPaths = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
   const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''
-  return [`files: ${shown.join(', ')}${more}`]
+  return [`files: ${quotedPaths.join(', ')}${more}`]
 }
 
 function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): string[] {
@@ -71,9 +71,9 @@ function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): stri
 }
 
 function showContent({ content }: AgentToolCall, hide: SecretRedactor): string[] {
-  const left = content.length - MAX_BLOCKS
-  const shown = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
-  return left > 0 ? [...shown, `${left} more content blocks are not shown`] : shown
+  const omitted = content.length - MAX_BLOCKS
+  const formatted = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
+  return omitted > 0 ? [...formatted, `${omitted} more content blocks are not shown`] : formatted
 }
 
 function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
@@ -97,7 +97,7 @@ function findMissing(call: AgentToolCall): string[] {
     [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'the content to write'],
     [!hasInput && content.length === 0, 'its input'],
   ]
-  return missing.flatMap(([isMissing, what]) => (isMissing ? [what] : []))
+  return missing.flatMap(([isMissing, label]) => (isMissing ? [label] : []))
 }
 
 /**
@@ -243,14 +243,14 @@ function isInside(base: string, path: string, cwd: string): boolean | undefined 
 /** Returns the call's command line; unwraps `sh -c`. */
 export function readCommand({ rawInput = {} }: AgentToolCall): string | undefined {
   const { command, args } = rawInput
-  const words = typeof command === 'string' ? [command.trim()] : isStringList(command) ? command : []
-  const line = unwrapShell(typeof command === 'string' && isStringList(args) ? [...words, ...args] : words)
+  const argv = typeof command === 'string' ? [command.trim()] : isStringList(command) ? command : []
+  const line = unwrapShell(typeof command === 'string' && isStringList(args) ? [...argv, ...args] : argv)
   return line === '' ? undefined : line
 }
 
-function unwrapShell(words: readonly string[]): string {
-  const [program = '', flag = '', script = ''] = words
-  return words.length === 3 && SHELL.test(program) && /^-[a-z]*c$/.test(flag) ? script : words.join(' ')
+function unwrapShell(argv: readonly string[]): string {
+  const [program = '', flag = '', script = ''] = argv
+  return argv.length === 3 && SHELL.test(program) && /^-[a-z]*c$/.test(flag) ? script : argv.join(' ')
 }
 
 function isStringList(value: unknown): value is readonly string[] {

@@ -53,9 +53,9 @@ export class LocalRuntime {
     this.#version = version
     await programs.killOrphans()
     const { file } = this.#api.options.tasks ?? {}
-    const kept = state === undefined ? undefined : join(state, 'agents.db')
+    const defaultFile = state === undefined ? undefined : join(state, 'agents.db')
     const environment = {
-      file: file === undefined ? kept : resolve(directory, file),
+      file: file === undefined ? defaultFile : resolve(directory, file),
       now: () => Date.now(),
       hide: (text: string) => this.#api.hide(text),
       record: (event: AuditEvent) => this.#api.record(event),
@@ -114,13 +114,13 @@ export class LocalRuntime {
     this.#configured = new Map(
       this.#agents.map(settings => {
         const as = JSON.stringify([settings, [...settings.capabilities], commands])
-        const known = before.get(settings.id)
-        const host = known?.as === as ? known.host : this.#createHost(settings)
+        const previous = before.get(settings.id)
+        const host = previous?.as === as ? previous.host : this.#createHost(settings)
         return [settings.id, { as, host }]
       }),
     )
-    const kept = new Set([...this.#configured.values()].map(({ host }) => host))
-    for (const { host } of before.values()) if (!kept.has(host)) this.#retiring.add(host)
+    const activeHosts = new Set([...this.#configured.values()].map(({ host }) => host))
+    for (const { host } of before.values()) if (!activeHosts.has(host)) this.#retiring.add(host)
     this.#stopRetired()
   }
 
@@ -130,7 +130,7 @@ export class LocalRuntime {
     const { commands } = this.#api.options
     return new LocalAgentHost({
       ...{ settings, programs, clock, log, directory, state, commands, version: this.#version },
-      places: this.#queue,
+      slots: this.#queue,
     })
   }
 

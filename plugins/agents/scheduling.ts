@@ -63,8 +63,8 @@ export class SlotQueue {
         resolve(result)
       }
       const waiting = { grant: endWait }
-      const refuse = (why: SlotRefusal): void => {
-        if (this.#waiting.delete(waiting)) endWait(why)
+      const refuse = (refusal: SlotRefusal): void => {
+        if (this.#waiting.delete(waiting)) endWait(refusal)
       }
       const onAbort = (): void => refuse('cancelled')
       const stopTimer = this.#clock.after(maxMs, () => refuse('late'))
@@ -110,7 +110,7 @@ export interface AgentStatus {
   readonly unfit: string | undefined
 }
 
-export type AgentRouter = (wanted: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
+export type AgentRouter = (request: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
 
 /**
  * Chooses candidates for a task: the named agent, or those in the first matching rule, `default`, or declaration
@@ -138,14 +138,14 @@ export function createRouter(
     return usual.length > 0 ? { by: 'default', prefer: usual } : { by: 'order', prefer: all }
   }
 
-  return (wanted, agents) => {
+  return (request, agents) => {
     const ids = agents.map(({ id }) => id)
-    const { by, prefer } = findCandidates(wanted, ids)
+    const { by, prefer } = findCandidates(request, ids)
     const candidates = [...new Set([...prefer, ...ids])].flatMap(id => {
       const agent = agents.find(each => each.id === id)
       if (agent === undefined) return []
-      const why = prefer.includes(id) ? rejectionReason(agent, wanted) : `not selected by ${by}`
-      return [{ agent: id, fits: why === undefined, why: why ?? 'it fits' }]
+      const reason = prefer.includes(id) ? rejectionReason(agent, request) : `not selected by ${by}`
+      return [{ agent: id, fits: reason === undefined, why: reason ?? 'it fits' }]
     })
     const chosen = candidates.filter(({ fits }) => fits).map(({ agent }) => agent)
     const first = candidates.findIndex(({ fits }) => fits)
@@ -157,7 +157,7 @@ export function createRouter(
   }
 }
 
-function rejectionReason({ capabilities, unfit }: AgentStatus, wanted: RouteRequest): string | undefined {
-  const missing = wanted.capabilities.filter(capability => !capabilities.has(capability))
+function rejectionReason({ capabilities, unfit }: AgentStatus, request: RouteRequest): string | undefined {
+  const missing = request.capabilities.filter(capability => !capabilities.has(capability))
   return missing.length > 0 ? `lacks ${missing.join(', ')}` : unfit
 }

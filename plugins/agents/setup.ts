@@ -77,7 +77,7 @@ const ANSWERED = 0.7
 /** Registers the agents upstream and all hooks. */
 export function setUp(
   api: PluginApi<AgentsConfig>,
-  openRuntime = (...given: ConstructorParameters<typeof LocalRuntime>): AgentRuntime => new LocalRuntime(...given),
+  openRuntime = (...args: ConstructorParameters<typeof LocalRuntime>): AgentRuntime => new LocalRuntime(...args),
 ): void {
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
@@ -91,8 +91,8 @@ export function setUp(
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.applyConfig(api, agents))
   // Last, because other plugins may know the client's patience.
-  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (known, call) =>
-    call.upstream === UPSTREAM ? patience.resolvePatience(known, call) : undefined,
+  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, call) =>
+    call.upstream === UPSTREAM ? patience.resolvePatience(limit, call) : undefined,
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])

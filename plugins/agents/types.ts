@@ -31,7 +31,7 @@ export interface SessionRequest {
   readonly resume?: string
   /** Overrides the model in the settings. */
   readonly model?: string | undefined
-  readonly side: SessionHandler
+  readonly handler: SessionHandler
   /** Aborts waiting for a slot or phase. */
   readonly signal?: AbortSignal
 }
@@ -163,7 +163,7 @@ export interface CallerIdentity {
 /** Provides the gateway to agents as an MCP server. */
 export interface Callback {
   /** Creates a callback token for one session; undefined if callbacks are not allowed or not possible. */
-  open(visit: {
+  open(request: {
     readonly task: string
     /** First task in the chain, and the number of tasks in between: 0 for a client's task. */
     readonly root: string

@@ -24,7 +24,7 @@ export interface HostDeps {
   /** Globs that the program's real path must match. */
   readonly commands: readonly string[] | undefined
   /** Process limit shared by all agents. */
-  readonly places: SlotQueue
+  readonly slots: SlotQueue
   /** Gateway version. */
   readonly version: string
 }
@@ -35,7 +35,7 @@ const OUT: ReadonlySet<FailureKind> = new Set(['spawn', 'timeout', 'crash', 'pro
 const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
 
 /** Handler for sessions without a task. */
-const NOBODY: SessionRequest['side'] = {
+const NOBODY: SessionRequest['handler'] = {
   update: () => undefined,
   permission: () => Promise.resolve('cancelled'),
   elicit: () => Promise.resolve({ action: 'decline' }),
@@ -49,7 +49,7 @@ export class LocalAgentHost {
   readonly #deps: HostDeps
   readonly #processes = new Set<AgentProcess>()
   readonly #stopping = new AbortController()
-  #home: Promise<string> | undefined
+  #homeDirectory: Promise<string> | undefined
   #health: AgentHealth = { state: 'unknown' }
 
   constructor(deps: HostDeps) {
@@ -81,22 +81,22 @@ export class LocalAgentHost {
   }
 
   /** Opens a session in its own process. @throws AgentFailure */
-  async openSession(wanted: SessionRequest): Promise<AgentSession> {
-    const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
+  async openSession(request: SessionRequest): Promise<AgentSession> {
+    const signal = AbortSignal.any([this.#stopping.signal, request.signal ?? this.#stopping.signal])
     const { id, limits } = this.settings
-    const leave = await this.#deps.places.acquire(id, limits.queueTimeoutMs, signal, true)
+    const leave = await this.#deps.slots.acquire(id, limits.queueTimeoutMs, signal, true)
     if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
     if (typeof leave !== 'function') throw this.#createFailure('busy', 'the limit agents.processes is reached')
     let process: AgentProcess | undefined
     const release = async (): Promise<void> => {
       process?.terminate(this.#createFailure('stopped', 'the session was closed'))
-      await process?.gone
+      await process?.exited
       if (process !== undefined) this.#processes.delete(process)
       leave()
     }
     try {
-      process = await this.#start(wanted.cwd, signal)
-      const session = await openOrAbort(signal, process, wanted)
+      process = await this.#start(request.cwd, signal)
+      const session = await openOrAbort(signal, process, request)
       session.release = release
       return session
     } catch (error) {
@@ -134,7 +134,7 @@ export class LocalAgentHost {
       const session = await this.openSession({
         cwd: await this.#getHomeDirectory(),
         mcpServers: [],
-        side: NOBODY,
+        handler: NOBODY,
       })
       const { ownMode } = session
       const { facts } = this.#health
@@ -155,37 +155,37 @@ export class LocalAgentHost {
     this.#stopping.abort(failure)
     const running = [...this.#processes]
     for (const process of running) process.terminate(failure)
-    await Promise.all(running.map(({ gone }) => gone))
-    if (this.#deps.state !== undefined || this.#home === undefined) return
-    const made = await this.#home.catch(() => undefined)
+    await Promise.all(running.map(({ exited }) => exited))
+    if (this.#deps.state !== undefined || this.#homeDirectory === undefined) return
+    const made = await this.#homeDirectory.catch(() => undefined)
     if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
   }
 
   /** Returns the agent's private HOME; temporary without persistent state. */
   #getHomeDirectory(): Promise<string> {
-    return (this.#home ??= this.#createHome())
+    return (this.#homeDirectory ??= this.#createHome())
   }
 
   async #createHome(): Promise<string> {
     const { state, settings } = this.#deps
     if (state === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
-    const kept = path.join(state, 'homes', settings.id)
-    await makeDirectory(kept, 0o700)
-    await chmod(kept, 0o700)
-    return realpath(kept)
+    const persistentHome = path.join(state, 'homes', settings.id)
+    await makeDirectory(persistentHome, 0o700)
+    await chmod(persistentHome, 0o700)
+    return realpath(persistentHome)
   }
 
-  #createFailure(kind: AgentFailure['kind'], what: string): AgentFailure {
-    return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
+  #createFailure(kind: AgentFailure['kind'], message: string): AgentFailure {
+    return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${message}`)
   }
 }
 
 /** Opens a session; stops the process if the signal is aborted. */
-async function openOrAbort(signal: AbortSignal, process: AgentProcess, wanted: SessionRequest): Promise<LiveSession> {
+async function openOrAbort(signal: AbortSignal, process: AgentProcess, request: SessionRequest): Promise<LiveSession> {
   const abortOpen = (): void => process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
   signal.addEventListener('abort', abortOpen, { once: true })
   try {
-    return await process.openSession(wanted)
+    return await process.openSession(request)
   } finally {
     signal.removeEventListener('abort', abortOpen)
   }
@@ -197,9 +197,9 @@ function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
   const facts = before.facts === undefined ? {} : { facts: before.facts }
   if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
   const { lastWords } = error
-  const words = lastWords === undefined || lastWords === '' ? {} : { lastWords }
+  const details = lastWords === undefined || lastWords === '' ? {} : { lastWords }
   const isOut = OUT.has(error.kind) && STARTS.has(error.phase)
-  return isOut ? { state: 'unavailable', why: error.message, ...words, ...facts } : before
+  return isOut ? { state: 'unavailable', why: error.message, ...details, ...facts } : before
 }
 
 /** Converts a start error to an agent failure. */
@@ -231,8 +231,8 @@ export function resolveProgramFile(
   const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)
   if (file === undefined) {
-    const why = 'not found or not executable'
-    throw agentError('GW_AGENT_COMMAND', { where, command, why, missing: true })
+    const reason = 'not found or not executable'
+    throw agentError('GW_AGENT_COMMAND', { where, command, why: reason, missing: true })
   }
   if (commands === undefined) return file
   const real = realpathSync(file)

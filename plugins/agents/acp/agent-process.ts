@@ -33,7 +33,7 @@ export class AgentProcess implements SessionProcess {
   readonly clock: Clock
   readonly log: Log
   /** Resolves when the process and its children have exited. */
-  gone: Promise<void> = Promise.resolve()
+  exited: Promise<void> = Promise.resolve()
   session: LiveSession | undefined
   readonly #deps: ProcessDeps
   readonly #connection: RpcConnection
@@ -55,7 +55,7 @@ export class AgentProcess implements SessionProcess {
       {
         request: (method, params, signal) => this.#handleRequest(method, params, signal),
         notification: (method, params) => this.#handleNotification(method, params),
-        broken: why => this.terminate(this.#createFailure('protocol', 'process', why)),
+        broken: reason => this.terminate(this.#createFailure('protocol', 'process', reason)),
       },
     )
   }
@@ -75,7 +75,7 @@ export class AgentProcess implements SessionProcess {
     } catch (error) {
       const failure = toAgentFailure(error, deps.settings.id, 'initialize')
       started.terminate(failure)
-      await started.gone
+      await started.exited
       throw failure
     } finally {
       signal.removeEventListener('abort', abortStart)
@@ -103,21 +103,21 @@ export class AgentProcess implements SessionProcess {
         sandbox: settings.sandbox,
         maxLine: settings.output.maxLine,
         onLine: line => this.#connection.receive(line),
-        onEnd: (why, _exit, lastWords) => this.#handleExit(why, lastWords),
+        onEnd: (reason, _exit, lastWords) => this.#handleExit(reason, lastWords),
       })
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw this.#createFailure('spawn', 'spawn', why)
+      const reason = error instanceof Error ? error.message : String(error)
+      throw this.#createFailure('spawn', 'spawn', reason)
     }
     if (this.#endReason === undefined) return
     // Startup was aborted before the process existed.
-    this.gone = this.#program.stop()
+    this.exited = this.#program.stop()
     throw this.#endReason
   }
 
-  #handleExit(why: string, lastWords: string | undefined): void {
+  #handleExit(reason: string, lastWords: string | undefined): void {
     const hasBegun = this.#facts !== undefined
-    const failure = this.#createFailure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why)
+    const failure = this.#createFailure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', reason)
     failure.lastWords = lastWords
     this.terminate(failure)
   }
@@ -135,14 +135,14 @@ export class AgentProcess implements SessionProcess {
 
   /** Sends a request with a timeout. @throws AgentFailure; a timeout terminates the process */
   async requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
-    const late = Promise.withResolvers<never>()
+    const expiry = Promise.withResolvers<never>()
     const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
       const failure = this.#createFailure('timeout', phase, `${method} timed out after ${ms} ms`)
-      late.reject(failure)
+      expiry.reject(failure)
       this.terminate(failure)
     })
     try {
-      return await Promise.race([this.sendRequest(method, params), late.promise])
+      return await Promise.race([this.sendRequest(method, params), expiry.promise])
     } catch (error) {
       throw toAgentFailure(error, this.settings.id, phase)
     } finally {
@@ -155,20 +155,20 @@ export class AgentProcess implements SessionProcess {
   }
 
   /** Creates or resumes a session. @throws AgentFailure */
-  async openSession(wanted: SessionRequest): Promise<LiveSession> {
-    const session = await openSession(this, wanted)
+  async openSession(request: SessionRequest): Promise<LiveSession> {
+    const session = await openSession(this, request)
     for (const params of this.#earlyUpdates) this.#handleNotification('session/update', params)
     this.#earlyUpdates = []
     return session
   }
 
   /** Terminates the process and its session. */
-  terminate(why: AgentFailure): void {
+  terminate(failure: AgentFailure): void {
     if (this.#endReason !== undefined) return
-    this.#endReason = why
-    this.#connection.abort(why)
-    this.session?.fail(why)
-    this.gone = this.#program?.stop() ?? Promise.resolve()
+    this.#endReason = failure
+    this.#connection.abort(failure)
+    this.session?.fail(failure)
+    this.exited = this.#program?.stop() ?? Promise.resolve()
   }
 
   reportTurnFailure(failure: AgentFailure): void {
@@ -195,7 +195,7 @@ export class AgentProcess implements SessionProcess {
     )
   }
 
-  #createFailure(kind: AgentFailure['kind'], phase: string, what: string): AgentFailure {
-    return new AgentFailure(kind, phase, `agent "${this.settings.id}": ${what}`)
+  #createFailure(kind: AgentFailure['kind'], phase: string, message: string): AgentFailure {
+    return new AgentFailure(kind, phase, `agent "${this.settings.id}": ${message}`)
   }
 }

@@ -61,19 +61,19 @@ export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' |
 
 /** Rejects methods that need a terminal: the login would block. */
 function checkAuthMethod(agent: string, method: string, { authMethods }: AgentFacts): void {
-  const found = authMethods.find(({ id }) => id === method)
-  if (found !== undefined && found.type !== 'terminal') return
-  const there = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
-  const why = found === undefined ? 'it does not offer this method' : 'this method requires a terminal'
+  const authMethod = authMethods.find(({ id }) => id === method)
+  if (authMethod !== undefined && authMethod.type !== 'terminal') return
+  const usableMethods = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
+  const reason = authMethod === undefined ? 'it does not offer this method' : 'this method requires a terminal'
   throw new AgentFailure(
     'auth',
     'auth',
-    `agent "${agent}" cannot log in with "${method}": ${why}; methods that work without a terminal: ${there.join(', ') || 'none'}`,
+    `agent "${agent}" cannot log in with "${method}": ${reason}; methods that work without a terminal: ${usableMethods.join(', ') || 'none'}`,
   )
 }
 
-function createSetupFailure(agent: string, what: string): AgentFailure {
-  return new AgentFailure('protocol', 'initialize', `agent "${agent}" ${what}`)
+function createSetupFailure(agent: string, message: string): AgentFailure {
+  return new AgentFailure('protocol', 'initialize', `agent "${agent}" ${message}`)
 }
 
 function parseAuthMethods(methods: unknown): AgentFacts['authMethods'] {
@@ -82,8 +82,10 @@ function parseAuthMethods(methods: unknown): AgentFacts['authMethods'] {
     .slice(0, 32)
     .filter(isObject)
     .flatMap(({ id, name, type }) => {
-      const known = toWord(id)
-      return known === undefined ? [] : [{ id: known, name: toWord(name) ?? known, type: toWord(type) ?? 'agent' }]
+      const methodId = toWord(id)
+      return methodId === undefined
+        ? []
+        : [{ id: methodId, name: toWord(name) ?? methodId, type: toWord(type) ?? 'agent' }]
     })
 }
 
@@ -101,12 +103,12 @@ const MAX_ID = 1024
  * Creates or resumes a session and applies the configured mode, model and options. @throws AgentFailure after
  * cleaning up
  */
-export async function openSession(process: SessionProcess, wanted: SessionRequest): Promise<LiveSession> {
+export async function openSession(process: SessionProcess, request: SessionRequest): Promise<LiveSession> {
   try {
-    const { session, opened } = await (wanted.resume === undefined
-      ? createSession(process, wanted)
-      : resumeSession(process, wanted, wanted.resume))
-    await configureSession(process, session, opened, wanted)
+    const { session, opened } = await (request.resume === undefined
+      ? createSession(process, request)
+      : resumeSession(process, request, request.resume))
+    await configureSession(process, session, opened, request)
     return session
   } catch (error) {
     throw error instanceof AgentFailure ? addAuthMethods(error, process.facts) : error
@@ -118,35 +120,35 @@ interface OpenedSession {
   readonly opened: JsonObject
 }
 
-async function createSession(process: SessionProcess, wanted: SessionRequest): Promise<OpenedSession> {
-  const answer = await sendRequest(process, 'session/new', buildSessionParams(process, wanted))
+async function createSession(process: SessionProcess, request: SessionRequest): Promise<OpenedSession> {
+  const answer = await sendRequest(process, 'session/new', buildSessionParams(process, request))
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
     throw createFailure(process, 'protocol', 'opened a session without an id')
-  const session = new LiveSession(process, id, wanted.side, false)
+  const session = new LiveSession(process, id, request.handler, false)
   process.session = session
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
-async function resumeSession(process: SessionProcess, wanted: SessionRequest, id: string): Promise<OpenedSession> {
+async function resumeSession(process: SessionProcess, request: SessionRequest, id: string): Promise<OpenedSession> {
   const { canResume, canLoad } = process.facts
   const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
-  let why = 'supports neither resuming nor loading sessions'
+  let reason = 'supports neither resuming nor loading sessions'
   for (const method of methods) {
-    const session = new LiveSession(process, id, wanted.side, true)
+    const session = new LiveSession(process, id, request.handler, true)
     process.session = session
     try {
-      const params = { sessionId: id, ...buildSessionParams(process, wanted) }
+      const params = { sessionId: id, ...buildSessionParams(process, request) }
       const answer = await sendRequest(process, method, params)
       session.isReplaying = false
       return { session, opened: isObject(answer) ? answer : {} }
     } catch (error) {
       process.session = undefined
       if (!(error instanceof AgentFailure) || error.kind !== 'refused') throw error
-      why = error.message
+      reason = error.message
     }
   }
-  throw createFailure(process, 'lost', why)
+  throw createFailure(process, 'lost', reason)
 }
 
 /** Omits HTTP servers if the agent cannot connect to them: some agents reject the session otherwise. */
@@ -159,10 +161,10 @@ async function configureSession(
   process: SessionProcess,
   session: LiveSession,
   opened: JsonObject,
-  wanted: SessionRequest,
+  request: SessionRequest,
 ): Promise<void> {
   const { id, mode, model, options } = process.settings
-  const wished = { mode, model: wanted.model ?? model, options }
+  const wished = { mode, model: request.model ?? model, options }
   session.ownMode = mode === undefined ? readMode(opened) : undefined
   for (const { method, params } of planSettings(id, opened, wished))
     await sendRequest(process, method, { sessionId: session.id, ...params })
@@ -181,8 +183,8 @@ function sendRequest(process: SessionProcess, method: string, params: JsonObject
   return process.requestInTime('session', method, params, process.settings.timeouts.sessionMs)
 }
 
-function createFailure(process: SessionProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
-  return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
+function createFailure(process: SessionProcess, kind: AgentFailure['kind'], message: string): AgentFailure {
+  return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${message}`)
 }
 
 /** Adds the available login methods to the message. */
@@ -246,16 +248,17 @@ interface LegacyOption {
 
 function planChoice(
   agent: string,
-  what: 'mode' | 'model',
+  settingName: 'mode' | 'model',
   wished: string | undefined,
   offered: readonly SessionOption[],
   older: LegacyOption | undefined,
 ): Setting[] {
   if (wished === undefined) return []
-  const option = offered.find(({ id }) => id === what) ?? offered.find(({ category }) => category === what)
+  const option =
+    offered.find(({ id }) => id === settingName) ?? offered.find(({ category }) => category === settingName)
   if (option !== undefined) return planOption(agent, option, wished)
   if (older === undefined || !older.ids.includes(wished))
-    throw createRefusal(agent, `${what} "${wished}"`, older?.ids ?? [])
+    throw createRefusal(agent, `${settingName} "${wished}"`, older?.ids ?? [])
   return older.current === wished ? [] : [{ method: older.method, params: { [older.key]: wished } }]
 }
 
@@ -267,9 +270,9 @@ function planOption(agent: string, { id, current, values }: SessionOption, value
   return [{ method: 'session/set_config_option', params: { configId: id, ...type, value } }]
 }
 
-function createRefusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
-  const there = offered.length === 0 ? 'none available' : `available: ${offered.slice(0, 32).join(', ')}`
-  return new AgentFailure('refused', 'session', `agent "${agent}" does not offer ${what}; ${there}`)
+function createRefusal(agent: string, requested: string, offered: readonly string[]): AgentFailure {
+  const alternatives = offered.length === 0 ? 'none available' : `available: ${offered.slice(0, 32).join(', ')}`
+  return new AgentFailure('refused', 'session', `agent "${agent}" does not offer ${requested}; ${alternatives}`)
 }
 
 function parseOptions(written: unknown): SessionOption[] {

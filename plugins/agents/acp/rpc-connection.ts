@@ -36,8 +36,8 @@ export function toAgentFailure(thrown: unknown, agent: string, phase: string): A
   const { code, message, data } = thrown
   const cause = extractDetails(data)?.slice(0, MAX_CAUSE)
   const more = cause === undefined || message.includes(cause) ? '' : `: ${cause}`
-  const [kind, what] = classifyRpcError(code, data, cause)
-  return new AgentFailure(kind, phase, `agent "${agent}" ${what} in ${phase}: ${message} (${code})${more}`)
+  const [kind, description] = classifyRpcError(code, data, cause)
+  return new AgentFailure(kind, phase, `agent "${agent}" ${description} in ${phase}: ${message} (${code})${more}`)
 }
 
 function classifyRpcError(code: number, data: unknown, cause: string | undefined): [FailureKind, string] {
@@ -102,13 +102,13 @@ interface RpcHandler {
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void
   /** Called if the peer sends only invalid data. */
-  broken(why: string): void
+  broken(reason: string): void
 }
 
 type Id = string | number
 interface PendingRequest {
   readonly done: (result: unknown) => void
-  readonly failed: (why: RpcFault | Error) => void
+  readonly failed: (error: RpcFault | Error) => void
 }
 
 /** Limits on pending requests per direction. */
@@ -124,9 +124,9 @@ export class RpcConnection {
   #abortReason: Error | undefined
   #invalidLines = 0
 
-  constructor(writer: AgentLineWriter, side: RpcHandler) {
+  constructor(writer: AgentLineWriter, handler: RpcHandler) {
     this.#writer = writer
-    this.#handler = side
+    this.#handler = handler
   }
 
   /**
@@ -149,11 +149,11 @@ export class RpcConnection {
   }
 
   /** Fails all pending requests. */
-  abort(why: Error): void {
+  abort(error: Error): void {
     if (this.#abortReason !== undefined) return
-    this.#abortReason = why
+    this.#abortReason = error
     const { sent, received } = this.#requests.clear()
-    for (const { failed } of sent) failed(why)
+    for (const { failed } of sent) failed(error)
     for (const request of received) request.abort()
   }
 
@@ -165,10 +165,10 @@ export class RpcConnection {
     this.#invalidLines = 0
     const { id, method, params } = message
     if (typeof method !== 'string') return this.#settle(message)
-    const given = isObject(params) ? params : {}
-    if (isId(id)) void this.#answerRequest(id, method, given)
-    else if (method === '$/cancel_request') this.#requests.takeReceived(given.requestId)?.abort()
-    else this.#handler.notification(method, given)
+    const input = isObject(params) ? params : {}
+    if (isId(id)) void this.#answerRequest(id, method, input)
+    else if (method === '$/cancel_request') this.#requests.takeReceived(input.requestId)?.abort()
+    else this.#handler.notification(method, input)
   }
 
   #countInvalidLine(): void {

@@ -71,31 +71,31 @@ const OPTION_KINDS: ReadonlySet<unknown> = new Set(['allow_once', 'allow_always'
 
 /** Parses `session/request_permission`; undefined without a tool call. Options with unknown kinds are dropped. */
 export function readPermission(
-  { toolCall: given, options }: JsonObject,
+  { toolCall, options }: JsonObject,
   calls: ToolCalls,
 ): (Omit<PermissionRequest, 'signal'> & { readonly isNew: boolean }) | undefined {
-  const merged = isObject(given) ? calls.merge(given) : undefined
+  const merged = isObject(toolCall) ? calls.merge(toolCall) : undefined
   const offered = Array.isArray(options) ? options.filter(isObject).slice(0, 32) : []
   return merged && { ...merged, options: offered.flatMap(parseOption) }
 }
 
 function parseOption({ optionId, name, kind }: JsonObject): PermissionRequest['options'] {
   if (typeof optionId !== 'string' || !OPTION_KINDS.has(kind)) return []
-  const known = kind as PermissionRequest['options'][number]['kind']
-  return [{ optionId, name: typeof name === 'string' ? name.slice(0, 256) : optionId, kind: known }]
+  const permissionKind = kind as PermissionRequest['options'][number]['kind']
+  return [{ optionId, name: typeof name === 'string' ? name.slice(0, 256) : optionId, kind: permissionKind }]
 }
 
 /** Tool calls of one session, merged from all their updates. */
 export class ToolCalls {
-  readonly #known = new BoundedMap<string, AgentToolCall>({ max: MAX_CALLS })
+  readonly #toolCalls = new BoundedMap<string, AgentToolCall>({ max: MAX_CALLS })
 
   /** Returns undefined if there is no call id. */
-  merge(given: JsonObject): { readonly call: AgentToolCall; readonly isNew: boolean } | undefined {
-    const id = given.toolCallId
+  merge(update: JsonObject): { readonly call: AgentToolCall; readonly isNew: boolean } | undefined {
+    const id = update.toolCallId
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID) return undefined
-    const before = this.#known.get(id)
-    const call = mergeCall(before ?? { ...BLANK, id }, given)
-    this.#known.set(id, call)
+    const before = this.#toolCalls.get(id)
+    const call = mergeCall(before ?? { ...BLANK, id }, update)
+    this.#toolCalls.set(id, call)
     return { call, isNew: before === undefined }
   }
 }
@@ -105,8 +105,8 @@ const BLANK: Omit<AgentToolCall, 'id'> = {
 }
 
 /** Later members replace earlier ones; paths only accumulate, because a rule may have to match all of them. */
-function mergeCall(call: AgentToolCall, given: JsonObject): AgentToolCall {
-  const { title, kind, status, rawInput, content, locations } = given
+function mergeCall(call: AgentToolCall, update: JsonObject): AgentToolCall {
+  const { title, kind, status, rawInput, content, locations } = update
   return {
     id: call.id,
     title: typeof title === 'string' ? limitTitle(title) : call.title,
@@ -118,8 +118,8 @@ function mergeCall(call: AgentToolCall, given: JsonObject): AgentToolCall {
   }
 }
 
-function isPresent(given: unknown): boolean {
-  return given !== undefined && given !== null
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 /** Keeps both ends of a long title, because either may matter. */
@@ -129,8 +129,8 @@ function limitTitle(title: string): string {
 }
 
 /** Drops oversized input: rules that need it become uncertain, and approvers see that it is missing. */
-function limitInput(given: unknown): JsonObject | undefined {
-  return isObject(given) && JSON.stringify(given).length <= MAX_INPUT ? given : undefined
+function limitInput(input: unknown): JsonObject | undefined {
+  return isObject(input) && JSON.stringify(input).length <= MAX_INPUT ? input : undefined
 }
 
 function limitContent(content: readonly unknown[]): readonly JsonObject[] {

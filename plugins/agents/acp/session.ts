@@ -35,7 +35,7 @@ export interface SessionProcess {
   requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
   notify(method: string, params: JsonObject): void
   reportTurnFailure(failure: AgentFailure): void
-  terminate(why: AgentFailure): void
+  terminate(failure: AgentFailure): void
 }
 
 interface RunningTurn {
@@ -43,7 +43,7 @@ interface RunningTurn {
   /** Ends the turn for the caller, regardless of the agent. */
   readonly settle: (failure: AgentFailure) => void
   /** Resolves when the turn has ended for the caller. */
-  readonly ended: Promise<unknown>
+  readonly completion: Promise<unknown>
 }
 
 /** A session, limited to one prompt at a time. */
@@ -66,11 +66,11 @@ export class LiveSession {
   /** Stops the process. */
   release: () => Promise<void> = () => Promise.resolve()
 
-  constructor(process: SessionProcess, id: string, side: SessionHandler, isReplaying: boolean) {
+  constructor(process: SessionProcess, id: string, handler: SessionHandler, isReplaying: boolean) {
     this.#process = process
     this.id = id
     this.isReplaying = isReplaying
-    this.#handler = side
+    this.#handler = handler
   }
 
   get pid(): number | undefined {
@@ -86,10 +86,10 @@ export class LiveSession {
     const over = Promise.withResolvers<never>()
     const turn = new Turn(clock, settings.timeouts, (phase, ms) => this.#expire(phase, ms))
     const answered = this.#sendPrompt(content, meta)
-    const ended = Promise.race([answered, over.promise])
-    this.#running = { turn, settle: over.reject, ended }
+    const completion = Promise.race([answered, over.promise])
+    this.#running = { turn, settle: over.reject, completion }
     try {
-      const end = await ended
+      const end = await completion
       return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
     } catch (error) {
       // The cancellation came first and takes precedence.
@@ -118,8 +118,8 @@ export class LiveSession {
 
   #parseTurnEnd(answer: unknown): TurnEnd {
     const { stopReason, usage } = isObject(answer) ? answer : ({} as JsonObject)
-    const known = REASONS.find(each => each === stopReason)
-    if (known !== undefined) return { stopReason: known, usage: isObject(usage) ? usage : undefined }
+    const knownReason = REASONS.find(each => each === stopReason)
+    if (knownReason !== undefined) return { stopReason: knownReason, usage: isObject(usage) ? usage : undefined }
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
     throw this.#createFailure('protocol', `unknown stopReason: ${reason}`)
   }
@@ -158,10 +158,10 @@ export class LiveSession {
   }
 
   /** Called when the process has exited. */
-  fail(why: AgentFailure): void {
-    this.#failed ??= why
+  fail(failure: AgentFailure): void {
+    this.#failed ??= failure
     this.#stopEnd?.()
-    this.#running?.settle(why)
+    this.#running?.settle(failure)
   }
 
   handleUpdate(update: JsonObject): void {
@@ -170,9 +170,9 @@ export class LiveSession {
     this.#notifyHandler(() => this.#handler.update(readUpdate(update, this.#calls)))
   }
 
-  #notifyHandler(tell: () => void): void {
+  #notifyHandler(notify: () => void): void {
     try {
-      tell()
+      notify()
     } catch (error) {
       this.#process.log.error('cannot handle agent update', { why: getErrorMessage(error) })
     }
@@ -222,12 +222,12 @@ export class LiveSession {
 
   async #closeProcess(): Promise<void> {
     this.cancel()
-    await this.#running?.ended.catch(() => undefined)
+    await this.#running?.completion.catch(() => undefined)
     await this.release()
   }
 
-  #createFailure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
-    return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${what}`)
+  #createFailure(kind: AgentFailure['kind'], message: string, phase = 'prompt'): AgentFailure {
+    return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${message}`)
   }
 }
 
@@ -300,8 +300,8 @@ class Turn {
   #watchIdle(): void {
     const phase = this.#hasActivity ? 'idle' : 'firstUpdate'
     const limit = this.#timeouts[`${phase}Ms`]
-    const left = this.#pendingAnswers > 0 ? limit : this.#lastActivityAt + limit - this.#clock.now()
-    if (left <= 0) return this.#expire(phase, limit)
-    this.#stopWatch = this.#clock.after(Math.min(left, MAX_TIMER), () => this.#watchIdle())
+    const remainingMs = this.#pendingAnswers > 0 ? limit : this.#lastActivityAt + limit - this.#clock.now()
+    if (remainingMs <= 0) return this.#expire(phase, limit)
+    this.#stopWatch = this.#clock.after(Math.min(remainingMs, MAX_TIMER), () => this.#watchIdle())
   }
 }

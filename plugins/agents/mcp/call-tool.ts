@@ -28,7 +28,7 @@ import {
 import type { ToolName } from './schemas.ts'
 import { INPUTS, PAGE_BYTES, validateArguments } from './schemas.ts'
 
-type ToolHandler = (call: Call, given: JsonObject, parts: McpDeps) => Answer | Promise<Answer>
+type ToolHandler = (call: Call, args: JsonObject, parts: McpDeps) => Answer | Promise<Answer>
 
 /** Limits on events and tasks per response. */
 const MAX_EVENTS = 50
@@ -45,24 +45,24 @@ const TOOLS: Readonly<Record<ToolName, ToolHandler>> = {
 
 /** Handles `tools/call`. Failures become tool results, so that the model can read them. */
 export async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
-  const { name, arguments: given = {} } = call.params ?? {}
+  const { name, arguments: args = {} } = call.params ?? {}
   if (typeof name !== 'string' || !Object.hasOwn(TOOLS, name))
     return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
-  if (!isObject(given)) return refuse(RPC.invalidParams, 'Invalid params: "arguments" must be an object')
-  const problem = validateArguments(given, INPUTS[name as ToolName])
+  if (!isObject(args)) return refuse(RPC.invalidParams, 'Invalid params: "arguments" must be an object')
+  const problem = validateArguments(args, INPUTS[name as ToolName])
   if (problem !== undefined) return buildFailure(`Invalid arguments for ${name}: ${problem}`)
-  return TOOLS[name as ToolName](call, given, parts)
+  return TOOLS[name as ToolName](call, args, parts)
 }
 
-async function handleStatus(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
+async function handleStatus(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
   const caller = parts.callers.identifyCaller(call.exchange)
   const service = parts.service()
-  if (given.task_id === undefined) return buildTaskList(parts.callers.list(service, caller, MAX_TASKS))
-  const since = given.since_seq as number | undefined
-  const first = parts.callers.find(service, given.task_id, caller)
+  if (args.task_id === undefined) return buildTaskList(parts.callers.list(service, caller, MAX_TASKS))
+  const since = args.since_seq as number | undefined
+  const first = parts.callers.find(service, args.task_id, caller)
   if (first === undefined) return buildUnknownTask()
   const { owner } = caller
-  const view = await longPoll(call, first, { owner, since, ms: parseWait(given) ?? 0 }, parts)
+  const view = await longPoll(call, first, { owner, since, ms: parseWait(args) ?? 0 }, parts)
   const from = since ?? Math.max(0, view.seq - MAX_EVENTS)
   return buildStatusAnswer(view, service.events(view.id, owner, from, MAX_EVENTS))
 }
@@ -76,11 +76,15 @@ async function longPoll(
   const { clock, service } = parts
   const until = clock.now() + ms
   const { signal, close } = openWait(call, parts)
-  const tell = createProgressReporter(call.exchange)
+  const reportProgress = createProgressReporter(call.exchange)
   let view = first
-  for (let left = ms; left > 0 && !hasNews(view, since) && !signal.aborted; left = until - clock.now()) {
-    view = (await service().wait(view.id, owner, { ms: Math.min(left, PROGRESS_MS), since, signal })) ?? view
-    if (!hasEnded(view)) tell(view)
+  for (
+    let remainingMs = ms;
+    remainingMs > 0 && !hasNews(view, since) && !signal.aborted;
+    remainingMs = until - clock.now()
+  ) {
+    view = (await service().wait(view.id, owner, { ms: Math.min(remainingMs, PROGRESS_MS), since, signal })) ?? view
+    if (!hasEnded(view)) reportProgress(view)
   }
   close()
   return view
@@ -91,33 +95,32 @@ function hasNews(view: TaskView, since: number | undefined): boolean {
   return view.questions.length > 0 || (since !== undefined && view.seq > since)
 }
 
-function handleCancel({ exchange }: Call, given: JsonObject, parts: McpDeps): Answer {
+function handleCancel({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
   const caller = parts.callers.identifyCaller(exchange)
   const service = parts.service()
-  const view = parts.callers.find(service, given.task_id, caller)
+  const view = parts.callers.find(service, args.task_id, caller)
   if (view === undefined) return buildUnknownTask()
   const { id } = view
-  const why = typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'cancelled by its owner'
-  const isCancelled = service.cancel(id, caller.owner, why)
+  const reason = typeof args.reason === 'string' && args.reason !== '' ? args.reason : 'cancelled by its owner'
+  const isCancelled = service.cancel(id, caller.owner, reason)
   const state = service.view(id, caller.owner)?.state ?? 'cancelled'
   return buildToolResult({ task_id: id, state, cancelled: isCancelled })
 }
 
-async function handleReply(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
+async function handleReply(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
   const retried = parseRetry(call)
   if (retried !== undefined) return resumeTask(call, retried, parts)
   const caller = parts.callers.identifyCaller(call.exchange)
-  const view = parts.callers.find(parts.service(), given.task_id, caller)
+  const view = parts.callers.find(parts.service(), args.task_id, caller)
   if (view === undefined) return buildUnknownTask()
-  if (typeof given.prompt === 'string')
-    return startTask(call, buildFollowUpRequest(view.id, given.prompt, false), parts)
-  const question = findQuestion(view, given.question_id)
-  return 'why' in question ? buildFailure(question.why) : answerAndWait(call, given, view, question.id, parts)
+  if (typeof args.prompt === 'string') return startTask(call, buildFollowUpRequest(view.id, args.prompt, false), parts)
+  const question = findQuestion(view, args.question_id)
+  return 'why' in question ? buildFailure(question.why) : answerAndWait(call, args, view, question.id, parts)
 }
 
 async function answerAndWait(
   call: Call,
-  given: JsonObject,
+  args: JsonObject,
   { id }: TaskView,
   question: string,
   parts: McpDeps,
@@ -126,9 +129,7 @@ async function answerAndWait(
   // Before resuming, because the agent may call back immediately.
   parts.callers.noteCaller(id, caller)
   const after = catchRefusal(() =>
-    parts
-      .service()
-      .answerQuestion(id, caller.owner, question, parseAnswer({ action: 'accept', ...given }) ?? CANCELLED),
+    parts.service().answerQuestion(id, caller.owner, question, parseAnswer({ action: 'accept', ...args }) ?? CANCELLED),
   )
   if ('why' in after) return buildFailure(after.why)
   const waited = { call, owner: caller.owner, isHeld: false }
@@ -147,20 +148,20 @@ function catchRefusal<T>(handler: () => T): { value: T } | { why: string } {
   }
 }
 
-function findQuestion({ questions, state, id }: TaskView, wanted: unknown): { id: string } | { why: string } {
-  const found = wanted === undefined ? questions : questions.filter(question => question.id === wanted)
-  const [one, second] = found
-  if (second !== undefined) return { why: `${found.length} questions are open: select one with "question_id"` }
+function findQuestion({ questions, state, id }: TaskView, questionId: unknown): { id: string } | { why: string } {
+  const matches = questionId === undefined ? questions : questions.filter(question => question.id === questionId)
+  const [one, second] = matches
+  if (second !== undefined) return { why: `${matches.length} questions are open: select one with "question_id"` }
   if (one !== undefined) return { id: one.id }
-  const which = wanted === undefined ? '' : ' with this id'
+  const which = questionId === undefined ? '' : ' with this id'
   return {
     why: `task ${id} is ${state} and has no open question${which}; use "prompt" to continue its session`,
   }
 }
 
-function handleResult({ exchange }: Call, given: JsonObject, parts: McpDeps): Answer {
+function handleResult({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
   const caller = parts.callers.identifyCaller(exchange)
-  const { task_id, what = 'text', offset = 0, max_bytes = PAGE_BYTES } = given
+  const { task_id, what = 'text', offset = 0, max_bytes = PAGE_BYTES } = args
   const service = parts.service()
   const view = parts.callers.find(service, task_id, caller)
   if (view === undefined) return buildUnknownTask()

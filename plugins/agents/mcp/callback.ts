@@ -113,11 +113,11 @@ export class CallbackTokens implements Callback {
     this.#findIdentity = identityOf
   }
 
-  open(visit: GrantRequest): CallbackToken | undefined {
-    const identity = visit.caller.identity ?? this.#findIdentity(visit.task)
+  open(request: GrantRequest): CallbackToken | undefined {
+    const identity = request.caller.identity ?? this.#findIdentity(request.task)
     if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
     const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
-    const grant = this.#createGrant(visit, identity, new URL(url).pathname)
+    const grant = this.#createGrant(request, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const digest = hashSecret(token)

@@ -17,10 +17,10 @@ export class CallPatience {
   readonly #waiting = new WeakMap<Exchange, PendingCall>()
 
   /** Returns the client's known patience, or the call's own `wait` argument. */
-  resolvePatience(known: PatienceLimit | undefined, { params, exchange }: Call): PatienceLimit | undefined {
-    const { name, arguments: given } = params ?? {}
-    const own = WAITING.has(name) ? (parseWait(given) ?? MAX_WAIT_MS) : Infinity
-    const ms = Math.min(known?.ms ?? Infinity, own)
+  resolvePatience(limit: PatienceLimit | undefined, { params, exchange }: Call): PatienceLimit | undefined {
+    const { name, arguments: args } = params ?? {}
+    const own = WAITING.has(name) ? (parseWait(args) ?? MAX_WAIT_MS) : Infinity
+    const ms = Math.min(limit?.ms ?? Infinity, own)
     if (ms === Infinity) return undefined
     const finishWait = (): void => {
       const waiting = this.#getPendingCall(exchange)
@@ -39,8 +39,8 @@ export class CallPatience {
   }
 
   #getPendingCall(exchange: Exchange): PendingCall {
-    const known = this.#waiting.get(exchange)
-    if (known !== undefined) return known
+    const existing = this.#waiting.get(exchange)
+    if (existing !== undefined) return existing
     const made: PendingCall = { isOver: false, end: undefined }
     this.#waiting.set(exchange, made)
     return made
@@ -48,8 +48,8 @@ export class CallPatience {
 }
 
 /** Parses the call's wait time in milliseconds. */
-export function parseWait(given: unknown): number | undefined {
-  const wait = (given as { wait_ms?: unknown } | undefined)?.wait_ms
+export function parseWait(args: unknown): number | undefined {
+  const wait = (args as { wait_ms?: unknown } | undefined)?.wait_ms
   return typeof wait === 'number' && Number.isFinite(wait) ? Math.min(wait, MAX_WAIT_MS) : undefined
 }
 
@@ -74,7 +74,7 @@ interface GrantResolver {
  * Identifies callers and limits task access: clients see all their principal's tasks, agents only those they started.
  */
 export class Callers {
-  readonly #known = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
+  readonly #callers = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
   /** Set after construction, because the tokens depend on this object. */
   callbackTokens: GrantResolver | undefined
 
@@ -94,13 +94,13 @@ export class Callers {
   /** Remembers the caller that started or resumed a task. */
   noteCaller(task: string, { owner, identity, parent }: TaskCaller): void {
     if (identity === undefined) return
-    const before = this.#known.get(task)
-    const known = { identity, parent: before === undefined ? parent?.task : before.parent }
-    this.#known.set(task, known, owner)
+    const before = this.#callers.get(task)
+    const agentCaller = { identity, parent: before === undefined ? parent?.task : before.parent }
+    this.#callers.set(task, agentCaller, owner)
   }
 
   findIdentity(task: string): CallerIdentity | undefined {
-    return this.#known.get(task)?.identity
+    return this.#callers.get(task)?.identity
   }
 
   /** Finds a task if the caller may access it. */
@@ -118,7 +118,7 @@ export class Callers {
   /** Prevents an agent from answering its own questions. */
   mayTouch(task: string, { parent }: TaskCaller): boolean {
     if (parent === undefined) return true
-    for (let at = this.#known.get(task)?.parent; at !== undefined; at = this.#known.get(at)?.parent)
+    for (let at = this.#callers.get(task)?.parent; at !== undefined; at = this.#callers.get(at)?.parent)
       if (at === parent.task) return true
     return false
   }
@@ -129,11 +129,11 @@ const TRACE = ['traceparent', 'tracestate', 'baggage'] as const
 /** Reads the trace context from `_meta`, or else from the headers. */
 function readTrace({ params, headers }: Exchange): Readonly<Record<string, string>> | undefined {
   const meta = isObject(params?._meta) ? params._meta : {}
-  const found = TRACE.flatMap(key => {
+  const traceEntries = TRACE.flatMap(key => {
     const value = meta[key] ?? headers[key]
     return typeof value === 'string' ? [[key, value] as const] : []
   })
-  return found.length === 0 ? undefined : Object.fromEntries(found)
+  return traceEntries.length === 0 ? undefined : Object.fromEntries(traceEntries)
 }
 
 export interface McpDeps {
@@ -147,19 +147,19 @@ export interface McpDeps {
 
 /** Tasks known only to open calls; cancelled with their last call. */
 export class Foreground {
-  readonly #held = new Map<string, number>()
+  readonly #callCounts = new Map<string, number>()
   readonly #enders = new Set<() => void>()
 
   /** Registers a waiting call. Returns a function that unregisters it and returns true if no call is left. */
   hold(task: string): () => boolean {
-    this.#held.set(task, (this.#held.get(task) ?? 0) + 1)
+    this.#callCounts.set(task, (this.#callCounts.get(task) ?? 0) + 1)
     let isHeld = true
     return () => {
-      const count = this.#held.get(task)
+      const count = this.#callCounts.get(task)
       if (!isHeld || count === undefined) return false
       isHeld = false
-      if (count > 1) this.#held.set(task, count - 1)
-      else this.#held.delete(task)
+      if (count > 1) this.#callCounts.set(task, count - 1)
+      else this.#callCounts.delete(task)
       return count === 1
     }
   }
@@ -177,6 +177,6 @@ export class Foreground {
 
   /** The client knows the task id, so the task outlives its calls. */
   release(task: string): void {
-    this.#held.delete(task)
+    this.#callCounts.delete(task)
   }
 }

@@ -33,8 +33,8 @@ export async function waitForTask(parts: McpDeps, first: TaskView, waited: Deleg
   const { call, owner, isHeld } = waited
   const { exchange } = call
   const release = isHeld ? parts.foreground.hold(first.id) : () => false
-  const cancelTask = (why: string): void => {
-    if (release()) parts.service().cancel(first.id, owner, why)
+  const cancelTask = (reason: string): void => {
+    if (release()) parts.service().cancel(first.id, owner, reason)
   }
   const unlisten = [call.onCancel(cancelTask), parts.foreground.onEnd(() => cancelTask('the gateway is stopping'))]
   const wait = openWait(call, parts)
@@ -93,7 +93,7 @@ async function followTask(
   signal: AbortSignal,
 ): Promise<TaskView> {
   const refused = new Set<string>()
-  const tell = createProgressReporter(waited.call.exchange)
+  const reportProgress = createProgressReporter(waited.call.exchange)
   let view = first
   while (!hasEnded(view) && !signal.aborted) {
     if (view.questions.length > 0) {
@@ -103,7 +103,7 @@ async function followTask(
     }
     const wait = { ms: PROGRESS_MS, signal }
     view = (await parts.service().wait(view.id, waited.owner, wait)) ?? view
-    if (!hasEnded(view)) tell(view)
+    if (!hasEnded(view)) reportProgress(view)
   }
   return view
 }
@@ -118,8 +118,8 @@ async function askClient(
   if (exchange.session.client.era === 'modern' || !canShowForm(exchange)) return undefined
   const question = view.questions.find(({ id }) => !refused.has(id))
   if (question === undefined) return undefined
-  const given = await elicitAnswer(exchange, service(), view, question, owner)
-  if (given !== undefined) tryAnswer(service(), view.id, owner, question.id, given)
+  const answer = await elicitAnswer(exchange, service(), view, question, owner)
+  if (answer !== undefined) tryAnswer(service(), view.id, owner, question.id, answer)
   const after = service().view(view.id, owner) ?? view
   if (after.questions.some(({ id }) => id === question.id)) refused.add(question.id)
   return after
@@ -143,10 +143,10 @@ export function createProgressReporter(exchange: Exchange): (view: TaskView) => 
 }
 
 /** Handles `delegate_task`: stores a task, then returns it or its result. */
-export async function delegateTask(call: Call, given: JsonObject, parts: McpDeps): Promise<Answer> {
+export async function delegateTask(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
   const retried = parseRetry(call)
   if (retried !== undefined) return resumeTask(call, retried, parts)
-  return startTask(call, parseRequest(given), parts)
+  return startTask(call, parseRequest(args), parts)
 }
 
 /** Starts a task and waits for it. @throws GatewayError only for errors that the caller cannot fix */
@@ -190,11 +190,11 @@ export async function resumeTask(
 }
 
 /** Parses `delegate_task` arguments that were validated before. */
-export function parseRequest(given: JsonObject): TaskRequest {
-  const text = (key: string): string | undefined => given[key] as string | undefined
-  const texts = (key: string): readonly string[] => (given[key] as readonly string[] | undefined) ?? []
+export function parseRequest(args: JsonObject): TaskRequest {
+  const text = (key: string): string | undefined => args[key] as string | undefined
+  const texts = (key: string): readonly string[] => (args[key] as readonly string[] | undefined) ?? []
   return {
-    prompt: String(given.prompt),
+    prompt: String(args.prompt),
     agent: text('agent'),
     taskType: text('task_type'),
     capabilities: texts('capabilities'),
@@ -203,10 +203,10 @@ export function parseRequest(given: JsonObject): TaskRequest {
     continues: text('continues'),
     mode: text('mode'),
     model: text('model'),
-    timeoutMs: typeof given.timeout_s === 'number' ? given.timeout_s * 1000 : undefined,
-    isolation: given.isolation as TaskRequest['isolation'],
+    timeoutMs: typeof args.timeout_s === 'number' ? args.timeout_s * 1000 : undefined,
+    isolation: args.isolation as TaskRequest['isolation'],
     idempotencyKey: text('idempotency_key'),
-    background: given.background === true,
+    background: args.background === true,
   }
 }
 

@@ -320,12 +320,12 @@ const CHECKS = {
 } as const
 
 /** Returns the reason why arguments do not match their schema, or undefined. */
-export function validateArguments(given: JsonObject, schema: JsonObject): string | undefined {
+export function validateArguments(args: JsonObject, schema: JsonObject): string | undefined {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
-  const missing = required.find(key => given[String(key)] === undefined)
+  const missing = required.find(key => args[String(key)] === undefined)
   if (missing !== undefined) return `"${String(missing)}" is missing`
-  for (const [key, value] of Object.entries(given)) {
+  for (const [key, value] of Object.entries(args)) {
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined
     if (!isObject(property))
       return `unknown argument "${key.slice(0, 64)}"; known: ${Object.keys(properties).join(', ') || 'none'}`

@@ -94,8 +94,8 @@ export function hasEnded({ state }: TaskView): boolean {
 export function buildToolResult(facts: Record<string, unknown>, isError = false, hasText = true): Answer {
   const structuredContent = dropUndefined(facts)
   const { text, ...rest } = structuredContent
-  const shown = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
-  const texts = [...(hasText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(shown))]
+  const fields = Object.entries(rest).filter(([, value]) => !Array.isArray(value) || value.length > 0)
+  const texts = [...(hasText && text ? [String(text)] : []), JSON.stringify(Object.fromEntries(fields))]
   return createUpstreamAnswer({
     content: texts.map(each => ({ type: 'text', text: each })),
     structuredContent,
@@ -104,9 +104,9 @@ export function buildToolResult(facts: Record<string, unknown>, isError = false,
 }
 
 /** Builds an error result for the model, with the retry delay if known. */
-export function buildFailure(why: string, retryAfterMs?: unknown): Answer {
-  if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(why))
-  const text = `${why}; retry in ${Math.ceil(retryAfterMs / 1000)} s`
+export function buildFailure(message: string, retryAfterMs?: unknown): Answer {
+  if (typeof retryAfterMs !== 'number') return createUpstreamAnswer(toolError(message))
+  const text = `${message}; retry in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
   return createUpstreamAnswer({ ...toolError(text), _meta })
 }
@@ -182,10 +182,10 @@ function isFailed(view: TaskView): boolean {
   return hasEnded(view) && view.isError
 }
 
-export function buildPageAnswer(view: TaskView, what: string, offset: number, page: Page): Answer {
+export function buildPageAnswer(view: TaskView, part: string, offset: number, page: Page): Answer {
   const { text, next, total, cut } = page
   const { agent: _, progress: __, ...outcome } = pickOutcome(view)
-  const about = { what, text, offset, next_offset: next, bytes_total: total, truncated: cut }
+  const about = { what: part, text, offset, next_offset: next, bytes_total: total, truncated: cut }
   return buildToolResult({ ...outcome, ...about }, isFailed(view))
 }
 
@@ -238,8 +238,8 @@ export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
 export function applyAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
   if (!isObject(responses)) return
   for (const { id } of view.questions) {
-    const given = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
-    if (given !== undefined) tryAnswer(service, view.id, owner, id, given)
+    const answer = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
+    if (answer !== undefined) tryAnswer(service, view.id, owner, id, answer)
   }
 }
 
@@ -249,10 +249,10 @@ export function tryAnswer(
   task: string,
   owner: string,
   question: string,
-  given: QuestionAnswer,
+  answer: QuestionAnswer,
 ): boolean {
   try {
-    service.answerQuestion(task, owner, question, given)
+    service.answerQuestion(task, owner, question, answer)
     return true
   } catch {
     return false
@@ -272,7 +272,7 @@ export async function elicitAnswer(
   const unwatch = service.watch(task, owner, view => {
     if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
     isOpen = false
-    for (const taken of takers) taken('the question was answered or has expired')
+    for (const notifyTaken of takers) notifyTaken('the question was answered or has expired')
   })
   const ask: Ask = {
     ...buildElicitation(question),

@@ -163,14 +163,14 @@ function listResources({ exchange }: Call, parts: McpDeps): Answer {
 
 function readResource({ params, exchange }: Call, parts: McpDeps): Answer {
   const uri = String(params?.uri)
-  const found = findResource(uri, exchange, parts)
-  if (found === undefined) return buildNotFound(uri)
-  const { view, part, owner } = found
+  const resource = findResource(uri, exchange, parts)
+  if (resource === undefined) return buildNotFound(uri)
+  const { view, part, owner } = resource
   const mimeType = PARTS[part].type
   if (part === '') return buildContents(uri, mimeType, JSON.stringify(formatStructured(view), undefined, 2))
   const page = parts.service().readPage(view.id, owner, part === '/log' ? 'log' : 'diff', 0, MAX_PAGE_BYTES)
-  const rest = page?.next === undefined ? {} : { 'io.tapgate/total': page.total, 'io.tapgate/next': page.next }
-  return buildContents(uri, mimeType, page?.text ?? '', rest)
+  const pageMeta = page?.next === undefined ? {} : { 'io.tapgate/total': page.total, 'io.tapgate/next': page.next }
+  return buildContents(uri, mimeType, page?.text ?? '', pageMeta)
 }
 
 function buildContents(uri: string, mimeType: string, text: string, meta: object = {}): Answer {
@@ -210,10 +210,10 @@ class TaskSubscriptions {
 
   subscribe({ params, exchange }: Call, parts: McpDeps): Answer {
     const uri = String(params?.uri)
-    const found = findResource(uri, exchange, parts)
-    if (found === undefined) return buildNotFound(uri)
+    const resource = findResource(uri, exchange, parts)
+    if (resource === undefined) return buildNotFound(uri)
     if (this.#watches.has(uri)) return createUpstreamAnswer({})
-    const { view, owner } = found
+    const { view, owner } = resource
     if (this.#watches.size >= MAX_WATCHED || this.#watches.countEntries(owner) >= MAX_OF_OWNER)
       return refuse(RPC.internal, 'Subscription limit reached')
     const sendUpdate = (now: TaskView): void => {

@@ -115,19 +115,19 @@ export class TaskJournal {
   setUsage(usage: JsonObject): void {
     const clean = cleanJson(this.#context, usage)
     const all = { ...this.data.usage, ...clean }
-    const kept = [all, clean].find(each => JSON.stringify(each).length <= MAX_USAGE)
-    if (kept === undefined) return
-    this.data.usage = kept
+    const storedUsage = [all, clean].find(each => JSON.stringify(each).length <= MAX_USAGE)
+    if (storedUsage === undefined) return
+    this.data.usage = storedUsage
     this.#scheduleWrite()
   }
 
   setDiff(text: string): void {
     const bytes = Buffer.from(this.#cleanOutput(text))
-    const kept = truncateBytes(bytes, this.#output.keep)
+    const stored = truncateBytes(bytes, this.#output.keep)
     this.data.diff = bytes.length
-    this.data.diffKept = kept.length
+    this.data.diffKept = stored.length
     this.#context.tasks.dropChunks(this.#id, 'diff')
-    if (kept.length > 0) this.#context.tasks.addChunk(this.#id, 'diff', 0, kept)
+    if (stored.length > 0) this.#context.tasks.addChunk(this.#id, 'diff', 0, stored)
   }
 
   /** Discards the text before another agent starts over. */
@@ -141,11 +141,11 @@ export class TaskJournal {
   /** Compare and set, together with buffered data; on disk on return. Returns false if the state has changed. */
   transition(from: readonly TaskState[], state: TaskState, change: Omit<TaskChange, 'state' | 'data'> = {}): boolean {
     const before = this.data.seq
-    const why = change.why === undefined ? undefined : formatLine(this.#context, change.why)
-    const text = why === undefined ? state : `${state}: ${why}`
+    const reason = change.why === undefined ? undefined : formatLine(this.#context, change.why)
+    const text = reason === undefined ? state : `${state}: ${reason}`
     this.addEvent('state', text)
     const hasMoved = this.#context.database.runTransaction(() => {
-      const written = { ...change, ...(why === undefined ? {} : { why }), state }
+      const written = { ...change, ...(reason === undefined ? {} : { why: reason }), state }
       if (!this.#context.tasks.updateState(this.#id, this.#owner, from, written)) return false
       this.#write(true)
       return true
@@ -195,12 +195,12 @@ export class TaskJournal {
     this.#isChanged = false
     const { tasks } = this.#context
     const bytes = Buffer.from(this.#takeText(isLast))
-    const kept = truncateBytes(bytes, Math.max(0, this.#output.keep - this.data.kept))
+    const stored = truncateBytes(bytes, Math.max(0, this.#output.keep - this.data.kept))
     // Text after truncation would not be contiguous.
     const isWhole = this.data.said === this.data.kept
-    if (kept.length > 0 && isWhole) {
-      tasks.addChunk(this.#id, 'text', this.data.kept, kept)
-      this.data.kept += kept.length
+    if (stored.length > 0 && isWhole) {
+      tasks.addChunk(this.#id, 'text', this.data.kept, stored)
+      this.data.kept += stored.length
     }
     this.data.said += bytes.length
     for (const event of this.#events) tasks.addEvent(this.#id, event)
@@ -210,13 +210,13 @@ export class TaskJournal {
   }
 
   #takeText(isLast: boolean): string {
-    const whole = this.#cleanOutput(this.#text)
+    const completeText = this.#cleanOutput(this.#text)
     const cut = isLast ? this.#text.length : findCharacterStart(this.#text, this.#text.length - HELD)
     if (cut <= 0) return ''
     const [head, tail] = [this.#text.slice(0, cut), this.#text.slice(cut)]
     const clean = this.#cleanOutput(head)
     // A secret spans the boundary; hold it back until more text arrives.
-    if (!isLast && clean + this.#cleanOutput(tail) !== whole && this.#text.length < MAX_HELD) return ''
+    if (!isLast && clean + this.#cleanOutput(tail) !== completeText && this.#text.length < MAX_HELD) return ''
     this.#text = tail
     return clean
   }
@@ -272,10 +272,10 @@ export function formatLine({ environment }: CleanerDeps, text: string, max = 500
 /** Slices bytes at character boundaries. */
 export function decodeOutputPage(
   bytes: Buffer,
-  { offset, kept, total }: { offset: number; kept: number; total: number },
+  { offset, stored, total }: { offset: number; stored: number; total: number },
 ): Page {
   const start = findFirstBoundary(bytes)
-  const isLast = offset + bytes.length >= kept
+  const isLast = offset + bytes.length >= stored
   const end = isLast ? bytes.length : findLastBoundary(bytes)
   const next = offset + end
   return {
@@ -283,7 +283,7 @@ export function decodeOutputPage(
     next: isLast ? undefined : next,
     end: next,
     total,
-    cut: total > kept,
+    cut: total > stored,
   }
 }
 

@@ -258,8 +258,8 @@ export class TaskStore {
   /** Adds a task. Returns the existing one with the same key, `full` variants at a limit, or undefined on success. */
   add(task: NewTask, bounds: TaskLimits): TaskRecord | 'full' | 'full-of-caller' | undefined {
     return this.#database.runTransaction(() => {
-      const known = task.key === undefined ? undefined : this.findByKey(task.owner, task.key)
-      if (known !== undefined) return known
+      const existing = task.key === undefined ? undefined : this.findByKey(task.owner, task.key)
+      if (existing !== undefined) return existing
       if (this.#countOpen(task.owner) >= bounds.maxPerCaller) return 'full-of-caller'
       if (!this.#evictOldest(bounds.max)) return 'full'
       this.#insert(task)
@@ -312,10 +312,10 @@ export class TaskStore {
       ['ended', state !== undefined && hasEnded(state) ? now : undefined],
       ['updated', now],
     ]
-    const given = values.filter((value): value is [string, SQLInputValue] => value[1] !== undefined)
-    const sql = `UPDATE tasks SET ${given.map(([column]) => `${column} = ?`).join(', ')}
+    const present = values.filter((value): value is [string, SQLInputValue] => value[1] !== undefined)
+    const sql = `UPDATE tasks SET ${present.map(([column]) => `${column} = ?`).join(', ')}
       WHERE id = ? AND owner = ? AND state IN (${from.map(() => '?').join(', ')})`
-    return this.#database.run(sql, ...given.map(([, value]) => value), id, owner, ...from) === 1
+    return this.#database.run(sql, ...present.map(([, value]) => value), id, owner, ...from) === 1
   }
 
   /** Writes task data; called only by the task's runner. */
@@ -374,27 +374,27 @@ export class TaskStore {
     }))
   }
 
-  addChunk(task: string, what: 'text' | 'diff', offset: number, bytes: Buffer): void {
-    this.#add(task, what, offset, bytes)
+  addChunk(task: string, kind: 'text' | 'diff', offset: number, bytes: Buffer): void {
+    this.#add(task, kind, offset, bytes)
   }
 
-  dropChunks(task: string, what: 'text' | 'diff'): void {
-    this.#database.run('DELETE FROM output WHERE task = ? AND what = ?', task, what)
+  dropChunks(task: string, kind: 'text' | 'diff'): void {
+    this.#database.run('DELETE FROM output WHERE task = ? AND what = ?', task, kind)
   }
 
   /** Reads bytes from an offset, as far as available. */
-  bytes(id: string, owner: string, what: 'text' | 'diff', offset: number, length: number): Buffer {
+  bytes(id: string, owner: string, kind: 'text' | 'diff', offset: number, length: number): Buffer {
     const rows = this.#database.all(
       `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = ? AND at < ? AND at + length(body) > ? ORDER BY at`,
-      ...[id, owner, what, offset + length, offset],
+      ...[id, owner, kind, offset + length, offset],
     )
     const first = getSqlNumber(rows[0]?.at)
     const all = Buffer.concat(rows.map(({ body }) => toBuffer(body)))
     return all.subarray(Math.max(offset - first, 0), offset - first + length)
   }
 
-  #add(task: string, what: string, at: number, body: Buffer): void {
-    this.#database.run('INSERT OR REPLACE INTO output VALUES (?, ?, ?, ?)', task, what, at, body)
+  #add(task: string, kind: string, at: number, body: Buffer): void {
+    this.#database.run('INSERT OR REPLACE INTO output VALUES (?, ?, ?, ?)', task, kind, at, body)
   }
 
   #insert({ id, owner, key, root, start, data }: NewTask): void {

@@ -67,9 +67,9 @@ export function deriveFailureEnding(error: unknown, { isLate }: TurnFacts): Task
     return error.kind === 'stopped'
       ? { ...failed('stopped', 'the gateway stopped the agent'), state: 'interrupted' }
       : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
-  const why = error instanceof GatewayError ? error.message : undefined
+  const reason = error instanceof GatewayError ? error.message : undefined
   const isSaid = error instanceof ResumeError
-  return failed('gateway', why ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`))
+  return failed('gateway', reason ?? (isSaid ? error.message : `internal gateway error: ${getErrorMessage(error)}`))
 }
 
 /** True if another agent may try: this agent failed explicitly before it had any effect. */
@@ -90,14 +90,14 @@ export async function runAttempt(
   host: AgentHost,
   beginning: TurnBeginning,
 ): Promise<TurnEnd> {
-  const place = await openDirectory(context, live, host)
+  const workspace = await openDirectory(context, live, host)
   const callbackToken = openCallbackToken(context, live, host)
   try {
-    const side = createSessionHandler(context, live, host.settings, place.cwd)
+    const handler = createSessionHandler(context, live, host.settings, workspace.cwd)
     const { session, text } = await openAgentSession(live, host, beginning, {
       callbackToken,
-      side,
-      cwd: place.cwd,
+      handler,
+      cwd: workspace.cwd,
     })
     try {
       const end = await runTurn(context, live, host, session, text)
@@ -110,7 +110,7 @@ export async function runAttempt(
     }
   } finally {
     callbackToken?.close()
-    await tryCleanup(context, () => recordChanges(live, place.worktree))
+    await tryCleanup(context, () => recordChanges(live, workspace.worktree))
   }
 }
 
@@ -146,28 +146,28 @@ function openCallbackToken(
 async function openAgentSession(
   live: LiveTask,
   host: AgentHost,
-  { resume, there, anew, whyNot }: TurnBeginning,
+  { resume, resumePrompt, restartPrompt, noRestartReason }: TurnBeginning,
   {
     callbackToken,
-    side,
+    handler,
     cwd,
-  }: { callbackToken: CallbackToken | undefined; side: ReturnType<typeof createSessionHandler>; cwd: string },
+  }: { callbackToken: CallbackToken | undefined; handler: ReturnType<typeof createSessionHandler>; cwd: string },
 ): Promise<{ session: AgentSession; text: string }> {
   const { signal } = live.controller
   const { model } = live.record.start.request
   const mcpServers = callbackToken === undefined ? [] : [callbackToken.server]
   warnAboutMode(live, host)
-  const wanted = { cwd, mcpServers, side, signal, model }
-  if (resume !== undefined && there !== undefined) {
+  const sessionRequest = { cwd, mcpServers, handler, signal, model }
+  if (resume !== undefined && resumePrompt !== undefined) {
     try {
-      return { session: await host.openSession({ ...wanted, resume }), text: there }
+      return { session: await host.openSession({ ...sessionRequest, resume }), text: resumePrompt }
     } catch (error) {
       if (!(error instanceof AgentFailure) || error.kind !== 'lost') throw error
       live.journal.addWarning('the session cannot be resumed')
     }
   }
-  if (anew === undefined) throw new ResumeError(whyNot)
-  return { session: await host.openSession(wanted), text: anew }
+  if (restartPrompt === undefined) throw new ResumeError(noRestartReason)
+  return { session: await host.openSession(sessionRequest), text: restartPrompt }
 }
 
 /** Warns that the requested mode is ignored: modes control permissions, so only the configuration sets them. */
@@ -211,7 +211,7 @@ async function runTurn(
 
 function expireTurn(live: LiveTask, session: AgentSession): void {
   live.isLate = true
-  for (const settle of [...live.asks.values()]) settle('ended')
+  for (const settle of [...live.openQuestions.values()]) settle('ended')
   session.cancel()
 }
 

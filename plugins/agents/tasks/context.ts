@@ -58,7 +58,7 @@ export interface LiveTask {
   /** Aborted when the task is cancelled. */
   readonly controller: AbortController
   /** Answer callbacks by question id. */
-  readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
+  readonly openQuestions: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
   /** Current agent, which holds a slot for the task. */
   agent: string | undefined
   session: AgentSession | undefined
@@ -68,7 +68,7 @@ export interface LiveTask {
   /** True while the agent reports an internal error. */
   isBroken: boolean
   /** Question count. */
-  asked: number
+  questionCount: number
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** True if the turn timed out. */
   isLate: boolean
@@ -113,13 +113,13 @@ export function createLiveTask(
     ...{ record, prompt, caller },
     journal: new TaskJournal(context, record, output),
     controller: new AbortController(),
-    asks: new Map(),
+    openQuestions: new Map(),
     agent: undefined,
     session: undefined,
     hadEffect: record.hadEffect,
     hasSigned: false,
     isBroken: false,
-    asked: 0,
+    questionCount: 0,
     deniedBy: undefined,
     isLate: false,
   }

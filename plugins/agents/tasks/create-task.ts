@@ -23,26 +23,26 @@ const RETRY_MS = 1000
 export async function delegate(context: TaskContext, request: TaskRequest, caller: TaskCaller): Promise<TaskRecord> {
   const { owner } = caller
   const { idempotencyKey, files } = request
-  const known = idempotencyKey === undefined ? undefined : context.tasks.findByKey(owner, idempotencyKey)
-  if (known !== undefined) return checkSameTask(known, request)
+  const existing = idempotencyKey === undefined ? undefined : context.tasks.findByKey(owner, idempotencyKey)
+  if (existing !== undefined) return checkSameTask(existing, request)
   const before = findContinued(context, request, owner)
   const parent = findParent(context, caller)
-  const place = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
-  if (before !== undefined && place.cwd !== before.start.cwd)
+  const location = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
+  if (before !== undefined && location.cwd !== before.start.cwd)
     throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it uses another directory' })
-  const wanted = buildRouteRequest(request, caller, before)
-  const decision = await routeNow(context, wanted, caller)
+  const routeRequest = buildRouteRequest(request, caller, before)
+  const decision = await routeNow(context, routeRequest, caller)
   if (context.isStopping) throw gatewayError('GW_STOPPING')
-  checkChosen(context, decision, wanted, caller)
-  const task = buildTask(context, request, caller, { before, parent, place, decision })
+  checkChosen(context, decision, routeRequest, caller)
+  const task = buildTask(context, request, caller, { before, parent, location, decision })
   return startTask(context, task, request, caller)
 }
 
 /** Rejects a reused key with a different request, which would return the wrong result. */
-function checkSameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
-  const { digest } = known.start
-  if (digest === undefined || digest === hashRequest(request)) return known
-  throw agentError('GW_AGENT_KEY_USED', { task: known.id })
+function checkSameTask(existing: TaskRecord, request: TaskRequest): TaskRecord {
+  const { digest } = existing.start
+  if (digest === undefined || digest === hashRequest(request)) return existing
+  throw agentError('GW_AGENT_KEY_USED', { task: existing.id })
 }
 
 function hashRequest({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
@@ -52,7 +52,7 @@ function hashRequest({ idempotencyKey: _, background: __, ...request }: TaskRequ
 interface TaskOrigin {
   readonly before: TaskRecord | undefined
   readonly parent: TaskRecord | undefined
-  readonly place: { readonly cwd: string; readonly files: readonly string[] }
+  readonly location: { readonly cwd: string; readonly files: readonly string[] }
   readonly decision: RouteDecision
 }
 
@@ -60,11 +60,11 @@ function buildTask(
   { environment, parts }: TaskContext,
   request: TaskRequest,
   { owner, issuer, subject }: TaskCaller,
-  { before, parent, place, decision }: TaskOrigin,
+  { before, parent, location, decision }: TaskOrigin,
 ): NewTask {
   const id = `t_${randomBytes(16).toString('hex')}`
   const start: TaskStart = {
-    ...{ issuer, subject, request: omitPrompt(request), cwd: place.cwd, files: place.files },
+    ...{ issuer, subject, request: omitPrompt(request), cwd: location.cwd, files: location.files },
     prompt: parts.tasks.keepPrompt ? environment.hide(request.prompt) : undefined,
     decision,
     parent: parent?.id,
@@ -86,16 +86,16 @@ export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, befo
 function startTask(context: TaskContext, task: NewTask, request: TaskRequest, caller: TaskCaller): TaskRecord {
   const { id, owner, start } = task
   const { prompt } = request
-  const kept = context.tasks.add(task, context.parts.tasks)
-  if (kept === 'full')
+  const addResult = context.tasks.add(task, context.parts.tasks)
+  if (addResult === 'full')
     throw agentError('GW_AGENT_TASKS_FULL', {
       why: 'the limit agents.tasks.max is reached and no task has finished',
     })
-  if (kept === 'full-of-caller')
+  if (addResult === 'full-of-caller')
     throw agentError('GW_AGENT_TASKS_FULL', {
       why: `${context.parts.tasks.maxPerCaller} of your tasks are unfinished`,
     })
-  if (kept !== undefined) return checkSameTask(kept, request)
+  if (addResult !== undefined) return checkSameTask(addResult, request)
   const record = getRecord(context, id, owner)
   const live = createLiveTask(context, record, prompt, caller)
   live.journal.addEvent('state', `queued for ${start.decision.chosen.join(', ')} (${start.decision.by})`)
@@ -128,8 +128,8 @@ function findContinued(context: TaskContext, { continues }: TaskRequest, owner: 
 function findParent(context: TaskContext, { owner, parent }: TaskCaller): TaskRecord | undefined {
   if (parent === undefined) return undefined
   const record = getRecord(context, parent.task, owner)
-  const why = hasEnded(record.state) ? 'the parent task has finished' : describeLimit(context, record)
-  if (why !== undefined) throw agentError('GW_AGENT_BUDGET', { why })
+  const reason = hasEnded(record.state) ? 'the parent task has finished' : describeLimit(context, record)
+  if (reason !== undefined) throw agentError('GW_AGENT_BUDGET', { why: reason })
   return record
 }
 
@@ -162,20 +162,20 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
 }
 
 /** Routes a task; if no agent is healthy, probes the unhealthy ones first. */
-async function routeNow(context: TaskContext, wanted: RouteRequest, caller: TaskCaller): Promise<RouteDecision> {
-  const decision = context.route(wanted, listStatuses(context, caller))
+async function routeNow(context: TaskContext, request: RouteRequest, caller: TaskCaller): Promise<RouteDecision> {
+  const decision = context.route(request, listStatuses(context, caller))
   if (decision.chosen.length > 0) return decision
   const now = context.environment.clock.now()
   const ill = [...context.parts.agents.values()].filter(
     ({ health, settings: { id } }) =>
       (health.state === 'unavailable' || health.state === 'needs_auth') &&
-      (wanted.agent === undefined || wanted.agent === id) &&
+      (request.agent === undefined || request.agent === id) &&
       now - (context.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
   )
   if (ill.length === 0) return decision
   for (const { settings } of ill) context.probed.set(settings.id, now)
   await Promise.all(ill.map(host => host.probe()))
-  return context.route(wanted, listStatuses(context, caller))
+  return context.route(request, listStatuses(context, caller))
 }
 
 /** Returns all agents' states for routing. */
@@ -204,31 +204,31 @@ function detectDeadlock(
   concurrent: number,
   { owner, parent }: TaskCaller,
 ): string | undefined {
-  let held = 0
+  let heldCount = 0
   let id = parent?.task
   while (id !== undefined) {
-    if (context.live.get(id)?.agent === agent) held++
+    if (context.live.get(id)?.agent === agent) heldCount++
     id = context.tasks.find(id, owner)?.start.parent
   }
-  return held >= concurrent ? 'its slots are held by parent tasks' : undefined
+  return heldCount >= concurrent ? 'its slots are held by parent tasks' : undefined
 }
 
 /** Formats an agent for callers. */
 export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
   const { settings, load } = host
   const { id, title, description, capabilities } = settings
-  const places = context.queues.get(id)
+  const queue = context.queues.get(id)
   return {
     ...{ id, title, description, health: cleanHealth(context, host), load },
     capabilities: [...capabilities],
-    running: places?.running ?? 0,
-    queued: places?.queued ?? 0,
+    running: queue?.running ?? 0,
+    queued: queue?.queued ?? 0,
   }
 }
 
 /** Explains on one line why no agent, or not the named one, is available. */
 function explainNoAgent({ candidates }: RouteDecision, named: string | undefined): string {
   if (candidates.length === 0) return 'no agent configured'
-  const asked = candidates.filter(({ agent }) => named === undefined || agent === named)
-  return asked.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
+  const considered = candidates.filter(({ agent }) => named === undefined || agent === named)
+  return considered.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
 }

@@ -13,24 +13,24 @@ import { runTask } from './runner.ts'
 const MAX_ANSWER = 64 * 1024
 
 /** Answers an open question. @throws GatewayError GW_AGENT_QUESTION */
-export function answerQuestion(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
+export function answerQuestion(context: TaskContext, record: TaskRecord, id: string, answer: QuestionAnswer): void {
   const createError = (why: string): Error =>
     agentError('GW_AGENT_QUESTION', { question: formatLine(context, id, 64), task: record.id, why })
   const question = record.data.questions.find(each => each.id === id)
   if (question === undefined) throw createError('the question is unknown or already answered')
-  const flaw = findFlaw(given, question)
+  const flaw = findFlaw(answer, question)
   if (flaw !== undefined) throw createError(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
     throw createError('the task is no longer interrupted')
-  if (question.kind === 'continue') continueInterrupted(context, record, given)
-  else context.live.get(record.id)?.asks.get(id)?.(given)
+  if (question.kind === 'continue') continueInterrupted(context, record, answer)
+  else context.live.get(record.id)?.openQuestions.get(id)?.(answer)
   context.watchers.notify(record.id)
 }
 
 /** Returns the reason why an answer is invalid, or undefined. */
-function findFlaw(given: QuestionAnswer, { kind, schema }: TaskQuestion): string | undefined {
-  if (given.action !== 'accept') return undefined
-  const { content } = given
+function findFlaw(answer: QuestionAnswer, { kind, schema }: TaskQuestion): string | undefined {
+  if (answer.action !== 'accept') return undefined
+  const { content } = answer
   if (!isObject(content)) return 'content must be an object'
   if (JSON.stringify(content).length > MAX_ANSWER) return 'content is too long'
   if (kind === 'continue' && content.message !== undefined && typeof content.message !== 'string')
@@ -53,15 +53,15 @@ function findWrongChoice(content: JsonObject, { properties }: JsonObject): strin
 }
 
 /** Resumes or cancels an interrupted task. */
-function continueInterrupted(context: TaskContext, record: TaskRecord, given: QuestionAnswer): void {
+function continueInterrupted(context: TaskContext, record: TaskRecord, answer: QuestionAnswer): void {
   const { id, owner } = record
-  if (given.action !== 'accept') {
+  if (answer.action !== 'accept') {
     const { journal } = createLiveTask(context, record, undefined, buildAbsentCaller(record))
     journal.closeQuestions()
     journal.transition(['interrupted'], 'cancelled', { why: 'the owner declined to resume it' })
     return
   }
-  const message = typeof given.content.message === 'string' ? given.content.message : undefined
+  const message = typeof answer.content.message === 'string' ? answer.content.message : undefined
   const live = createLiveTask(context, record, record.start.prompt, buildAbsentCaller(record))
   live.journal.closeQuestions()
   if (!live.journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
@@ -95,9 +95,9 @@ export function startSweeping(context: TaskContext): () => void {
 /** Removes workspaces without a stored task. Never rejects. */
 export async function pruneWorkspaces(context: TaskContext): Promise<void> {
   const { log } = context.environment
-  let kept: ReadonlySet<string> | undefined
+  let workspaces: ReadonlySet<string> | undefined
   // Query after listing the worktrees, so that new tasks are not affected.
-  const isKept = (name: string): boolean => (kept ??= context.tasks.listWorkspaces()).has(name)
+  const isKept = (name: string): boolean => (workspaces ??= context.tasks.listWorkspaces()).has(name)
   try {
     const pruned = await context.parts.containment.prune(isKept)
     if (pruned.length > 0) log.info('removed worktrees of deleted tasks', { tasks: pruned.length })

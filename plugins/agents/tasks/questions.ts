@@ -35,36 +35,37 @@ export function askOwner(
   maxMs: number,
   unwanted?: AbortSignal,
 ): Promise<QuestionOutcome> {
-  const { journal, asks } = live
-  if (++live.asked > MAX_ASKED) return refuseQuestion(live)
+  const { journal, openQuestions } = live
+  if (++live.questionCount > MAX_ASKED) return refuseQuestion(live)
   // Aborted if the task is cancelled or the agent withdraws the question.
-  const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
+  const abortSignals = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = context.environment.hide(JSON.stringify(schema))
-  if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
-  if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
+  if (openQuestions.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
+  if (abortSignals.some(({ aborted }) => aborted)) return Promise.resolve('ended')
   journal.addEvent('permission', `asks: ${message}`)
   const id = formatQuestionId(journal.data.seq)
   journal.openQuestion({ id, kind, message, schema: JSON.parse(hidden) as JsonObject })
   const outcome = new Promise<QuestionOutcome>(resolve => {
     const settle = (result: QuestionOutcome): void => {
-      if (!asks.delete(id)) return
+      if (!openQuestions.delete(id)) return
       stopTimer()
-      for (const signal of gone) signal.removeEventListener('abort', onAbort)
+      for (const signal of abortSignals) signal.removeEventListener('abort', onAbort)
       journal.closeQuestions(id)
-      if (asks.size === 0) journal.transition(['input_required'], 'running')
+      if (openQuestions.size === 0) journal.transition(['input_required'], 'running')
       resolve(result)
     }
     const onAbort = (): void => settle('ended')
     const stopTimer = context.environment.clock.after(maxMs, () => settle('late'))
-    for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
-    asks.set(id, settle)
+    for (const signal of abortSignals) signal.addEventListener('abort', onAbort, { once: true })
+    openQuestions.set(id, settle)
   })
-  if (!journal.transition(['running', 'input_required'], 'input_required', { why: message })) asks.get(id)?.('ended')
+  if (!journal.transition(['running', 'input_required'], 'input_required', { why: message }))
+    openQuestions.get(id)?.('ended')
   return outcome
 }
 
-function refuseQuestion({ asked, journal }: LiveTask): Promise<QuestionOutcome> {
-  if (asked === MAX_ASKED + 1)
+function refuseQuestion({ questionCount, journal }: LiveTask): Promise<QuestionOutcome> {
+  if (questionCount === MAX_ASKED + 1)
     journal.addWarning(`question limit of ${MAX_ASKED} exceeded; further questions are refused`)
   return Promise.resolve('late')
 }
@@ -93,16 +94,16 @@ export async function elicit(
 }
 
 /** Asks the owner whether to resume a task. Returns false if it has ended. */
-export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: string): boolean {
+export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, reason: string): boolean {
   journal.closeQuestions()
-  const message = `${why}. Resume the task?`
+  const message = `${reason}. Resume the task?`
   journal.openQuestion({
     id: formatQuestionId(journal.data.seq + 1),
     kind: 'continue',
     message,
     schema: SCHEMA,
   })
-  if (journal.transition(ACTIVE, 'interrupted', { why })) return true
+  if (journal.transition(ACTIVE, 'interrupted', { why: reason })) return true
   journal.closeQuestions()
   return false
 }
@@ -113,16 +114,21 @@ export function resumeBeginning(
   message: string | undefined,
 ): TurnBeginning {
   const prompt = start.prompt ?? (wasPrompted ? undefined : message)
-  const whyNot = hadEffect
+  const noRestartReason = hadEffect
     ? 'the session is lost, and the agent may have changed something: not running it again'
     : 'the session is lost, and the prompt was not stored'
   const resume = data.sessionId
-  return { resume, there: message ?? GO_ON, anew: hadEffect ? undefined : prompt, whyNot }
+  return { resume, resumePrompt: message ?? GO_ON, restartPrompt: hadEffect ? undefined : prompt, noRestartReason }
 }
 
 /** Plans the first turn. */
 export function createBeginning({ start }: TaskRecord, prompt: string | undefined): TurnBeginning {
-  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'the prompt was not stored' }
+  return {
+    resume: start.resume,
+    resumePrompt: prompt,
+    restartPrompt: prompt,
+    noRestartReason: 'the prompt was not stored',
+  }
 }
 
 /** Builds the owner after a restart; without an identity, agents cannot call back. */
@@ -135,8 +141,8 @@ export interface TurnBeginning {
   /** Session to resume. */
   readonly resume: string | undefined
   /** Prompt for the resumed session; equals `anew` if it applies to both. */
-  readonly there: string | undefined
+  readonly resumePrompt: string | undefined
   /** Prompt for a new session; undefined if that is not allowed, because of `whyNot`. */
-  readonly anew: string | undefined
-  readonly whyNot: string
+  readonly restartPrompt: string | undefined
+  readonly noRestartReason: string
 }

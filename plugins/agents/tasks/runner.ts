@@ -48,9 +48,9 @@ export async function runTask(context: TaskContext, live: LiveTask, course: RunP
 }
 
 /** Aborts a task's turn and everything that it waits for. */
-export function stopTask(live: LiveTask, why: string): void {
-  live.controller.abort(why)
-  for (const settle of [...live.asks.values()]) settle('ended')
+export function stopTask(live: LiveTask, reason: string): void {
+  live.controller.abort(reason)
+  for (const settle of [...live.openQuestions.values()]) settle('ended')
 }
 
 async function tryAgents(context: TaskContext, live: LiveTask, course: RunPlan): Promise<TaskEnding | undefined> {
@@ -150,9 +150,9 @@ async function finishTask(context: TaskContext, live: LiveTask, ending: TaskEndi
 }
 
 function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: TaskEnding | undefined): void {
-  const ended = context.tasks.find(id, owner)
-  if (ended?.endedAt === undefined) return
-  context.counters.countTask(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
+  const task = context.tasks.find(id, owner)
+  if (task?.endedAt === undefined) return
+  context.counters.countTask(task.agent ?? 'none', task.state, ending?.outcome ?? 'gateway')
 }
 
 /**
@@ -167,9 +167,12 @@ async function attemptWithRetry(
 ): Promise<TurnEnd> {
   const { id } = host.settings
   const first = await catchAttempt(context, live, host, beginning)
-  const why = describeRetry(live, first)
-  if (why !== undefined && live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${why}` })) {
-    live.journal.addWarning(`retried ${id}: ${why}`)
+  const reason = describeRetry(live, first)
+  if (
+    reason !== undefined &&
+    live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${reason}` })
+  ) {
+    live.journal.addWarning(`retried ${id}: ${reason}`)
     return checkTurnEnd(live, host, await catchAttempt(context, live, host, beginning))
   }
   return checkTurnEnd(live, host, first)

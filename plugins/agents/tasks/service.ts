@@ -80,7 +80,7 @@ function buildView(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const inline = getInlineLimit(context, agent)
   const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
-  const { text } = decodeOutputPage(piece, { offset: 0, kept: data.kept, total: data.said })
+  const { text } = decodeOutputPage(piece, { offset: 0, stored: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
     ...{ decision: start.decision, cwd: start.cwd, sessionId: data.sessionId, stopReason: data.stopReason },
@@ -111,20 +111,20 @@ function buildSummary(record: TaskRecord): TaskSummary {
 function readPiece(
   context: TaskContext,
   { id, owner, data }: TaskRecord,
-  what: 'text' | 'diff' | 'log',
+  part: 'text' | 'diff' | 'log',
   from: number,
-  wanted: number,
+  requestedLength: number,
 ): Page {
   const offset = Number.isSafeInteger(from) ? Math.max(0, from) : 0
-  const length = Math.min(Math.max(Math.trunc(wanted), MIN_PAGE), MAX_PAGE)
-  if (what === 'log') {
+  const length = Math.min(Math.max(Math.trunc(requestedLength), MIN_PAGE), MAX_PAGE)
+  if (part === 'log') {
     const log = Buffer.from(formatLog(context, id, owner))
     const total = log.length
-    return decodeOutputPage(log.subarray(offset, offset + length), { offset, kept: total, total })
+    return decodeOutputPage(log.subarray(offset, offset + length), { offset, stored: total, total })
   }
-  const bytes = context.tasks.bytes(id, owner, what, offset, length)
-  const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
-  return decodeOutputPage(bytes, { offset, kept, total })
+  const bytes = context.tasks.bytes(id, owner, part, offset, length)
+  const [stored, total] = part === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
+  return decodeOutputPage(bytes, { offset, stored, total })
 }
 
 /** Formats events as text, one line each. */
@@ -258,22 +258,22 @@ export class LocalTaskService {
     return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
 
-  readPage(id: string, owner: string, what: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
+  readPage(id: string, owner: string, part: 'text' | 'diff' | 'log', offset: number, bytes: number): Page | undefined {
     this.#context.live.get(id)?.journal.flush()
     const record = this.#context.tasks.find(id, owner)
-    return record === undefined ? undefined : readPiece(this.#context, record, what, offset, bytes)
+    return record === undefined ? undefined : readPiece(this.#context, record, part, offset, bytes)
   }
 
   /** Answers a question with form content or a refusal. @throws GatewayError if it is not open */
-  answerQuestion(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
+  answerQuestion(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView {
     this.#context.live.get(id)?.journal.flush()
-    answerQuestion(this.#context, getRecord(this.#context, id, owner), question, given)
+    answerQuestion(this.#context, getRecord(this.#context, id, owner), question, answer)
     this.#context.live.get(id)?.journal.flush()
     return buildView(this.#context, getRecord(this.#context, id, owner))
   }
 
   /** Returns false if the task had ended. */
-  cancel(id: string, owner: string, why: string): boolean {
+  cancel(id: string, owner: string, reason: string): boolean {
     const context = this.#context
     const record = context.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
@@ -281,12 +281,12 @@ export class LocalTaskService {
     const { journal } =
       live ?? createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
     journal.closeQuestions()
-    if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
+    if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why: reason })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
-    else stopTask(live, why)
+    else stopTask(live, reason)
     // A cancelled task's children have no remaining waiter.
-    for (const { record: other } of context.live.values())
-      if (other.start.parent === id) this.cancel(other.id, other.owner, `the parent task was cancelled`)
+    for (const { record: child } of context.live.values())
+      if (child.start.parent === id) this.cancel(child.id, child.owner, `the parent task was cancelled`)
     return true
   }
 

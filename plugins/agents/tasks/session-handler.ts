@@ -39,11 +39,11 @@ export function createSessionHandler(
   cwd: string,
 ): SessionHandler {
   const unasked = new UnaskedCalls(context, live, settings, cwd)
-  const hear = createUpdateHandler(context, live, settings, unasked)
+  const handleUpdate = createUpdateHandler(context, live, settings, unasked)
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
-      hear(update)
+      handleUpdate(update)
     },
     permission(request) {
       live.hasSigned = true
@@ -66,8 +66,8 @@ class UnaskedCalls {
   readonly #live: LiveTask
   readonly #settings: AgentSettings
   readonly #cwd: string
-  readonly #asked = new Set<string>()
-  #left = MAX_CALLS
+  readonly #askedIds = new Set<string>()
+  #remainingCalls = MAX_CALLS
 
   constructor(context: TaskContext, live: LiveTask, settings: AgentSettings, cwd: string) {
     this.#context = context
@@ -77,7 +77,7 @@ class UnaskedCalls {
   }
 
   noteAsked({ id }: AgentToolCall): void {
-    if (this.#asked.size < MAX_CALLS) this.#asked.add(id)
+    if (this.#askedIds.size < MAX_CALLS) this.#askedIds.add(id)
   }
 
   /**
@@ -88,7 +88,7 @@ class UnaskedCalls {
     const { id, permissions } = this.#settings
     // Ignore the default action: agents read files constantly without asking.
     const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
-    if (!isOver || !mayDeny || this.#asked.has(call.id) || this.#left-- <= 0) return
+    if (!isOver || !mayDeny || this.#askedIds.has(call.id) || this.#remainingCalls-- <= 0) return
     const { parts, environment } = this.#context
     const { do: verdict, by } = parts.containment.decide(call, { ...permissions, default: 'ask' }, this.#cwd)
     if (verdict === 'deny')
@@ -149,8 +149,8 @@ function recordPlan({ journal }: LiveTask, entries: readonly JsonObject[]): void
 
 /** Only text output is stored; other content becomes a placeholder. */
 function formatPlaceholder({ type, uri, name }: JsonObject): string {
-  const what = typeof uri === 'string' ? uri : typeof name === 'string' ? name : ''
-  return `\n[${String(type)}${what === '' ? '' : ` ${what}`}]\n`
+  const label = typeof uri === 'string' ? uri : typeof name === 'string' ? name : ''
+  return `\n[${String(type)}${label === '' ? '' : ` ${label}`}]\n`
 }
 
 /** Answers a permission request by rule or by asking the owner. Never rejects, and grants at most once. */
@@ -180,7 +180,7 @@ function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest)
 
 interface PermissionDecision extends PermissionVerdict {
   /** Answer origin, unless it was a rule. */
-  readonly who?: 'owner' | 'time'
+  readonly decidedBy?: 'owner' | 'time'
 }
 
 async function askPermission(
@@ -194,12 +194,12 @@ async function askPermission(
   const question = { kind: 'permission', message, schema: SCHEMA } as const
   const outcome = await askOwner(context, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
-  if (outcome === 'late') return { do: 'deny', by: 'approval timed out', who: 'time' }
+  if (outcome === 'late') return { do: 'deny', by: 'approval timed out', decidedBy: 'time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
   return {
     do: isAllowed ? 'allow' : 'deny',
     by: `${by}, ${isAllowed ? 'allowed' : 'denied'} by the owner`,
-    who: 'owner',
+    decidedBy: 'owner',
   }
 }
 
@@ -222,10 +222,10 @@ function chooseOption(
     journal.addEvent('permission', `allowed: ${line}`)
     return { optionId: allowing }
   }
-  const why = decided.do === 'allow' ? `${line}: no allow-once option was offered` : line
-  journal.addEvent('permission', `denied: ${why}`)
-  live.deniedBy = decided.who ?? 'policy'
-  journal.addDenial(formatLine(context, why))
+  const reason = decided.do === 'allow' ? `${line}: no allow-once option was offered` : line
+  journal.addEvent('permission', `denied: ${reason}`)
+  live.deniedBy = decided.decidedBy ?? 'policy'
+  journal.addDenial(formatLine(context, reason))
   const refusing = findOption('reject_once') ?? findOption('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
 }
