@@ -86,11 +86,11 @@ export class WaitingCallers {
   }
 
   listWaiting(): WaitingCaller[] {
-    const found: WaitingCaller[] = []
+    const matching: WaitingCaller[] = []
     for (const [key, one] of [...this.#waiting.entries()])
       if (this.#isDone(one)) this.#waiting.delete(key)
-      else found.push(one)
-    return found
+      else matching.push(one)
+    return matching
   }
 
   /** Undefined while the vault is not open. */

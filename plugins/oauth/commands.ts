@@ -22,8 +22,8 @@ function formatLogins(
 
 function formatLogout({ upstream, removed, revoked }: JsonObject): string {
   if (removed === 0) return `not logged in to ${formatText(upstream)}`
-  const told = revoked === true ? ', and revoked' : ''
-  return `logged out of ${formatText(upstream)}${told}`
+  const revocation = revoked === true ? ', and revoked' : ''
+  return `logged out of ${formatText(upstream)}${revocation}`
 }
 
 function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
@@ -94,8 +94,8 @@ export const commands: PluginCommands = {
     flags: { account: ACCOUNT },
     async run(call) {
       const { account } = call.flags
-      const gone = await runWithLogins(call, ask => ask('login.logout', { upstream: call.args.upstream, account }))
-      call.print(gone, () => [formatLogout(gone)])
+      const result = await runWithLogins(call, ask => ask('login.logout', { upstream: call.args.upstream, account }))
+      call.print(result, () => [formatLogout(result)])
     },
   },
   logins: {

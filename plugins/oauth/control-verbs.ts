@@ -91,26 +91,26 @@ function parseLoopbackUri({ redirectUri }: JsonObject): string {
 /** Lists existing, lost and missing logins. */
 async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const { vault } = service
-  const [kept, lost] = [await vault.list(), await vault.listLost()]
-  const found = [
-    ...kept.map(grant => createGrantRow(grant, service)),
-    ...lost.filter(one => !kept.some(grant => isSameGrant(grant, one))).map(one => createLostRow(one, service)),
+  const [stored, lost] = [await vault.list(), await vault.listLost()]
+  const rows = [
+    ...stored.map(grant => createGrantRow(grant, service)),
+    ...lost.filter(one => !stored.some(grant => isSameGrant(grant, one))).map(one => createLostRow(one, service)),
   ]
   const missing = [...service.flows].filter(
     ([name, { spec }]) =>
       spec.oauth.grant === 'code' &&
       !isPerCaller(spec) &&
-      !found.some(({ upstream, account }) => upstream === name && account === GATEWAY_ACCOUNT),
+      !rows.some(({ upstream, account }) => upstream === name && account === GATEWAY_ACCOUNT),
   )
   const wantedRows = missing.map(([upstream]) => ({
     ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOT_LOGGED_IN },
   }))
   const waitingRows = service.waiting
     .listWaiting()
-    .filter(one => !found.some(row => row.upstream === one.upstream && row.account === one.account))
+    .filter(one => !rows.some(row => row.upstream === one.upstream && row.account === one.account))
     .slice(0, MAX_ROWS)
     .map(one => ({ ...createWaitingRow(one), caller: formatCaller(one.caller) }))
-  return [...found, ...wantedRows, ...waitingRows].filter(isObject)
+  return [...rows, ...wantedRows, ...waitingRows].filter(isObject)
 }
 
 function createGrantRow(grant: StoredGrant, service: OAuthService): JsonObject {

@@ -73,10 +73,10 @@ export function showCallers({ metrics, health, ready, status }: PluginHooks, ser
   }
   // Open the vault early, as counting does not wait for it.
   ready.tap(() => void service.vault.version().catch(() => undefined))
-  status.tap(shown => {
-    const logins = getCounts(shown.name)
+  status.tap(row => {
+    const logins = getCounts(row.name)
     if (logins === undefined) return undefined
-    return { ...shown, logins: { ...logins } }
+    return { ...row, logins: { ...logins } }
   })
   health.tap(findings => [
     ...findings.map(one =>

@@ -124,9 +124,9 @@ export class OAuthService {
         clientName: CLIENT_NAME,
         document: () => this.#document,
         // A discovered URL may be private only if the upstream's own URL is.
-        fetchFrom: async (asked, options) => {
+        fetchFrom: async (target, options) => {
           const ca = tls?.ca === undefined ? undefined : await readAuthority(tls.ca, directory)
-          return this.#api.fetch(asked, { ...options, ca, namedBy: toHttpUrl(url) })
+          return this.#api.fetch(target, { ...options, ca, namedBy: toHttpUrl(url) })
         },
       },
     )

@@ -47,9 +47,9 @@ async function openLoopback(
   redirectUri = `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`
   const closeServer = (): Promise<void> =>
     new Promise(resolve => {
-      const late = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       server.close(() => {
-        clearTimeout(late)
+        clearTimeout(timer)
         resolve()
       })
       server.closeIdleConnections()
@@ -61,8 +61,10 @@ async function openLoopback(
 function parseCallback({ method, url = '', headers: { host } }: IncomingMessage, redirectUri: string): URL | undefined {
   if (method !== 'GET' || !url.startsWith('/')) return undefined
   const expected = new URL(redirectUri)
-  const found = URL.parse(url, expected.href)
-  return host === expected.host && found?.origin === expected.origin && found.pathname === PATH ? found : undefined
+  const callbackUrl = URL.parse(url, expected.href)
+  return host === expected.host && callbackUrl?.origin === expected.origin && callbackUrl.pathname === PATH
+    ? callbackUrl
+    : undefined
 }
 
 function sendPage(response: ServerResponse, status: number, page: keyof typeof PAGES): void {
@@ -136,8 +138,8 @@ async function loginByBrowser(
     const begun = await ask('login.begin', { ...createParams(call), redirectUri })
     state = String(begun.state)
     showLoginPage(String(begun.url), call)
-    const place = { redirectUri, state, signal: AbortSignal.any([signal, over.signal]) }
-    void promptForAddress(call, place, url => {
+    const target = { redirectUri, state, signal: AbortSignal.any([signal, over.signal]) }
+    void promptForAddress(call, target, url => {
       if (isTaken) return
       isTaken = true
       if (url === undefined) finished.resolve(toLoginFailure(gatewayError('GW_INTERRUPTED')))
@@ -177,8 +179,8 @@ async function finishCallback(ask: AskGateway, url: URL): Promise<LoginOutcome> 
 }
 
 function toLoginFailure(error: unknown): LoginOutcome {
-  const known = error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
-  return { kind: 'refused', error: known }
+  const gatewayFailure = error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
+  return { kind: 'refused', error: gatewayFailure }
 }
 
 /** Prints the login page and opens the browser. */
@@ -224,12 +226,12 @@ async function waitForOutcome(
   signal: AbortSignal,
 ): Promise<LoginOutcome> {
   let timer: NodeJS.Timeout | undefined
-  const others = new Promise<LoginOutcome>(resolve => {
+  const interruption = new Promise<LoginOutcome>(resolve => {
     timer = setTimeout(() => resolve({ kind: 'late' }), waitMs)
     signal.addEventListener('abort', () => resolve({ kind: 'interrupted' }), { once: true })
   })
   try {
-    return await Promise.race([outcome, others])
+    return await Promise.race([outcome, interruption])
   } finally {
     clearTimeout(timer)
   }
@@ -239,8 +241,8 @@ function printOutcome(outcome: LoginOutcome, call: CommandCall): number {
   const { upstream = '' } = call.args
   if (outcome.kind === 'granted') {
     const { scopes, keptIn } = outcome.login
-    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
-    call.print(outcome.login, () => [`logged in to ${upstream}${formatScopes(scopes)}`, ...where])
+    const location = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
+    call.print(outcome.login, () => [`logged in to ${upstream}${formatScopes(scopes)}`, ...location])
     return 0
   }
   if (outcome.kind === 'interrupted') return INTERRUPTED

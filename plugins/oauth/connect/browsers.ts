@@ -19,19 +19,19 @@ interface RequestCount {
  */
 export class RequestLimiter {
   readonly #clock: Clock
-  readonly #seen = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
+  readonly #requestCounts = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  tryAdmit(who: string): boolean {
+  tryAdmit(clientKey: string): boolean {
     const now = this.#clock.now()
-    const known = this.#seen.get(who)
-    const seen = known === undefined || now - known.since >= WITHIN_MS ? { count: 0, since: now } : known
-    seen.count++
-    if (seen !== known) this.#seen.set(who, seen)
-    return seen.count <= MAX_COUNT
+    const previous = this.#requestCounts.get(clientKey)
+    const current = previous === undefined || now - previous.since >= WITHIN_MS ? { count: 0, since: now } : previous
+    current.count++
+    if (current !== previous) this.#requestCounts.set(clientKey, current)
+    return current.count <= MAX_COUNT
   }
 }
 

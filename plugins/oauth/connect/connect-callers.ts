@@ -28,10 +28,10 @@ export class ConnectState {
   readonly names: ReplicaNames
 
   constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
-    const places = new ReplicaNames({ shared, place: getReplicaId })
-    this.names = places
-    this.links = new LoginLinks(clock, () => places.createName('link'))
-    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${places.suffix}`)
+    const replicaNames = new ReplicaNames({ shared, replicaId: getReplicaId })
+    this.names = replicaNames
+    this.links = new LoginLinks(clock, () => replicaNames.createName('link'))
+    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${replicaNames.suffix}`)
     this.consents = new ConsentStore(shared)
     this.sentCallers = new SentCallers(shared, (account, upstream) =>
       this.links.findByCaller(account, upstream)?.complete(),

@@ -48,8 +48,8 @@ export class LoginLinks {
   /** Returns a caller's open link for an upstream, or creates one. */
   openOrCreate(request: LinkRequest): LoginLink {
     const key = createLinkKey(request.account, request.upstream)
-    const known = this.#byCaller.get(key)
-    if (known?.isOpen === true && known.base === request.base) return known
+    const existing = this.#byCaller.get(key)
+    if (existing?.isOpen === true && existing.base === request.base) return existing
     const link = new LoginLink(request, this.#clock, this.#newId())
     const caller = principalKey(request.principal)
     this.#byId.set(link.id, link, caller)
@@ -86,7 +86,7 @@ export class LoginLink implements LinkRequest {
   readonly code: string | undefined
   readonly #clock: Clock
   readonly #until: number
-  readonly #told = new Map<string, Session>()
+  readonly #notifiedSessions = new Map<string, Session>()
   readonly #waiting = new Set<() => void>()
   #wrong = 0
   #isDone = false
@@ -131,7 +131,7 @@ export class LoginLink implements LinkRequest {
 
   /** Registers a client to be notified, with its elicitation id. */
   notifyOnDone(elicitationId: string, session: Session): void {
-    if (this.#told.size < MAX_TOLD) this.#told.set(elicitationId, session)
+    if (this.#notifiedSessions.size < MAX_TOLD) this.#notifiedSessions.set(elicitationId, session)
   }
 
   /** Resolves when the login is done or the time is over. */
@@ -152,9 +152,9 @@ export class LoginLink implements LinkRequest {
   complete(): void {
     this.#isDone = true
     for (const end of [...this.#waiting]) end()
-    for (const [elicitationId, session] of this.#told)
+    for (const [elicitationId, session] of this.#notifiedSessions)
       session.notify({ method: 'notifications/elicitation/complete', params: { elicitationId } })
-    this.#told.clear()
+    this.#notifiedSessions.clear()
   }
 }
 

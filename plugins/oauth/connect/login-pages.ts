@@ -130,11 +130,11 @@ export class LoginPages {
     return browser === undefined ? renderForbidden() : this.#handleForm({ request, link, browser, isNew: false })
   }
 
-  async #showConsent(visit: ConsentVisit): Promise<HttpReply> {
-    const { link, browser, request, isNew } = visit
+  async #showConsent(consent: ConsentVisit): Promise<HttpReply> {
+    const { link, browser, request, isNew } = consent
     const cookie = this.#deps.browsers.formatCookie(browser, link.base)
-    const proof = checkProof(visit)
-    if (proof === 'other') return this.#refuseVisit(visit)
+    const proof = checkProof(consent)
+    if (proof === 'other') return this.#refuseVisit(consent)
     if (proof === 'none' && link.proof === 'person') {
       const { identityProvider, names } = this.#deps
       if (identityProvider === undefined) return renderForbidden()
@@ -146,13 +146,13 @@ export class LoginPages {
     // Another site may have linked here: then ask for consent again.
     const mayGoOn = proof === 'shown' && isUserNavigation(request)
     if (mayGoOn && (await this.#deps.consents.hasConsent(createConsentKey(link, look))))
-      return this.#beginLogin(visit, look)
-    const page = this.#renderConsent(visit, look)
+      return this.#beginLogin(consent, look)
+    const page = this.#renderConsent(consent, look)
     return isNew ? addCookie(page, cookie) : page
   }
 
-  #renderConsent(visit: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
-    const { link, browser } = visit
+  #renderConsent(consent: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
+    const { link, browser } = consent
     browser.shown.set(link.id, createConsentKey(link, look))
     const { issuer, subject } = link.principal
     return renderConsentPage({
@@ -161,23 +161,23 @@ export class LoginPages {
       ...{ subject, issuer, client: link.client },
       action: link.url,
       token: this.#deps.browsers.createFormToken(browser, link.id),
-      wantsCode: link.proof === 'code' && checkProof(visit) !== 'shown',
+      wantsCode: link.proof === 'code' && checkProof(consent) !== 'shown',
       problem,
     })
   }
 
-  async #handleForm(visit: ConsentVisit): Promise<HttpReply> {
-    const { link } = visit
-    const form = await this.#readForm(visit)
+  async #handleForm(consent: ConsentVisit): Promise<HttpReply> {
+    const { link } = consent
+    const form = await this.#readForm(consent)
     if (form === undefined) return renderForbidden()
-    if (checkProof(visit) === 'other') return this.#refuseVisit(visit)
+    if (checkProof(consent) === 'other') return this.#refuseVisit(consent)
     if (form.get('answer') !== 'allow') {
       this.#recordOutcome(link, 'declined')
       return renderMessage(200, 'Access denied', 'You can close this page.')
     }
-    const refused = link.proof === 'code' ? await this.#checkCode(visit, form.get('code') ?? '') : undefined
+    const refused = link.proof === 'code' ? await this.#checkCode(consent, form.get('code') ?? '') : undefined
     if (refused !== undefined) return refused
-    return checkProof(visit) === 'shown' ? this.#beginLogin(visit) : renderForbidden()
+    return checkProof(consent) === 'shown' ? this.#beginLogin(consent) : renderForbidden()
   }
 
   /** Reads the form if its CSRF token and origin are valid. */
@@ -189,8 +189,8 @@ export class LoginPages {
   }
 
   /** Checks the code; returns an error page, or undefined if it is correct. It is entered once per browser. */
-  async #checkCode(visit: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
-    const { link, browser } = visit
+  async #checkCode(consent: ConsentVisit, typed: string): Promise<HttpReply | undefined> {
+    const { link, browser } = consent
     if (browser.proved.has(link.id)) return undefined
     if (link.isCode(typed)) {
       browser.proved.add(link.id)
@@ -200,27 +200,27 @@ export class LoginPages {
     if (!link.isInTime) return renderUnknownLink()
     const look = await this.#deps.previewLogin(link.upstream, link.account)
     return {
-      ...this.#renderConsent(visit, look, 'The code is wrong.'),
+      ...this.#renderConsent(consent, look, 'The code is wrong.'),
       status: 403,
     }
   }
 
   /** Redirects to the authorization server; a second click gets the same redirect. */
-  async #beginLogin(visit: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
-    const { link, browser } = visit
-    const shown = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
-    const known = browser.starts.get(link.id)
-    const start = known ?? this.#startLogin(link)
+  async #beginLogin(consent: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
+    const { link, browser } = consent
+    const approvedKey = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
+    const existing = browser.starts.get(link.id)
+    const start = existing ?? this.#startLogin(link)
     browser.starts.set(link.id, start)
     const begun = await start.catch((error: unknown) => {
       browser.starts.delete(link.id)
       throw error
     })
-    const asked: LoginPreview = { host: '', issuer: begun.issuer, scopes: begun.scopes }
-    if (shown !== createConsentKey(link, asked)) {
+    const preview: LoginPreview = { host: '', issuer: begun.issuer, scopes: begun.scopes }
+    if (approvedKey !== createConsentKey(link, preview)) {
       browser.starts.delete(link.id)
       const now = await this.#deps.previewLogin(link.upstream, link.account)
-      return this.#renderConsent(visit, now, 'The requested access has changed.')
+      return this.#renderConsent(consent, now, 'The requested access has changed.')
     }
     this.#deps.browsers.noteLogin(browser, begun.state, link.id)
     return redirect(begun.url)

@@ -45,10 +45,10 @@ export function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedi
 
 /** Waits for a login after the user opened the page; returns `refused` if the user declined. */
 async function awaitLogin(call: Call, account: string, deps: LoginRedirectDeps): Promise<'refused' | undefined> {
-  const visit = readVisitAction(call)
-  const link = visit === undefined ? undefined : await findLink(call, account, deps)
+  const action = readVisitAction(call)
+  const link = action === undefined ? undefined : await findLink(call, account, deps)
   if (link === undefined) return undefined
-  if (visit === 'refused') return visit
+  if (action === 'refused') return action
   await link.waitUntilDone(PATIENCE_MS)
   return undefined
 }

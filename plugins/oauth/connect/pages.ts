@@ -70,33 +70,34 @@ interface ConsentRequest {
   readonly problem?: string | undefined
 }
 
-export function renderConsentPage(asked: ConsentRequest): HttpReply {
+export function renderConsentPage(consent: ConsentRequest): HttpReply {
   const scopes =
-    asked.scopes.length === 0
+    consent.scopes.length === 0
       ? 'default access'
-      : `<ul>${asked.scopes.map(scope => `<li><code>${escapeHtml(scope)}</code></li>`).join('')}</ul>`
-  const code = asked.wantsCode
+      : `<ul>${consent.scopes.map(scope => `<li><code>${escapeHtml(scope)}</code></li>`).join('')}</ul>`
+  const code = consent.wantsCode
     ? `<label for="code">Code shown by your client</label>
 <input type="text" id="code" name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="16">`
     : ''
-  const problem = asked.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(asked.problem)}</strong></p>`
+  const problem =
+    consent.problem === undefined ? '' : `<p role="alert"><strong>${escapeHtml(consent.problem)}</strong></p>`
   return renderPage(
     200,
-    `Allow the gateway to use “${escapeHtml(asked.upstream)}” on your behalf?`,
-    `${problem}<p>A client of this gateway wants to call <strong>${escapeHtml(asked.upstream)}</strong> on your behalf. Continue only if you just requested this.</p>
+    `Allow the gateway to use “${escapeHtml(consent.upstream)}” on your behalf?`,
+    `${problem}<p>A client of this gateway wants to call <strong>${escapeHtml(consent.upstream)}</strong> on your behalf. Continue only if you just requested this.</p>
 <dl>
-<div><dt>Requested by</dt><dd>${escapeHtml(asked.subject)}<br>${escapeHtml(asked.issuer)}</dd></div>
-<div><dt>Client</dt><dd>${escapeHtml(asked.client)}</dd></div>
-<div><dt>Server</dt><dd>${escapeHtml(asked.host)}</dd></div>
-<div><dt>Log in at</dt><dd>${escapeHtml(asked.server)}</dd></div>
+<div><dt>Requested by</dt><dd>${escapeHtml(consent.subject)}<br>${escapeHtml(consent.issuer)}</dd></div>
+<div><dt>Client</dt><dd>${escapeHtml(consent.client)}</dd></div>
+<div><dt>Server</dt><dd>${escapeHtml(consent.host)}</dd></div>
+<div><dt>Log in at</dt><dd>${escapeHtml(consent.server)}</dd></div>
 <div><dt>Access</dt><dd>${scopes}</dd></div>
 </dl>
-<form method="post" action="${escapeHtml(asked.action)}">
-<input type="hidden" name="token" value="${escapeHtml(asked.token)}">
-${code}<div class="acts"><button class="main" name="answer" value="allow">Continue to ${escapeHtml(asked.server)}</button>
+<form method="post" action="${escapeHtml(consent.action)}">
+<input type="hidden" name="token" value="${escapeHtml(consent.token)}">
+${code}<div class="acts"><button class="main" name="answer" value="allow">Continue to ${escapeHtml(consent.server)}</button>
 <button name="answer" value="deny" formnovalidate>Deny</button></div>
 </form>
-<p class="note">The gateway stores this login and uses it only for you. To log out, run <code>gateway logout ${escapeHtml(asked.upstream)}</code>.</p>`,
+<p class="note">The gateway stores this login and uses it only for you. To log out, run <code>gateway logout ${escapeHtml(consent.upstream)}</code>.</p>`,
   )
 }
 

@@ -49,7 +49,7 @@ type NameUse = 'link' | 'person' | 'state'
 
 interface ReplicaNamesDeps {
   readonly shared?: SharedStore | undefined
-  place(): string | undefined
+  replicaId(): string | undefined
 }
 
 /**
@@ -71,16 +71,16 @@ export class ReplicaNames {
   createName(use: NameUse): string {
     const random = randomBytes(16).toString('base64url')
     const { shared } = this.#deps
-    const place = this.#deps.place()
-    if (shared === undefined || place === undefined) return random
-    this.#own.add(place)
-    return shared.seal(`${place} ${random}`, use)
+    const ownReplica = this.#deps.replicaId()
+    if (shared === undefined || ownReplica === undefined) return random
+    this.#own.add(ownReplica)
+    return shared.seal(`${ownReplica} ${random}`, use)
   }
 
   /** Returns the replica that created a name; undefined for this one or for an unknown name. */
   findReplica(use: NameUse, name: string): string | undefined {
-    const [place, random] = this.#deps.shared?.open(name, use)?.split(' ') ?? []
-    return place === undefined || random === undefined || this.#own.has(place) ? undefined : place
+    const [replicaId, random] = this.#deps.shared?.open(name, use)?.split(' ') ?? []
+    return replicaId === undefined || random === undefined || this.#own.has(replicaId) ? undefined : replicaId
   }
 }
 
@@ -131,8 +131,8 @@ export class SentCallers {
   #subscribe(): void {
     this.#end ??= this.#shared?.subscribe(MADE, sealed => {
       const text = this.#shared?.open(sealed, MADE)
-      const said: unknown = text === undefined ? undefined : JSON.parse(text)
-      if (isObject(said)) this.#onLogin(String(said.account), String(said.upstream))
+      const message: unknown = text === undefined ? undefined : JSON.parse(text)
+      if (isObject(message)) this.#onLogin(String(message.account), String(message.upstream))
     })
   }
 }

@@ -104,18 +104,18 @@ class TokenAuthorizer {
     return headers
   }
 
-  #createLoginNeeded({ principal, account }: OutgoingRequest, why: string): Error {
+  #createLoginNeeded({ principal, account }: OutgoingRequest, reason: string): Error {
     if (account !== undefined && principal !== undefined) this.#onWaiting(account, principal)
-    return this.#createLoginError(account ?? GATEWAY_ACCOUNT, why)
+    return this.#createLoginError(account ?? GATEWAY_ACCOUNT, reason)
   }
 
   /** `ofCall`: only this call lacks scopes, so the login stays valid. */
-  #createLoginError(account: string, why: string, ofCall = false): Error {
-    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why, ofCall })
+  #createLoginError(account: string, reason: string, ofCall = false): Error {
+    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why: reason, ofCall })
   }
 
-  #createUnavailableError(why: string): Error {
-    return oauthError('GW_OAUTH_UNAVAILABLE', { upstream: this.#flow.spec.name, why })
+  #createUnavailableError(reason: string): Error {
+    return oauthError('GW_OAUTH_UNAVAILABLE', { upstream: this.#flow.spec.name, why: reason })
   }
 }
 

@@ -102,8 +102,8 @@ export function selectAuthMethod(
   if (method !== undefined) return method
   if (keyFile !== undefined) return 'private_key_jwt'
   if (secret === undefined) return 'none'
-  const known = server.token_endpoint_auth_methods_supported
-  return known?.includes('client_secret_basic') === false && known.includes('client_secret_post')
+  const methods = server.token_endpoint_auth_methods_supported
+  return methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
     ? 'client_secret_post'
     : 'client_secret_basic'
 }
@@ -115,9 +115,9 @@ async function useConfiguredClient(
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
-  const elsewhere = client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
-  if (elsewhere !== undefined && !isSameIssuer(elsewhere, server.issuer))
-    throw createClientError(host, server, redirectUri, `the configured client "${client.id}" belongs to ${elsewhere}`)
+  const issuer = client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
+  if (issuer !== undefined && !isSameIssuer(issuer, server.issuer))
+    throw createClientError(host, server, redirectUri, `the configured client "${client.id}" belongs to ${issuer}`)
   const { id, secret } = client
   return {
     id,
@@ -138,8 +138,8 @@ async function findOrRegister(
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
-  const known = await host.vault.registration(server.issuer, redirectUri)
-  if (known !== undefined && (known.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return known
+  const registered = await host.vault.registration(server.issuer, redirectUri)
+  if (registered !== undefined && (registered.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return registered
   const identity = await registerClient(host, server, redirectUri)
   await host.vault.saveRegistration(server.issuer, redirectUri, identity)
   return identity
@@ -169,8 +169,8 @@ async function registerClient(
     const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
     return createIdentity(client, method, redirectUri)
   } catch (error) {
-    const why = `registration was refused (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
-    throw createClientError(host, server, redirectUri, why)
+    const reason = `registration was refused (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
+    throw createClientError(host, server, redirectUri, reason)
   }
 }
 
@@ -210,16 +210,20 @@ async function normalizeRegistration(response: Response): Promise<Response> {
 }
 
 /** Uses the registered values, which may differ from the request. */
-function createIdentity(client: OmitSymbolProperties<Client>, asked: AuthMethod, redirectUri: string): ClientIdentity {
-  const said = client.token_endpoint_auth_method
-  const method = METHODS.find(one => one === said) ?? asked
+function createIdentity(
+  client: OmitSymbolProperties<Client>,
+  defaultMethod: AuthMethod,
+  redirectUri: string,
+): ClientIdentity {
+  const declaredMethod = client.token_endpoint_auth_method
+  const method = METHODS.find(one => one === declaredMethod) ?? defaultMethod
   const { client_secret: secret } = client
-  const ends = typeof client.client_secret_expires_at === 'number' ? client.client_secret_expires_at : 0
+  const expiresAtSeconds = typeof client.client_secret_expires_at === 'number' ? client.client_secret_expires_at : 0
   return {
     id: client.client_id,
     redirectUri,
     ...(method === 'none' || typeof secret !== 'string' ? { method: 'none' } : { method, secret }),
-    ...(ends > 0 ? { expiresAt: ends * 1000 } : {}),
+    ...(expiresAtSeconds > 0 ? { expiresAt: expiresAtSeconds * 1000 } : {}),
   }
 }
 
@@ -241,6 +245,6 @@ function createClientError(
   redirect: string,
   why: string,
 ): Error {
-  const how = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with the redirect URI ${redirect}`
-  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, how, why })
+  const usage = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with the redirect URI ${redirect}`
+  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, how: usage, why })
 }

@@ -71,20 +71,25 @@ export class DeviceLogins {
     const wire = await flow.loadWire()
     const { lib } = wire
     try {
-      const known = { client_id: client.id }
+      const clientMetadata = { client_id: client.id }
       const parameters = { resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }) }
       const auth = await wire.createClientAuth(client, flow.keySpec)
-      const response = await lib.deviceAuthorizationRequest(server, known, auth, parameters, wire.options())
-      const said = await lib.processDeviceAuthorizationResponse(server, known, response)
-      const expiresAt = Date.now() + Math.min(said.expires_in * 1000, MAX_MS)
+      const response = await lib.deviceAuthorizationRequest(server, clientMetadata, auth, parameters, wire.options())
+      const authorization = await lib.processDeviceAuthorizationResponse(server, clientMetadata, response)
+      const expiresAt = Date.now() + Math.min(authorization.expires_in * 1000, MAX_MS)
       const handle = randomUUID()
-      const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
+      const pauseMs = authorization.interval === undefined ? PAUSE_MS : authorization.interval * 1000
       this.#open.set(handle, {
         ...{ upstream, flowResource: flow.resource, account, caller, prepared, client, expiresAt },
-        deviceCode: said.device_code,
+        deviceCode: authorization.device_code,
         pauseMs: Math.min(Math.max(pauseMs, 1), MAX_PAUSE_MS),
       })
-      return { handle, url: parsePageUrl(upstream, said.verification_uri), code: said.user_code, expiresAt }
+      return {
+        handle,
+        url: parsePageUrl(upstream, authorization.verification_uri),
+        code: authorization.user_code,
+        expiresAt,
+      }
     } catch (error) {
       // The next login registers again.
       if (NO_CLIENT.includes(wire.getErrorCode(error)))
@@ -107,15 +112,15 @@ export class DeviceLogins {
     let { pauseMs } = open
     while (Date.now() < open.expiresAt) {
       await new Promise<void>(resolve => void this.#clock.after(pauseMs, resolve))
-      const asked = await this.#pollToken(flow, open)
-      if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, MAX_PAUSE_MS)
-      else if (asked !== 'pending') {
+      const result = await this.#pollToken(flow, open)
+      if (result === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, MAX_PAUSE_MS)
+      else if (result !== 'pending') {
         const key: GrantKey = { account, resource: flow.resource, issuer: prepared.server.issuer }
-        await this.#deps.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })
+        await this.#deps.vault.put(key, { ...result, audience: prepared.resource, ...(caller && { caller }) })
         flow.clearChallenge(account)
         this.#deps.onGranted(account, key.resource, upstream)
         this.#deps.log.info('logged in', { upstream, account, issuer: key.issuer })
-        return { ...key, upstream, scopes: asked.scopesGranted }
+        return { ...key, upstream, scopes: result.scopesGranted }
       }
     }
     throw createLoginError(upstream, 'timed out waiting for the code')
@@ -127,17 +132,17 @@ export class DeviceLogins {
   ): Promise<'pending' | 'slower' | ReturnType<typeof createGrant>> {
     const wire = await flow.loadWire()
     const { lib } = wire
-    const known = { client_id: client.id }
+    const clientMetadata = { client_id: client.id }
     try {
       const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
-      const response = await lib.deviceCodeGrantRequest(server, known, auth, deviceCode, options)
-      const tokens = await lib.processDeviceCodeResponse(server, known, response)
+      const response = await lib.deviceCodeGrantRequest(server, clientMetadata, auth, deviceCode, options)
+      const tokens = await lib.processDeviceCodeResponse(server, clientMetadata, response)
       return createGrant(tokens, { client, scopes })
     } catch (error) {
-      const said = wire.getErrorCode(error)
-      if (said === 'authorization_pending') return 'pending'
-      if (said === 'slow_down') return 'slower'
+      const errorCode = wire.getErrorCode(error)
+      if (errorCode === 'authorization_pending') return 'pending'
+      if (errorCode === 'slow_down') return 'slower'
       throw createLoginError(upstream, formatFailure(wire, error), error)
     }
   }

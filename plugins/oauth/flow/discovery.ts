@@ -53,14 +53,14 @@ export async function discoverServer(host: DiscoveryDeps, metadata: string | und
 
 /** Fetches authorization server metadata (RFC 8414 or OpenID Connect) and checks its issuer. */
 export async function fetchServerMetadata(host: DiscoveryDeps, issuer: string): Promise<AuthorizationServer> {
-  const found = await fetchFirstDocument(host, listServerUrls(issuer))
-  if (found === undefined) throw createMetadataError(host, `${issuer} has no metadata`)
+  const metadata = await fetchFirstDocument(host, listServerUrls(issuer))
+  if (metadata === undefined) throw createMetadataError(host, `${issuer} has no metadata`)
   const { origin } = URL.parse(issuer) ?? { origin: issuer }
-  const { issuer: named } = found.document
-  const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
+  const { issuer: named } = metadata.document
+  const isIssuer = isSameIssuer(named, issuer) || (metadata.isAtRoot && isSameIssuer(named, origin))
   if (!isIssuer)
     throw createMetadataError(host, `the metadata of ${issuer} names a different issuer, ${JSON.stringify(named)}`)
-  return found.document as unknown as AuthorizationServer
+  return metadata.document as unknown as AuthorizationServer
 }
 
 /**
@@ -72,20 +72,20 @@ export function isSameIssuer(one: unknown, other: string): boolean {
 }
 
 function normalizeIssuer(issuer: string): string {
-  const [, origin = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is.exec(issuer) ?? []
-  return origin === '' ? issuer : origin.toLowerCase() + rest.replace(/\/$/, '')
+  const [, origin = '', remainder = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is.exec(issuer) ?? []
+  return origin === '' ? issuer : origin.toLowerCase() + remainder.replace(/\/$/, '')
 }
 
 async function fetchResourceMetadata(host: DiscoveryDeps, named: string | undefined): Promise<ResourceMetadata> {
   const pointer = named === undefined ? undefined : URL.parse(named, host.url)?.href
-  const found = await fetchFirstDocument(host, [
+  const metadata = await fetchFirstDocument(host, [
     ...(pointer === undefined ? [] : [pointer]),
     ...listResourceUrls(host.url),
   ])
   // Servers of 2025-03-26 are their own authorization server, and most APIs publish no resource metadata.
   const own = host.issuer ?? new URL(host.url).origin
-  if (found === undefined) return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
-  const { resource, scopes_supported, authorization_servers } = found.document
+  if (metadata === undefined) return { resource: canonicalizeResource(host.url), servers: [own], scopes: undefined }
+  const { resource, scopes_supported, authorization_servers } = metadata.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
     throw createMetadataError(host, `the metadata is for another resource, ${JSON.stringify(resource)}`)
   const scopes = readStrings(scopes_supported)
@@ -164,8 +164,8 @@ function readStrings(value: unknown): string[] {
 }
 
 /** Shortens the reason, which may contain text from the server. */
-function createMetadataError({ upstream }: DiscoveryDeps, said: string, cause?: unknown): GatewayError {
-  const line = toOneLine(said)
+function createMetadataError({ upstream }: DiscoveryDeps, message: string, cause?: unknown): GatewayError {
+  const line = toOneLine(message)
   const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }
@@ -181,11 +181,11 @@ export function canonicalizeResource(url: string): string {
 
 /** Returns true if the URL is inside the resource: same origin, same path or below. */
 function covers(resource: string, url: string): boolean {
-  const whole = URL.parse(resource)
+  const resourceUrl = URL.parse(resource)
   const part = URL.parse(url)
-  if (whole === null || part === null || whole.origin !== part.origin) return false
-  if (whole.search !== '' && whole.search !== part.search) return false
-  const above = whole.pathname.replace(/(?<!\/)\/+$/, '')
+  if (resourceUrl === null || part === null || resourceUrl.origin !== part.origin) return false
+  if (resourceUrl.search !== '' && resourceUrl.search !== part.search) return false
+  const above = resourceUrl.pathname.replace(/(?<!\/)\/+$/, '')
   const path = part.pathname.replace(/(?<!\/)\/+$/, '')
   return path === above || path.startsWith(`${above}/`)
 }

@@ -78,29 +78,29 @@ export class BrowserLogins {
     caller,
     redirectUri,
     scopes = [],
-    ...given
+    ...options
   }: LoginRequest): Promise<BegunLogin> {
     const flow = this.#deps.flow(upstream)
-    const { server, resource, scopes: asked } = await flow.prepareLogin(account, scopes)
+    const { server, resource, scopes: requestedScopes } = await flow.prepareLogin(account, scopes)
     assertPkce(upstream, server)
     const endpoint = parseAuthorizationEndpoint(upstream, server)
     const client = await flow.getClient(server, redirectUri)
     const { lib } = await flow.loadWire()
     const verifier = lib.generateRandomCodeVerifier()
-    const state = given.state ?? lib.generateRandomState()
-    const away: StoredLogin = {
+    const state = options.state ?? lib.generateRandomState()
+    const login: StoredLogin = {
       upstream,
       of: flow.resource,
       resource,
       redirectUri,
       verifier,
-      scopes: asked,
+      scopes: requestedScopes,
       client,
       server: pickEssentials(server),
       ...(caller === undefined ? {} : { caller }),
     }
     const expiresAt = Date.now() + MAX_PENDING_MS
-    if (!(await this.#deps.vault.savePending({ state, account, expiresAt, value: { ...away } })))
+    if (!(await this.#deps.vault.savePending({ state, account, expiresAt, value: { ...login } })))
       throw oauthError('GW_LOGIN_BUSY')
     const parameters = {
       response_type: 'code',
@@ -110,12 +110,12 @@ export class BrowserLogins {
       code_challenge: await lib.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       resource,
-      ...(asked.length === 0 ? {} : { scope: asked.join(' ') }),
+      ...(requestedScopes.length === 0 ? {} : { scope: requestedScopes.join(' ') }),
       // OpenID Connect requires consent for offline access.
-      ...(asked.includes('offline_access') ? { prompt: 'consent' } : {}),
+      ...(requestedScopes.includes('offline_access') ? { prompt: 'consent' } : {}),
     }
     for (const [name, value] of Object.entries(parameters)) endpoint.searchParams.set(name, value)
-    return { url: endpoint.href, state, issuer: server.issuer, resource, scopes: asked }
+    return { url: endpoint.href, state, issuer: server.issuer, resource, scopes: requestedScopes }
   }
 
   /**
@@ -127,12 +127,12 @@ export class BrowserLogins {
     const state = url.searchParams.get('state') ?? ''
     const pending = state === '' ? undefined : await this.#deps.vault.takePending(state)
     if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
-    const away = parseStoredLogin(pending)
-    if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
-    const { upstream, resource, server, scopes, caller } = away
+    const login = parseStoredLogin(pending)
+    if (login === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
+    const { upstream, resource, server, scopes, caller } = login
     const flow = this.#deps.flow(upstream)
-    if (away.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
-    const grant = await this.#exchangeCode(flow, away, url, state)
+    if (login.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
+    const grant = await this.#exchangeCode(flow, login, url, state)
     const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
     await this.#deps.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
     flow.clearChallenge(pending.account)
@@ -146,20 +146,20 @@ export class BrowserLogins {
     return { ...key, upstream, scopes: grant.scopesGranted }
   }
 
-  async #exchangeCode(flow: UpstreamFlow, away: StoredLogin, url: URL, state: string): Promise<NewGrant> {
-    const { upstream, resource, redirectUri, verifier, scopes, client, server } = away
+  async #exchangeCode(flow: UpstreamFlow, login: StoredLogin, url: URL, state: string): Promise<NewGrant> {
+    const { upstream, resource, redirectUri, verifier, scopes, client, server } = login
     const wire = await flow.loadWire()
     const { lib } = wire
-    const known = { client_id: client.id }
+    const clientMetadata = { client_id: client.id }
     try {
       // First check the response issuer (RFC 9207) exactly.
-      const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
+      const answer = lib.validateAuthResponse(server, clientMetadata, url.searchParams, state)
       const auth = await wire.createClientAuth(client, flow.keySpec)
       const options = wire.options({ more: { resource } })
       const response = await lib.authorizationCodeGrantRequest(
-        ...([server, known, auth, answer, redirectUri, verifier, options] as const),
+        ...([server, clientMetadata, auth, answer, redirectUri, verifier, options] as const),
       )
-      const tokens = await lib.processAuthorizationCodeResponse(server, known, response)
+      const tokens = await lib.processAuthorizationCodeResponse(server, clientMetadata, response)
       return createGrant(tokens, { client, scopes })
     } catch (error) {
       if (wire.getErrorCode(error) === 'invalid_client')
@@ -182,9 +182,9 @@ function assertPkce(
 /** Only https, or http on loopback, is opened in a browser. */
 function parseAuthorizationEndpoint(
   upstream: string,
-  { issuer, authorization_endpoint: said }: AuthorizationServer,
+  { issuer, authorization_endpoint: endpoint }: AuthorizationServer,
 ): URL {
-  const url = typeof said === 'string' ? URL.parse(said) : null
+  const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null
   const isFine =
     url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
   if (isFine && url.username === '' && url.password === '') return url

@@ -25,8 +25,8 @@ interface ScopeSources {
 /** Selects the scopes to request; empty to use the server's default. */
 export function selectScopes({ challenged, ofResource, bound, before, ofServer }: ScopeSources): readonly string[] {
   const named = challenged ?? ofResource
-  const wanted = named === undefined ? (bound ?? []) : limitScopes(named, bound)
-  const scopes = mergeScopes(before, wanted.length === 0 && bound !== undefined ? bound : wanted)
+  const requested = named === undefined ? (bound ?? []) : limitScopes(named, bound)
+  const scopes = mergeScopes(before, requested.length === 0 && bound !== undefined ? bound : requested)
   return ofServer?.includes(OFFLINE) === true ? mergeScopes(scopes, [OFFLINE]) : scopes
 }
 
@@ -57,11 +57,11 @@ const MAX_SCOPES = 100
 export function parseChallenge(header: string | undefined): Challenge {
   if (header === undefined) return NOTHING
   for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
-    const found = parseParameters(header, index + scheme.length)
+    const parameters = parseParameters(header, index + scheme.length)
     return {
-      metadata: found.get('resource_metadata'),
-      scopes: parseScopes(found.get('scope')),
-      error: found.get('error'),
+      metadata: parameters.get('resource_metadata'),
+      scopes: parseScopes(parameters.get('scope')),
+      error: parameters.get('error'),
     }
   }
   return NOTHING
@@ -76,15 +76,15 @@ function parseScopes(text: string | undefined): readonly string[] | undefined {
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
 function parseParameters(header: string, start: number): Map<string, string> {
-  const found = new Map<string, string>()
+  const parameters = new Map<string, string>()
   PARAMETER.lastIndex = start
   for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
     const [, name = '', quoted, token = ''] = match
     const key = name.toLowerCase()
     // Keep the first of duplicates, so that later text cannot override it.
-    if (!found.has(key)) found.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
+    if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
   }
-  return found
+  return parameters
 }
 
 type Library = typeof Lib
@@ -195,8 +195,8 @@ export function createGrant(
 /** Formats the reason of a failed request without secrets. */
 export function formatFailure(wire: Wire, error: unknown): string {
   const { cause } = error as { cause?: unknown }
-  const said = wire.getErrorCode(error)
-  if (said !== undefined) return said
+  const errorCode = wire.getErrorCode(error)
+  if (errorCode !== undefined) return errorCode
   if (error instanceof GatewayError) return error.message
   return getErrorMessage(cause instanceof GatewayError ? cause : error)
 }

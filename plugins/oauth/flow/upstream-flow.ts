@@ -38,22 +38,22 @@ async function refreshGrant(
   if (token === undefined) return { kind: 'refused', error: 'invalid_grant' }
   try {
     const server = await getServer()
-    const known = { client_id: client.id }
+    const clientMetadata = { client_id: client.id }
     const options = wire.options({ signal, more: { resource: grant.audience ?? key.resource } })
     const auth = await wire.createClientAuth(client, keySpec)
-    const response = await lib.refreshTokenGrantRequest(server, known, auth, token, options)
+    const response = await lib.refreshTokenGrantRequest(server, clientMetadata, auth, token, options)
     if (response.status >= 500 || TEMPORARY_STATUSES.has(response.status)) return createUnreachable(response)
-    const tokens = await lib.processRefreshTokenResponse(server, known, response)
+    const tokens = await lib.processRefreshTokenResponse(server, clientMetadata, response)
     const made = createGrant(tokens, { client, scopes, refresh: token })
     const renewed = grant.audience === undefined ? made : { ...made, audience: grant.audience }
     // Without `scope` in the response the scopes are unchanged (RFC 6749, section 6).
     const granted = tokens.scope === undefined ? { ...renewed, scopesGranted: grant.scopesGranted } : renewed
     return { kind: 'granted', grant: granted }
   } catch (error) {
-    const said = wire.getErrorCode(error)
-    return said === undefined
+    const errorCode = wire.getErrorCode(error)
+    return errorCode === undefined
       ? { kind: 'unreachable', reason: formatFailure(wire, error) }
-      : { kind: 'refused', error: said }
+      : { kind: 'refused', error: errorCode }
   }
 }
 
@@ -143,16 +143,17 @@ export class UpstreamFlow {
 
   /** Discovers the authorization server and the scopes to request. */
   async prepareLogin(account: string, more: readonly string[]): Promise<PreparedLogin> {
-    const { challenge, ...found } = await this.locateServer(account)
-    const { resource, server } = found
+    const { challenge, ...location } = await this.locateServer(account)
+    const { resource, server } = location
     const bound = this.spec.oauth.scopes
-    const kept = await this.#deps.vault.find(account, this.resource, server.issuer)
-    const wanted = limitScopes(kept?.scopesWanted ?? [], bound)
+    const stored = await this.#deps.vault.find(account, this.resource, server.issuer)
+    const previouslyWanted = limitScopes(stored?.scopesWanted ?? [], bound)
     const scopes = selectScopes({
-      challenged: wanted.length === 0 ? challenge.scopes : mergeScopes(challenge.scopes ?? [], wanted),
-      ofResource: found.scopes,
+      challenged:
+        previouslyWanted.length === 0 ? challenge.scopes : mergeScopes(challenge.scopes ?? [], previouslyWanted),
+      ofResource: location.scopes,
       bound,
-      before: kept === undefined ? [] : mergeScopes(kept.scopesRequested, wanted),
+      before: stored === undefined ? [] : mergeScopes(stored.scopesRequested, previouslyWanted),
       ofServer: readStrings(server.scopes_supported),
     })
     return { resource, server, scopes: mergeScopes(scopes, more) }
@@ -161,9 +162,9 @@ export class UpstreamFlow {
   /** Discovers the authorization server for an account. */
   async locateServer(account: string): Promise<DiscoveredServer & { readonly challenge: Challenge }> {
     const challenge = this.#challenges.get(account) ?? (await this.#probeChallenge())
-    const found = await discoverServer(this.#discoveryHost, challenge.metadata)
-    this.#cacheServer(found.server)
-    return { ...found, challenge }
+    const discovered = await discoverServer(this.#discoveryHost, challenge.metadata)
+    this.#cacheServer(discovered.server)
+    return { ...discovered, challenge }
   }
 
   async getClient(server: AuthorizationServer, redirectUri: string): Promise<ClientIdentity> {
@@ -191,14 +192,14 @@ export class UpstreamFlow {
   }
 
   async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult> {
-    const asked = { key, grant, signal, keySpec: this.keySpec }
-    return refreshGrant(await this.loadWire(), () => this.getServer(key.issuer), asked)
+    const request = { key, grant, signal, keySpec: this.keySpec }
+    return refreshGrant(await this.loadWire(), () => this.getServer(key.issuer), request)
   }
 
   /** Returns an issuer's metadata, from the cache if it is recent. */
   async getServer(issuer: string): Promise<AuthorizationServer> {
-    const known = this.#servers.get(issuer)
-    if (known !== undefined && this.#deps.clock.now() - known.at < SERVER_MS) return known.server
+    const cached = this.#servers.get(issuer)
+    if (cached !== undefined && this.#deps.clock.now() - cached.at < SERVER_MS) return cached.server
     const server = await fetchServerMetadata(this.#discoveryHost, issuer)
     this.#cacheServer(server)
     return server
@@ -220,8 +221,8 @@ export class UpstreamFlow {
     if (limitScopes(scopes, oauth.scopes).length < scopes.length) return false
     const key = JSON.stringify([account, operation])
     const now = this.#deps.clock.now()
-    const known = this.#steps.get(key)
-    const step = known === undefined || now - known.since > STEPS_MS ? { count: 0, since: now } : known
+    const previous = this.#steps.get(key)
+    const step = previous === undefined || now - previous.since > STEPS_MS ? { count: 0, since: now } : previous
     if (step.count >= MAX_STEPS) return false
     step.count++
     this.#steps.set(key, step)

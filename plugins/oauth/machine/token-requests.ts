@@ -58,9 +58,9 @@ class MachineTokens implements TokenSource {
   access(account: string, request: OutgoingRequest): Promise<Access> {
     const subject = this.#getSubjectToken(request)
     const now = this.#deps.clock.now()
-    const kept = this.#cached.use(account)
-    if (kept !== undefined && now < kept.dueAt && kept.subject === subject)
-      return Promise.resolve({ kind: 'token', token: kept.token, generation: kept.generation })
+    const cached = this.#cached.use(account)
+    if (cached !== undefined && now < cached.dueAt && cached.subject === subject)
+      return Promise.resolve({ kind: 'token', token: cached.token, generation: cached.generation })
     return this.#requestOnce(account, subject)
   }
 
@@ -146,7 +146,7 @@ export class TokenRequests {
   readonly #flow: UpstreamFlow
   readonly #deps: MachineDeps
   readonly #oauth: OAuthSpec
-  #located: { readonly found: TokenIssuer; readonly until: number } | undefined
+  #located: { readonly issuer: TokenIssuer; readonly until: number } | undefined
 
   constructor(flow: UpstreamFlow, host: MachineDeps) {
     this.#flow = flow
@@ -164,8 +164,8 @@ export class TokenRequests {
   async issueToken(account: string, subject: string | undefined): Promise<IssuedToken> {
     const wire = await this.#flow.loadWire()
     try {
-      const place = await this.#locateIssuer(account)
-      const { access_token: token, expires_in: seconds } = await this.#requestGrant(wire, place, subject)
+      const issuer = await this.#locateIssuer(account)
+      const { access_token: token, expires_in: seconds } = await this.#requestGrant(wire, issuer, subject)
       return { token, seconds }
     } catch (error) {
       this.#located = undefined
@@ -175,12 +175,12 @@ export class TokenRequests {
     }
   }
 
-  #requestGrant(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
+  #requestGrant(wire: Wire, issuer: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { grant } = this.#oauth
-    if (grant === 'workload') return this.#requestWorkloadToken(wire, place)
-    if (grant === 'exchange') return this.#exchangeToken(wire, place, subject)
-    if (grant === 'id-jag') return this.#requestEnterpriseToken(wire, place, subject)
-    return this.#requestClientCredentials(wire, place)
+    if (grant === 'workload') return this.#requestWorkloadToken(wire, issuer)
+    if (grant === 'exchange') return this.#exchangeToken(wire, issuer, subject)
+    if (grant === 'id-jag') return this.#requestEnterpriseToken(wire, issuer, subject)
+    return this.#requestClientCredentials(wire, issuer)
   }
 
   async #requestClientCredentials(wire: Wire, { server, parameters }: TokenIssuer): Promise<TokenEndpointResponse> {
@@ -196,14 +196,14 @@ export class TokenRequests {
     return this.#requestGeneric(wire, { server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
   }
 
-  async #exchangeToken(wire: Wire, place: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
+  async #exchangeToken(wire: Wire, issuer: TokenIssuer, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { identityProvider, audience, client } = this.#oauth
-    const at = identityProvider === undefined ? { server: place.server, client } : await this.#getIdentityProvider()
+    const at = identityProvider === undefined ? { server: issuer.server, client } : await this.#getIdentityProvider()
     return this.#requestGeneric(wire, at, EXCHANGE, {
       ...(await this.#createSubject(subject)),
       requested_token_type: `${TOKEN_TYPE}access_token`,
       ...(audience === undefined ? {} : { audience }),
-      ...place.parameters,
+      ...issuer.parameters,
     })
   }
 
@@ -213,18 +213,18 @@ export class TokenRequests {
    */
   async #requestEnterpriseToken(
     wire: Wire,
-    place: TokenIssuer,
+    issuer: TokenIssuer,
     subject: string | undefined,
   ): Promise<TokenEndpointResponse> {
     const assertion = await this.#requestGeneric(wire, await this.#getIdentityProvider(), EXCHANGE, {
       ...(await this.#createSubject(subject)),
       requested_token_type: ID_JAG,
-      audience: place.server.issuer,
-      ...place.parameters,
+      audience: issuer.server.issuer,
+      ...issuer.parameters,
     })
     const { client } = this.#oauth
-    const grant = { assertion: assertion.access_token, ...place.parameters }
-    return this.#requestGeneric(wire, { server: place.server, client }, JWT_BEARER, grant)
+    const grant = { assertion: assertion.access_token, ...issuer.parameters }
+    return this.#requestGeneric(wire, { server: issuer.server, client }, JWT_BEARER, grant)
   }
 
   async #requestGeneric(
@@ -276,14 +276,14 @@ export class TokenRequests {
 
   async #locateIssuer(account: string): Promise<TokenIssuer> {
     const now = this.#deps.clock.now()
-    if (this.#located !== undefined && now < this.#located.until) return this.#located.found
-    const { server, resource, scopes: known, challenge } = await this.#flow.locateServer(account)
+    if (this.#located !== undefined && now < this.#located.until) return this.#located.issuer
+    const { server, resource, scopes: supportedScopes, challenge } = await this.#flow.locateServer(account)
     const bound = this.#oauth.scopes
-    const scopes = limitScopes(challenge.scopes ?? bound ?? known ?? [], bound)
+    const scopes = limitScopes(challenge.scopes ?? bound ?? supportedScopes ?? [], bound)
     const scope: Parameters = scopes.length === 0 ? {} : { scope: scopes.join(' ') }
-    const found = { server, parameters: { ...scope, resource } }
-    this.#located = { found, until: now + LOCATED_MS }
-    return found
+    const issuer = { server, parameters: { ...scope, resource } }
+    this.#located = { issuer, until: now + LOCATED_MS }
+    return issuer
   }
 
   async #readToken(file: string): Promise<string> {
@@ -293,13 +293,13 @@ export class TokenRequests {
       if (text === '' || text.length > MAX_TOKEN) throw new Error('it contains no token')
       return text
     } catch (cause) {
-      const why = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
-      throw this.#createRefusedError(`cannot read ${file} (${why})`)
+      const reason = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
+      throw this.#createRefusedError(`cannot read ${file} (${reason})`)
     }
   }
 
-  #createRefusedError(why: string): GatewayError {
-    return oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why })
+  #createRefusedError(reason: string): GatewayError {
+    return oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why: reason })
   }
 }
 

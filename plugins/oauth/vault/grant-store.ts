@@ -70,8 +70,8 @@ export class GrantStore {
       if (before === 0) this.#checkCapacity()
       const counted = this.#database.get('UPDATE counter SET last = last + 1 RETURNING last')
       const generation = getSqlNumber(counted?.last)
-      const whole = over === undefined ? grant : { ...this.#readStickyMembers(key), ...grant }
-      const value = this.#seal.seal(pickMembers(whole), createPlace('grants', key, generation))
+      const complete = over === undefined ? grant : { ...this.#readStickyMembers(key), ...grant }
+      const value = this.#seal.seal(pickMembers(complete), createPlace('grants', key, generation))
       const at = this.#now()
       this.#database.run(
         'INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)',
@@ -85,12 +85,12 @@ export class GrantStore {
     })
   }
 
-  remove(key: GrantKey, generation: number, why?: string): boolean {
+  remove(key: GrantKey, generation: number, reason?: string): boolean {
     return this.#database.runTransaction(() => {
-      const { caller } = why === undefined ? {} : this.#readStickyMembers(key)
+      const { caller } = reason === undefined ? {} : this.#readStickyMembers(key)
       const sql = `DELETE FROM grants WHERE ${OF_KEY} AND generation = ?`
       if (this.#database.run(sql, ...columns(key), generation) === 0) return false
-      if (why !== undefined) this.#insertLost(key, why, caller)
+      if (reason !== undefined) this.#insertLost(key, reason, caller)
       return true
     })
   }
@@ -251,10 +251,10 @@ export class GrantStore {
     return { ...key, ...grant, generation, at: getSqlNumber(row.at) }
   }
 
-  #openRow({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
-    const opened = value instanceof Uint8Array ? this.#seal.open(value, place) : undefined
+  #openRow({ value }: SqlRow, context: readonly (string | number)[]): JsonObject {
+    const opened = value instanceof Uint8Array ? this.#seal.open(value, context) : undefined
     if (isObject(opened)) return opened
-    const why = `a row of "${String(place[0])}" was modified`
+    const why = `a row of "${String(context[0])}" was modified`
     throw vaultError('GW_VAULT_DAMAGED', { file: this.#file, why })
   }
 }

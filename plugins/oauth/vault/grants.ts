@@ -125,11 +125,11 @@ export class RefreshedGrants implements Grants {
     if (version !== this.#version) this.#remembered.clear()
     this.#version = version
     const key = createGrantKey(account, resource)
-    const known = this.#remembered.get(key)
-    if (known !== undefined) return known
-    const found = this.#refresher.preferUnwritten(await vault.find(account, resource))
-    if (found !== undefined) this.#remembered.set(key, found)
-    return found
+    const cached = this.#remembered.get(key)
+    if (cached !== undefined) return cached
+    const grant = this.#refresher.preferUnwritten(await vault.find(account, resource))
+    if (grant !== undefined) this.#remembered.set(key, grant)
+    return grant
   }
 
   #toAccess(renewed: RenewalOutcome, before: StoredGrant): Access {

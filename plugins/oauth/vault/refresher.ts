@@ -69,24 +69,24 @@ export class Refresher {
   }
 
   /** Returns the unwritten newer grant, if there is one. */
-  preferUnwritten(found: StoredGrant | undefined): StoredGrant | undefined {
-    if (found === undefined) return undefined
-    const held = this.#unwritten.get(createRefreshKey(found))
-    return held?.generation === found.generation ? held : found
+  preferUnwritten(stored: StoredGrant | undefined): StoredGrant | undefined {
+    if (stored === undefined) return undefined
+    const unwritten = this.#unwritten.get(createRefreshKey(stored))
+    return unwritten?.generation === stored.generation ? unwritten : stored
   }
 
   /** Resolves when no refresh is running and failed writes were retried once. */
   async waitUntilIdle(): Promise<void> {
     await Promise.allSettled(this.#flights.values())
-    for (const held of [...this.#unwritten.values()]) await this.#writeAgain(held)
+    for (const unwritten of [...this.#unwritten.values()]) await this.#writeAgain(unwritten)
   }
 
   async #renewWithLease(grant: StoredGrant): Promise<RenewalOutcome> {
     try {
       const paused = this.#getPauseOutcome(grant)
       if (paused !== undefined) return paused
-      const other = await this.#acquireLease(grant)
-      if (other !== undefined) return other
+      const result = await this.#acquireLease(grant)
+      if (result !== undefined) return result
       try {
         // Another process may have renewed it before.
         return (await this.#findOtherResult(grant)) ?? (await this.#refreshGrant(grant))
@@ -103,8 +103,8 @@ export class Refresher {
     const { vault, clock, owner } = this.#options
     const end = clock.now() + WAIT_MS
     while (!(await vault.lease(grant, owner, LEASE_MS))) {
-      const other = await this.#findOtherResult(grant)
-      if (other !== undefined) return other
+      const result = await this.#findOtherResult(grant)
+      if (result !== undefined) return result
       if (clock.now() >= end)
         return { kind: 'unavailable', why: 'timed out waiting for another process to renew the login' }
       await new Promise<void>(resolve => void clock.after(POLL_MS, resolve))
@@ -140,8 +140,8 @@ export class Refresher {
 
   /** A process used the refresh token and died before it stored the result: do not use it again. */
   async #resolveInterrupted(grant: StoredGrant): Promise<RenewalOutcome> {
-    const other = await this.#findOtherResult(grant)
-    if (other !== undefined) return other
+    const result = await this.#findOtherResult(grant)
+    if (result !== undefined) return result
     const { expiresAt = 0, generation } = grant
     const why = 'the replica that was renewing the login stopped; its refresh token may already have been used'
     // The current access token is valid until it expires.
@@ -169,14 +169,14 @@ export class Refresher {
     const { endpoint, clock } = this.#options
     const ending = new AbortController()
     let takeBack = (): void => undefined
-    const late = new Promise<RefreshResult>(resolve => {
+    const timeout = new Promise<RefreshResult>(resolve => {
       takeBack = clock.after(REQUEST_MS, () => {
         ending.abort()
         resolve({ kind: 'unreachable', reason: `no answer within ${REQUEST_MS / 1000} s` })
       })
     })
     try {
-      return await Promise.race([endpoint.refresh(grant, grant, ending.signal), late])
+      return await Promise.race([endpoint.refresh(grant, grant, ending.signal), timeout])
     } catch (error) {
       return { kind: 'unreachable', reason: getErrorMessage(error) }
     } finally {
@@ -201,29 +201,29 @@ export class Refresher {
         resource,
         why: getErrorMessage(error),
       })
-      const held = { ...before, ...renewed, at: now() }
-      this.#unwritten.set(createRefreshKey(before), held)
-      this.#writeLater(held)
-      return { kind: 'granted', grant: held }
+      const renewedGrant = { ...before, ...renewed, at: now() }
+      this.#unwritten.set(createRefreshKey(before), renewedGrant)
+      this.#writeLater(renewedGrant)
+      return { kind: 'granted', grant: renewedGrant }
     }
   }
 
   /** Retries a failed write later. */
-  #writeLater(held: StoredGrant): void {
-    this.#options.clock.after(WRITE_AGAIN_MS, () => void this.#writeAgain(held))
+  #writeLater(grant: StoredGrant): void {
+    this.#options.clock.after(WRITE_AGAIN_MS, () => void this.#writeAgain(grant))
   }
 
-  async #writeAgain(held: StoredGrant): Promise<void> {
-    if (this.#unwritten.get(createRefreshKey(held)) !== held) return
+  async #writeAgain(grant: StoredGrant): Promise<void> {
+    if (this.#unwritten.get(createRefreshKey(grant)) !== grant) return
     const { vault, log, onWritten } = this.#options
     try {
-      await vault.put(held, held, held.generation)
+      await vault.put(grant, grant, grant.generation)
     } catch {
-      return this.#writeLater(held)
+      return this.#writeLater(grant)
     }
-    this.#unwritten.delete(createRefreshKey(held))
-    onWritten(held)
-    log.info('the renewed login was written', { resource: held.resource })
+    this.#unwritten.delete(createRefreshKey(grant))
+    onWritten(grant)
+    log.info('the renewed login was written', { resource: grant.resource })
   }
 
   #getPauseOutcome(grant: StoredGrant): RenewalOutcome | undefined {
@@ -231,10 +231,10 @@ export class Refresher {
     return pause !== undefined && this.#options.clock.now() < pause.until ? pause.outcome : undefined
   }
 
-  #startPause(grant: StoredGrant, outcome: RenewalOutcome, least = 0): RenewalOutcome {
+  #startPause(grant: StoredGrant, outcome: RenewalOutcome, minPauseMs = 0): RenewalOutcome {
     const { clock } = this.#options
     const before = this.#pauses.get(createPauseKey(grant))?.ms ?? FIRST_PAUSE_MS / 2
-    const ms = Math.min(Math.max(before * 2, least), MAX_PAUSE_MS)
+    const ms = Math.min(Math.max(before * 2, minPauseMs), MAX_PAUSE_MS)
     this.#pauses.set(createPauseKey(grant), { until: clock.now() + ms, ms, outcome })
     return outcome
   }
@@ -246,8 +246,8 @@ function createLost(why: string): RenewalOutcome {
 
 /** Formats the error in one line; its description is untrusted text. */
 function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
-  const said = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
-  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${said}`
+  const details = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
+  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${details}`
 }
 
 function createRefreshKey({ account, resource, issuer }: GrantKey): string {

@@ -73,20 +73,20 @@ export class RowSeal {
   }
 
   /** `place`: table and key columns; the value can only be opened for this row. */
-  seal(value: unknown, place: readonly (string | number)[]): Buffer {
+  seal(value: unknown, context: readonly (string | number)[]): Buffer {
     const nonce = randomBytes(NONCE)
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })
-    cipher.setAAD(encodePlace(place))
+    cipher.setAAD(encodePlace(context))
     const sealed = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     return Buffer.concat([Buffer.of(VERSION), nonce, cipher.getAuthTag(), sealed])
   }
 
   /** Returns undefined if it was not sealed with this key for this row. */
-  open(sealed: Uint8Array, place: readonly (string | number)[]): unknown {
+  open(sealed: Uint8Array, context: readonly (string | number)[]): unknown {
     if (sealed.length < HEAD || sealed[0] !== VERSION) return undefined
     const nonce = sealed.subarray(1, 1 + NONCE)
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG })
-    decipher.setAAD(encodePlace(place))
+    decipher.setAAD(encodePlace(context))
     decipher.setAuthTag(sealed.subarray(1 + NONCE, HEAD))
     try {
       return JSON.parse(`${decipher.update(sealed.subarray(HEAD), undefined, 'utf8')}${decipher.final('utf8')}`)
@@ -101,6 +101,6 @@ export function hashLookupKey(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
-function encodePlace(place: readonly (string | number)[]): Buffer {
-  return Buffer.from(JSON.stringify(place))
+function encodePlace(context: readonly (string | number)[]): Buffer {
+  return Buffer.from(JSON.stringify(context))
 }

@@ -48,8 +48,8 @@ export class SharedKeys {
 
   async registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
     const name = registrationKey(issuer, redirectUri)
-    const found = this.#openSealed(name, await this.store.get(name))
-    return found as unknown as ClientIdentity | undefined
+    const identity = this.#openSealed(name, await this.store.get(name))
+    return identity as unknown as ClientIdentity | undefined
   }
 
   async saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void> {
@@ -76,9 +76,9 @@ export class SharedKeys {
   async takePending(state: string): Promise<PendingLogin | undefined> {
     const { store } = this
     const name = pendingKey(state)
-    const found = this.#openSealed(name, await store.take(name))
-    if (found === undefined || typeof found.account !== 'string') return undefined
-    const { account, expiresAt, value } = found
+    const opened = this.#openSealed(name, await store.take(name))
+    if (opened === undefined || typeof opened.account !== 'string') return undefined
+    const { account, expiresAt, value } = opened
     await store
       .addToCounter(pendingCountKey(account), { delta: -1, expiresInMs: MAX_PENDING_MS })
       .catch(() => undefined)

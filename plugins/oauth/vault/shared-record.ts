@@ -34,22 +34,22 @@ export class GrantIndex {
     const key = getShardKey(of)
     return changeText(this.#store, key, this.#lifeMs, text => {
       const listed = parseListed(text)
-      const known = listed.find(one => one.account === of.account && one.resource === of.resource)
-      if (known?.state === state) return { result: true }
-      const others = listed.filter(one => one !== known)
-      const next = JSON.stringify(state === undefined ? others : [...others, { ...of, state }])
+      const existing = listed.find(one => one.account === of.account && one.resource === of.resource)
+      if (existing?.state === state) return { result: true }
+      const remaining = listed.filter(one => one !== existing)
+      const next = JSON.stringify(state === undefined ? remaining : [...remaining, { ...of, state }])
       return next.length > MAX_BYTES ? { result: false } : { result: true, next }
     })
   }
 
   async listAll(): Promise<ListedLogin[]> {
-    const found: ListedLogin[] = []
+    const logins: ListedLogin[] = []
     for (let shard = 0; shard < SHARDS; shard++) {
       const key = formatShardKey(shard)
       const sealed = await this.#store.get(key)
-      found.push(...parseListed(sealed === undefined ? undefined : this.#store.open(sealed, key)))
+      logins.push(...parseListed(sealed === undefined ? undefined : this.#store.open(sealed, key)))
     }
-    return found
+    return logins
   }
 }
 
@@ -166,9 +166,9 @@ export function nextGeneration({ grants }: GrantRecord, now: number): number {
 }
 
 export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): GrantRecord {
-  const others = grants.filter(({ issuer }) => issuer !== next.issuer)
+  const remaining = grants.filter(({ issuer }) => issuer !== next.issuer)
   return {
-    grants: [...others, next].slice(-MAX_ISSUERS),
+    grants: [...remaining, next].slice(-MAX_ISSUERS),
     lost: lost.filter(({ issuer }) => issuer !== next.issuer),
   }
 }
@@ -176,14 +176,14 @@ export function addGrant({ grants, lost }: GrantRecord, next: IssuedGrant): Gran
 /** Removes an issuer's grant; records it as lost if a reason is given. */
 export function removeGrant(
   { grants, lost }: GrantRecord,
-  gone: string,
+  goneIssuer: string,
   at: number,
-  why: string | undefined,
+  reason: string | undefined,
 ): GrantRecord {
-  const caller = grants.find(({ issuer }) => issuer === gone)?.grant.caller
-  const loss = why === undefined ? [] : [{ issuer: gone, at, why, caller }]
+  const caller = grants.find(({ issuer }) => issuer === goneIssuer)?.grant.caller
+  const loss = reason === undefined ? [] : [{ issuer: goneIssuer, at, why: reason, caller }]
   return {
-    grants: grants.filter(({ issuer }) => issuer !== gone),
-    lost: [...lost.filter(({ issuer }) => issuer !== gone), ...loss].slice(-MAX_ISSUERS),
+    grants: grants.filter(({ issuer }) => issuer !== goneIssuer),
+    lost: [...lost.filter(({ issuer }) => issuer !== goneIssuer), ...loss].slice(-MAX_ISSUERS),
   }
 }

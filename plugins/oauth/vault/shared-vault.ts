@@ -46,7 +46,7 @@ export class SharedVault extends SharedKeys implements Vault {
   readonly #options: SharedVaultDeps
   readonly #index: GrantIndex
   /** Cached records by key. */
-  readonly #known = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
+  readonly #records = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
   #changes = 0
   #counted: { readonly at: number; readonly all: readonly ListedLogin[] } | undefined
   #isCounting = false
@@ -66,20 +66,20 @@ export class SharedVault extends SharedKeys implements Vault {
   }
 
   async list(): Promise<readonly StoredGrant[]> {
-    const found: StoredGrant[] = []
+    const stored: StoredGrant[] = []
     await this.#visitRecords((of, { grants }) => {
       for (const { issuer } of grants) {
         const grant = findNewestGrant({ grants, lost: [] }, { ...of, issuer })
-        if (grant !== undefined) found.push(grant)
+        if (grant !== undefined) stored.push(grant)
       }
     })
-    return found.sort((a, b) => createSortKey(a).localeCompare(createSortKey(b)))
+    return stored.sort((a, b) => createSortKey(a).localeCompare(createSortKey(b)))
   }
 
   async listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
-    const found: LostGrant[] = []
+    const lostGrants: LostGrant[] = []
     const addLost = ({ account, resource }: Pick<GrantKey, 'account' | 'resource'>, { lost }: GrantRecord): void =>
-      void found.push(
+      void lostGrants.push(
         ...lost.map(({ issuer, at, why, caller }) => ({
           ...{ account, resource, issuer, at, why },
           ...(caller === undefined ? {} : { caller }),
@@ -87,7 +87,7 @@ export class SharedVault extends SharedKeys implements Vault {
       )
     if (of === undefined) await this.#visitRecords(addLost)
     else addLost(of, await this.#readRecord(of))
-    return found
+    return lostGrants
   }
 
   async put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
@@ -98,19 +98,19 @@ export class SharedVault extends SharedKeys implements Vault {
       const before = findGeneration(record, key.issuer)
       if (over !== undefined && over !== before) return { result: undefined }
       const generation = nextGeneration(record, this.now())
-      const kept = over === undefined ? {} : pickStickyMembers(record, key.issuer)
-      const whole = pickMembers({ ...kept, ...grant })
-      const next = addGrant(record, { issuer: key.issuer, generation, at: this.now(), grant: whole })
+      const sticky = over === undefined ? {} : pickStickyMembers(record, key.issuer)
+      const complete = pickMembers({ ...sticky, ...grant })
+      const next = addGrant(record, { issuer: key.issuer, generation, at: this.now(), grant: complete })
       return { result: generation, next }
     })
   }
 
-  async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
+  async remove(key: GrantKey, generation: number, reason?: string): Promise<boolean> {
     const isGone = await this.#changeRecord(key, false, record => {
       if (generation === 0 || findGeneration(record, key.issuer) !== generation) return { result: false }
-      return { result: true, next: removeGrant(record, key.issuer, this.now(), why) }
+      return { result: true, next: removeGrant(record, key.issuer, this.now(), reason) }
     })
-    if (isGone) await this.#index.updateEntry(pickRecordKey(key), why === undefined ? undefined : 'lost')
+    if (isGone) await this.#index.updateEntry(pickRecordKey(key), reason === undefined ? undefined : 'lost')
     return isGone
   }
 
@@ -122,18 +122,18 @@ export class SharedVault extends SharedKeys implements Vault {
     scopes: readonly string[],
   ): Promise<void> {
     await this.#changeRecord({ account, resource }, false, record => {
-      const found = record.grants.find(one => one.generation === generation)
-      if (found === undefined) return { result: undefined }
-      const scopesWanted = [...new Set([...(found.grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
+      const stored = record.grants.find(one => one.generation === generation)
+      if (stored === undefined) return { result: undefined }
+      const scopesWanted = [...new Set([...(stored.grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
       return {
         result: undefined,
-        next: addGrant(record, { ...found, grant: { ...found.grant, scopesWanted } }),
+        next: addGrant(record, { ...stored, grant: { ...stored.grant, scopesWanted } }),
       }
     })
   }
 
   getGrantTime(account: string, resource: string): number | undefined {
-    const ats = (this.#known.get(recordKey({ account, resource }))?.grants ?? []).map(({ at }) => at)
+    const ats = (this.#records.get(recordKey({ account, resource }))?.grants ?? []).map(({ at }) => at)
     return ats.length === 0 ? undefined : Math.max(...ats)
   }
 
@@ -169,9 +169,9 @@ export class SharedVault extends SharedKeys implements Vault {
       if (record === undefined) throw createDamagedError()
       return this.#cacheRecord(key, record)
     } catch (error) {
-      const known = isStoreAway(error) ? this.#known.get(key) : undefined
-      if (known === undefined) throw error
-      return known
+      const cached = isStoreAway(error) ? this.#records.get(key) : undefined
+      if (cached === undefined) throw error
+      return cached
     }
   }
 
@@ -200,7 +200,7 @@ export class SharedVault extends SharedKeys implements Vault {
   }
 
   #cacheRecord(key: string, record: GrantRecord): GrantRecord {
-    this.#known.set(key, record)
+    this.#records.set(key, record)
     return record
   }
 
@@ -225,14 +225,16 @@ export class SharedVault extends SharedKeys implements Vault {
     }
   }
 
-  async #visitRecords(visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void): Promise<void> {
+  async #visitRecords(
+    handleRecord: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void,
+  ): Promise<void> {
     const all = await this.#index.listAll()
     for (let at = 0; at < all.length; at += ALL_AT_ONCE) {
       const some = all.slice(at, at + ALL_AT_ONCE)
       const records = await Promise.all(some.map(of => this.#readRecord(of)))
       some.forEach(({ account, resource }, index) => {
         const record = records[index]
-        if (record !== undefined) visit({ account, resource }, record)
+        if (record !== undefined) handleRecord({ account, resource }, record)
       })
     }
   }
@@ -286,6 +288,6 @@ const MEMBERS = Object.keys({
 
 /** Picks known members only: callers may pass a stored grant with key and generation. */
 function pickMembers(grant: NewGrant): NewGrant {
-  const given = Object.fromEntries(MEMBERS.map(member => [member, grant[member]]))
-  return JSON.parse(JSON.stringify(given)) as NewGrant
+  const members = Object.fromEntries(MEMBERS.map(member => [member, grant[member]]))
+  return JSON.parse(JSON.stringify(members)) as NewGrant
 }
