@@ -44,7 +44,7 @@ function checkCode(config: unknown, report: Report): void {
 }
 
 /** True for invalid amounts too, which the schema reports. */
-function isWithin(value: unknown, parse: (text: string | number) => number, least: number, most: number): boolean {
+function isWithin(value: unknown, parse: (text: string | number) => number, min: number, max: number): boolean {
   if (typeof value !== 'string' && typeof value !== 'number') return true
   let amount: number
   try {
@@ -52,7 +52,7 @@ function isWithin(value: unknown, parse: (text: string | number) => number, leas
   } catch {
     return true
   }
-  return Number.isNaN(amount) || (amount >= least && amount <= most)
+  return Number.isNaN(amount) || (amount >= min && amount <= max)
 }
 
 type SurfaceOptions = NonNullable<Config['surface']>
@@ -77,7 +77,7 @@ export const surface: Plugin<SurfaceOptions> = {
     const costs = new BoundedMap<string, ListCost>({ max: MAX_PROFILES })
     const servers = new BoundedMap<string, { tools: number; tokens: number }>({ max: MAX_SERVERS })
     /** Key: the first meta tool of a list, otherwise the list. */
-    const known = new WeakMap<object, Surface>()
+    const surfacesByList = new WeakMap<object, Surface>()
 
     hooks.choice.for(PARAMETER).tap((value, caller) => validateChoice(value, surfaces.listChoices(caller)))
     // Tap after renames and schema changes, so that search results have the visible names.
@@ -89,24 +89,24 @@ export const surface: Plugin<SurfaceOptions> = {
       (entries, reader) => {
         if (reader.kind !== 'tools') return undefined
         const settings = surfaces.resolve(reader)
-        const { entries: shown, surface: made, tokens } = createListing(entries, settings)
+        const { entries: listed, surface: made, tokens } = createListing(entries, settings)
         for (const [upstream, own] of Map.groupBy(entries, entry => entry.upstream))
           servers.set(upstream, { tools: own.length, tokens: countListTokens(own) })
         costs.set(settings.profileName, { shown: tokens, full: countListTokens(entries) })
-        const [first] = shown
+        const [first] = listed
         if (first?.upstream !== '') return undefined
-        known.set(first, made)
-        return shown
+        surfacesByList.set(first, made)
+        return listed
       },
     )
 
     const findSurface = async (exchange: Exchange): Promise<Surface | undefined> => {
-      const shown = await exchange.listShownEntries('tools')
-      const [first] = shown
-      const own = first === undefined ? undefined : known.get(first)
+      const listed = await exchange.listShownEntries('tools')
+      const [first] = listed
+      const own = first === undefined ? undefined : surfacesByList.get(first)
       const settings = surfaces.resolve({ ...exchange.session, client: exchange.session.client.info })
       // The list may have exceeded the budget when the client read it.
-      return own ?? (settings.maySearch ? getOrCreateSurface(known, shown, settings) : undefined)
+      return own ?? (settings.maySearch ? getOrCreateSurface(surfacesByList, listed, settings) : undefined)
     }
     tapMetaTools(api as never, findSurface)
 
@@ -141,8 +141,8 @@ function getOrCreateSurface(
   entries: readonly CatalogEntry[],
   settings: ConstructorParameters<typeof Surface>[1],
 ): Surface {
-  const known = made.get(entries)
-  if (known !== undefined) return known
+  const existing = made.get(entries)
+  if (existing !== undefined) return existing
   const own = new Surface(entries, settings)
   made.set(entries, own)
   return own

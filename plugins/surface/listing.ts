@@ -53,8 +53,8 @@ const MAX_OVERVIEW_TOKENS = 900
 /** Creates the list for a mode and budget. */
 export function createListing(entries: readonly CatalogEntry[], settings: SurfaceSettings): SurfaceListing {
   const surface = new Surface(entries, settings)
-  const shown = selectEntries(surface)
-  return { entries: shown, surface, tokens: countListTokens(shown) }
+  const listed = selectEntries(surface)
+  return { entries: listed, surface, tokens: countListTokens(listed) }
 }
 
 function selectEntries(surface: Surface): readonly CatalogEntry[] {
@@ -63,21 +63,23 @@ function selectEntries(surface: Surface): readonly CatalogEntry[] {
   if (mode === 'full' || (mode === 'auto' && countListTokens(entries) <= budget)) return entries
   if (mode === 'compact')
     return [createDescribeTool(names.describe), ...entries.map(entry => (isPinned(entry) ? entry : compactTool(entry)))]
-  const ours = (most: number): CatalogEntry[] =>
-    mode === 'code' ? createCodeTools(entries, names, most, settings.code) : createSearchTools(entries, names, most)
+  const ours = (maxTokens: number): CatalogEntry[] =>
+    mode === 'code'
+      ? createCodeTools(entries, names, maxTokens, settings.code)
+      : createSearchTools(entries, names, maxTokens)
   const own = ours(Math.max(0, Math.min(MAX_OVERVIEW_TOKENS, budget - countListTokens(ours(0)))))
   return [...own, ...selectPinned(surface, budget - countListTokens(own))]
 }
 
 /** Selects pinned tools, in full or compact, while the budget lasts. */
 function selectPinned({ entries, settings: { isPinned } }: Surface, tokens: number): CatalogEntry[] {
-  let left = tokens
+  let remainingTokens = tokens
   return entries
     .filter(entry => isPinned(entry) || entry.marks?.pinned !== undefined)
     .flatMap(entry => {
-      const form = [entry, compactTool(entry)].find(one => countToolTokens(one) <= left)
+      const form = [entry, compactTool(entry)].find(one => countToolTokens(one) <= remainingTokens)
       if (form === undefined) return []
-      left -= countToolTokens(form)
+      remainingTokens -= countToolTokens(form)
       return [form]
     })
 }

@@ -14,17 +14,17 @@ const MAX_TOKENS = 4000
 
 /** Answers `search_tools`. */
 export async function answerSearch(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
-  const wanted = parseSearch(args, surface.settings.results)
-  if (typeof wanted === 'string') return toolFailure(wanted)
-  const found = await findTools(surface, wanted, rank, MAX_OTHER_RESULTS)
-  if (found.length === 0) return textAnswer(describeNoMatch(surface, wanted))
+  const query = parseSearch(args, surface.settings.results)
+  if (typeof query === 'string') return toolFailure(query)
+  const matches = await findTools(surface, query, rank, MAX_OTHER_RESULTS)
+  if (matches.length === 0) return textAnswer(describeNoMatch(surface, query))
   const { names } = surface
   return textAnswer(
     [
-      ...found.slice(0, wanted.limit).map(formatSignature),
-      ...listOtherNames(found.slice(wanted.limit)),
+      ...matches.slice(0, query.limit).map(formatSignature),
+      ...listOtherNames(matches.slice(query.limit)),
       surface.runsCode
-        ? `Call them in a script with ${names.code}: await tools.${found[0]?.exposed ?? 'NAME'}({ … }).`
+        ? `Call them in a script with ${names.code}: await tools.${matches[0]?.exposed ?? 'NAME'}({ … }).`
         : `Call one with ${names.call}, or with ${names.read} if it only reads.`,
     ].join('\n'),
   )
@@ -32,8 +32,8 @@ export async function answerSearch(surface: Surface, args: unknown, rank: Plugin
 
 /** Lists further names, because models may recognize a tool by its name. */
 function listOtherNames(entries: readonly CatalogEntry[]): string[] {
-  let left = estimateBytes(OTHER_NAMES_TOKENS)
-  const names = entries.map(({ exposed }) => exposed).filter(name => (left -= name.length + 2) > 0)
+  let remainingBytes = estimateBytes(OTHER_NAMES_TOKENS)
+  const names = entries.map(({ exposed }) => exposed).filter(name => (remainingBytes -= name.length + 2) > 0)
   return names.length === 0 ? [] : [`Other matches: ${names.join(', ')}.`]
 }
 
@@ -78,11 +78,11 @@ async function describeTool(surface: Surface, name: string): Promise<string> {
 
 /** Serializes a definition; a very long one without schema texts. */
 function formatDefinition(entry: CatalogEntry): string {
-  const whole = serializeDefinition(entry, entry.value)
-  if (estimateTokens(whole) <= MAX_TOKENS) return whole
+  const definition = serializeDefinition(entry, entry.value)
+  if (estimateTokens(definition) <= MAX_TOKENS) return definition
   const compact = serializeDefinition(entry, compactTool(entry).value)
   if (estimateTokens(compact) <= MAX_TOKENS) return `${compact} (texts omitted)`
-  return `${formatSignature(entry)} (schema omitted: ${estimateTokens(whole)} tokens)`
+  return `${formatSignature(entry)} (schema omitted: ${estimateTokens(definition)} tokens)`
 }
 
 function serializeDefinition({ exposed }: CatalogEntry, value: JsonObject): string {
@@ -92,19 +92,19 @@ function serializeDefinition({ exposed }: CatalogEntry, value: JsonObject): stri
 
 /** Describes an unknown tool, with similar names. */
 export async function describeUnknownTool(surface: Surface, name: string): Promise<string> {
-  const near = (await surface.index()).search(name, 3).map(({ entry }) => entry.exposed)
-  const shown = name.slice(0, 128)
-  return `Unknown tool: ${shown}${near.length === 0 ? '' : ` – similar: ${near.join(', ')}`}`
+  const similar = (await surface.index()).search(name, 3).map(({ entry }) => entry.exposed)
+  const shortName = name.slice(0, 128)
+  return `Unknown tool: ${shortName}${similar.length === 0 ? '' : ` – similar: ${similar.join(', ')}`}`
 }
 
 /** Formats the argument schema for a failed call. */
 export function formatArgumentSchema({ exposed, value }: CatalogEntry): string {
-  const whole = JSON.stringify(value.inputSchema ?? {})
-  const most = estimateBytes(MAX_TOKENS)
-  if (Buffer.byteLength(whole) <= most) return `Arguments of ${exposed}: ${whole}`
+  const schemaText = JSON.stringify(value.inputSchema ?? {})
+  const maxBytes = estimateBytes(MAX_TOKENS)
+  if (Buffer.byteLength(schemaText) <= maxBytes) return `Arguments of ${exposed}: ${schemaText}`
   const { value: compact } = compactTool({ kind: 'tools', upstream: '', original: '', exposed, value })
   const text = JSON.stringify(compact.inputSchema)
-  return Buffer.byteLength(text) <= most ? `Arguments of ${exposed}, without texts: ${text}` : ''
+  return Buffer.byteLength(text) <= maxBytes ? `Arguments of ${exposed}, without texts: ${text}` : ''
 }
 
 export function textAnswer(text: string): Answer {
@@ -152,10 +152,10 @@ async function fuseWithTap(ranked: readonly RankedTool[], query: string, rank: R
   const candidates = entries.slice(0, MAX_RANKED_CANDIDATES)
   const scores = candidates.length < 2 ? undefined : await rank(query, candidates)
   if (scores?.length !== candidates.length || !scores.every(Number.isFinite)) return entries
-  const places = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+  const ranking = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
   const fused = candidates.map((entry, index) => ({
     entry,
-    score: 1 / (FUSION_OFFSET + index) + TAP_WEIGHT / (FUSION_OFFSET + places.indexOf(index)),
+    score: 1 / (FUSION_OFFSET + index) + TAP_WEIGHT / (FUSION_OFFSET + ranking.indexOf(index)),
   }))
   fused.sort((one, other) => other.score - one.score)
   return [...fused.map(({ entry }) => entry), ...entries.slice(MAX_RANKED_CANDIDATES)]

@@ -48,8 +48,8 @@ export function tapMetaTools({ hooks, slot, rank }: PluginApi<never>, surfaceFor
         return undefined
       }
       const inner = await parseInnerCall(exchange.params?.arguments, surface, meta)
-      const found = typeof inner === 'string' ? { problem: inner } : { toolName: inner.name }
-      through.set(exchange, { surface, meta, ...found })
+      const target = typeof inner === 'string' ? { problem: inner } : { toolName: inner.name }
+      through.set(exchange, { surface, meta, ...target })
       return typeof inner === 'string' ? undefined : inner
     })
   })
@@ -87,8 +87,8 @@ async function addSchemaToDirectCall(
   const entry = surface && findCalledTool(surface, exchange)
   if (surface === undefined || entry === undefined) return undefined
   const { inputSchema } = entry.value
-  const shown = await exchange.listShownEntries('tools')
-  const hasSchema = shown.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
+  const listed = await exchange.listShownEntries('tools')
+  const hasSchema = listed.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
   return hasSchema ? undefined : addSchemaToFailure(answer, exchange, surface, entry.exposed)
 }
 
@@ -102,8 +102,8 @@ function findCalledTool(surface: Surface, { received, route }: Exchange): Catalo
 }
 
 /** Loads the scripts once; they survive a reload. */
-function loadScripts(kept: { made?: Promise<Scripts> }): Promise<Scripts> {
-  return (kept.made ??= import('./code/scripts.ts').then(({ Scripts }) => new Scripts()))
+function loadScripts(cache: { made?: Promise<Scripts> }): Promise<Scripts> {
+  return (cache.made ??= import('./code/scripts.ts').then(({ Scripts }) => new Scripts()))
 }
 
 /** Parses the inner call; returns an error message for an invalid one. Models may send arguments as a JSON string. */
@@ -134,15 +134,15 @@ async function checkInnerCall(surface: Surface, meta: MetaTool, name: string): P
 }
 
 /** Adds similar names or the argument schema to a failed call. */
-function addSchemaToFailure(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): TeachingAnswer {
-  const entry = surface.find(wanted)
-  if ('error' in answer) return addSchemaToError(answer, surface, wanted)
+function addSchemaToFailure(answer: Answer, exchange: Exchange, surface: Surface, toolName: string): TeachingAnswer {
+  const entry = surface.find(toolName)
+  if ('error' in answer) return addSchemaToError(answer, surface, toolName)
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
   const { content } = answer.result.value()
   const list: unknown[] = Array.isArray(content) ? content : []
   // Arguments as received, because the visible schema may have other names.
-  const { arguments: given } = exchange.received ?? exchange.params ?? {}
-  if (!isAboutArguments(entry.value.inputSchema, given, joinTexts(list))) return undefined
+  const { arguments: args } = exchange.received ?? exchange.params ?? {}
+  if (!isAboutArguments(entry.value.inputSchema, args, joinTexts(list))) return undefined
   const text = formatArgumentSchema(entry)
   return text === ''
     ? undefined
@@ -154,13 +154,13 @@ type TeachingAnswer = Answer | undefined | Promise<Answer | undefined>
 function addSchemaToError(
   answer: Extract<Answer, { error: unknown }>,
   surface: Surface,
-  wanted: string,
+  toolName: string,
 ): TeachingAnswer {
   const { message, data } = answer.error
-  const entry = surface.find(wanted)
+  const entry = surface.find(toolName)
   if (entry === undefined)
     return message.startsWith('Unknown tool')
-      ? describeUnknownTool(surface, wanted).then(text => refuse(RPC.invalidParams, text, data))
+      ? describeUnknownTool(surface, toolName).then(text => refuse(RPC.invalidParams, text, data))
       : undefined
   const text = formatArgumentSchema(entry)
   return text === '' ? undefined : { ...answer, error: { ...answer.error, message: `${message}\n${text}` } }
@@ -197,10 +197,10 @@ function matchesSchema(schema: unknown, args: unknown = {}): boolean {
   const { required, properties, additionalProperties } = schema
   if (Array.isArray(required) && required.some(name => typeof name === 'string' && args[name] === undefined))
     return false
-  const known = isObject(properties) ? properties : {}
+  const schemas = isObject(properties) ? properties : {}
   return Object.entries(args).every(([name, value]) => {
-    if (!Object.hasOwn(known, name)) return additionalProperties !== false
-    return isOfType(known[name], value)
+    if (!Object.hasOwn(schemas, name)) return additionalProperties !== false
+    return isOfType(schemas[name], value)
   })
 }
 

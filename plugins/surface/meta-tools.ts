@@ -14,16 +14,16 @@ const MAX_WORDS = 10
  * Summarizes the hidden tools by server: count and distinctive words. Deterministic; drops words, then servers, to
  * stay within `most` tokens.
  */
-function formatOverview(entries: readonly CatalogEntry[], most: number): string {
+function formatOverview(entries: readonly CatalogEntry[], maxTokens: number): string {
   const servers = summarizeServers(entries)
-  const bytes = estimateBytes(most)
+  const bytes = estimateBytes(maxTokens)
   const fits = (text: string): boolean => Buffer.byteLength(JSON.stringify(text)) <= bytes
-  for (let words = MAX_WORDS; words >= 0; words--) {
-    const text = formatServers(servers, words)
+  for (let wordCount = MAX_WORDS; wordCount >= 0; wordCount--) {
+    const text = formatServers(servers, wordCount)
     if (fits(text)) return text
   }
-  for (let shown = servers.length - 1; shown > 0; shown--) {
-    const text = `${formatServers(servers.slice(0, shown), 0)}; and ${servers.length - shown} more servers`
+  for (let serverCount = servers.length - 1; serverCount > 0; serverCount--) {
+    const text = `${formatServers(servers.slice(0, serverCount), 0)}; and ${servers.length - serverCount} more servers`
     if (fits(text)) return text
   }
   return ''
@@ -35,10 +35,10 @@ interface ServerSummary {
   readonly words: readonly string[]
 }
 
-function formatServers(servers: readonly ServerSummary[], most: number): string {
+function formatServers(servers: readonly ServerSummary[], maxWords: number): string {
   return servers
     .map(({ name, count, words }) => {
-      const nouns = words.slice(0, most).join(', ')
+      const nouns = words.slice(0, maxWords).join(', ')
       return `${name} (${count}${nouns === '' ? '' : `: ${nouns}`})`
     })
     .join('; ')
@@ -122,10 +122,10 @@ export function assignMetaToolNames(entries: readonly CatalogEntry[]): Readonly<
 export function createSearchTools(
   entries: readonly CatalogEntry[],
   names: Readonly<Record<MetaTool, string>>,
-  most: number,
+  maxTokens: number,
 ): CatalogEntry[] {
   return [
-    createSearchTool(entries, names.search, `with ${names.read} or ${names.call}`, most),
+    createSearchTool(entries, names.search, `with ${names.read} or ${names.call}`, maxTokens),
     createDescribeTool(names.describe),
     createMetaTool(names.read, {
       title: 'Call a read-only tool',
@@ -146,11 +146,11 @@ export function createSearchTools(
 export function createCodeTools(
   entries: readonly CatalogEntry[],
   names: Readonly<Record<MetaTool, string>>,
-  most: number,
+  maxTokens: number,
   { timeoutMs, calls }: { readonly timeoutMs: number; readonly calls: number },
 ): CatalogEntry[] {
   return [
-    createSearchTool(entries, names.search, `in a script with ${names.code}`, most),
+    createSearchTool(entries, names.search, `in a script with ${names.code}`, maxTokens),
     createDescribeTool(names.describe),
     createMetaTool(names.code, {
       title: 'Run a script',
@@ -165,11 +165,16 @@ export function createCodeTools(
   ]
 }
 
-function createSearchTool(entries: readonly CatalogEntry[], name: string, how: string, most: number): CatalogEntry {
-  const behind = formatOverview(entries, most - OVERVIEW_MARGIN_TOKENS)
+function createSearchTool(
+  entries: readonly CatalogEntry[],
+  name: string,
+  usage: string,
+  maxTokens: number,
+): CatalogEntry {
+  const behind = formatOverview(entries, maxTokens - OVERVIEW_MARGIN_TOKENS)
   return createMetaTool(name, {
     title: 'Search tools',
-    description: `Find tools among ${entries.length} that are not listed here. Describe the task in a few words; then call the tools found ${how}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
+    description: `Find tools among ${entries.length} that are not listed here. Describe the task in a few words; then call the tools found ${usage}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
     inputSchema: {
       type: 'object',
       properties: {

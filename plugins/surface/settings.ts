@@ -59,14 +59,14 @@ export function createSurfaceResolver(config: Config): SurfaceResolver {
   )
   const usual = parseSurfaceSettings(common, servers)
   const findProfile = createProfileLookup(config)
-  const wanted = Object.entries(common.clients).map(([name, mode]) => ({ fits: compileGlobs(name), mode }))
+  const matchers = Object.entries(common.clients).map(([name, mode]) => ({ fits: compileGlobs(name), mode }))
   const defers = compileGlobs(Object.keys(FULL_FOR))
   // The gateway's own commands list all tools.
   const owner = new Set([OWN_NAME, config.server?.name])
   const resolveMode = (name: string, own: SurfaceSettings, chosen: string | undefined): SurfaceMode => {
     // Checked for each list, because a reload may remove the choice during a session.
     const choice = own.choices.find(mode => mode === chosen)
-    const named = choice === undefined ? wanted.find(({ fits }) => fits(name))?.mode : undefined
+    const named = choice === undefined ? matchers.find(({ fits }) => fits(name))?.mode : undefined
     if (named !== undefined) return named
     const mode = choice ?? own.mode
     const isFull = (mode === 'auto' && defers(name)) || (choice === undefined && owner.has(name))

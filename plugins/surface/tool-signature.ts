@@ -9,10 +9,10 @@ const PLAIN = /^[A-Za-z_$][\w$]*$/
 /** Formats a tool as a TypeScript signature with comments, for scripts. */
 export function formatStub({ exposed, value }: CatalogEntry): string {
   const { description, inputSchema, outputSchema } = value
-  const place = PLAIN.test(exposed) ? `tools.${exposed}` : `tools[${JSON.stringify(exposed)}]`
+  const accessor = PLAIN.test(exposed) ? `tools.${exposed}` : `tools[${JSON.stringify(exposed)}]`
   const result = outputSchema === undefined ? 'any' : formatType(outputSchema, 0)
   const text = typeof description === 'string' ? `${formatComment(description)}\n` : ''
-  return `${text}${place}(args: ${formatType(inputSchema, 0)}): Promise<${result}>`
+  return `${text}${accessor}(args: ${formatType(inputSchema, 0)}): Promise<${result}>`
 }
 
 function formatType(schema: unknown, depth: number): string {
@@ -80,8 +80,8 @@ const MAX_COMPACT_DEPTH = 4
 
 /** Shortens a tool to its first sentence and a schema without texts, which accepts at least the same values. */
 export function compactTool(entry: CatalogEntry): CatalogEntry {
-  const known = COMPACT.get(entry)
-  if (known !== undefined) return known
+  const cached = COMPACT.get(entry)
+  if (cached !== undefined) return cached
   const { name, title, annotations, inputSchema, execution, description } = entry.value
   const value: JsonObject = { name }
   if (title !== undefined) value.title = title
@@ -147,16 +147,21 @@ export function formatSignature(entry: CatalogEntry): string {
   const { value, exposed } = entry
   const mark = isReadOnly(value) ? ' [reads only]' : ''
   const text = typeof value.description === 'string' ? shortenSentence(value.description) : ''
-  const most = estimateBytes(MAX_TOKENS) - Buffer.byteLength(mark)
+  const maxBytes = estimateBytes(MAX_TOKENS) - Buffer.byteLength(mark)
   const args = listArguments(value.inputSchema)
-  const least = `${exposed}(${args
+  const minimalCall = `${exposed}(${args
     .filter(one => one.isRequired)
     .map(one => one.name)
     .join(', ')})`
-  const whole = formatCall(exposed, args, Math.max(most - Buffer.byteLength(text) - 5, most / 2), least)
-  const left = most - Buffer.byteLength(whole) - 5
-  const shown = left < 20 ? '' : clipText(text, left)
-  return `${whole}${shown === '' ? '' : ` – ${shown}`}${mark}`
+  const callText = formatCall(
+    exposed,
+    args,
+    Math.max(maxBytes - Buffer.byteLength(text) - 5, maxBytes / 2),
+    minimalCall,
+  )
+  const remainingBytes = maxBytes - Buffer.byteLength(callText) - 5
+  const description = remainingBytes < 20 ? '' : clipText(text, remainingBytes)
+  return `${callText}${description === '' ? '' : ` – ${description}`}${mark}`
 }
 
 /** True for tools annotated as read-only. */
@@ -180,15 +185,15 @@ function listArguments(schema: unknown): ToolArgument[] {
   return [...all.filter(one => one.isRequired), ...all.filter(one => !one.isRequired)]
 }
 
-function formatCall(name: string, args: readonly ToolArgument[], most: number, least: string): string {
+function formatCall(name: string, args: readonly ToolArgument[], maxBytes: number, minimalCall: string): string {
   const required = args.filter(one => one.isRequired).map(one => one.text)
   const optional = args.filter(one => !one.isRequired).map(one => one.text)
-  for (let shown = optional.length; shown >= 0; shown--) {
-    const more = shown < optional.length ? ['…'] : []
-    const whole = `${name}(${[...required, ...optional.slice(0, shown), ...more].join(', ')})`
-    if (Buffer.byteLength(whole) <= most) return whole
+  for (let optionalCount = optional.length; optionalCount >= 0; optionalCount--) {
+    const more = optionalCount < optional.length ? ['…'] : []
+    const callText = `${name}(${[...required, ...optional.slice(0, optionalCount), ...more].join(', ')})`
+    if (Buffer.byteLength(callText) <= maxBytes) return callText
   }
-  return least
+  return minimalCall
 }
 
 function formatShortType(schema: unknown): string {
@@ -208,13 +213,13 @@ function formatAlternatives({ anyOf, oneOf }: JsonObject): string {
 }
 
 function formatValues(values: readonly unknown[]): string {
-  const shown = values.slice(0, MAX_VALUES).map(value => JSON.stringify(value).slice(0, 40))
-  return [...shown, ...(values.length > MAX_VALUES ? ['…'] : [])].join('|')
+  const literals = values.slice(0, MAX_VALUES).map(value => JSON.stringify(value).slice(0, 40))
+  return [...literals, ...(values.length > MAX_VALUES ? ['…'] : [])].join('|')
 }
 
-function clipText(text: string, most: number): string {
-  if (Buffer.byteLength(text) <= most) return text
+function clipText(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
   let end = text.length
-  while (end > 0 && Buffer.byteLength(text.slice(0, end)) > most - 3) end--
+  while (end > 0 && Buffer.byteLength(text.slice(0, end)) > maxBytes - 3) end--
   return `${text.slice(0, end).trimEnd()}…`
 }

@@ -37,16 +37,16 @@ export async function runScript(
   })
   worker.unref()
   return new Promise(resolve => {
-    const late = (): void => finish(failScript('timed out'))
-    let timer = setTimeout(late, START_TIMEOUT_MS)
+    const onTimeout = (): void => finish(failScript('timed out'))
+    let timer = setTimeout(onTimeout, START_TIMEOUT_MS)
     const cancelled = (): void => finish(failScript('cancelled'))
     let isOver = false
-    const finish = (ended: ScriptResult): void => {
+    const finish = (result: ScriptResult): void => {
       isOver = true
       clearTimeout(timer)
       signal.removeEventListener('abort', cancelled)
       void worker.terminate()
-      resolve(ended)
+      resolve(result)
     }
     signal.addEventListener('abort', cancelled)
     let made = 0
@@ -54,7 +54,7 @@ export async function runScript(
       if (isOver) return
       if (message.kind === 'begun') {
         clearTimeout(timer)
-        timer = setTimeout(late, limits.ms + GRACE_MS)
+        timer = setTimeout(onTimeout, limits.ms + GRACE_MS)
       } else if (message.kind === 'end') finish({ hasFailed: message.hasFailed, text: message.text })
       // Also counted in the thread, which is not trusted.
       else if (++made <= limits.calls) void answerCall(worker, message, call)

@@ -16,7 +16,7 @@ function createBootstrap(): string {
 type Send = (name: string, args: string) => Promise<string>
 type End = (kind: string, text: string) => void
 
-function bootstrap(main: (...given: unknown[]) => Promise<unknown>, send: Send, end: End): void {
+function bootstrap(main: (...args: unknown[]) => Promise<unknown>, send: Send, end: End): void {
   const { parse, stringify } = JSON
   const mostNotes = 4000
   let notes = ''
@@ -198,9 +198,9 @@ class ScriptRun {
     this.#isOver = true
     const { resultLength } = this.#limits
     const isLong = kind === 'done' && text.length > resultLength
-    const told = isLong ? `the result is too large (${text.length} characters): return less` : text
-    const late = this.#isLate ? 'timed out' : told.slice(0, resultLength)
-    this.#postMessage({ kind: 'end', hasFailed: kind !== 'done' || isLong || this.#isLate, text: late })
+    const resultText = isLong ? `the result is too large (${text.length} characters): return less` : text
+    const finalText = this.#isLate ? 'timed out' : resultText.slice(0, resultLength)
+    this.#postMessage({ kind: 'end', hasFailed: kind !== 'done' || isLong || this.#isLate, text: finalText })
   }
 
   #postMessage(message: FromSandbox): void {

@@ -40,9 +40,9 @@ export class Scripts {
   }
 
   #finish(caller: string): void {
-    const left = (this.#running.get(caller) ?? 1) - 1
-    if (left === 0) this.#running.delete(caller)
-    else this.#running.set(caller, left)
+    const remaining = (this.#running.get(caller) ?? 1) - 1
+    if (remaining === 0) this.#running.delete(caller)
+    else this.#running.set(caller, remaining)
   }
 }
 
@@ -65,14 +65,14 @@ async function answerScript(code: string, surface: Surface, exchange: Exchange):
     argumentLength: MAX_ARGUMENTS_LENGTH,
     resultLength: estimateBytes(MAX_TOKENS),
   }
-  const ended = await runScript(
+  const result = await runScript(
     code,
     limits,
     (name, args) => callForScript(name, args, surface, exchange),
     exchange.signal,
   )
-  if (ended.hasFailed) return toolFailure(`The script failed: ${ended.text}`)
-  return textAnswer(ended.text === '' ? 'The script returned nothing.' : ended.text)
+  if (result.hasFailed) return toolFailure(`The script failed: ${result.text}`)
+  return textAnswer(result.text === '' ? 'The script returned nothing.' : result.text)
 }
 
 async function callForScript(name: string, text: string, surface: Surface, exchange: Exchange): Promise<string> {

@@ -67,7 +67,7 @@ class Vocabulary {
     for (const word of words) {
       if (this.#termsByWord.has(word)) add(word, 1)
       else if (word.length >= MIN_SPELLING_LENGTH && unknown++ < MAX_UNKNOWN)
-        for (const [other, weight] of this.#findSimilarWords(word)) add(other, weight)
+        for (const [similarWord, weight] of this.#findSimilarWords(word)) add(similarWord, weight)
     }
     for (const meaning of words.flatMap(getMeanings)) {
       if (weights.size >= MAX_TERMS) break
@@ -77,14 +77,14 @@ class Vocabulary {
   }
 
   #findSimilarWords(word: string): [string, number][] {
-    const found: [string, number][] = []
-    const most = word.length < 6 ? 1 : 2
-    for (const other of this.#byLetter.get(word.charAt(0)) ?? []) {
-      if (other.startsWith(word)) found.push([other, BEGINNING_WEIGHT])
-      else if (Math.abs(other.length - word.length) <= most && other.length >= MIN_SPELLING_LENGTH)
-        if (distance(word, other) <= most) found.push([other, SPELLING_WEIGHT])
+    const similar: [string, number][] = []
+    const maxDistance = word.length < 6 ? 1 : 2
+    for (const candidate of this.#byLetter.get(word.charAt(0)) ?? []) {
+      if (candidate.startsWith(word)) similar.push([candidate, BEGINNING_WEIGHT])
+      else if (Math.abs(candidate.length - word.length) <= maxDistance && candidate.length >= MIN_SPELLING_LENGTH)
+        if (distance(word, candidate) <= maxDistance) similar.push([candidate, SPELLING_WEIGHT])
     }
-    return found.sort((one, other) => other[1] - one[1]).slice(0, MAX_SPELLINGS)
+    return similar.sort((one, other) => other[1] - one[1]).slice(0, MAX_SPELLINGS)
   }
 }
 
@@ -130,18 +130,18 @@ export class ToolIndex {
   }
 
   /** Returns matching tools, best first. */
-  search(query: string, most: number): RankedTool[] {
+  search(query: string, limit: number): RankedTool[] {
     const words = [...new Set(splitWords(query.slice(0, MAX_QUERY_LENGTH)))].slice(0, MAX_WORDS)
     const weights = this.#vocabulary.weighTerms(words)
     if (weights.size === 0) return []
-    const found = this.#index.search('', {
+    const results = this.#index.search('', {
       tokenize: () => [...weights.keys()],
       processTerm: keepTerm,
       boostTerm: term => weights.get(term) ?? 1,
       boost: WEIGHTS,
       bm25: BM25,
     })
-    return found.slice(0, most).flatMap(({ id, score }) => {
+    return results.slice(0, limit).flatMap(({ id, score }) => {
       const entry = this.#entries[id as number]
       return entry === undefined ? [] : [{ entry, score }]
     })

@@ -41,8 +41,8 @@ export function createToolDocument(entry: CatalogEntry, id: number): ToolDocumen
 }
 
 /** Returns the first sentence on one line. */
-export function extractFirstSentence(whole: string): string {
-  const start = whole.trimStart()
+export function extractFirstSentence(text: string): string {
+  const start = text.trimStart()
   const [line = ''] = start.split(/\n\s*\n|\r|\n(?=\s*(?:Args|Parameters|Returns|Example|[-*#]))/, 1)
   const end = /[.!?](?=\s|$)|[。！？]/u.exec(line)
   return end === null ? line : line.slice(0, end.index + end[0].length)

@@ -6,11 +6,11 @@ const STOP_WORDS = new Set(
 )
 
 /** Splits a text into stemmed words, at non-alphanumeric characters and case changes. */
-export function splitWords(text: string, known: StemCache = new Map()): string[] {
+export function splitWords(text: string, cache: StemCache = new Map()): string[] {
   const words: string[] = []
   for (const piece of text.match(FOREIGN.test(text) ? PIECE : PLAIN_PIECE) ?? NONE) {
-    let own = known.get(piece)
-    if (own === undefined) known.set(piece, (own = splitPiece(piece)))
+    let own = cache.get(piece)
+    if (own === undefined) cache.set(piece, (own = splitPiece(piece)))
     for (const word of own) words.push(word)
   }
   return words
@@ -63,11 +63,11 @@ const VOWEL = /[aeiouy]/
 export function stemWord(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word
   let stem = toSingular(word)
-  for (const [ending, other] of ENDINGS) {
+  for (const [ending, replacement] of ENDINGS) {
     if (!stem.endsWith(ending)) continue
-    const rest = stem.slice(0, -ending.length)
-    if (rest.length < 3 || !VOWEL.test(rest)) break
-    stem = rest + other
+    const base = stem.slice(0, -ending.length)
+    if (base.length < 3 || !VOWEL.test(base)) break
+    stem = base + replacement
     break
   }
   if (/([^aeiouylsz])\1$/.test(stem)) stem = stem.slice(0, -1)
@@ -273,11 +273,11 @@ export function getMeanings(word: string): readonly string[] {
 
 /** Group ids by stem; `=` cannot occur in a word. */
 function indexSynonyms(groups: readonly string[]): Map<string, readonly string[]> {
-  const found = new Map<string, string[]>()
+  const meanings = new Map<string, string[]>()
   for (const [index, group] of groups.entries())
     for (const word of new Set(group.split(' ').map(stemWord)))
-      found.set(word, [...(found.get(word) ?? []), `=${index}`])
-  return found
+      meanings.set(word, [...(meanings.get(word) ?? []), `=${index}`])
+  return meanings
 }
 
 const MEANINGS: ReadonlyMap<string, readonly string[]> = indexSynonyms(SYNONYM_GROUPS)
