@@ -114,8 +114,8 @@ function createAgentRoutes({ control }: ApiRoutesDeps): ApiRoutes {
     'GET output': {
       changesState: true,
       run({ text, count }) {
-        const what = text('what') ?? 'text'
-        return control('agents.output', { task: text('id') ?? '', what, offset: count('offset') })
+        const part = text('what') ?? 'text'
+        return control('agents.output', { task: text('id') ?? '', what: part, offset: count('offset') })
       },
     },
     'POST reply': {
@@ -186,7 +186,7 @@ function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
 function selectConfigValues({ file, origins }: JsonObject, { text, count }: ApiRequest): ConfigValues {
   const search = (text('search') ?? '').toLowerCase()
   const all = (Array.isArray(origins) ? origins.filter(isObject) : []) as unknown as ConfigValue[]
-  const found = all.filter(
+  const matching = all.filter(
     ({ pointer, value, origin }) =>
       (text('defaults') === 'yes' || origin !== 'default') &&
       `${pointer} ${JSON.stringify(value)}`.toLowerCase().includes(search),
@@ -194,7 +194,7 @@ function selectConfigValues({ file, origins }: JsonObject, { text, count }: ApiR
   const offset = count('offset')
   return {
     ...(typeof file === 'string' ? { file } : {}),
-    values: found.slice(offset, offset + count('limit', ROW_LIMITS)),
-    total: found.length,
+    values: matching.slice(offset, offset + count('limit', ROW_LIMITS)),
+    total: matching.length,
   }
 }

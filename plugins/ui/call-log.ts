@@ -47,8 +47,8 @@ export class ClientLog {
     const [name, version] = [info.name.slice(0, MAX_LENGTH), info.version.slice(0, MAX_LENGTH)]
     const caller = principalKey(principal)
     const key = JSON.stringify([name, version, era, protocol, caller, listener, profile])
-    const known = this.#rows.use(key)
-    if (known !== undefined) return known
+    const cached = this.#rows.use(key)
+    if (cached !== undefined) return cached
     const { subject, issuer } = principal
     const row = { client: name, version, era, protocol, subject, issuer, listener, profile }
     const counted = { ...row, open: 0, calls: 0, seenAt: 0 }
@@ -98,9 +98,9 @@ export class CallLog {
   }
 
   add(call: Omit<CallDetail, 'id'>): CallDetail {
-    const kept = { id: this.#next++, ...call }
-    this.#calls[kept.id % this.#max] = kept
-    return kept
+    const row = { id: this.#next++, ...call }
+    this.#calls[row.id % this.#max] = row
+    return row
   }
 
   findCall(id: number): CallDetail | undefined {
@@ -108,19 +108,19 @@ export class CallLog {
     return call?.id === id ? call : undefined
   }
 
-  search({ limit, before, after = 0, ...wanted }: CallLogFilter): Calls {
-    const fits = compileFilter(wanted)
-    const found: CallRow[] = []
+  search({ limit, before, after = 0, ...conditions }: CallLogFilter): Calls {
+    const fits = compileFilter(conditions)
+    const matching: CallRow[] = []
     const newest = this.#next - 1
-    const kept = Math.min(newest, this.#max)
-    const oldest = Math.max(this.#next - kept, after + 1)
+    const size = Math.min(newest, this.#max)
+    const oldest = Math.max(this.#next - size, after + 1)
     for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
       const call = this.findCall(id)
       if (call === undefined || !fits(call)) continue
-      if (found.length === limit) return { calls: found, kept, newest, next: id + 1 }
-      found.push(toCallRow(call))
+      if (matching.length === limit) return { calls: matching, kept: size, newest, next: id + 1 }
+      matching.push(toCallRow(call))
     }
-    return { calls: found, kept, newest }
+    return { calls: matching, kept: size, newest }
   }
 
   #listNewest(): CallDetail[] {

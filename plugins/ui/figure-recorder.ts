@@ -44,8 +44,8 @@ export class FigureRing {
     span.bytes += bytes
     if (isFailed) span.failed++
     if (isCached) span.cached++
-    const place = getDurationClass(ms)
-    span.classes[place] = (span.classes[place] ?? 0) + 1
+    const index = getDurationClass(ms)
+    span.classes[index] = (span.classes[index] ?? 0) + 1
   }
 
   /** Returns the intervals with calls in the last hour. */
@@ -72,15 +72,15 @@ export class FigureRing {
 }
 
 function getDurationClass(ms: number): number {
-  const place = Math.ceil(Math.log(Math.max(ms, MIN_CLASS_MS) / MIN_CLASS_MS) / Math.log(GROWTH))
-  return Math.min(place, DURATION_CLASSES - 1)
+  const index = Math.ceil(Math.log(Math.max(ms, MIN_CLASS_MS) / MIN_CLASS_MS) / Math.log(GROWTH))
+  return Math.min(index, DURATION_CLASSES - 1)
 }
 
 /** Upper bound of the class with this rank. */
 function computeQuantile(classes: Uint32Array, rank: number): number {
   let sum = 0
-  const place = classes.findIndex(count => (sum += count) >= rank)
-  return Math.round(MIN_CLASS_MS * GROWTH ** Math.max(place, 0) * 10) / 10
+  const index = classes.findIndex(count => (sum += count) >= rank)
+  return Math.round(MIN_CLASS_MS * GROWTH ** Math.max(index, 0) * 10) / 10
 }
 
 type UiOptions = NonNullable<Config['ui']>

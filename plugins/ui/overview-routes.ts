@@ -41,7 +41,7 @@ function toServerRow(row: JsonObject, all: readonly HealthFinding[]): ServerRow 
   const part = (name: string): JsonObject => (isObject(row[name]) ? row[name] : {})
   const [runtime, cache, queue, server] = [part('runtime'), part('cache'), part('queue'), part('server')]
   const findings = all.filter(({ upstream }) => upstream === row.name)
-  const found: Record<keyof ServerRow, unknown> = {
+  const cells: Record<keyof ServerRow, unknown> = {
     ...{ name: row.name, type: row.type, state: row.state },
     problem: toLine(row.problem) ?? toLine(row.degraded),
     protocol: row.version === undefined ? undefined : joinWords(row.version, row.era),
@@ -52,7 +52,7 @@ function toServerRow(row: JsonObject, all: readonly HealthFinding[]): ServerRow 
     ...{ lastError: toLine(runtime.lastError), lastErrorAt: runtime.lastErrorAt },
     findings: findings.length === 0 ? undefined : findings,
   }
-  return found as unknown as ServerRow
+  return cells as unknown as ServerRow
 }
 
 function joinWords(...values: readonly unknown[]): string | undefined {
@@ -67,10 +67,10 @@ function toLine(value: unknown): string | undefined {
 function runVerb({ control, clock }: ApiRoutesDeps, verb: string, params: JsonObject): Promise<JsonObject> {
   const done = control(verb, params)
   done.catch(() => undefined)
-  const late = new Promise<JsonObject>(resolve => {
+  const timeout = new Promise<JsonObject>(resolve => {
     clock.after(MAX_WAIT_MS, () => resolve({ isPending: true }))
   })
-  return Promise.race([done, late])
+  return Promise.race([done, timeout])
 }
 
 export interface ApiRoutesDeps {

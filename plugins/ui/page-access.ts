@@ -81,9 +81,9 @@ export class PageAccess {
     const [credential] = request.header('authorization')
     if (getCredentialType(principal) === 'nobody' || credential === undefined)
       return { status: 401, why: 'a login link, API key or access token is required' }
-    const known = this.#authorize(principal, undefined, request)
-    if ('status' in known) return known
-    return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, known.share)
+    const authorization = this.#authorize(principal, undefined, request)
+    if ('status' in authorization) return authorization
+    return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, authorization.share)
   }
 
   #authorize(principal: Principal, browser: BrowserSession | undefined, request: HttpRequest): PageUser | PageRefusal {
@@ -111,11 +111,11 @@ export class PageAccess {
     const { checked, credential = '', principal = ANONYMOUS } = browser
     if (checked !== undefined && this.#now() - checked.at < RECHECK_MS) return checked.principal
     const header = (name: string): string[] => (name.toLowerCase() === 'authorization' ? [credential] : [])
-    const shown = { ...request, certificate: undefined, header }
-    const found = await authenticate(request, shown, checked?.principal ?? principal)
-    if (found === undefined || principalKey(found) !== principalKey(principal)) return undefined
-    browser.checked = { principal: found, at: this.#now() }
-    return found
+    const credentialRequest = { ...request, certificate: undefined, header }
+    const identity = await authenticate(request, credentialRequest, checked?.principal ?? principal)
+    if (identity === undefined || principalKey(identity) !== principalKey(principal)) return undefined
+    browser.checked = { principal: identity, at: this.#now() }
+    return identity
   }
 }
 
@@ -125,9 +125,9 @@ async function authenticate(
   credentials: Credentials,
   before: Principal,
 ): Promise<Principal | undefined> {
-  const found = await gate.authenticate(credentials)
-  if (!('status' in found)) return found
-  return found.status >= 500 ? before : undefined
+  const result = await gate.authenticate(credentials)
+  if (!('status' in result)) return result
+  return result.status >= 500 ? before : undefined
 }
 
 /**

@@ -42,13 +42,13 @@ export class PageSite {
 
   async #serveApi(name: string, request: HttpRequest): Promise<HttpReply> {
     const { admission, hide, routes } = this.#deps
-    const asked = `${request.method} ${name}`
-    if (asked === 'POST session') return this.#logIn(request)
+    const routeKey = `${request.method} ${name}`
+    if (routeKey === 'POST session') return this.#logIn(request)
     const user = await admission.identify(request)
     if ('status' in user) return errorReply(user.status, user.why)
-    if (asked === 'GET session') return jsonReply(this.#describeUser(request, user), hide)
-    if (asked === 'POST logout') return this.#logOut(user)
-    const route = Object.hasOwn(routes, asked) ? routes[asked] : undefined
+    if (routeKey === 'GET session') return jsonReply(this.#describeUser(request, user), hide)
+    if (routeKey === 'POST logout') return this.#logOut(user)
+    const route = Object.hasOwn(routes, routeKey) ? routes[routeKey] : undefined
     if (route !== undefined) return answerRequest(route, { http: request, user }, hide)
     const allow = ['GET', 'POST'].find(method => Object.hasOwn(routes, `${method} ${name}`))
     if (allow === undefined) return errorReply(404, 'not found')

@@ -28,8 +28,8 @@ export function createToolRoutes({ control }: ApiRoutesDeps): ApiRoutes {
       async run({ text }) {
         const [name, server] = [text('name'), text('server')]
         const tools = await listTools()
-        const found = tools.find(one => one.name === name && (server === undefined || one.upstream === server))
-        return found ?? throwNotFound('tool not found')
+        const match = tools.find(one => one.name === name && (server === undefined || one.upstream === server))
+        return match ?? throwNotFound('tool not found')
       },
     },
     'POST refresh': {
@@ -87,16 +87,16 @@ function getTitle({ title, description, annotations }: JsonObject): string {
 function createToolPage(all: readonly ToolDetail[], { text, count }: ApiRequest): Tools {
   const words = (text('search') ?? '').toLowerCase().split(/\s+/).filter(Boolean)
   const server = text('server')
-  const found = all.filter(tool => {
+  const matching = all.filter(tool => {
     if (server !== undefined && tool.upstream !== server) return false
     const searched = `${tool.name} ${tool.title} ${String(tool.value.description ?? '')}`.toLowerCase()
     return words.every(word => searched.includes(word))
   })
   const offset = count('offset')
   return {
-    tools: found.slice(offset, offset + count('limit', ROW_LIMITS)).map(toToolRow),
-    total: found.length,
-    tokens: found.reduce((sum, { tokens }) => sum + tokens, 0),
+    tools: matching.slice(offset, offset + count('limit', ROW_LIMITS)).map(toToolRow),
+    total: matching.length,
+    tokens: matching.reduce((sum, { tokens }) => sum + tokens, 0),
     servers: summarizeServers(all),
   }
 }

@@ -31,7 +31,7 @@ export class ToolTrials {
   readonly #hide: HideSecrets
   /** Caller of each running call. */
   readonly #running = new Map<object, string>()
-  readonly #asks = new BoundedMap<string, OpenQuestion>({
+  readonly #openQuestions = new BoundedMap<string, OpenQuestion>({
     max: MAX_ASKS,
     onForget: (_, ask) => ask.reply(UNSUPPORTED_REPLY),
   })
@@ -102,16 +102,16 @@ export class ToolTrials {
     if (ask.method !== 'elicitation/create') return Promise.resolve(UNSUPPORTED_REPLY)
     return new Promise(resolve => {
       const id = randomUUID()
-      this.#asks.set(id, { share, reply: resolve })
-      ask.onCancel?.(() => this.#asks.delete(id))
+      this.#openQuestions.set(id, { share, reply: resolve })
+      ask.onCancel?.(() => this.#openQuestions.delete(id))
       emit('ask', { id, ...ask.params })
     })
   }
 
   #answerQuestion({ share }: PageUser, { id, action, content }: JsonObject): boolean {
-    const ask = this.#asks.get(String(id))
+    const ask = this.#openQuestions.get(String(id))
     if (ask?.share !== share) return false
-    this.#asks.delete(String(id))
+    this.#openQuestions.delete(String(id))
     ask.reply({ result: { action, ...(isObject(content) ? { content } : {}) } })
     return true
   }

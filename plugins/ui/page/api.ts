@@ -23,10 +23,10 @@ export function toFailure(error: unknown): ApiFailure {
 
 type QueryParams = Readonly<Record<string, string | number | undefined>>
 
-let signedOutListener: (why: string) => void = () => undefined
+let signedOutListener: (reason: string) => void = () => undefined
 
 /** Calls `listener` after a logout or an expired session. */
-export function onSignedOut(listener: (why: string) => void): void {
+export function onSignedOut(listener: (reason: string) => void): void {
   signedOutListener = listener
 }
 

@@ -83,13 +83,13 @@ export function listFields(schema: unknown): {
   const { properties, required, type } = isObject(schema) ? schema : {}
   if (!isObject(properties)) return { fields: [], otherNames: type === 'object' ? [] : undefined }
   const fields: Field[] = []
-  const others: string[] = []
+  const otherNames: string[] = []
   for (const [name, property] of Object.entries(properties)) {
     const field = createField(name, property, Array.isArray(required) && required.includes(name))
-    if (field === undefined) others.push(name)
+    if (field === undefined) otherNames.push(name)
     else fields.push(field)
   }
-  return { fields, otherNames: others }
+  return { fields, otherNames }
 }
 
 const PLAIN_TYPES: readonly unknown[] = ['string', 'number', 'integer']
@@ -110,8 +110,8 @@ function createField(name: string, property: unknown, isRequired: boolean): Fiel
   }
 }
 
-function stringOr(value: unknown, other: string): string {
-  return typeof value === 'string' ? value : other
+function stringOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' ? value : fallback
 }
 
 /** Unwraps a nullable schema. */
@@ -168,9 +168,9 @@ export function getFieldText({ name, usual }: Field, { fields }: FormValues): st
 }
 
 /** Defaults of members without a field. */
-export function defaultJson(schema: unknown, others: readonly string[] = []): string {
+export function defaultJson(schema: unknown, otherNames: readonly string[] = []): string {
   const { properties } = isObject(schema) ? schema : {}
-  const usual = others.flatMap(name => {
+  const usual = otherNames.flatMap(name => {
     const property = isObject(properties) ? properties[name] : undefined
     return isObject(property) && 'default' in property ? [[name, property.default] as const] : []
   })

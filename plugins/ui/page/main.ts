@@ -118,11 +118,11 @@ function LoginPage({ why, enter }: { why: string; enter: () => Promise<void> }):
 }
 
 function Shell({ me }: { me: SessionInfo }): ViewNode {
-  const place = usePageLocation()
+  const route = usePageLocation()
   const [isLive, setLive] = useState(true)
   useEffect(() => listenToEvents(emitToPages, setLive), [])
   const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
-  const current = pages.find(({ id }) => id === place.page) ?? pages[0]
+  const current = pages.find(({ id }) => id === route.page) ?? pages[0]
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const focusTitle = (): void => main.current?.querySelector('h1')?.focus()
@@ -161,7 +161,7 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
       </div>
     </header>
     <main id="main" ref=${main}>
-      ${current === undefined ? null : html`<${current.view} me=${me} place=${place} key=${current.id} />`}
+      ${current === undefined ? null : html`<${current.view} me=${me} route=${route} key=${current.id} />`}
     </main>`
 }
 

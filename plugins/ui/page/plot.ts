@@ -28,9 +28,9 @@ export function Plot({ title, figures, value, second, text, summary, isSum }: Pl
   const end = Math.floor(Date.now() / SPAN_MS) * SPAN_MS
   const spans = groupByMinute(figures, end)
   const values = spans.map(span => (span === undefined ? undefined : value(span)))
-  const others = second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
-  const top = Math.max(1e-9, ...values.map(one => one ?? 0), ...others.map(one => one ?? 0))
-  const shown = chosen === undefined ? undefined : spans[chosen]
+  const secondValues = second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
+  const top = Math.max(1e-9, ...values.map(one => one ?? 0), ...secondValues.map(one => one ?? 0))
+  const chosenSpan = chosen === undefined ? undefined : spans[chosen]
   const move = (event: PointerEvent): void => {
     const { left, width } = (event.currentTarget as Element).getBoundingClientRect()
     setChosen(Math.min(SPANS - 1, Math.max(0, Math.round(((event.clientX - left) / width) * (SPANS - 1)))))
@@ -38,7 +38,9 @@ export function Plot({ title, figures, value, second, text, summary, isSum }: Pl
   return html`<figure class="plot">
     <figcaption>
       <span>${title}</span>
-      <strong>${shown === undefined ? summary : `${text(value(shown))} at ${formatTime(shown.at)}`}</strong>
+      <strong
+        >${chosenSpan === undefined ? summary : `${text(value(chosenSpan))} at ${formatTime(chosenSpan.at)}`}</strong
+      >
     </figcaption>
     <svg
       viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
@@ -50,7 +52,7 @@ export function Plot({ title, figures, value, second, text, summary, isSum }: Pl
     >
       <path class="area" d=${createAreaPath(values, top, isSum)} />
       <path class="line" d=${createLinePath(values, top, isSum)} />
-      ${second === undefined ? null : html`<path class="line second" d=${createLinePath(others, top, isSum)} />`}
+      ${second === undefined ? null : html`<path class="line second" d=${createLinePath(secondValues, top, isSum)} />`}
     </svg>
   </figure>`
 }
@@ -60,8 +62,8 @@ function groupByMinute(figures: readonly Figures[], end: number): (Figures | und
   const spans = new Array<Figures | undefined>(SPANS).fill(undefined)
   for (const one of figures) {
     const at = Math.floor(one.at / SPAN_MS) * SPAN_MS
-    const place = SPANS - 1 - (end - at) / SPAN_MS
-    if (place >= 0 && place < SPANS) spans[place] = mergeFigures(spans[place], { ...one, at })
+    const index = SPANS - 1 - (end - at) / SPAN_MS
+    if (index >= 0 && index < SPANS) spans[index] = mergeFigures(spans[index], { ...one, at })
   }
   return spans
 }

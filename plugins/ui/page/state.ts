@@ -60,7 +60,7 @@ export function useQuery<T>(url: string, { every, on = [], newer }: QueryOptions
             storeAnswer(url, made(answer))
             if (current.current !== url) return
             setProblem(undefined)
-            setTurn(turn => turn + 1)
+            setTurn(count => count + 1)
           },
           (error: unknown) => {
             if (current.current === url) setProblem(toFailure(error))
@@ -127,19 +127,19 @@ interface ListOptions<A, T> extends QueryOptions<A> {
 
 /** Fetches a list, and its further pages on demand. */
 export function useList<A, T>(url: string, { getRows, getNextUrl, ...options }: ListOptions<A, T>): ListResult<A, T> {
-  const asked = useQuery<A>(url, options)
+  const query = useQuery<A>(url, options)
   const [more, setMore] = useState<{ readonly of: string; readonly pages: readonly A[] }>({
     of: url,
     pages: [],
   })
-  const { data } = asked
-  if (data === undefined) return { ...asked, rows: undefined, hasMore: false }
+  const { data } = query
+  if (data === undefined) return { ...query, rows: undefined, hasMore: false }
   const pages = [data, ...(more.of === url ? more.pages : [])]
   const rows = pages.flatMap(page => getRows(page))
   const next = getNextUrl(pages.at(-1) ?? data, rows.length)
   const further = (): void =>
-    void getJson<A>(String(next)).then(page => setMore({ of: url, pages: [...pages.slice(1), page] }), asked.again)
-  return { ...asked, rows, hasMore: pages.length > 1, ...(next === undefined ? {} : { loadMore: further }) }
+    void getJson<A>(String(next)).then(page => setMore({ of: url, pages: [...pages.slice(1), page] }), query.again)
+  return { ...query, rows, hasMore: pages.length > 1, ...(next === undefined ? {} : { loadMore: further }) }
 }
 
 /** Current page and its selection, both stored in the URL. */
@@ -178,5 +178,5 @@ export function updateParams(
 
 export interface PageProps {
   readonly me: SessionInfo
-  readonly place: PageLocation
+  readonly route: PageLocation
 }

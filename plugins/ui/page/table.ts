@@ -37,8 +37,8 @@ function getColumnClass<T>({ isNumber, isText, isMinor }: Column<T>): string {
 
 /** Table that renders more rows on scrolling. */
 export function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<T>): ViewNode {
-  const [most, setMost] = useState(FIRST_ROWS)
-  const more = (): void => setMost(most + MORE_ROWS)
+  const [limit, setMost] = useState(FIRST_ROWS)
+  const more = (): void => setMost(limit + MORE_ROWS)
   return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
       <table class=${isStacked === true ? 'stacked' : ''}>
         <thead>
@@ -47,7 +47,7 @@ export function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<
           </tr>
         </thead>
         <tbody>
-          ${rows.slice(0, most).map(
+          ${rows.slice(0, limit).map(
             row =>
               html`<tr key=${keyOf(row)}>
                 ${columns.map(column => html`<td class=${getColumnClass(column)}>${column.cell(row)}</td>`)}
@@ -56,23 +56,23 @@ export function Table<T>({ label, columns, rows, keyOf, isStacked }: TableProps<
         </tbody>
       </table>
     </div>
-    ${rows.length > most ? html`<${RemainingRows} count=${rows.length - most} more=${more} />` : null}`
+    ${rows.length > limit ? html`<${RemainingRows} count=${rows.length - limit} more=${more} />` : null}`
 }
 
 /** Renders further rows when it becomes visible, or on click. */
-function RemainingRows({ count: left, more }: { count: number; more: () => void }): ViewNode {
+function RemainingRows({ count: remaining, more }: { count: number; more: () => void }): ViewNode {
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     const watcher = new IntersectionObserver(
-      ([seen]) => {
-        if (seen?.isIntersecting === true) more()
+      ([entry]) => {
+        if (entry?.isIntersecting === true) more()
       },
       { rootMargin: '50%' },
     )
     if (button.current !== null) watcher.observe(button.current)
     return () => watcher.disconnect()
-  }, [left])
-  return html`<p><button type="button" ref=${button} onClick=${more}>${formatCount(left)} more</button></p>`
+  }, [remaining])
+  return html`<p><button type="button" ref=${button} onClick=${more}>${formatCount(remaining)} more</button></p>`
 }
 
 interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {

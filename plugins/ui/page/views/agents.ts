@@ -57,17 +57,17 @@ const TASKS_EVERY_MS = 2000
 const LIMIT = 100
 
 /** Running tool calls and agent tasks. */
-export function Agents({ me, place }: PageProps): ViewNode {
+export function Agents({ me, route }: PageProps): ViewNode {
   const { data, rows, problem, loadMore, again } = useList<Tasks, TaskRow>(formatApiUrl('tasks', { limit: LIMIT }), {
     every: TASKS_EVERY_MS,
     getRows: answer => answer.tasks,
     getNextUrl: answer =>
       answer.tasks.length < LIMIT ? undefined : formatApiUrl('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
   })
-  const id = place.params.get('id')
+  const id = route.params.get('id')
   return html`<${Page} title="Tasks and agents">
     <${Problem} of=${problem} />
-    ${id === null || !me.acts ? null : html`<${OpenedTask} id=${id} place=${place} key=${id} />`}
+    ${id === null || !me.acts ? null : html`<${OpenedTask} id=${id} route=${route} key=${id} />`}
     <h2>Running calls</h2>
     <${List}
       label="Running calls"
@@ -82,7 +82,7 @@ export function Agents({ me, place }: PageProps): ViewNode {
             <h2>Agent tasks</h2>
             <${List}
               label="Tasks"
-              columns=${taskColumns(me.acts, place)}
+              columns=${taskColumns(me.acts, route)}
               rows=${rows}
               keyOf=${(row: TaskRow) => row.id}
               none="No agent tasks yet."

@@ -29,14 +29,14 @@ interface CacheAnswer {
   readonly maxBytes: number
 }
 
-export function Cache({ me, place }: PageProps): ViewNode {
-  const filter = { server: place.params.get('server') ?? '', name: place.params.get('name') ?? '' }
+export function Cache({ me, route }: PageProps): ViewNode {
+  const filter = { server: route.params.get('server') ?? '', name: route.params.get('name') ?? '' }
   const { data, problem, again } = useQuery<CacheAnswer>(formatApiUrl('cache', filter), { every: EVERY_MS })
   return html`<${Page} title="Cache" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(place, { server })} />
-      <${Search} label="Tool or URI" hint="* is a wildcard" value=${filter.name} change=${(name: string) => updateParams(place, { name })} />
+      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(route, { server })} />
+      <${Search} label="Tool or URI" hint="* is a wildcard" value=${filter.name} change=${(name: string) => updateParams(route, { name })} />
       ${me.acts ? html`<${PurgeButton} ...${filter} again=${again} />` : null}
     </div>
     <${List} label="Entries" columns=${COLUMNS} rows=${data?.entries} keyOf=${getRowKey} none="No matching entries." />

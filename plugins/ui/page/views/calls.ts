@@ -36,19 +36,19 @@ const OUTCOMES = [
 
 const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 
-export function Calls({ place }: PageProps): ViewNode {
-  const { params } = place
+export function Calls({ route }: PageProps): ViewNode {
+  const { params } = route
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
-  const asked = { ...filter, limit: MAX_SHOWN }
+  const query = { ...filter, limit: MAX_SHOWN }
   const [isHeld, setHeld] = useState(false)
   const [isReading, setReading] = useState(false)
-  const { data, problem, rows, loadMore, hasMore } = useList<Answer, CallRow>(formatApiUrl('calls', asked), {
+  const { data, problem, rows, loadMore, hasMore } = useList<Answer, CallRow>(formatApiUrl('calls', query), {
     getRows: ({ calls }) => calls,
-    getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...asked, before: next })),
+    getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...query, before: next })),
     // Pause updates while older pages are shown.
     on: isHeld || isReading ? [] : ['call'],
     newer: {
-      formatUrl: ({ newest }) => formatApiUrl('calls', { ...asked, after: newest }),
+      formatUrl: ({ newest }) => formatApiUrl('calls', { ...query, after: newest }),
       merge: mergeNewer,
     },
   })
@@ -57,14 +57,14 @@ export function Calls({ place }: PageProps): ViewNode {
   return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${formatCount(data.kept)} recorded`}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Tool" value=${filter.tool} change=${(tool: string) => updateParams(place, { tool })} />
-      <${Search} label="Caller" value=${filter.caller} change=${(caller: string) => updateParams(place, { caller })} />
-      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(place, { server })} />
-      <${Field} label="Outcome" value=${filter.outcome} options=${OUTCOMES} change=${(outcome: string) => updateParams(place, { outcome })} />
+      <${Search} label="Tool" value=${filter.tool} change=${(tool: string) => updateParams(route, { tool })} />
+      <${Search} label="Caller" value=${filter.caller} change=${(caller: string) => updateParams(route, { caller })} />
+      <${Search} label="Server" value=${filter.server} change=${(server: string) => updateParams(route, { server })} />
+      <${Field} label="Outcome" value=${filter.outcome} options=${OUTCOMES} change=${(outcome: string) => updateParams(route, { outcome })} />
       <label class="check"><input type="checkbox" checked=${!isHeld} onChange=${() => setHeld(!isHeld)} /> Follow</label>
     </div>
-    ${id === null ? null : html`<${OpenedCall} id=${id} place=${place} key=${id} />`}
-    <${List} label="Calls" columns=${createColumns(place)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No matching calls." />
+    ${id === null ? null : html`<${OpenedCall} id=${id} route=${route} key=${id} />`}
+    <${List} label="Calls" columns=${createColumns(route)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No matching calls." />
     <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
@@ -73,11 +73,11 @@ export function Calls({ place }: PageProps): ViewNode {
 const MAX_SHOWN = 50
 
 /** Merges newer calls into the first page; if there are more than a page, only those. */
-function mergeNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
-  const all = next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
-  const shown = all.slice(0, MAX_SHOWN)
-  const further = all.length > MAX_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
-  return { calls: shown, kept, newest, ...(further === undefined ? {} : { next: further }) }
+function mergeNewer(previous: Answer, { calls, kept, newest, next }: Answer): Answer {
+  const all = next === undefined ? [...calls.filter(({ id }) => id > previous.newest), ...previous.calls] : [...calls]
+  const visible = all.slice(0, MAX_SHOWN)
+  const further = all.length > MAX_SHOWN ? visible.at(-1)?.id : (next ?? previous.next)
+  return { calls: visible, kept, newest, ...(further === undefined ? {} : { next: further }) }
 }
 
 function createColumns({ params }: PageLocation): Column<CallRow>[] {
@@ -106,9 +106,9 @@ function createColumns({ params }: PageLocation): Column<CallRow>[] {
   ]
 }
 
-function OpenedCall({ id, place }: { id: string; place: PageLocation }): ViewNode {
+function OpenedCall({ id, route }: { id: string; route: PageLocation }): ViewNode {
   const { data, problem } = useQuery<CallDetail>(formatApiUrl('call', { id }))
-  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
+  const close = html`<button type="button" onClick=${() => updateParams(route, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   return html`<section class="detail" aria-label=${`Call ${data.name}`}>
     <div class="row">

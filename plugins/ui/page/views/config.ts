@@ -10,21 +10,21 @@ import type { Column } from '../table.ts'
 import { List, MoreButton } from '../table.ts'
 
 /** Active configuration, read-only. */
-export function Config({ me, place }: PageProps): ViewNode {
-  const search = place.params.get('search') ?? ''
-  const defaults = place.params.get('defaults') ?? ''
-  const asked = { search, defaults }
-  const { data, problem, rows, loadMore, again } = useList<ConfigValues, ConfigValue>(formatApiUrl('config', asked), {
+export function Config({ me, route }: PageProps): ViewNode {
+  const search = route.params.get('search') ?? ''
+  const defaults = route.params.get('defaults') ?? ''
+  const query = { search, defaults }
+  const { data, problem, rows, loadMore, again } = useList<ConfigValues, ConfigValue>(formatApiUrl('config', query), {
     getRows: ({ values }) => values,
-    getNextUrl: ({ total }, shown) => (shown < total ? formatApiUrl('config', { ...asked, offset: shown }) : undefined),
+    getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('config', { ...query, offset }) : undefined),
     on: ['changed'],
   })
   return html`<${Page} title="Configuration" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     ${me.isOwner ? html`<${PlanForm} />` : null}
     <div class="filters" role="search">
-      <${Search} label="Search" value=${search} change=${(text: string) => updateParams(place, { search: text })} />
-      <label class="check"><input type="checkbox" checked=${defaults === 'yes'} onChange=${() => updateParams(place, { defaults: defaults === 'yes' ? undefined : 'yes' })} /> Show defaults</label>
+      <${Search} label="Search" value=${search} change=${(text: string) => updateParams(route, { search: text })} />
+      <label class="check"><input type="checkbox" checked=${defaults === 'yes'} onChange=${() => updateParams(route, { defaults: defaults === 'yes' ? undefined : 'yes' })} /> Show defaults</label>
       ${me.acts ? html`<${ActionButton} label="Reload" act=${() => postJson('reload')} done=${again} />` : null}
     </div>
     <${List} label="Values" columns=${COLUMNS} rows=${rows} keyOf=${(row: ConfigValue) => row.pointer} none="No matches." />
@@ -98,7 +98,7 @@ function PlanOutcome({ of }: { of: PlanAnswer }): ViewNode {
       <ul class="problems">
         ${problems.map(problem => html`<li>${problem}</li>`)}
       </ul>`
-  const kept = servers?.kept.length ?? 0
+  const keptCount = servers?.kept.length ?? 0
   return html`<h2>${of.changes ? 'Changes' : 'No changes'}</h2>
     ${
       of.changes
@@ -113,7 +113,7 @@ function PlanOutcome({ of }: { of: PlanAnswer }): ViewNode {
     }
     ${Object.entries(servers?.unknown ?? {}).map(([name, why]) => html`<p class="soft"><strong>${name}</strong>: ${why}</p>`)}
     <p class="soft">
-      ${formatCount(kept)} servers stay unchanged. ${' '}
+      ${formatCount(keptCount)} servers stay unchanged. ${' '}
       <code>gateway plan -c new.yaml</code> ${' '} also starts new servers and compares their tools.
     </p>`
 }
@@ -128,14 +128,14 @@ function listChanges({ servers, tools, settings = [] }: PlanAnswer): PlannedChan
   if (servers === undefined || tools === undefined) return []
   const rows = (mark: PlannedChange['mark'], kind: string, texts: readonly string[]): PlannedChange[] =>
     texts.map(text => ({ mark, kind, text }))
-  const anew = servers.restarted.map(name => `${name} will restart`)
+  const restarts = servers.restarted.map(name => `${name} will restart`)
   const set = servers.changed.map(name => `${name} keeps running with new settings`)
   const renamed = tools.renamed.map(({ from, to }) => `${from} is renamed to ${to}`)
   const described = tools.changed.map(name => `description of ${name} changes`)
   return [
     ...rows('added', 'server', servers.started),
     ...rows('removed', 'server', servers.stopped),
-    ...rows('changed', 'server', [...anew, ...set]),
+    ...rows('changed', 'server', [...restarts, ...set]),
     ...rows('added', 'tool', tools.added),
     ...rows('removed', 'tool', tools.removed),
     ...rows('changed', 'tool', [...renamed, ...described]),

@@ -10,16 +10,16 @@ import { updateParams, useQuery } from '../state.ts'
 type ClientSpec = (typeof clients)[number]
 
 /** Instructions for connecting each client. */
-export function Connect({ me, place }: PageProps): ViewNode {
+export function Connect({ me, route }: PageProps): ViewNode {
   const { data, problem } = useQuery<Overview>(formatApiUrl('overview'))
   const urls = (data?.listeners ?? []).filter(({ type, url }) => type === 'http' && url !== undefined)
-  const url = place.params.get('url') ?? urls[0]?.url ?? ''
-  const client = clients.find(({ name }) => name === place.params.get('client')) ?? clients[0]
+  const url = route.params.get('url') ?? urls[0]?.url ?? ''
+  const client = clients.find(({ name }) => name === route.params.get('client')) ?? clients[0]
   return html`<${Page} title="Connect" lead="Connect a client to this gateway">
     <${Problem} of=${problem} />
     <div class="filters">
-      <${Field} label="Client" value=${client?.name ?? ''} options=${clients.map(one => [one.name, one.title])} change=${(text: string) => updateParams(place, { client: text })} />
-      <${Field} label="URL" value=${url} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => updateParams(place, { url: text })} />
+      <${Field} label="Client" value=${client?.name ?? ''} options=${clients.map(one => [one.name, one.title])} change=${(text: string) => updateParams(route, { client: text })} />
+      <${Field} label="URL" value=${url} hint="http://127.0.0.1:8080/mcp" change=${(text: string) => updateParams(route, { url: text })} />
     </div>
     ${client === undefined ? null : html`<${ConnectInstructions} of=${client} url=${url} name=${me.gateway.name} />`}
   </${Page}>`
@@ -62,8 +62,8 @@ function formatEntry({ format, key, list }: ClientSpec, name: string, entry: Rec
     return [`[${[...key, name].join('.')}]`, ...lines].join('\n')
   }
   const inner: unknown = list === true ? [{ name, ...entry }] : { [name]: entry }
-  const whole = [...key].reverse().reduce<unknown>((value, one) => ({ [one]: value }), inner)
-  return format === 'yaml' ? formatYaml(whole).trimStart() : JSON.stringify(whole, undefined, 2)
+  const nested = [...key].reverse().reduce<unknown>((value, one) => ({ [one]: value }), inner)
+  return format === 'yaml' ? formatYaml(nested).trimStart() : JSON.stringify(nested, undefined, 2)
 }
 
 /** Formats plain data as YAML with quoted strings. */

@@ -23,15 +23,15 @@ import { List } from '../table.ts'
 const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
 
-export function Overview({ me, place }: PageProps): ViewNode {
+export function Overview({ me, route }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
     every: EVERY_MS,
     on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, figures, findings, listeners } = data
-  const search = place.params.get('search') ?? ''
-  const logs = place.params.get('logs')
+  const search = route.params.get('search') ?? ''
+  const logs = route.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'healthy' : '',
     formatServerCount(servers),
@@ -53,14 +53,14 @@ export function Overview({ me, place }: PageProps): ViewNode {
               label="Search"
               hint="name, state or reason"
               value=${search}
-              change=${(text: string) => updateParams(place, { search: text })}
+              change=${(text: string) => updateParams(route, { search: text })}
             />
           </div>`
     }
-    ${logs === null ? null : html`<${ServerOutput} name=${logs} place=${place} key=${logs} />`}
+    ${logs === null ? null : html`<${ServerOutput} name=${logs} route=${route} key=${logs} />`}
     <${List}
       label="Servers"
-      columns=${createColumns(me.acts, place, again)}
+      columns=${createColumns(me.acts, route, again)}
       rows=${sortByState(servers.filter(createFilter(search)))}
       keyOf=${(row: ServerRow) => row.name}
       none=${search === '' ? 'No servers configured.' : 'No matches.'}
@@ -96,12 +96,12 @@ function createFilter(search: string): (row: ServerRow) => boolean {
 }
 
 /** Recent stderr lines of a server process. */
-function ServerOutput({ name, place }: { name: string; place: PageLocation }): ViewNode {
+function ServerOutput({ name, route }: { name: string; route: PageLocation }): ViewNode {
   const { data, problem } = useQuery<{ lines: string[] }>(formatApiUrl('logs', { name }), { every: EVERY_MS })
   return html`<section class="detail" aria-label=${`Output of ${name}`}>
     <div class="row">
       <h2>Output of ${name}</h2>
-      <button type="button" onClick=${() => updateParams(place, { logs: undefined })}>Close</button>
+      <button type="button" onClick=${() => updateParams(route, { logs: undefined })}>Close</button>
     </div>
     <${Problem} of=${problem} />
     ${data === undefined ? null : html`<${Snippet} label="Output" text=${data.lines.join('\n') || 'Nothing yet.'} />`}
@@ -123,11 +123,11 @@ const FINDING_LINKS: Readonly<Record<string, readonly [page: string, text: strin
 /** Finding with its fix. */
 function Advice({ of }: { of: Found }): ViewNode {
   const { code, summary, detail, fix } = of
-  const shown = FINDING_LINKS[code]
+  const link = FINDING_LINKS[code]
   return html`<div class="advice">
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
     ${fix === '' ? null : html`<em>${fix}</em>`}
-    ${shown === undefined ? null : html`<a href=${formatHash(shown[0])}>${shown[1]}</a>`}
+    ${link === undefined ? null : html`<a href=${formatHash(link[0])}>${link[1]}</a>`}
   </div>`
 }
 
@@ -182,7 +182,7 @@ function sortByState(servers: readonly ServerRow[]): ServerRow[] {
   return [...servers].sort((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state))
 }
 
-function createColumns(acts: boolean, place: PageLocation, again: () => void): Column<ServerRow>[] {
+function createColumns(acts: boolean, route: PageLocation, again: () => void): Column<ServerRow>[] {
   const button = {
     head: 'Actions',
     cell: (row: ServerRow) => html`<${ServerButton} row=${row} again=${again} />`,
@@ -196,7 +196,7 @@ function createColumns(acts: boolean, place: PageLocation, again: () => void): C
     {
       head: 'Details',
       isText: true,
-      cell: row => html`<${ServerDetails} row=${row} place=${place} acts=${acts} />`,
+      cell: row => html`<${ServerDetails} row=${row} route=${route} acts=${acts} />`,
     },
     ...(acts ? [button] : []),
     {
@@ -214,11 +214,11 @@ function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-function ServerDetails({ row, place, acts }: { row: ServerRow; place: PageLocation; acts: boolean }): ViewNode {
+function ServerDetails({ row, route, acts }: { row: ServerRow; route: PageLocation; acts: boolean }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
     return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}
-    ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Output</a>` : null}`
+    ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(route.params), logs: row.name })}>Output</a>` : null}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
   return html`<span class="soft">${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span>`
@@ -232,8 +232,8 @@ function removeCommands(of: Found): Found {
 }
 
 function formatHitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
-  const asked = cacheHits + cacheMisses
-  return asked === 0 ? '' : `${Math.round((100 * cacheHits) / asked)} %`
+  const requests = cacheHits + cacheMisses
+  return requests === 0 ? '' : `${Math.round((100 * cacheHits) / requests)} %`
 }
 
 const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>> = {

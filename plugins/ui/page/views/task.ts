@@ -63,9 +63,9 @@ const MAX_TEXT = 256 * 1024
 const MAX_EVENTS = 100
 
 /** Agent task: output, changes and questions. */
-export function OpenedTask({ id, place }: { id: string; place: PageLocation }): ViewNode {
+export function OpenedTask({ id, route }: { id: string; route: PageLocation }): ViewNode {
   const { data, problem, again } = useQuery<TaskDetail>(formatApiUrl('task', { id }), { every: EVERY_MS })
-  const close = html`<button type="button" onClick=${() => updateParams(place, { id: undefined })}>Close</button>`
+  const close = html`<button type="button" onClick=${() => updateParams(route, { id: undefined })}>Close</button>`
   if (data === undefined) return html`<section class="detail"><${Problem} of=${problem} />${close}</section>`
   const isOver = ENDED.has(data.state)
   return html`<section class="detail" aria-label=${`Task ${id}`}>
@@ -153,7 +153,7 @@ function TaskOutput({ id, what, isOver, none }: OutputProps): ViewNode {
         const piece = await getJson<OutputChunk>(formatApiUrl('output', { id, what, offset }))
         if (isGone) return
         offset = piece.end
-        if (piece.text !== '') setText(known => `${known}${piece.text}`.slice(-MAX_TEXT))
+        if (piece.text !== '') setText(previous => `${previous}${piece.text}`.slice(-MAX_TEXT))
         setProblem(undefined)
         if (piece.hasMore) return void readNext()
       } catch (error) {

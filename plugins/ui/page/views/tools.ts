@@ -12,24 +12,24 @@ import { TryTool } from './try-tool.ts'
 
 const NO_TOOLS_TEXT = 'No matching tools. Idle servers are not started for this page.'
 
-export function Tools({ me, place }: PageProps): ViewNode {
-  const filter = { search: place.params.get('search') ?? '', server: place.params.get('server') ?? '' }
+export function Tools({ me, route }: PageProps): ViewNode {
+  const filter = { search: route.params.get('search') ?? '', server: route.params.get('server') ?? '' }
   const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', filter), {
     getRows: ({ tools }) => tools,
-    getNextUrl: ({ total }, shown) => (shown < total ? formatApiUrl('tools', { ...filter, offset: shown }) : undefined),
+    getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('tools', { ...filter, offset }) : undefined),
     on: ['server', 'changed'],
   })
-  const name = place.params.get('name')
-  const of = place.params.get('of') ?? ''
+  const name = route.params.get('name')
+  const of = route.params.get('of') ?? ''
   return html`<${Page} title="Tools" lead=${formatLead(data)}>
     <${Problem} of=${problem} />
     <div class="filters" role="search">
-      <${Search} label="Search" value=${filter.search} change=${(search: string) => updateParams(place, { search })} />
-      <${Field} label="Server" value=${filter.server} options=${listServerOptions(data)} change=${(server: string) => updateParams(place, { server })} />
+      <${Search} label="Search" value=${filter.search} change=${(search: string) => updateParams(route, { search })} />
+      <${Field} label="Server" value=${filter.server} options=${listServerOptions(data)} change=${(server: string) => updateParams(route, { server })} />
       ${me.acts ? html`<${ActionButton} label="Refresh" act=${() => postJson('refresh')} done=${again} />` : null}
     </div>
-    ${name === null ? null : html`<${OpenedTool} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
-    <${List} label="Tools" columns=${createColumns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NO_TOOLS_TEXT} />
+    ${name === null ? null : html`<${OpenedTool} name=${name} server=${of} route=${route} acts=${me.acts} key=${`${name} ${of}`} />`}
+    <${List} label="Tools" columns=${createColumns(route)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NO_TOOLS_TEXT} />
     <${MoreButton} further=${loadMore} />
   </${Page}>`
 }
@@ -67,13 +67,13 @@ function createColumns({ params }: PageLocation): Column<ToolRow>[] {
 interface OpenedToolProps {
   readonly name: string
   readonly server: string
-  readonly place: PageLocation
+  readonly route: PageLocation
   readonly acts: boolean
 }
 
-function OpenedTool({ name, server, place, acts }: OpenedToolProps): ViewNode {
+function OpenedTool({ name, server, route, acts }: OpenedToolProps): ViewNode {
   const { data, problem } = useQuery<ToolDetail>(formatApiUrl('tool', { name, server }))
-  const closeTool = (): void => updateParams(place, { name: undefined, of: undefined })
+  const closeTool = (): void => updateParams(route, { name: undefined, of: undefined })
   if (data === undefined)
     return html`<section class="detail">
       <${Problem} of=${problem} /><button type="button" onClick=${closeTool}>Close</button>
@@ -178,7 +178,7 @@ function VisibilityOutcome({ shown, explained: { outcome, steps } }: ToolExplana
 }
 
 function describeVisibility({ client, isShown, name, why }: ToolVisibility): ViewNode {
-  const whose = client === UNKNOWN ? 'an unknown client' : client
-  if (isShown) return html`in the list of ${whose} as <code>${name}</code>`
-  return `not in the list of ${whose}${why === undefined ? '' : `: ${why}`}`
+  const clientName = client === UNKNOWN ? 'an unknown client' : client
+  if (isShown) return html`in the list of ${clientName} as <code>${name}</code>`
+  return `not in the list of ${clientName}${why === undefined ? '' : `: ${why}`}`
 }
