@@ -38,13 +38,13 @@ export function splitHeadAndTail(text: string, budget: number): { head: string; 
 /** Longest prefix within a byte budget; never splits a character. */
 export function sliceStart(text: string, budget: number): string {
   if (text.length * 3 <= budget) return text
-  const near = text.slice(0, budget + 1)
+  const prefix = text.slice(0, budget + 1)
   if (text.length <= budget && Buffer.byteLength(text) <= budget) return text
   let low = 0
-  let high = Math.min(near.length, budget)
+  let high = Math.min(prefix.length, budget)
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if (Buffer.byteLength(near.slice(0, middle)) <= budget) low = middle
+    if (Buffer.byteLength(prefix.slice(0, middle)) <= budget) low = middle
     else high = middle - 1
   }
   return text.slice(0, toCharBoundary(text, low))
@@ -142,24 +142,24 @@ class Cutter {
   }
 
   #size(value: unknown): number {
-    const known = typeof value === 'object' && value !== null ? this.#sizes.get(value) : undefined
-    return known ?? countPlainBytes(value)
+    const knownSize = typeof value === 'object' && value !== null ? this.#sizes.get(value) : undefined
+    return knownSize ?? countPlainBytes(value)
   }
 
   /** Keeps the first items that fit; cuts the first one if it is too large alone. */
   *#cutList(items: readonly unknown[], budget: number): Generator<void, unknown[]> {
-    let left = budget - 2
+    let remaining = budget - 2
     let count = 0
     for (const item of items) {
       const size = this.#size(item) + 1
-      if (size > left) break
-      left -= size
+      if (size > remaining) break
+      remaining -= size
       count++
     }
-    const isTooLarge = count === 0 && items.length > 0 && left > MIN_MEMBER_BYTES
-    const kept = isTooLarge ? [yield* this.cutToFit(items[0], left - 1)] : items.slice(0, count)
-    this.#leftOut.items += items.length - kept.length
-    return kept
+    const isTooLarge = count === 0 && items.length > 0 && remaining > MIN_MEMBER_BYTES
+    const keptItems = isTooLarge ? [yield* this.cutToFit(items[0], remaining - 1)] : items.slice(0, count)
+    this.#leftOut.items += items.length - keptItems.length
+    return keptItems
   }
 
   /** Keeps small members whole; large ones share the remaining budget equally. */
@@ -186,32 +186,32 @@ class Cutter {
 
   /** Keeps the first members that fit whole. */
   #keepFirstMembers(entries: readonly [string, unknown][], needs: Float64Array, budget: number): JsonObject {
-    let left = budget
-    const kept = entries.filter((_entry, index) => {
+    let remaining = budget
+    const keptEntries = entries.filter((_entry, index) => {
       const need = needs[index] ?? 0
-      if (need > left) return false
-      left -= need
+      if (need > remaining) return false
+      remaining -= need
       return true
     })
-    this.#leftOut.members += entries.length - kept.length
-    return Object.fromEntries(kept)
+    this.#leftOut.members += entries.length - keptEntries.length
+    return Object.fromEntries(keptEntries)
   }
 
   #cutString(text: string, budget: number): string {
-    const kept = sliceJsonStart(text, Math.max(0, budget - 2 - ELLIPSIS.length * 3))
-    this.#leftOut.characters += text.length - kept.length
-    return kept + ELLIPSIS
+    const prefix = sliceJsonStart(text, Math.max(0, budget - 2 - ELLIPSIS.length * 3))
+    this.#leftOut.characters += text.length - prefix.length
+    return prefix + ELLIPSIS
   }
 }
 
 /** Largest equal share, after small needs are met. */
 function computeFairShare(needs: Float64Array, total: number): number {
-  let left = total
+  let remaining = total
   const rising = needs.toSorted()
   for (const [index, need] of rising.entries()) {
-    const share = Math.floor(left / (rising.length - index))
+    const share = Math.floor(remaining / (rising.length - index))
     if (need > share) return share
-    left -= need
+    remaining -= need
   }
   return Infinity
 }

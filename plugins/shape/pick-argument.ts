@@ -13,14 +13,14 @@ const PICK_ARGUMENT = {
  * Adapts tools in a list: removes an output schema that a pick invalidates, and adds the pick argument if allowed.
  */
 export function adaptListing(
-  shown: readonly CatalogEntry[],
+  entries: readonly CatalogEntry[],
   ruleOf: (entry: CatalogEntry) => ShapingRule | undefined,
 ): readonly CatalogEntry[] | undefined {
-  const changed = shown.map(entry => {
+  const changed = entries.map(entry => {
     const rule = ruleOf(entry)
     return rule === undefined ? entry : addPickArgument(dropOutputSchema(entry, rule), rule)
   })
-  return changed.every((entry, index) => entry === shown[index]) ? undefined : changed
+  return changed.every((entry, index) => entry === entries[index]) ? undefined : changed
 }
 
 function dropOutputSchema(entry: CatalogEntry, { pick, drop, ask, patienceMs, asClient }: ShapingRule): CatalogEntry {
@@ -50,7 +50,7 @@ export const PICK_ARGUMENT_NAME = '_pick'
 export type PickSlot = Slot<Exchange, { readonly pick: CompiledPick | undefined }>
 
 /** Removes the pick from the request before other plugins see it, and stores it. */
-export function storeRequestedPick(call: Call, rules: ShapingRules, asked: PickSlot): void {
+export function storeRequestedPick(call: Call, rules: ShapingRules, slot: PickSlot): void {
   const { params, exchange } = call
   const inMeta = isObject(params?._meta) ? params._meta[PICK_META_KEY] : undefined
   const inArguments = isObject(params?.arguments) ? params.arguments[PICK_ARGUMENT_NAME] : undefined
@@ -58,7 +58,7 @@ export function storeRequestedPick(call: Call, rules: ShapingRules, asked: PickS
   if (inMeta === undefined && !isInArguments) return
   call.params = stripPick(params, isInArguments)
   exchange.params = stripPick(exchange.params, isInArguments)
-  asked.set(exchange, { pick: parsePick(isInArguments ? inArguments : inMeta) })
+  slot.set(exchange, { pick: parsePick(isInArguments ? inArguments : inMeta) })
 }
 
 /** @throws GatewayError for an invalid expression, before the call */
@@ -84,12 +84,12 @@ export function hasPickArgument(entry: CatalogEntry | undefined): boolean {
 }
 
 function stripPick(params: JsonObject = {}, isInArguments: boolean): JsonObject {
-  const { _meta, arguments: given, ...rest } = params
+  const { _meta, arguments: args, ...rest } = params
   const { [PICK_META_KEY]: _asked, ...meta } = isObject(_meta) ? _meta : {}
-  const { [PICK_ARGUMENT_NAME]: _pick, ...others } = isObject(given) ? given : {}
+  const { [PICK_ARGUMENT_NAME]: _pick, ...otherArgs } = isObject(args) ? args : {}
   return {
     ...rest,
-    ...(given === undefined ? {} : { arguments: isInArguments ? others : given }),
+    ...(args === undefined ? {} : { arguments: isInArguments ? otherArgs : args }),
     ...(_meta === undefined ? {} : { _meta: isObject(_meta) ? meta : _meta }),
   }
 }

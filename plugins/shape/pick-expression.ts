@@ -22,14 +22,14 @@ const MAX_STEPS = 32
 /** Parses a path such as `items[].meta.*.html`; returns a message for an invalid one. */
 export function parseDropPath(text: string): readonly PathStep[] | string {
   const steps: PathStep[] = []
-  let rest = text
-  while (rest !== '') {
-    const dot = steps.length > 0 && !rest.startsWith('[]')
-    const found = (dot ? /^\.("(?:[^"\\]|\\.)+"|[^.[\]"]+)/ : /^(\[\]|"(?:[^"\\]|\\.)+"|[^.[\]"]+)/).exec(rest)
-    const [all, name] = found ?? []
-    if (all === undefined || name === undefined) return `"${rest.slice(0, 32)}" is not a path step`
+  let unparsed = text
+  while (unparsed !== '') {
+    const dot = steps.length > 0 && !unparsed.startsWith('[]')
+    const match = (dot ? /^\.("(?:[^"\\]|\\.)+"|[^.[\]"]+)/ : /^(\[\]|"(?:[^"\\]|\\.)+"|[^.[\]"]+)/).exec(unparsed)
+    const [all, name] = match ?? []
+    if (all === undefined || name === undefined) return `"${unparsed.slice(0, 32)}" is not a path step`
     steps.push(parseStep(name))
-    rest = rest.slice(all.length)
+    unparsed = unparsed.slice(all.length)
   }
   if (steps.at(-1) === 'items') return 'ends with "[]" and would remove everything: use the name of the list'
   return steps.length > MAX_STEPS ? `more than ${MAX_STEPS} steps` : steps

@@ -15,15 +15,15 @@ const MAX_HANDLE_LENGTH = 1024
 type FindResult = (handle: string) => StoredResult | undefined
 
 /** `read_result`: returns a result page by page, or the matches of an expression. */
-export function readResult(given: JsonObject, find: FindResult): Answer {
-  const asked = parsePageRequest(given)
-  if (typeof asked === 'string') return toolFailure(asked)
-  const kept = find(stripScheme(asked.handle))
-  if (kept === undefined) return toolFailure(UNKNOWN_HANDLE)
-  const text = toReadableText(kept)
-  return asked.pick === undefined
-    ? createPage(text, asked.offset, kept)
-    : readPicked(asked.pick, { text, offset: asked.offset, kept })
+export function readResult(args: JsonObject, find: FindResult): Answer {
+  const request = parsePageRequest(args)
+  if (typeof request === 'string') return toolFailure(request)
+  const stored = find(stripScheme(request.handle))
+  if (stored === undefined) return toolFailure(UNKNOWN_HANDLE)
+  const text = toReadableText(stored)
+  return request.pick === undefined
+    ? createPage(text, request.offset, stored)
+    : readPicked(request.pick, { text, offset: request.offset, stored })
 }
 
 interface PageRequest {
@@ -43,13 +43,13 @@ function parsePageRequest({ handle, pick, offset = 0 }: JsonObject): PageRequest
 
 function readPicked(
   pick: string,
-  { text, offset, kept }: { text: string; offset: number; kept: StoredResult },
+  { text, offset, stored }: { text: string; offset: number; stored: StoredResult },
 ): Answer {
   const compiled = compilePick(pick, MAX_PICK_LENGTH)
   if ('mistake' in compiled) return toolFailure(`"pick" is not a valid JMESPath expression: ${compiled.mistake}`)
-  const found = compiled.pick.run(parseJsonText(text) ?? readJson(decodeResult(kept)))
-  if ('failed' in found) return toolFailure(`"pick" failed: ${found.failed}`)
-  return createPage(found.json, offset, kept)
+  const result = compiled.pick.run(parseJsonText(text) ?? readJson(decodeResult(stored)))
+  if ('failed' in result) return toolFailure(`"pick" failed: ${result.failed}`)
+  return createPage(result.json, offset, stored)
 }
 
 /** Models may pass the URI as the handle. */
@@ -62,10 +62,10 @@ function stripScheme(handle: string): string {
 export function readResource(uri: string, find: FindResult): Answer {
   const scheme = formatResultUri('')
   const isOurs = uri.startsWith(scheme) && uri.length <= MAX_HANDLE_LENGTH + scheme.length
-  const kept = isOurs ? find(uri.slice(scheme.length)) : undefined
-  if (kept === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
+  const stored = isOurs ? find(uri.slice(scheme.length)) : undefined
+  if (stored === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
   const mimeType = 'application/json'
-  const body = isUtf8(kept.bytes) ? { text: decodeResult(kept) } : { blob: kept.bytes.toString('base64') }
+  const body = isUtf8(stored.bytes) ? { text: decodeResult(stored) } : { blob: stored.bytes.toString('base64') }
   return createUpstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
 }
 
@@ -74,17 +74,17 @@ function decodeResult({ bytes }: StoredResult): string {
 }
 
 /** Text of a single-text result, otherwise JSON. Offsets refer to it. */
-function toReadableText(kept: StoredResult): string {
-  const whole = decodeResult(kept)
-  const value = readJson(whole)
+function toReadableText(stored: StoredResult): string {
+  const decoded = decodeResult(stored)
+  const value = readJson(decoded)
   const content = isObject(value) && Array.isArray(value.content) ? (value.content as unknown[]) : []
   const [block] = content
   const isOneText = content.length === 1 && isObject(block) && block.type === 'text' && typeof block.text === 'string'
-  if (!isOneText) return whole
+  if (!isOneText) return decoded
   const text = block.text as string
   const structured = (value as JsonObject).structuredContent
   const isTwice = structured === undefined || isTextOfJson(text, JSON.stringify(structured))
-  return isTwice ? text : whole
+  return isTwice ? text : decoded
 }
 
 /** Returns the page as one text block, followed by a block with the next offset. */
@@ -93,12 +93,12 @@ function createPage(text: string, offset: number, { page: bytes, handle }: Store
   const part = sliceStart(text.slice(offset, offset + bytes), bytes)
   const next = offset + part.length
   const isLast = next >= text.length
-  const said = `[characters ${offset} to ${next} of ${text.length}${isLast ? '; end of result' : `; next offset: ${next}`}]`
-  const content = [{ type: 'text', text: part }, ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }])]
+  const position = `[characters ${offset} to ${next} of ${text.length}${isLast ? '; end of result' : `; next offset: ${next}`}]`
+  const content = [{ type: 'text', text: part }, ...(isLast && offset === 0 ? [] : [{ type: 'text', text: position }])]
   const more = isLast ? {} : { next }
   return createUpstreamAnswer({ content, _meta: { [META_KEY]: { handle, total: text.length, ...more } } })
 }
 
-export function toolFailure(why: string): Answer {
-  return createUpstreamAnswer(toolError(why))
+export function toolFailure(message: string): Answer {
+  return createUpstreamAnswer(toolError(message))
 }

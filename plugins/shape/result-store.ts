@@ -76,22 +76,22 @@ export class ResultStore {
   /** Finds a caller's result; undefined if expired, evicted or another caller's. */
   findResult(handles: Handles, owner: string, handle: string): StoredResult | undefined {
     const key = handles.open(handle, owner)
-    const kept = key === undefined ? undefined : this.#all.get(key)
-    if (kept === undefined || kept.owner !== owner) return undefined
-    return this.#clock.now() - kept.storedAt > this.#bounds.forMs ? undefined : kept
+    const stored = key === undefined ? undefined : this.#all.get(key)
+    if (stored === undefined || stored.owner !== owner) return undefined
+    return this.#clock.now() - stored.storedAt > this.#bounds.forMs ? undefined : stored
   }
 
   removeAll(): void {
     for (const key of [...this.#all.keys()]) this.#remove(key)
   }
 
-  #addResult(key: string, kept: StoredResult): void {
-    const own = this.#byOwner.get(kept.owner) ?? { bytes: 0, keys: new Set<string>() }
-    this.#byOwner.set(kept.owner, own)
-    this.#all.set(key, kept)
+  #addResult(key: string, result: StoredResult): void {
+    const own = this.#byOwner.get(result.owner) ?? { bytes: 0, keys: new Set<string>() }
+    this.#byOwner.set(result.owner, own)
+    this.#all.set(key, result)
     own.keys.add(key)
-    own.bytes += kept.bytes.length + ENTRY_OVERHEAD_BYTES
-    this.#bytes += kept.bytes.length + ENTRY_OVERHEAD_BYTES
+    own.bytes += result.bytes.length + ENTRY_OVERHEAD_BYTES
+    this.#bytes += result.bytes.length + ENTRY_OVERHEAD_BYTES
     for (const oldest of own.keys) {
       if (own.bytes <= this.#bounds.share) break
       this.#remove(oldest)
@@ -108,15 +108,15 @@ export class ResultStore {
   }
 
   #remove(key: string): void {
-    const kept = this.#all.get(key)
-    if (kept === undefined) return
+    const result = this.#all.get(key)
+    if (result === undefined) return
     this.#all.delete(key)
-    this.#bytes -= kept.bytes.length + ENTRY_OVERHEAD_BYTES
-    const own = this.#byOwner.get(kept.owner)
+    this.#bytes -= result.bytes.length + ENTRY_OVERHEAD_BYTES
+    const own = this.#byOwner.get(result.owner)
     if (own === undefined) return
     own.keys.delete(key)
-    own.bytes -= kept.bytes.length + ENTRY_OVERHEAD_BYTES
-    if (own.keys.size === 0) this.#byOwner.delete(kept.owner)
+    own.bytes -= result.bytes.length + ENTRY_OVERHEAD_BYTES
+    if (own.keys.size === 0) this.#byOwner.delete(result.owner)
   }
 
   /** One timer for all results: the oldest expires first. */

@@ -14,7 +14,7 @@ import { formatResultUri } from './shape-result.ts'
 /** Tool of this upstream: definition and handler. */
 export interface BuiltInTool {
   readonly definition: JsonObject
-  call(call: Call, given: JsonObject): Answer | Promise<Answer>
+  call(call: Call, args: JsonObject): Answer | Promise<Answer>
 }
 
 interface ResultsUpstreamDeps {
@@ -88,10 +88,10 @@ export class ResultsUpstream implements Upstream {
   }
 
   #callMetaTool(call: Call): Answer | Promise<Answer> {
-    const { name, arguments: given } = call.params ?? {}
+    const { name, arguments: args } = call.params ?? {}
     const tool = this.#parts.tools.get(String(name))
     if (tool === undefined) return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
-    return tool.call(call, isObject(given) ? given : {})
+    return tool.call(call, isObject(args) ? args : {})
   }
 
   start(): Promise<void> {

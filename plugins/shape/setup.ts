@@ -37,7 +37,7 @@ const STOP_WAIT_SHARE = 0.7
 
 /** State shared by all generations. */
 interface ShapingState {
-  kept: ResultStore | undefined
+  store: ResultStore | undefined
   readonly slow: SlowCalls
   readonly results: Map<string, number>
 }
@@ -47,21 +47,21 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
   const { config, hooks, slot, clock, handles } = api
   const rules = new ShapingRules(config)
   const state = slot.gateway((): ShapingState => ({
-    kept: undefined,
+    store: undefined,
     slow: new SlowCalls(),
     results: new Map(),
   }))
   const bounds = parseLimits(api.options)
-  const kept = (state.kept ??= new ResultStore(clock, bounds))
-  kept.setLimits(bounds)
-  const asked: PickSlot = slot.exchange(() => ({ pick: undefined }))
+  const store = (state.store ??= new ResultStore(clock, bounds))
+  store.setLimits(bounds)
+  const requestedPick: PickSlot = slot.exchange(() => ({ pick: undefined }))
 
   const tools = new Map<string, BuiltInTool>()
-  const find = (call: Call) => (handle: string) => kept.findResult(handles, getOwnerKey(call.exchange.session), handle)
+  const find = (call: Call) => (handle: string) => store.findResult(handles, getOwnerKey(call.exchange.session), handle)
   if (CUTTING_KEYS.some(key => rules.hasKey(key)))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
-      call: (call, given) => readResult(given, find(call)),
+      call: (call, args) => readResult(args, find(call)),
     })
   if (rules.hasKey('patience')) setUpSlowCalls(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => addResultsUpstream(written, api.options?.prefix ?? '', [...tools.keys()]))
@@ -79,18 +79,18 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
       : undefined,
   )
   hooks.call.tap({ ...TOOL_CALLS, stage: 'trace' }, call => {
-    if (call.upstream !== RESULTS_UPSTREAM) storeRequestedPick(call, rules, asked)
+    if (call.upstream !== RESULTS_UPSTREAM) storeRequestedPick(call, rules, requestedPick)
   })
-  const shaper = new Shaper(api, rules, kept, state)
+  const shaper = new Shaper(api, rules, store, state)
   // Tap before redaction, so that all other changes are done first.
   hooks.response.tap({ ...TOOL_CALLS, stage: 'trace' }, (answer, exchange) =>
-    shaper.shapeAnswer(answer, exchange, asked),
+    shaper.shapeAnswer(answer, exchange, requestedPick),
   )
-  hooks.listing.tap({ readers: () => '' }, (shown, { profile, kind }) =>
-    kind === 'tools' ? adaptListing(shown, entry => findEntryRule(entry, rules, profile)) : undefined,
+  hooks.listing.tap({ readers: () => '' }, (entries, { profile, kind }) =>
+    kind === 'tools' ? adaptListing(entries, entry => findEntryRule(entry, rules, profile)) : undefined,
   )
   explainShape(api, rules)
-  hooks.metrics.tap(figures => [...figures, ...listFigures(kept, state)])
+  hooks.metrics.tap(figures => [...figures, ...listFigures(store, state)])
 }
 
 interface SlowCallDeps {
@@ -104,7 +104,7 @@ function setUpSlowCalls(api: PluginApi<ShapeConfig | undefined>, { rules, slow, 
   const { hooks, clock } = api
   tools.set(RESULT.name, {
     definition: RESULT,
-    call: (call, given) => slow.answerResult(call, given, getOwnerKey(call.exchange.session), api),
+    call: (call, args) => slow.answerResult(call, args, getOwnerKey(call.exchange.session), api),
   })
   hooks.patience.tap(TOOL_CALLS, (_known, call) => {
     const { params, session } = call.exchange
@@ -153,37 +153,41 @@ function getOwnerKey(session: Session): string {
 class Shaper {
   readonly #api: PluginApi<ShapeConfig | undefined>
   readonly #rules: ShapingRules
-  readonly #kept: ResultStore
+  readonly #store: ResultStore
   readonly #counts: Map<string, number>
   readonly #slow: SlowCalls
 
   constructor(
     api: PluginApi<ShapeConfig | undefined>,
     rules: ShapingRules,
-    kept: ResultStore,
+    store: ResultStore,
     { results, slow }: ShapingState,
   ) {
     this.#api = api
     this.#rules = rules
-    this.#kept = kept
+    this.#store = store
     this.#counts = results
     this.#slow = slow
   }
 
-  shapeAnswer(answer: Answer, exchange: Exchange, asked: PickSlot): Answer | undefined | Promise<Answer | undefined> {
+  shapeAnswer(
+    answer: Answer,
+    exchange: Exchange,
+    requestedPick: PickSlot,
+  ): Answer | undefined | Promise<Answer | undefined> {
     const { route } = exchange
     if (!('result' in answer) || route?.to !== 'one' || this.#isOwnResult(answer.result, route.upstream))
       return undefined
-    const { pick } = asked.get(exchange)
+    const { pick } = requestedPick.get(exchange)
     const rule = this.#findExchangeRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
     if (rule === undefined) return undefined
     const before = answer.result.bytes()
     const owner = getOwnerKey(exchange.session)
     const work = shapeResult(answer.result, {
       rule,
-      asked: pick,
+      requestedPick: pick,
       schema: exchange.entry?.value.outputSchema,
-      keep: page => this.#kept.store(this.#api.handles, owner, before, page),
+      store: page => this.#store.store(this.#api.handles, owner, before, page),
     })
     const finishAnswer = (shaped: ShapedResult | undefined): Answer | undefined => {
       if (shaped === undefined) return undefined
@@ -204,7 +208,7 @@ class Shaper {
   }
 
   #recordShaping({ done, result }: ShapedResult, { params }: Exchange, bytes: number): void {
-    for (const how of done) this.#counts.set(how, (this.#counts.get(how) ?? 0) + 1)
+    for (const change of done) this.#counts.set(change, (this.#counts.get(change) ?? 0) + 1)
     this.#api.log.debug('result shaped', {
       tool: params?.name,
       done: done.join(', '),
@@ -225,8 +229,8 @@ const NO_RULE: ShapingRule = {
   from: [],
 }
 
-function listFigures(kept: ResultStore, { results, slow }: ShapingState): readonly Metric[] {
-  const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: results.get(how) ?? 0 }))
+function listFigures(store: ResultStore, { results, slow }: ShapingState): readonly Metric[] {
+  const samples = ['pick', 'drop', 'cut'].map(change => ({ labels: { how: change }, value: results.get(change) ?? 0 }))
   return [
     {
       name: 'tapgate_shaped_results',
@@ -244,13 +248,13 @@ function listFigures(kept: ResultStore, { results, slow }: ShapingState): readon
       name: 'tapgate_kept_results',
       type: 'gauge',
       help: 'Complete results in the store.',
-      samples: [{ value: kept.size }],
+      samples: [{ value: store.size }],
     },
     {
       name: 'tapgate_kept_results_bytes',
       type: 'gauge',
       help: 'Bytes of complete results in the store.',
-      samples: [{ value: kept.bytes }],
+      samples: [{ value: store.bytes }],
     },
   ]
 }
@@ -277,8 +281,8 @@ function explainRule({ pick, drop, maxBytes, ask, patienceMs, from }: ShapingRul
     ask ? 'the caller may select a part of the result' : undefined,
     maxBytes === undefined ? undefined : `results over ${maxBytes} bytes are truncated; the complete result is stored`,
   ]
-  const [place] = from
-  const rule = place === undefined ? {} : { rule: place }
+  const [ruleName] = from
+  const rule = ruleName === undefined ? {} : { rule: ruleName }
   return texts
     .filter(text => text !== undefined)
     .map(text => ({ by: 'shape', at: 'server', does: 'changes', text, ...rule }))

@@ -24,17 +24,17 @@ export interface ShapedResult {
 interface ShapingOptions {
   readonly rule: Omit<ShapingRule, 'asClient'>
   /** Caller's expression; replaces the rule's. */
-  readonly asked: CompiledPick | undefined
+  readonly requestedPick: CompiledPick | undefined
   /** The tool's output schema, if any. */
   readonly schema: unknown
   /** Stores the complete result and returns its handle; undefined if too large. */
-  keep(page: number): string | undefined
+  store(page: number): string | undefined
 }
 
 /** Shapes a result; undefined if no change is needed. */
 export function* shapeResult(result: Payload, shaping: ShapingOptions): Generator<void, ShapedResult | undefined> {
   const { maxBytes } = shaping.rule
-  const changes = (shaping.asked ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
+  const changes = (shaping.requestedPick ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
   if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
   if (result.isToolError) return undefined
   const value = readJson(result.bytes().toString('utf8'))
@@ -48,11 +48,11 @@ export function* shapeResult(result: Payload, shaping: ShapingOptions): Generato
 function* shapeValue(
   work: ResultShaper,
   result: Payload,
-  { rule, asked }: ShapingOptions,
+  { rule, requestedPick }: ShapingOptions,
   changes: boolean,
 ): Generator<void, ShapedResult | undefined | 'unreadable'> {
   try {
-    if (changes) yield* work.project(asked ?? rule.pick)
+    if (changes) yield* work.project(requestedPick ?? rule.pick)
     yield* work.cutToLimit(rule.maxBytes)
     return work.toShapedResult(result)
   } catch (error) {
@@ -64,7 +64,7 @@ function* shapeValue(
 
 /** Replaces an unreadable result, such as one nested a million times, and stores the original. */
 function withholdResult(result: Payload, shaping: ShapingOptions): ShapedResult {
-  const handle = shaping.keep(shaping.rule.maxBytes ?? 0)
+  const handle = shaping.store(shaping.rule.maxBytes ?? 0)
   const text = formatOmissionNote({ offset: 0, tokens: estimateTokens(result.bytes().length), handle })
   const meta = { [META_KEY]: createMeta(handle, undefined) }
   return {
@@ -108,17 +108,17 @@ class ResultShaper {
     const source = this.#structured ?? this.#parseOnlyText()
     if (source === undefined) return
     const dropped = this.#shaping.rule.drop.reduce<unknown>(removePath, source)
-    const found = pick?.run(dropped)
-    if (found?.failed !== undefined) {
-      this.#meta = { failed: `pick: ${found.failed}` }
+    const result = pick?.run(dropped)
+    if (result?.failed !== undefined) {
+      this.#meta = { failed: `pick: ${result.failed}` }
       return
     }
-    if (found !== undefined) this.#setJson('pick', found.json)
+    if (result !== undefined) this.#setJson('pick', result.json)
     else if (dropped !== source) this.#setJson('drop', JSON.stringify(dropped))
   }
 
-  #setJson(how: 'pick' | 'drop', json: string): void {
-    this.#done.push(how)
+  #setJson(change: 'pick' | 'drop', json: string): void {
+    this.#done.push(change)
     const value = readJson(json)
     this.#structured = this.#structured !== undefined && isObject(value) ? value : undefined
     this.#replaceTextBlocks(json)
@@ -132,10 +132,12 @@ class ResultShaper {
   /** Replaces all text blocks with one. */
   #replaceTextBlocks(text: string): void {
     const first = this.#content.find(isTextBlock)
-    const others = this.#content.filter(block => !isTextBlock(block) || block === first)
+    const remainingBlocks = this.#content.filter(block => !isTextBlock(block) || block === first)
     const block = { type: 'text', text }
     this.#content =
-      first === undefined ? [block, ...others] : others.map(other => (other === first ? { ...first, text } : other))
+      first === undefined
+        ? [block, ...remainingBlocks]
+        : remainingBlocks.map(sibling => (sibling === first ? { ...first, text } : sibling))
   }
 
   /** Cuts text and structured content separately, because a client shows the model only one of them. */
@@ -146,7 +148,7 @@ class ResultShaper {
     const isLarge = Buffer.byteLength(structure) > maxBytes
     yield
     if (!isLong && !isLarge) return
-    const handle = this.#shaping.keep(maxBytes)
+    const handle = this.#shaping.store(maxBytes)
     yield
     this.#done.push('cut')
     let structured: string | undefined
@@ -175,25 +177,25 @@ class ResultShaper {
   /** Keeps texts that fit, shortens the first that does not, and omits the rest. */
   *#cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): Generator<void> {
     const isOne = this.#content.filter(block => countTextBytes(block) > 0).length === 1
-    let left = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
+    let remainingBytes = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
     let leftOut = 0
-    const kept: unknown[] = []
+    const blocks: unknown[] = []
     for (const block of this.#content) {
       const size = countTextBytes(block)
-      if (size <= left) {
-        kept.push(block)
-        left -= size
+      if (size <= remainingBytes) {
+        blocks.push(block)
+        remainingBytes -= size
         continue
       }
       const text = getBlockText(block)
-      const room = left
-      left = 0
-      if (after !== undefined && isTextOfJson(text, before)) kept.push(replaceBlockText(block, after))
-      else if (room >= MIN_TEXT_BYTES)
-        kept.push(replaceBlockText(block, yield* this.#shortenText(text, room, handle, isOne)))
+      const maxTextBytes = remainingBytes
+      remainingBytes = 0
+      if (after !== undefined && isTextOfJson(text, before)) blocks.push(replaceBlockText(block, after))
+      else if (maxTextBytes >= MIN_TEXT_BYTES)
+        blocks.push(replaceBlockText(block, yield* this.#shortenText(text, maxTextBytes, handle, isOne)))
       else leftOut += size
     }
-    this.#content = kept
+    this.#content = blocks
     if (leftOut > 0)
       this.#content = [
         ...this.#content,
@@ -202,16 +204,21 @@ class ResultShaper {
   }
 
   /** Shortens JSON by items, and other text to its start and end. */
-  *#shortenText(text: string, room: number, handle: string | undefined, hasOffset: boolean): Generator<void, string> {
+  *#shortenText(
+    text: string,
+    maxBytes: number,
+    handle: string | undefined,
+    hasOffset: boolean,
+  ): Generator<void, string> {
     const json = parseJsonText(text)
-    const cut = json === undefined ? undefined : yield* cutJson(json, room, { dropsMembers: true })
+    const cut = json === undefined ? undefined : yield* cutJson(json, maxBytes, { dropsMembers: true })
     if (cut !== undefined) {
       this.#meta ??= { leftOut: cut.leftOut }
-      const said = describeOmission(cut.leftOut, handle)
-      if (Array.isArray(cut.value)) return JSON.stringify([...(cut.value as unknown[]), said])
-      return JSON.stringify({ ...(cut.value as JsonObject), [MORE_MEMBER]: said })
+      const omission = describeOmission(cut.leftOut, handle)
+      if (Array.isArray(cut.value)) return JSON.stringify([...(cut.value as unknown[]), omission])
+      return JSON.stringify({ ...(cut.value as JsonObject), [MORE_MEMBER]: omission })
     }
-    const { head, tail, leftOut } = splitHeadAndTail(text, room)
+    const { head, tail, leftOut } = splitHeadAndTail(text, maxBytes)
     const middle = text.slice(head.length, text.length - tail.length)
     const offset = hasOffset ? head.length : 0
     this.#meta ??= { leftOut: { items: 0, members: 0, characters: leftOut } }
@@ -231,8 +238,8 @@ function describeOmission(leftOut: LeftOut, handle: string | undefined): JsonObj
 }
 
 function createMeta(handle: string | undefined, leftOut: LeftOut | undefined): JsonObject {
-  const kept = handle === undefined ? { kept: false } : { handle, uri: formatResultUri(handle) }
-  return { ...kept, ...(leftOut === undefined ? {} : { leftOut }) }
+  const storedFields = handle === undefined ? { kept: false } : { handle, uri: formatResultUri(handle) }
+  return { ...storedFields, ...(leftOut === undefined ? {} : { leftOut }) }
 }
 
 export function formatResultUri(handle: string): string {

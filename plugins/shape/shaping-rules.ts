@@ -37,7 +37,7 @@ interface RuleSource {
 export class ShapingRules {
   readonly #config: Config
   readonly #tools: readonly { readonly fits: (name: string) => boolean; readonly source: RuleSource }[]
-  readonly #found = new Map<string, ShapingRule | undefined>()
+  readonly #rulesByName = new Map<string, ShapingRule | undefined>()
   readonly #compiled = new Map<string, CompiledPick>()
 
   constructor(config: Config) {
@@ -63,10 +63,10 @@ export class ShapingRules {
   /** Returns the rule for a tool, by exposed name; undefined if none applies. */
   findRule(name: string, upstream: string, profile: string | undefined): ShapingRule | undefined {
     const key = `${profile ?? ''} ${upstream} ${name}`
-    if (this.#found.has(key)) return this.#found.get(key)
+    if (this.#rulesByName.has(key)) return this.#rulesByName.get(key)
     const rule = this.#resolveRule(name, upstream, profile)
-    if (this.#found.size >= MAX_CACHED_RULES) this.#found.clear()
-    this.#found.set(key, rule)
+    if (this.#rulesByName.size >= MAX_CACHED_RULES) this.#rulesByName.clear()
+    this.#rulesByName.set(key, rule)
     return rule
   }
 
@@ -96,8 +96,8 @@ export class ShapingRules {
   }
 
   #getPick(text: string): CompiledPick | undefined {
-    const known = this.#compiled.get(text)
-    if (known !== undefined) return known
+    const cached = this.#compiled.get(text)
+    if (cached !== undefined) return cached
     const compiled = compilePick(text)
     if ('pick' in compiled) this.#compiled.set(text, compiled.pick)
     return 'pick' in compiled ? compiled.pick : undefined
@@ -125,9 +125,9 @@ function listClientKeys({ maxTokens, patience }: ShapeRule): ShapingRule['asClie
 }
 
 /** Fills in the client's limits. */
-export function applyClientFacts(rule: ShapingRule, known: () => ClientLimits): ShapingRule {
+export function applyClientFacts(rule: ShapingRule, getClientLimits: () => ClientLimits): ShapingRule {
   if (rule.asClient.length === 0) return rule
-  const { timeoutMs, maxResultTokens } = known()
+  const { timeoutMs, maxResultTokens } = getClientLimits()
   const isPatient = timeoutMs !== undefined && rule.asClient.includes('patience')
   const isBounded = maxResultTokens !== undefined && rule.asClient.includes('maxTokens')
   return {

@@ -64,16 +64,16 @@ export class SlowCalls {
   }
 
   /** `result`: waits for a call, forwards its client requests and returns its answer; or cancels it. */
-  async answerResult(call: Call, given: JsonObject, owner: string, { handles, clock }: SlowCallDeps): Promise<Answer> {
-    const handle = String(given.handle)
+  async answerResult(call: Call, args: JsonObject, owner: string, { handles, clock }: SlowCallDeps): Promise<Answer> {
+    const handle = String(args.handle)
     const key = handles.open(handle, owner)
-    const held = key === undefined ? undefined : this.#calls.get(key)
-    if (held?.owner !== owner) return toolFailure(UNKNOWN_HANDLE)
-    const { running, tool } = held
-    if (given.cancel === true) running.cancel('cancelled by the caller')
+    const entry = key === undefined ? undefined : this.#calls.get(key)
+    if (entry?.owner !== owner) return toolFailure(UNKNOWN_HANDLE)
+    const { running, tool } = entry
+    if (args.cancel === true) running.cancel('cancelled by the caller')
     const { client } = call.exchange.session
     if (isObject(call.params?.inputResponses)) running.submitResponses(call.params.inputResponses, client)
-    await this.#waitForChange(running, call, getWaitMs(given, held), clock)
+    await this.#waitForChange(running, call, getWaitMs(args, entry), clock)
     if (running.answer !== undefined) return running.answer
     const inputRequests = running.getInputRequests(client)
     if (inputRequests === undefined) return this.#createWorkingAnswer(handle, tool, running.message)
@@ -88,8 +88,8 @@ export class SlowCalls {
   }
 
   #createWorkingAnswer(handle: string, tool: string, message?: string): Answer {
-    const how = message === undefined ? '' : ` (${message})`
-    const text = `The call to ${tool} is still running${how}. Get its answer with the tool "result": {"handle": "${handle}"}`
+    const progress = message === undefined ? '' : ` (${message})`
+    const text = `The call to ${tool} is still running${progress}. Get its answer with the tool "result": {"handle": "${handle}"}`
     const answer = createUpstreamAnswer({
       content: [{ type: 'text', text }],
       _meta: { [META_KEY]: { handle, status: 'working' } },
@@ -103,7 +103,7 @@ export class SlowCalls {
     const { client } = call.exchange.session
     const isOver = (): boolean => running.answer !== undefined || running.getInputRequests(client) !== undefined
     if (isOver() || ms === 0) return Promise.resolve()
-    const tell = createProgressNotifier(call)
+    const notifyProgress = createProgressNotifier(call)
     return new Promise(resolve => {
       const wake = (): void => {
         this.#waits.delete(wake)
@@ -114,7 +114,7 @@ export class SlowCalls {
       }
       this.#waits.add(wake)
       const disarm = clock.after(ms, wake)
-      const unwatch = running.watch(() => (isOver() ? wake() : tell(running.message)))
+      const unwatch = running.watch(() => (isOver() ? wake() : notifyProgress(running.message)))
       let unlisten = (): void => undefined
       unlisten = call.onCancel(wake)
     })
