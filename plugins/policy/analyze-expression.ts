@@ -39,11 +39,11 @@ function isAboutName(node: ASTNode): boolean {
   return names.size > 0 && [...names].every(name => NAMES.has(name))
 }
 
-function collectFields(node: ASTNode, found = new Set<string>()): Set<string> {
-  if (node.op === '.' && node.args[0].op === 'id') return found.add(`${node.args[0].args}.${node.args[1]}`)
-  if (node.op === 'id') return found.add(node.args)
-  for (const child of listChildren(node)) collectFields(child, found)
-  return found
+function collectFields(node: ASTNode, fields = new Set<string>()): Set<string> {
+  if (node.op === '.' && node.args[0].op === 'id') return fields.add(`${node.args[0].args}.${node.args[1]}`)
+  if (node.op === 'id') return fields.add(node.args)
+  for (const child of listChildren(node)) collectFields(child, fields)
+  return fields
 }
 
 function findArgument(node: ASTNode | undefined): string[] {
@@ -57,13 +57,13 @@ function mergeSets(one: ReadonlySet<string>, other: ReadonlySet<string>): Readon
 }
 
 function listChildren(node: ASTNode): ASTNode[] {
-  const found: ASTNode[] = []
+  const nodes: ASTNode[] = []
   const addNodes = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(addNodes)
-    else if (isNode(value)) found.push(value)
+    else if (isNode(value)) nodes.push(value)
   }
   if (node.op !== 'value' && node.op !== 'id') addNodes(node.args)
-  return found
+  return nodes
 }
 
 function isNode(value: unknown): value is ASTNode {
@@ -168,18 +168,18 @@ interface PreparedCall {
 
 /** Finds constants to prepare, such as patterns. */
 export function findConstants(ast: ASTNode): PreparedCall[] {
-  const found: PreparedCall[] = []
-  const visit = (node: ASTNode): void => {
+  const calls: PreparedCall[] = []
+  const visitNode = (node: ASTNode): void => {
     if (node.op === 'rcall' || node.op === 'call') {
       const name = node.args[0]
       const first = node.op === 'rcall' ? node.args[2][0] : node.args[1][0]
       if (first?.op === 'value' && typeof first.args === 'string')
-        found.push({ name, text: first.args, at: first.start })
+        calls.push({ name, text: first.args, at: first.start })
     }
-    for (const child of listChildren(node)) visit(child)
+    for (const child of listChildren(node)) visitNode(child)
   }
-  visit(ast)
-  return found
+  visitNode(ast)
+  return calls
 }
 
 class ExpressionWalker {
@@ -204,28 +204,28 @@ class ExpressionWalker {
     }
   }
 
-  visit(node: ASTNode, place: ExpressionScope): void {
+  visit(node: ASTNode, context: ExpressionScope): void {
     switch (node.op) {
       case 'id':
-        return this.#visitName(node.args, node, place)
+        return this.#visitName(node.args, node, context)
       case 'call':
-        return this.#visitCall(node, place)
+        return this.#visitCall(node, context)
       case 'rcall':
-        return this.#visitMethod(node, place)
+        return this.#visitMethod(node, context)
       case '.':
       case '.?':
-        return this.#visitField(node, place)
+        return this.#visitField(node, context)
       default:
-        return this.#visitOperator(node, place)
+        return this.#visitOperator(node, context)
     }
   }
 
-  #visitOperator(node: ASTNode, place: ExpressionScope): void {
-    if (node.op === '[]' || node.op === '[?]') return this.#visitIndex(node, place)
-    if (node.op === '&&' || node.op === '||') return this.#visitLogical(node, place)
-    if (node.op === '?:') return this.#visitTernary(node, place)
-    if (node.op === 'in') this.#checkMembership(node, place)
-    for (const child of listChildren(node)) this.visit(child, place)
+  #visitOperator(node: ASTNode, context: ExpressionScope): void {
+    if (node.op === '[]' || node.op === '[?]') return this.#visitIndex(node, context)
+    if (node.op === '&&' || node.op === '||') return this.#visitLogical(node, context)
+    if (node.op === '?:') return this.#visitTernary(node, context)
+    if (node.op === 'in') this.#checkMembership(node, context)
+    for (const child of listChildren(node)) this.visit(child, context)
   }
 
   #visitName(name: string, node: ASTNode, { scope, inLoop }: ExpressionScope): void {
@@ -237,29 +237,29 @@ class ExpressionWalker {
     else if (LONG.has(name)) this.#perItem = 'headers'
   }
 
-  #visitCall(node: Extract<ASTNode, { op: 'call' }>, place: ExpressionScope): void {
+  #visitCall(node: Extract<ASTNode, { op: 'call' }>, context: ExpressionScope): void {
     const [name, args] = node.args
-    if (name === 'has') return this.#visitHas(args, place)
+    if (name === 'has') return this.#visitHas(args, context)
     if (CONSTANT.has(name)) {
       if (args[0]?.op !== 'value') this.#addMistake(node, `${name}() requires a constant`)
     } else if (!FUNCTIONS.has(name)) this.#reportUnknown(name, node)
-    for (const arg of args) this.visit(arg, place)
+    for (const arg of args) this.visit(arg, context)
   }
 
   /** The argument of `has` may be missing, and so may its members. */
-  #visitHas(args: readonly ASTNode[], place: ExpressionScope): void {
-    const guarded = new Set([...place.guarded, '*'])
-    for (const arg of args) this.visit(arg, { ...place, guarded })
+  #visitHas(args: readonly ASTNode[], context: ExpressionScope): void {
+    const guarded = new Set([...context.guarded, '*'])
+    for (const arg of args) this.visit(arg, { ...context, guarded })
   }
 
-  #visitMethod(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
+  #visitMethod(node: Extract<ASTNode, { op: 'rcall' }>, context: ExpressionScope): void {
     const [name, receiver, args] = node.args
-    if (LOOPS.has(name)) return this.#visitLoop(node, place)
+    if (LOOPS.has(name)) return this.#visitLoop(node, context)
     if (!METHODS.has(name)) this.#reportUnknown(name, node)
     const [first] = args
-    if (first !== undefined) this.#checkArgument(name, first, place)
-    this.visit(receiver, place)
-    for (const arg of args) this.visit(arg, place)
+    if (first !== undefined) this.#checkArgument(name, first, context)
+    this.visit(receiver, context)
+    for (const arg of args) this.visit(arg, context)
   }
 
   /**
@@ -275,41 +275,41 @@ class ExpressionWalker {
     if (name === 'within') this.#collectPathFields(first)
   }
 
-  #visitLoop(node: Extract<ASTNode, { op: 'rcall' }>, place: ExpressionScope): void {
+  #visitLoop(node: Extract<ASTNode, { op: 'rcall' }>, context: ExpressionScope): void {
     const [name, receiver, [item, ...body]] = node.args
     this.#loops = true
-    if (place.inLoop) this.#addMistake(node, `${name}() is inside another loop`, 'only one loop is allowed')
+    if (context.inLoop) this.#addMistake(node, `${name}() is inside another loop`, 'only one loop is allowed')
     if (hasLoop(receiver) && !isFilter(receiver))
       this.#addMistake(node, `${name}() iterates over the result of another loop`, 'only filter() may precede it')
-    this.visit(receiver, place)
+    this.visit(receiver, context)
     if (item?.op !== 'id') return this.#addMistake(node, `${name}() requires an item name first`)
     if (isVariable(item.args)) return this.#addMistake(item, `"${item.args}" is already a variable`)
-    const scope = new Map([...place.scope, [item.args, this.#isCallerValue(receiver, place.scope)]])
-    for (const part of body) this.visit(part, { ...place, scope, inLoop: true })
+    const scope = new Map([...context.scope, [item.args, this.#isCallerValue(receiver, context.scope)]])
+    for (const part of body) this.visit(part, { ...context, scope, inLoop: true })
   }
 
-  #visitField(node: Extract<ASTNode, { op: '.' | '.?' }>, place: ExpressionScope): void {
+  #visitField(node: Extract<ASTNode, { op: '.' | '.?' }>, context: ExpressionScope): void {
     const [owner, field] = node.args
-    this.visit(owner, place)
-    this.#checkMember(owner, field, node, place)
+    this.visit(owner, context)
+    this.#checkMember(owner, field, node, context)
   }
 
-  #visitIndex(node: Extract<ASTNode, { op: '[]' | '[?]' }>, place: ExpressionScope): void {
+  #visitIndex(node: Extract<ASTNode, { op: '[]' | '[?]' }>, context: ExpressionScope): void {
     const [owner, index] = node.args
-    this.visit(owner, place)
-    this.visit(index, place)
-    if (owner.op !== 'id' || place.scope.has(owner.args)) return
-    if (index.op === 'value' && typeof index.args === 'string') this.#checkMember(owner, index.args, node, place)
+    this.visit(owner, context)
+    this.visit(index, context)
+    if (owner.op !== 'id' || context.scope.has(owner.args)) return
+    if (index.op === 'value' && typeof index.args === 'string') this.#checkMember(owner, index.args, node, context)
     else if (owner.args === 'args') this.#bareArgument ??= '…'
     else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] requires a constant`)
   }
 
-  #checkMember(owner: ASTNode, field: string, node: ASTNode, place: ExpressionScope): void {
-    if (owner.op !== 'id' || place.scope.has(owner.args)) return
-    if (owner.args === 'args') return this.#noteArgument(field, node, place)
+  #checkMember(owner: ASTNode, field: string, node: ASTNode, context: ExpressionScope): void {
+    if (owner.op !== 'id' || context.scope.has(owner.args)) return
+    if (owner.args === 'args') return this.#noteArgument(field, node, context)
     if (!Object.hasOwn(FIELDS, owner.args)) return
-    const known = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
-    if (!known.includes(field)) this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, known))
+    const fields = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
+    if (!fields.includes(field)) this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, fields))
     if (owner.args === 'principal' && field === 'claims') this.#readsClaims = true
   }
 
@@ -319,18 +319,18 @@ class ExpressionWalker {
   }
 
   /** Guards of one side hold on the other: CEL ignores an error if the other side decides. */
-  #visitLogical(node: Extract<ASTNode, { op: '&&' | '||' }>, place: ExpressionScope): void {
+  #visitLogical(node: Extract<ASTNode, { op: '&&' | '||' }>, context: ExpressionScope): void {
     const [left, right] = node.args
     const isAnd = node.op === '&&'
-    this.visit(left, { ...place, guarded: mergeSets(place.guarded, collectGuards(right, isAnd)) })
-    this.visit(right, { ...place, guarded: mergeSets(place.guarded, collectGuards(left, isAnd)) })
+    this.visit(left, { ...context, guarded: mergeSets(context.guarded, collectGuards(right, isAnd)) })
+    this.visit(right, { ...context, guarded: mergeSets(context.guarded, collectGuards(left, isAnd)) })
   }
 
-  #visitTernary(node: Extract<ASTNode, { op: '?:' }>, place: ExpressionScope): void {
+  #visitTernary(node: Extract<ASTNode, { op: '?:' }>, context: ExpressionScope): void {
     const [condition, yes, no] = node.args
-    this.visit(condition, place)
-    this.visit(yes, { ...place, guarded: mergeSets(place.guarded, collectGuards(condition, true)) })
-    this.visit(no, { ...place, guarded: mergeSets(place.guarded, collectGuards(condition, false)) })
+    this.visit(condition, context)
+    this.visit(yes, { ...context, guarded: mergeSets(context.guarded, collectGuards(condition, true)) })
+    this.visit(no, { ...context, guarded: mergeSets(context.guarded, collectGuards(condition, false)) })
   }
 
   #checkMembership(node: ASTNode, { scope }: ExpressionScope): void {

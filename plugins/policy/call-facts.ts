@@ -121,8 +121,8 @@ export class FactsBuilder {
 
   #getToolFacts({ entry, name, original }: CalledSubject): ToolFacts {
     if (entry === undefined) return new ToolFacts(name, original)
-    const known = this.#tools.get(entry)
-    if (known !== undefined && known.name === name) return known
+    const cached = this.#tools.get(entry)
+    if (cached !== undefined && cached.name === name) return cached
     const { annotations } = entry.value
     const facts = new ToolFacts(name, original, isObject(annotations) ? annotations : {})
     this.#tools.set(entry, facts)
@@ -138,11 +138,13 @@ export class FactsBuilder {
   }
 
   #createRequestFacts({ headers, params, remoteAddress = '' }: Exchange): RequestFacts {
-    const known = this.#headers.flatMap(name => (headers[name] === undefined ? [] : [[name, headers[name]] as const]))
+    const presentHeaders = this.#headers.flatMap(name =>
+      headers[name] === undefined ? [] : [[name, headers[name]] as const],
+    )
     const meta = params?._meta
     const trace = isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
     // Normalize IPv4 addresses of dual-stack sockets.
-    return new RequestFacts(Object.fromEntries(known), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
+    return new RequestFacts(Object.fromEntries(presentHeaders), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
   }
 }
 
@@ -170,8 +172,8 @@ function createResourceFacts({ kind, name, original }: CalledSubject): ResourceF
 }
 
 /** Returns the exposed name; a call continued as a task has the original one. */
-function resolveExposedName(said: string, entry: CatalogEntry | undefined): string {
-  return entry !== undefined && said === entry.original ? entry.exposed : said
+function resolveExposedName(name: string, entry: CatalogEntry | undefined): string {
+  return entry !== undefined && name === entry.original ? entry.exposed : name
 }
 
 export function describeEntry(entry: CatalogEntry): CalledSubject {

@@ -44,7 +44,7 @@ class ExpressionFunctions {
       const compiled = RE2JS.compile(text)
       const size = compiled.programSize()
       if (size > MAX_PROGRAM) return 'the pattern is too large: it repeats too much'
-      this.#patterns.set(text, { size, find: given => compiled.matcher(given).find() })
+      this.#patterns.set(text, { size, find: input => compiled.matcher(input).find() })
       return undefined
     } catch (error) {
       return error instanceof Error ? error.message : String(error)
@@ -53,11 +53,11 @@ class ExpressionFunctions {
 
   /** Returns true if a regular expression (RE2) matches anywhere in the text. */
   re(text: string, pattern: string): boolean {
-    const known = this.#patterns.get(pattern)
-    if (known === undefined) throw new Error('the pattern was not prepared')
-    this.#steps += text.length * known.size
+    const compiled = this.#patterns.get(pattern)
+    if (compiled === undefined) throw new Error('the pattern was not prepared')
+    this.#steps += text.length * compiled.size
     if (this.#steps > MAX_STEPS) throw new Error('the text is too long for re()')
-    return known.find(text)
+    return compiled.find(text)
   }
 
   glob(text: string, pattern: string): boolean {
@@ -156,8 +156,8 @@ export class ExpressionCompiler {
     const { run } = parsed
     const { analysis, mistakes } = analyzeExpression(run.ast)
     if (mistakes.length > 0) return { mistakes }
-    const found = [...this.#prepareConstants(run.ast), ...checkType(run)]
-    return found.length > 0 ? { mistakes: found } : { expression: this.#createExpression(run, analysis) }
+    const problems = [...this.#prepareConstants(run.ast), ...checkType(run)]
+    return problems.length > 0 ? { mistakes: problems } : { expression: this.#createExpression(run, analysis) }
   }
 
   #parse(text: string): { readonly run: ParseResult } | { readonly mistakes: readonly Mistake[] } {
@@ -254,18 +254,18 @@ function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
 /** Counts items and characters; stops when there are too many items. */
 function measureValue(value: unknown): { items: number; characters: number } {
   const size = { items: 0, characters: 0 }
-  const left: unknown[] = [value]
-  while (left.length > 0 && size.items <= MAX_ITEMS) {
-    const next = left.pop()
+  const pending: unknown[] = [value]
+  while (pending.length > 0 && size.items <= MAX_ITEMS) {
+    const next = pending.pop()
     if (typeof next === 'string') size.characters += next.length
     else if (Array.isArray(next)) {
       size.items += next.length
-      if (size.items <= MAX_ITEMS) for (const item of next as unknown[]) left.push(item)
+      if (size.items <= MAX_ITEMS) for (const item of next as unknown[]) pending.push(item)
     } else if (isObject(next)) {
       for (const [key, item] of Object.entries(next)) {
         size.items++
         size.characters += key.length
-        left.push(item)
+        pending.push(item)
       }
     } else size.characters += 8
   }

@@ -33,10 +33,10 @@ export const policy: Plugin<PolicyConfig | undefined> = {
       digest: hashRules(options),
     })
     const judgesUris = rules.rules.some(({ kinds }) => kinds?.has('resources') !== false)
-    const asks = rules.rules.some(({ effect }) => effect === 'ask')
+    const hasAskRules = rules.rules.some(({ effect }) => effect === 'ask')
     hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, view) => guard.filter(entries, view))
     // Outside the cache and the deadline, which waiting for an approval must not consume.
-    hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.wrapDispatch(next))
+    hooks.dispatch.tap({ asks: hasAskRules, phase: 'policy' }, next => guard.wrapDispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {
       const step = call === undefined ? undefined : explainPolicy(call, hasArguments, { rules, facts })
       return step === undefined ? undefined : [...steps, step]
@@ -47,11 +47,11 @@ export const policy: Plugin<PolicyConfig | undefined> = {
 
 /** Counts rule failures, and logs each rule once. */
 function createFailureReporter({ log }: PluginApi<PolicyConfig | undefined>, counts: PolicyCounts) {
-  const told = new Set<string>()
+  const reportedNames = new Set<string>()
   return ({ name, effect }: PolicyRule, error: unknown): void => {
     counts.countFailure(name)
-    if (told.has(name)) return
-    told.add(name)
+    if (reportedNames.has(name)) return
+    reportedNames.add(name)
     const [reason] = getErrorMessage(error).split('\n')
     log.warn('a policy rule failed to evaluate; the stricter outcome applies', {
       rule: name,
@@ -105,24 +105,24 @@ function isGlobs(value: unknown): value is string | string[] {
 }
 
 function checkRuleNames(policy: unknown, report: Report): void {
-  const known = new Set<string>()
+  const names = new Set<string>()
   for (const effect of EFFECTS)
     readList(policy, effect).forEach((rule, index) => {
       const name = readText(rule, 'name')
       if (name === undefined) return
-      if (known.has(name))
+      if (names.has(name))
         report({
           pointer: `/policy/${effect}/${index}/name`,
           message: `duplicate rule name "${name}"`,
         })
-      known.add(name)
+      names.add(name)
     })
 }
 
 function checkAsks(config: unknown, report: Report): void {
   const hasAsk = readList(config, 'policy', 'ask').length > 0
-  const known = readMap(config, 'plugins')
-  if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(known).length > 0) return
+  const plugins = readMap(config, 'plugins')
+  if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(plugins).length > 0) return
   report({
     pointer: '/policy/ask',
     message: 'no approver is configured, so these calls are refused',

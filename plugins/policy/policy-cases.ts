@@ -53,8 +53,8 @@ const SUBJECTS = { tool: 'tools', prompt: 'prompts', resource: 'resources' } as 
 const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read' } as const
 
 /** Evaluates each case with a configuration's rules. @throws GatewayError GW_USAGE for an invalid case */
-export function runCases(given: unknown, config: Config): CaseResult[] {
-  const list = Array.isArray(given) ? given : isObject(given) ? given.cases : undefined
+export function runCases(input: unknown, config: Config): CaseResult[] {
+  const list = Array.isArray(input) ? input : isObject(input) ? input.cases : undefined
   if (!Array.isArray(list) || list.length === 0) throw createUsageError('the file contains no list of cases')
   const { policy } = config
   if (policy === undefined) throw createUsageError('the configuration has no "policy"')
@@ -62,9 +62,9 @@ export function runCases(given: unknown, config: Config): CaseResult[] {
   return list.map((one: unknown, index) => runCase(one, index, rules, config))
 }
 
-function runCase(given: unknown, index: number, rules: RuleIndex, config: Config): CaseResult {
-  const place = `case ${index + 1}`
-  const spec = checkCase(given, place)
+function runCase(input: unknown, index: number, rules: RuleIndex, config: Config): CaseResult {
+  const label = `case ${index + 1}`
+  const spec = checkCase(input, label)
   const failures: string[] = []
   const judge = new PolicyJudge(rules.hasAllow, ({ name }, error) =>
     failures.push(`"${name}" failed: ${(getErrorMessage(error).split('\n')[0] ?? '').slice(0, 80)}`),
@@ -79,7 +79,7 @@ function runCase(given: unknown, index: number, rules: RuleIndex, config: Config
       }
     : judge.judgeCall(fitting, { facts, scopes })
   return {
-    name: typeof spec.name === 'string' ? spec.name : `${place}: ${subject.name}`,
+    name: typeof spec.name === 'string' ? spec.name : `${label}: ${subject.name}`,
     isOk: isExpected(spec, outcome),
     expected: [spec.effect, ...(spec.rule === undefined ? [] : [`by ${String(spec.rule)}`])].join(' '),
     ...outcome,
@@ -93,30 +93,31 @@ interface CaseOutcome {
   readonly scopes?: readonly string[]
 }
 
-function isExpected(wanted: JsonObject, { effect, rule, scopes = [] }: CaseOutcome): boolean {
-  if (effect !== wanted.effect) return false
-  if (wanted.rule !== undefined && wanted.rule !== rule) return false
-  return wanted.scopes === undefined || JSON.stringify(wanted.scopes) === JSON.stringify(scopes)
+function isExpected(expected: JsonObject, { effect, rule, scopes = [] }: CaseOutcome): boolean {
+  if (effect !== expected.effect) return false
+  if (expected.rule !== undefined && expected.rule !== rule) return false
+  return expected.scopes === undefined || JSON.stringify(expected.scopes) === JSON.stringify(scopes)
 }
 
-function checkCase(given: unknown, place: string): JsonObject & { readonly effect: string } {
-  if (!isObject(given)) throw createUsageError(`${place} is not a map`)
-  const odd = Object.keys(given).find(key => !KEYS.includes(key))
-  if (odd !== undefined) throw createUsageError(`${place} has an unknown key "${odd}"`, suggestName(odd, KEYS))
-  const { effect, principal, client, session, request } = given
+function checkCase(input: unknown, label: string): JsonObject & { readonly effect: string } {
+  if (!isObject(input)) throw createUsageError(`${label} is not a map`)
+  const odd = Object.keys(input).find(key => !KEYS.includes(key))
+  if (odd !== undefined) throw createUsageError(`${label} has an unknown key "${odd}"`, suggestName(odd, KEYS))
+  const { effect, principal, client, session, request } = input
   if (typeof effect !== 'string' || !EFFECTS.includes(effect))
-    throw createUsageError(`${place}: "effect" must be one of ${EFFECTS.join(', ')}`)
+    throw createUsageError(`${label}: "effect" must be one of ${EFFECTS.join(', ')}`)
   for (const [name, value] of Object.entries({ principal, client, session, request }))
-    checkFields(value, name as keyof typeof FIELDS, place)
-  return { ...given, effect }
+    checkFields(value, name as keyof typeof FIELDS, label)
+  return { ...input, effect }
 }
 
-function checkFields(value: unknown, name: keyof typeof FIELDS, place: string): void {
+function checkFields(value: unknown, name: keyof typeof FIELDS, label: string): void {
   if (value === undefined) return
-  if (!isObject(value)) throw createUsageError(`${place}: "${name}" is not a map`)
-  const known = Object.keys(FIELDS[name])
-  const odd = Object.keys(value).find(key => !known.includes(key))
-  if (odd !== undefined) throw createUsageError(`${place}: unknown key "${odd}" in ${name}`, suggestName(odd, known))
+  if (!isObject(value)) throw createUsageError(`${label}: "${name}" is not a map`)
+  const allowedKeys = Object.keys(FIELDS[name])
+  const odd = Object.keys(value).find(key => !allowedKeys.includes(key))
+  if (odd !== undefined)
+    throw createUsageError(`${label}: unknown key "${odd}" in ${name}`, suggestName(odd, allowedKeys))
 }
 
 function parseSubject(spec: JsonObject): { kind: SubjectKind | undefined; name: string } {
@@ -175,18 +176,18 @@ function findUpstream(name: string, { upstreams }: Config): string {
   return longest?.own ?? (prefixes.length === 1 ? (prefixes[0]?.own ?? '') : '')
 }
 
-function parsePrincipal(given: JsonObject): PrincipalFacts {
-  const subject = toText(given.key) || toText(given.subject) || 'anonymous'
-  const isKnown = given.subject !== undefined || given.key !== undefined
+function parsePrincipal(input: JsonObject): PrincipalFacts {
+  const subject = toText(input.key) || toText(input.subject) || 'anonymous'
+  const isKnown = input.subject !== undefined || input.key !== undefined
   return new PrincipalFacts({
-    authenticated: typeof given.authenticated === 'boolean' ? given.authenticated : isKnown,
-    issuer: toText(given.issuer),
+    authenticated: typeof input.authenticated === 'boolean' ? input.authenticated : isKnown,
+    issuer: toText(input.issuer),
     subject,
-    client: toText(given.client),
-    scopes: toTexts(given.scopes),
-    groups: toTexts(given.groups),
-    claims: toObject(given.claims),
-    key: toText(given.key),
+    client: toText(input.client),
+    scopes: toTexts(input.scopes),
+    groups: toTexts(input.groups),
+    claims: toObject(input.claims),
+    key: toText(input.key),
   })
 }
 
@@ -218,6 +219,6 @@ function parseTime(value: unknown): Date {
   return time
 }
 
-function createUsageError(what: string, hint?: string): Error {
-  return gatewayError('GW_USAGE', { what: hint === undefined ? what : `${what} – ${hint}` })
+function createUsageError(problem: string, hint?: string): Error {
+  return gatewayError('GW_USAGE', { what: hint === undefined ? problem : `${problem} – ${hint}` })
 }

@@ -156,9 +156,9 @@ export class PolicyGuard {
   }
 
   /** Reports that an approved call ended; a failing listener does not affect the answer. */
-  #reportEnd({ ended }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
+  #reportEnd({ ended: onEnd }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
     try {
-      ended?.(answer)
+      onEnd?.(answer)
     } catch (error) {
       this.#api.log.error('cannot report the completion of an approved call', { why: getErrorMessage(error) })
     }
@@ -251,8 +251,8 @@ function createDenial(
 ): Answer {
   const { rule, scopes } = verdict
   if (scopes !== undefined) return createScopeRefusal(called, exchange, scopes)
-  const why = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
-  const error = policyError('GW_POLICY_DENIED', { what: formatSubject(called), why })
+  const reason = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
+  const error = policyError('GW_POLICY_DENIED', { what: formatSubject(called), why: reason })
   return createPolicyRefusal(error, rule === undefined ? {} : { rule })
 }
 

@@ -127,9 +127,9 @@ export class PolicyJudge {
     try {
       const result = rule.expression.evaluate(facts)
       // A server may treat another spelling of a URI as the same resource, so a restriction must hold for both.
-      const other =
+      const fallback =
         rule.effect === 'allow' || result !== (rule.effect === 'require') ? undefined : normalizeFacts(facts)
-      return other === undefined ? result : rule.expression.evaluate(other)
+      return fallback === undefined ? result : rule.expression.evaluate(fallback)
     } catch (error) {
       this.#onFailure(rule, error)
       return strict

@@ -59,14 +59,14 @@ export function compileRules(policy: PolicyConfig): { rules: PolicyRule[]; flaws
   for (const effect of EFFECTS)
     policy[effect].forEach((written, index) => {
       const spec = typeof written === 'string' ? { when: written } : written
-      const place = `${effect}/${index}`
-      const pointer = typeof written === 'string' ? place : `${place}/when`
+      const path = `${effect}/${index}`
+      const pointer = typeof written === 'string' ? path : `${path}/when`
       const compiled = compiler.compile(spec.when)
       if ('mistakes' in compiled) {
         flaws.push(...compiled.mistakes.map(mistake => toFlaw(mistake, pointer, spec.when)))
         return
       }
-      flaws.push(...findFlaws(spec, effect, compiled.expression.analysis, { place, pointer }))
+      flaws.push(...findFlaws(spec, effect, compiled.expression.analysis, { path, pointer }))
       rules.push(createRule(spec, effect, `${effect}[${index}]`, compiled.expression))
     })
   return { rules, flaws }
@@ -93,19 +93,19 @@ function findFlaws(
   { for: names, scopes = [] }: RuleSpec,
   effect: Effect,
   { bareArgument, kinds }: Analysis,
-  { place, pointer }: { readonly place: string; readonly pointer: string },
+  { path, pointer }: { readonly path: string; readonly pointer: string },
 ): RuleFlaw[] {
   const flaws: RuleFlaw[] = []
   if (bareArgument !== undefined && names === undefined) flaws.push(createBareArgumentFlaw(bareArgument, pointer))
   if (scopes.length > 0 && effect === 'ask')
     flaws.push({
-      pointer: `${place}/scopes`,
+      pointer: `${path}/scopes`,
       message: '"ask" rules cannot have scopes',
       hint: 'use "require"',
     })
   if (names !== undefined && kinds?.has('tools') === false)
     flaws.push({
-      pointer: `${place}/for`,
+      pointer: `${path}/for`,
       message: '"for" names tools, but the expression applies to something else',
       hint: 'compare prompt.name or resource.uri in "when"',
     })
@@ -141,12 +141,12 @@ export class RuleIndex {
   findApplicable(subject: RuleSubject): ApplicableRules {
     // Only tools are selected by name.
     const key = subject.kind === 'tools' ? `tools ${subject.name} ${subject.listed ?? ''}` : String(subject.kind)
-    let found = this.#fitting.get(key)
-    if (found === undefined) {
-      found = groupRules(this.rules.filter(rule => isApplicable(rule, subject)))
-      this.#fitting.set(key, found)
+    let rules = this.#fitting.get(key)
+    if (rules === undefined) {
+      rules = groupRules(this.rules.filter(rule => isApplicable(rule, subject)))
+      this.#fitting.set(key, rules)
     }
-    return found
+    return rules
   }
 }
 
