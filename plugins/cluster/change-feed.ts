@@ -19,7 +19,7 @@ const MAX_COUNT = 10_000
 /** Upstreams in the current generation, and the function that delivers their notifications. */
 export interface ChangeHandler {
   readonly names: readonly string[]
-  onNotification(upstream: string, notification: Notification): void
+  notify(upstream: string, notification: Notification): void
 }
 
 /**
@@ -39,7 +39,7 @@ export class ChangeFeed {
   readonly #topic: CountedTopic
   /** Last known counters per upstream. */
   readonly #totals = new Map<string, number>()
-  #handler: ChangeHandler = { names: [], onNotification: () => undefined }
+  #handler: ChangeHandler = { names: [], notify: () => undefined }
 
   constructor(store: SharedStore, clock: Clock) {
     this.#store = store
@@ -47,7 +47,7 @@ export class ChangeFeed {
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
       onMessage: text => this.#receive(text),
-      onGap: how => this.#compareTotals(how),
+      onGap: gap => this.#compareTotals(gap),
     })
   }
 
@@ -66,10 +66,10 @@ export class ChangeFeed {
   }
 
   /** Publishes a local server's notification, debounced. */
-  publish(upstream: string, said: Notification): void {
-    if (this.#ofOthers.has(said)) return
-    const { method } = said
-    const uri = method === UPDATED ? String(said.params?.uri) : ''
+  publish(upstream: string, notification: Notification): void {
+    if (this.#ofOthers.has(notification)) return
+    const { method } = notification
+    const uri = method === UPDATED ? String(notification.params?.uri) : ''
     const key = formatKey(upstream, method, uri)
     this.#own.set(key, this.#clock.now())
     this.#debounce(`tell ${key}`, ONCE_MS, () => void this.#publishChange(upstream, method, uri).catch(() => undefined))
@@ -82,9 +82,9 @@ export class ChangeFeed {
   }
 
   #receive(text: string): void {
-    const said = parseChange(text)
-    if (said === undefined) return
-    const { upstream, method, uri, own } = said
+    const message = parseChange(text)
+    if (message === undefined) return
+    const { upstream, method, uri, own } = message
     this.#totals.set(upstream, own)
     const key = formatKey(upstream, method, uri)
     this.#debounce(`pass ${key}`, OWN_MS, () => {
@@ -97,17 +97,17 @@ export class ChangeFeed {
     this.receivedCount++
     const notification: Notification = { method, params: method === UPDATED ? { uri } : undefined }
     this.#ofOthers.add(notification)
-    this.#handler.onNotification(upstream, notification)
+    this.#handler.notify(upstream, notification)
   }
 
   /** Reports changes for upstreams whose counter differs; the first comparison only records the counters. */
-  async #compareTotals(how: TopicGap): Promise<void> {
+  async #compareTotals(gap: TopicGap): Promise<void> {
     const { names } = this.#handler
-    const known = names.map(name => this.#totals.get(name) ?? 0)
+    const previousTotals = names.map(name => this.#totals.get(name) ?? 0)
     const now = await Promise.all(names.map(name => this.#countChange(name, 0)))
     names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
-    if (how === 'first') return
-    const changed = names.filter((_, index) => how === 'forgotten' || now[index] !== known[index])
+    if (gap === 'first') return
+    const changed = names.filter((_, index) => gap === 'forgotten' || now[index] !== previousTotals[index])
     for (const name of changed) for (const method of LIST_CHANGES) this.#deliver(name, method, '')
   }
 
@@ -139,9 +139,9 @@ interface ListChange {
 }
 
 function parseChange(text: string): ListChange | undefined {
-  const said: unknown = JSON.parse(text)
-  if (!isObject(said)) return undefined
-  const { upstream, method, uri, own } = said
+  const message: unknown = JSON.parse(text)
+  if (!isObject(message)) return undefined
+  const { upstream, method, uri, own } = message
   const isNews = typeof method === 'string' && NEWS.includes(method)
   return isNews && typeof upstream === 'string' && typeof uri === 'string' && typeof own === 'number'
     ? { upstream, method, uri, own }

@@ -69,24 +69,24 @@ class PeerReplicas implements PeerDirectory {
     this.#deps.listeners.set(listener, serve)
   }
 
-  findPeer(place: string, session?: string): PeerLookup | Promise<PeerLookup> {
+  findPeer(replicaId: string, session?: string): PeerLookup | Promise<PeerLookup> {
     const { ring, directory } = this.#deps
-    if (place === directory.id) return 'here'
+    if (replicaId === directory.id) return 'here'
     // A forged id needs no Redis lookup.
     if (session !== undefined && !ring.isOurs(session)) return 'here'
-    const known = directory.getKnown(place)
-    if (known !== undefined) return this.#createPeer(known)
-    return directory.find(place).then(
-      found => (found === undefined ? 'here' : this.#createPeer(found)),
+    const knownReplica = directory.getKnown(replicaId)
+    if (knownReplica !== undefined) return this.#createPeer(knownReplica)
+    return directory.find(replicaId).then(
+      replica => (replica === undefined ? 'here' : this.#createPeer(replica)),
       () => LATER,
     )
   }
 
-  #createPeer({ entry, address, gone }: LiveReplica): Peer {
+  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
     const { directory, vouchers, tls } = this.#deps
     this.forwarded++
     return {
-      ...{ address, deathSignal: gone, tls: tls?.options },
+      ...{ address, deathSignal, tls: tls?.options },
       signForwarded: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
     }
   }

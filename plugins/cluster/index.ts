@@ -51,7 +51,7 @@ function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterC
   })
   hooks.ready.tap(() => {
     const names = Object.keys(config.upstreams).filter(isForAll)
-    news.setHandler({ names, onNotification: emitNotification })
+    news.setHandler({ names, notify: emitNotification })
   })
 }
 
@@ -59,13 +59,13 @@ function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterC
 async function openCluster(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const { slot, options, clock, log, directory } = api
   const { Cluster: Made } = await import('./cluster.ts')
-  const kept = slot.gateway((): { cluster?: Cluster } => ({}))
-  if (kept.cluster?.hasEnded === false) return kept.cluster
+  const shared = slot.gateway((): { cluster?: Cluster } => ({}))
+  if (shared.cluster?.hasEnded === false) return shared.cluster
   const { RedisStore } = await import('./redis/redis-store.ts')
   const store = await RedisStore.create({ redis: options.redis, directory, clock, log })
   const { version } = readOwnPackage()
   try {
-    return (kept.cluster = new Made(options, store, { clock, log, version, directory }))
+    return (shared.cluster = new Made(options, store, { clock, log, version, directory }))
   } catch (error) {
     store.close()
     throw error

@@ -151,8 +151,8 @@ class DerivedKey {
   }
 
   deriveBytes(purpose: Purpose): Buffer {
-    const known = this.#derived.get(purpose)
-    if (known !== undefined) return known
+    const cached = this.#derived.get(purpose)
+    if (cached !== undefined) return cached
     const derived = Buffer.from(hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES))
     this.#derived.set(purpose, derived)
     return derived
@@ -160,8 +160,8 @@ class DerivedKey {
 
   /** Caches the key object: creating one from bytes costs as much as five MACs. */
   deriveKeyObject(purpose: Purpose): KeyObject {
-    const known = this.#objects.get(purpose)
-    if (known !== undefined) return known
+    const cached = this.#objects.get(purpose)
+    if (cached !== undefined) return cached
     const object = createSecretKey(this.deriveBytes(purpose))
     this.#objects.set(purpose, object)
     return object

@@ -119,23 +119,23 @@ export class PeerServer {
     this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
-    this.#warnOnce(why, request.socket.remoteAddress)
-    sendAnswer(request, response, status, why)
+  #refuse(request: IncomingMessage, response: ServerResponse, message: string, status = 403): void {
+    this.#warnOnce(message, request.socket.remoteAddress)
+    sendAnswer(request, response, status, message)
   }
 
-  #warnOnce(why: string, from: string | undefined): void {
+  #warnOnce(message: string, from: string | undefined): void {
     this.refused++
     const now = Date.now()
     if (now - this.#warnedAt <= WARN_MS) return
     this.#warnedAt = now
-    this.#deps.log.warn('refused forwarded request', { why, from, refused: this.refused })
+    this.#deps.log.warn('refused forwarded request', { why: message, from, refused: this.refused })
   }
 }
 
 /** Removes a header from raw header lines and returns it. */
-function takeHeader(lines: string[], wanted: string): string | undefined {
-  const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === wanted)
+function takeHeader(lines: string[], headerName: string): string | undefined {
+  const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === headerName)
   return at < 0 ? undefined : lines.splice(at, 2)[1]
 }
 

@@ -30,7 +30,7 @@ export interface LiveReplica {
   readonly entry: ReplicaEntry
   readonly address: Address
   /** Aborted when the replica is gone. */
-  readonly gone: AbortSignal
+  readonly deathSignal: AbortSignal
 }
 
 interface Slot extends LiveReplica {
@@ -54,7 +54,7 @@ export class ReplicaDirectory {
   forged = 0
   readonly #deps: ReplicaDirectoryDeps
   readonly #key: string
-  readonly #known = new Map<string, Slot>()
+  readonly #slots = new Map<string, Slot>()
   #self: ReplicaEntry | undefined
   #exchanging: Promise<void> | undefined
   #forget: () => void = () => undefined
@@ -67,18 +67,18 @@ export class ReplicaDirectory {
 
   /** All live replicas, including this one. */
   get entries(): readonly ReplicaEntry[] {
-    return [...this.#known.values()].flatMap(({ entry, missingSince }) => (missingSince === undefined ? [entry] : []))
+    return [...this.#slots.values()].flatMap(({ entry, missingSince }) => (missingSince === undefined ? [entry] : []))
   }
 
   /** Returns a known replica without asking Redis. */
   getKnown(id: string): LiveReplica | undefined {
-    return this.#known.get(id)
+    return this.#slots.get(id)
   }
 
   /** Rejects if the replica is unknown and Redis is unavailable. */
   async find(id: string): Promise<LiveReplica | undefined> {
-    if (!this.#known.has(id)) await this.#exchange()
-    return this.#known.get(id)
+    if (!this.#slots.has(id)) await this.#exchange()
+    return this.#slots.get(id)
   }
 
   /** Joins the directory and renews the lease; retries while Redis is unavailable. */
@@ -120,7 +120,7 @@ export class ReplicaDirectory {
     const { store, ring } = this.#deps
     const self = this.#hasLeft || this.#self === undefined ? '' : ring.sign('directory', this.#self)
     const reply = await store.run(RENEW, [this.#key], [this.id, self, String(LEASE_MS)])
-    const missing = new Set(this.#known.keys())
+    const missing = new Set(this.#slots.keys())
     const fields = Array.isArray(reply) ? reply.map(String) : []
     for (let at = 0; at + 1 < fields.length; at += 2)
       missing.delete(this.#readEntry(String(fields[at]), String(fields[at + 1])))
@@ -139,20 +139,20 @@ export class ReplicaDirectory {
   }
 
   #noteReplica(entry: ReplicaEntry, address: Address): void {
-    const before = this.#known.get(entry.id)
+    const before = this.#slots.get(entry.id)
     const end = before?.end ?? new AbortController()
     // Every forwarded request adds a listener.
     if (before === undefined) setMaxListeners(0, end.signal)
-    this.#known.set(entry.id, { entry, address, end, gone: end.signal, missingSince: undefined })
+    this.#slots.set(entry.id, { entry, address, end, deathSignal: end.signal, missingSince: undefined })
   }
 
   #noteMissing(id: string): void {
-    const slot = this.#known.get(id)
+    const slot = this.#slots.get(id)
     if (slot === undefined) return
     const now = this.#deps.clock.now()
     slot.missingSince ??= now
     if (now - slot.missingSince < GRACE_MS) return
-    this.#known.delete(id)
+    this.#slots.delete(id)
     slot.end.abort()
   }
 }

@@ -55,8 +55,8 @@ function checkStore({ store }: Cluster): HealthFinding[] {
 
 function checkClock({ peerServer: { clockOffset } }: Cluster): HealthFinding[] {
   if (clockOffset === undefined) return []
-  const how = `${formatDuration(Math.abs(clockOffset))} ${clockOffset > 0 ? 'ahead' : 'behind'}`
-  return [found('cluster-clocks', { how })]
+  const difference = `${formatDuration(Math.abs(clockOffset))} ${clockOffset > 0 ? 'ahead' : 'behind'}`
+  return [found('cluster-clocks', { how: difference })]
 }
 
 function findDifference(entries: readonly ReplicaEntry[], key: 'version' | 'config', name: string): string | undefined {

@@ -40,8 +40,8 @@ export class RedisShared implements SharedStore {
   }
 
   async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
-    const [how, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
-    return (await this.#run(PUT, 'value', key, value, expiresInMs, how, is)) === 1
+    const [condition, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
+    return (await this.#run(PUT, 'value', key, value, expiresInMs, condition, is)) === 1
   }
 
   async take(key: string): Promise<string | undefined> {
@@ -73,8 +73,8 @@ export class RedisShared implements SharedStore {
     await this.#run(PUBLISH, 'topic', topic, text)
   }
 
-  subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void {
-    return this.#options.store.subscribe(this.#buildKey('topic', topic), heard, missed)
+  subscribe(topic: string, onMessage: (text: string) => void, missed?: () => void): () => void {
+    return this.#options.store.subscribe(this.#buildKey('topic', topic), onMessage, missed)
   }
 
   seal(text: string, boundTo: string): string {

@@ -8,7 +8,7 @@ import { readPem } from '../tls.ts'
 import type { Lua } from './scripts.ts'
 
 interface Topic {
-  readonly heard: (text: string) => void
+  readonly onMessage: (text: string) => void
   readonly missed: () => void
 }
 
@@ -26,8 +26,8 @@ class Subscriber {
     this.#make = make
   }
 
-  add(channel: string, heard: (text: string) => void, missed: () => void): () => void {
-    const topic = { heard, missed }
+  add(channel: string, onMessage: (text: string) => void, missed: () => void): () => void {
+    const topic = { onMessage, missed }
     const all = this.#channels.get(channel) ?? new Set()
     this.#channels.set(channel, all.add(topic))
     this.#client ??= this.#open()
@@ -64,7 +64,7 @@ class Subscriber {
     if (client?.isReady !== true || this.#subscribed.has(channel)) return
     this.#subscribed.add(channel)
     const deliver = (text: string): void => {
-      for (const { heard } of [...(this.#channels.get(channel) ?? [])]) heard(text)
+      for (const { onMessage } of [...(this.#channels.get(channel) ?? [])]) onMessage(text)
     }
     client.subscribe(channel, deliver).then(
       () => {
@@ -161,8 +161,8 @@ export class RedisStore {
   }
 
   /** Subscribes to a channel; `missed` is called when messages may have been lost. */
-  subscribe(channel: string, heard: (text: string) => void, missed = (): void => undefined): () => void {
-    return this.#subscriber.add(channel, heard, missed)
+  subscribe(channel: string, onMessage: (text: string) => void, missed = (): void => undefined): () => void {
+    return this.#subscriber.add(channel, onMessage, missed)
   }
 
   close(): void {
@@ -178,15 +178,15 @@ export class RedisStore {
   async #connect(): Promise<void> {
     const connecting = this.#client.connect().then(ignoreError, ignoreError)
     let forget = ignoreError
-    const late = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
-    await Promise.race([connecting, late])
+    const timeout = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
+    await Promise.race([connecting, timeout])
     forget()
   }
 
   #getSha(script: Lua): string {
-    const known = this.#shas.get(script) ?? createHash('sha1').update(script.lua).digest('hex')
-    this.#shas.set(script, known)
-    return known
+    const sha = this.#shas.get(script) ?? createHash('sha1').update(script.lua).digest('hex')
+    this.#shas.set(script, sha)
+    return sha
   }
 
   async #send(command: string[]): Promise<ScriptReply> {
@@ -194,10 +194,10 @@ export class RedisStore {
     if (!this.#client.isReady) throw createAwayError('not connected')
     if (!this.#canSend()) throw createAwayError('circuit open after timeouts')
     let forget = ignoreError
-    const late = new Promise<never>((_, reject) => {
-      let left = STEPS
+    const timeout = new Promise<never>((_, reject) => {
+      let remainingSteps = STEPS
       const step = (): void => {
-        if (left-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
+        if (remainingSteps-- > 0) forget = this.#clock.after(COMMAND_MS / STEPS, step)
         else reject(createAwayError(`timed out after ${COMMAND_MS} ms`))
       }
       step()
@@ -205,7 +205,7 @@ export class RedisStore {
     try {
       const sent = this.#client.sendCommand<ScriptReply>(command)
       sent.catch(ignoreError)
-      const reply = await Promise.race([sent, late])
+      const reply = await Promise.race([sent, timeout])
       this.#closeCircuit()
       return reply
     } catch (error) {
@@ -239,9 +239,9 @@ export class RedisStore {
   /** Missing permissions and full memory require the owner. */
   #noteRefusal(message: string): void {
     if (message.startsWith('NOSCRIPT')) return
-    const why = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
-    if (this.refusal === undefined) this.#log.warn('Redis rejects commands', { why })
-    this.#refused = { why, at: this.#clock.now() }
+    const reason = toOneLine(message).slice(0, MAX_REFUSAL_LENGTH)
+    if (this.refusal === undefined) this.#log.warn('Redis rejects commands', { why: reason })
+    this.#refused = { why: reason, at: this.#clock.now() }
   }
 }
 
@@ -271,8 +271,8 @@ async function loadPackage(): Promise<Pick<typeof Client, 'createClient'>> {
 
 /** Exponential backoff with jitter, so that replicas do not reconnect simultaneously. */
 function computeBackoff(retries: number): number {
-  const most = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
-  return most / 2 + (Math.random() * most) / 2
+  const maxMs = Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * 2 ** Math.min(retries, 8))
+  return maxMs / 2 + (Math.random() * maxMs) / 2
 }
 
 function createAwayError(why: string): Error {
