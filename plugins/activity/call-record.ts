@@ -86,8 +86,8 @@ export class RecordFactory {
 
   /** Redacts and truncates a peer's text; cached because few distinct texts occur. */
   #redactText(text: string, longest = MAX_LENGTH): string {
-    const known = this.#texts.get(text)
-    if (known !== undefined) return known
+    const cached = this.#texts.get(text)
+    if (cached !== undefined) return cached
     const hidden = this.#hide(text)
     const own = hidden.length > longest ? `${hidden.slice(0, longest)}…` : hidden
     if (text.length <= MAX_LENGTH) this.#texts.set(text, own)

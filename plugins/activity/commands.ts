@@ -45,14 +45,14 @@ export const commands: PluginCommands = {
     },
     async run(call) {
       const path = await resolveActivityFile(call)
-      const wanted = parseFilter(call)
+      const filter = parseFilter(call)
       await flushGateway(call)
       const { queryCalls } = await import('./queries.ts')
-      const calls = queryCalls(path, wanted).reverse()
-      if (calls.length === 0) await checkToolName(wanted.tool, path, call)
+      const calls = queryCalls(path, filter).reverse()
+      if (calls.length === 0) await checkToolName(filter.tool, path, call)
       if (call.flags.follow !== true)
         return call.print({ calls: calls.map(formatCallJson) }, () => formatCalls(calls, call))
-      await followCalls(calls, call, after => queryCalls(path, { ...wanted, after, limit: MAX_LIMIT }))
+      await followCalls(calls, call, after => queryCalls(path, { ...filter, after, limit: MAX_LIMIT }))
     },
   },
   usage: {

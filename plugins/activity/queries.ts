@@ -42,11 +42,11 @@ export interface UsageRow {
 const FINE = `'ok', 'input_required', 'task'`
 
 /** Returns matching calls, newest first; none if the file is missing. */
-export function queryCalls(path: string, wanted: CallFilter): StoredCall[] {
-  const { where, values } = buildConditions(wanted)
-  const order = wanted.after === undefined ? 'DESC' : 'ASC'
+export function queryCalls(path: string, filter: CallFilter): StoredCall[] {
+  const { where, values } = buildConditions(filter)
+  const order = filter.after === undefined ? 'DESC' : 'ASC'
   const text = `SELECT * FROM calls ${where} ORDER BY id ${order} LIMIT ?`
-  return queryRows(path, text, [...values, wanted.limit ?? 50]) as unknown as StoredCall[]
+  return queryRows(path, text, [...values, filter.limit ?? 50]) as unknown as StoredCall[]
 }
 
 /** Returns all recorded names. */

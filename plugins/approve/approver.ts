@@ -147,7 +147,7 @@ export class Approver {
 
   #canAsk({ call }: ApprovalRequest): boolean {
     const { by } = this.#api.options
-    return by.some(way => way !== 'client') || this.#canAskClient(call)
+    return by.some(channel => channel !== 'client') || this.#canAskClient(call)
   }
 
   #canAskClient({ exchange }: ApprovalRequest['call']): boolean {
@@ -159,40 +159,40 @@ export class Approver {
     const { by } = this.#api.options
     const { webhook } = this.#deps
     const { call } = open.request
-    const ends = [
+    const cleanups = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
         this.#settleDecision(open.id, { outcome: 'expired', by: 'approval timed out' }),
       ),
       call.exchange.onCancel(() => this.#settleDecision(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
-    const asked: Promise<Decision | undefined | false>[] = []
-    const ask = (way: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
-      void asked.push(reply.then(decision => (this.#isAcceptable(decision, way) ? decision : false)))
-    if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, ends))
+    const replies: Promise<Decision | undefined | false>[] = []
+    const ask = (channel: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
+      void replies.push(reply.then(decision => (this.#isAcceptable(decision, channel) ? decision : false)))
+    if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, cleanups))
     if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.notify(open))
-    for (const reply of asked)
+    for (const reply of replies)
       void reply.then(decision => {
         if (decision !== undefined && decision !== false) this.#settleDecision(open.id, decision)
       })
     if (!by.includes('owner'))
-      void Promise.all(asked).then(all => {
+      void Promise.all(replies).then(all => {
         if (all.every(decision => decision === false)) this.#settleDecision(open.id, NOBODY)
       })
-    return () => ends.forEach(end => end())
+    return () => cleanups.forEach(end => end())
   }
 
   /** A reload may have removed this channel. */
-  #isAcceptable(decision: Decision | undefined | false, way: ApprovalChannel): boolean {
+  #isAcceptable(decision: Decision | undefined | false, channel: ApprovalChannel): boolean {
     if (decision === undefined || decision === false || decision.outcome !== 'approved') return true
     const { by, webhook } = this.#deps.inForce()
-    if (way === 'webhook' && !isDeepStrictEqual(webhook, this.#api.options.webhook)) return false
-    return by.includes(way)
+    if (channel === 'webhook' && !isDeepStrictEqual(webhook, this.#api.options.webhook)) return false
+    return by.includes(channel)
   }
 
-  async #askClient(open: OpenCall, ends: (() => void)[]): Promise<Decision | false> {
+  async #askClient(open: OpenCall, cleanups: (() => void)[]): Promise<Decision | false> {
     const listeners: ((reason: string) => void)[] = []
     let isOver = false
-    ends.push(() => {
+    cleanups.push(() => {
       isOver = true
       for (const listener of listeners) listener('already decided through another channel')
     })
@@ -245,7 +245,7 @@ export class Approver {
 /** Tool calls get a result that the model can read, other methods an error. */
 function buildRefusal({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
   const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
-  const why = outcome === 'denied' ? 'it was denied' : by
-  const text = `${reason}: "${toOneLine(name)}" was not run: the rule "${toOneLine(rule)}" requires approval, and ${why}`
+  const cause = outcome === 'denied' ? 'it was denied' : by
+  const text = `${reason}: "${toOneLine(name)}" was not run: the rule "${toOneLine(rule)}" requires approval, and ${cause}`
   return call.method === 'tools/call' ? answer(toolError(text)) : refuse(RPC.invalidParams, text, { reason, rule })
 }

@@ -53,11 +53,11 @@ async function showApprovals(call: CommandCall): Promise<number> {
   return row === undefined ? NONE : 0
 }
 
-async function sendDecision(call: CommandCall, verb: string, word: string): Promise<number> {
+async function sendDecision(call: CommandCall, verb: string, message: string): Promise<number> {
   const { id } = call.args
   const result = await call.withGateway('running', ask => ask(verb, { id }))
   const isDecided = Number(result.decided) > 0
-  call.print(result, () => [isDecided ? word : 'no such pending call'])
+  call.print(result, () => [isDecided ? message : 'no such pending call'])
   return isDecided ? 0 : NONE
 }
 
@@ -67,7 +67,7 @@ function formatApprovals({ approvals, missing }: JsonObject, { table }: CommandC
   if (rows.length === 0) return ['no pending approvals', ...more]
   const cell = (value: unknown): string => toOneLine(typeof value === 'string' ? value : '')
   const isOfMany = rows.some(row => row.replica !== undefined)
-  const shown = table([
+  const rendered = table([
     ['ID', 'UNTIL', 'CALLER', 'RULE', ...(isOfMany ? ['REPLICA'] : []), 'CALL'],
     ...rows.map(row => [
       cell(row.id),
@@ -78,5 +78,5 @@ function formatApprovals({ approvals, missing }: JsonObject, { table }: CommandC
       `${cell(row.name)} ${cell(row.arguments)}`,
     ]),
   ])
-  return [...shown, ...more]
+  return [...rendered, ...more]
 }

@@ -27,11 +27,11 @@ export function writeArguments(request: ApprovalRequest): string {
 
 /** Formats a summary: long values truncated in the middle, all top-level keys present. */
 export function summarizeArguments(request: ApprovalRequest): string {
-  const shown = selectArguments(request)
-  if (!isObject(shown)) return truncate(writeArguments(request), MAX_TEXT)
-  const whole = writeArguments(request)
-  if (whole.length <= MAX_TEXT) return whole
-  const members = Object.entries(shown).map(
+  const args = selectArguments(request)
+  if (!isObject(args)) return truncate(writeArguments(request), MAX_TEXT)
+  const text = writeArguments(request)
+  if (text.length <= MAX_TEXT) return text
+  const members = Object.entries(args).map(
     ([key, value]) =>
       [truncate(markUnusual(JSON.stringify(key)), MAX_KEY), markUnusual(JSON.stringify(value))] as const,
   )
@@ -41,14 +41,14 @@ export function summarizeArguments(request: ApprovalRequest): string {
 
 /** Computes the length limit per value so that all fit: short values leave their share to long ones. */
 function findShare(lengths: readonly number[]): number {
-  let room = MAX_TEXT
-  let left = lengths.length
-  for (const length of lengths.toSorted((one, other) => one - other)) {
-    if (length * left > room) break
-    room -= length
-    left--
+  let availableChars = MAX_TEXT
+  let remainingCount = lengths.length
+  for (const length of lengths.toSorted((one, second) => one - second)) {
+    if (length * remainingCount > availableChars) break
+    availableChars -= length
+    remainingCount--
   }
-  return left === 0 ? MAX_TEXT : Math.max(MIN_VALUE, Math.floor(room / left))
+  return remainingCount === 0 ? MAX_TEXT : Math.max(MIN_VALUE, Math.floor(availableChars / remainingCount))
 }
 
 function truncate(text: string, max: number): string {

@@ -65,7 +65,7 @@ export const approve: Plugin<ApproveConfig> = {
     const { options, hooks, slot, state } = api
     const waiting = slot.gateway(() => new WaitingCalls())
     const journal = slot.gateway(() => new ApprovalJournal(state))
-    const told = slot.gateway(() => ({ isDone: false }))
+    const reported = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
     const replicas = slot.gateway(() => shareApprovals(api, waiting))
@@ -74,7 +74,7 @@ export const approve: Plugin<ApproveConfig> = {
     const parts = { waiting, decisions, journal, webhook, replicas }
     const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
-    hooks.ready.tap(() => (told.isDone ? undefined : reportUnfinished(journal, told, api)))
+    hooks.ready.tap(() => (reported.isDone ? undefined : reportUnfinished(journal, reported, api)))
     hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
@@ -111,10 +111,10 @@ const TOLD_MS = 5000
  */
 async function reportUnfinished(
   journal: ApprovalJournal,
-  told: { isDone: boolean },
+  reported: { isDone: boolean },
   { log, record, clock }: PluginApi<ApproveConfig>,
 ): Promise<void> {
-  told.isDone = true
+  reported.isDone = true
   for (const { id, digest, method, name, upstream, rule } of await journal.claimUnfinished()) {
     log.warn('gateway crashed during an approved call; its outcome is unknown', {
       id,

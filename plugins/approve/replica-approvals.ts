@@ -42,10 +42,10 @@ export class ReplicaApprovals implements Decisions {
   /** True if the store may have lost this replica's pending calls. */
   #isLost = false
 
-  constructor(means: ApprovalDeps, waiting: WaitingCalls) {
-    this.#deps = means
+  constructor(deps: ApprovalDeps, waiting: WaitingCalls) {
+    this.#deps = deps
     this.#waiting = waiting
-    this.#replicaId = means.place()
+    this.#replicaId = deps.place()
   }
 
   /** Announces a pending call to all replicas. Rejects if the store is unavailable. */
@@ -101,8 +101,8 @@ export class ReplicaApprovals implements Decisions {
   async list(): Promise<{ readonly approvals: readonly JsonObject[]; readonly missing?: string }> {
     const own = this.#waiting.calls.map(call => this.#buildRow(call))
     try {
-      const places = (await this.#listReplicas()).filter(place => place !== this.#replicaId)
-      const lists = await Promise.all(places.map(place => this.#readRows(place)))
+      const peers = (await this.#listReplicas()).filter(replicaId => replicaId !== this.#replicaId)
+      const lists = await Promise.all(peers.map(replicaId => this.#readRows(replicaId)))
       return { approvals: [...own, ...lists.flat()] }
     } catch (error) {
       return { approvals: own, missing: getErrorMessage(error) }
@@ -176,9 +176,9 @@ export class ReplicaApprovals implements Decisions {
     const { store } = this.#deps
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const before = await store.get(PLACES)
-      const places = parseReplicas(before)
-      if (places.includes(this.#replicaId)) return
-      const next = [...places, this.#replicaId].slice(-MAX_PLACES).join(' ')
+      const replicas = parseReplicas(before)
+      if (replicas.includes(this.#replicaId)) return
+      const next = [...replicas, this.#replicaId].slice(-MAX_PLACES).join(' ')
       const when = before === undefined ? 'absent' : { is: before }
       if (await store.put(PLACES, next, { expiresInMs: PLACES_MS, when })) return
     }
@@ -188,9 +188,9 @@ export class ReplicaApprovals implements Decisions {
     return parseReplicas(await this.#deps.store.get(PLACES))
   }
 
-  async #readRows(place: string): Promise<JsonObject[]> {
+  async #readRows(replicaId: string): Promise<JsonObject[]> {
     const { store } = this.#deps
-    const key = getListKey(place)
+    const key = getListKey(replicaId)
     const sealed = await store.get(key)
     const text = sealed === undefined ? undefined : store.open(sealed, key)
     const rows: unknown = text === undefined ? [] : JSON.parse(text)
@@ -208,9 +208,9 @@ function parseReplicas(text: string | undefined): string[] {
 }
 
 function serializeRows(rows: readonly JsonObject[]): string {
-  const whole = JSON.stringify(rows)
-  return whole.length <= MAX_CHARACTERS
-    ? whole
+  const text = JSON.stringify(rows)
+  return text.length <= MAX_CHARACTERS
+    ? text
     : JSON.stringify(rows.map(({ arguments: _, ...row }) => row).slice(0, 500))
 }
 
@@ -226,6 +226,6 @@ function getDecisionKey(id: string): string {
   return `decision ${id.slice(0, 100)}`
 }
 
-function getListKey(place: string): string {
-  return `calls at ${place}`
+function getListKey(replicaId: string): string {
+  return `calls at ${replicaId}`
 }

@@ -60,14 +60,14 @@ export class ApprovalJournal {
    */
   async claimUnfinished(): Promise<GrantedCall[]> {
     if (this.#directory === undefined) return []
-    const left: GrantedCall[] = []
+    const unfinished: GrantedCall[] = []
     for (const name of await readdir(this.#directory).catch(() => [])) {
       if (!this.#isAbandoned(name)) continue
       const own = `approvals-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`
       const text = await this.#claimFile(join(this.#directory, name), join(this.#directory, own))
-      if (text !== undefined) left.push(...parseRunning(text))
+      if (text !== undefined) unfinished.push(...parseRunning(text))
     }
-    return left
+    return unfinished
   }
 
   /** Deletes the claimed files after their calls were reported. */

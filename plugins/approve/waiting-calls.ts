@@ -72,16 +72,16 @@ export class WaitingCalls {
 
   /** Applies a decision; returns false for an unknown id. */
   decide(id: string, decision: Decision): boolean {
-    const found = this.#open.get(id)
-    if (found === undefined) return false
+    const openCall = this.#open.get(id)
+    if (openCall === undefined) return false
     this.#open.delete(id)
-    found.decide(decision)
+    openCall.decide(decision)
     return true
   }
 
   /** Ends all pending calls as `unavailable`. */
-  end(why: string): void {
-    for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: why })
+  end(reason: string): void {
+    for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: reason })
   }
 }
 

@@ -73,9 +73,9 @@ export class Webhook {
     const timestamp = header(TIMESTAMP) ?? ''
     const age = Math.abs(Date.now() - Number(timestamp))
     if (!/^\d{10,16}$/.test(timestamp) || age > MAX_AGE_MS) return false
-    const given = Buffer.from(header(SIGNATURE) ?? '')
+    const signature = Buffer.from(header(SIGNATURE) ?? '')
     const own = Buffer.from(this.#computeSignature(timestamp, body))
-    return given.length === own.length && timingSafeEqual(given, own)
+    return signature.length === own.length && timingSafeEqual(signature, own)
   }
 
   #computeSignature(timestamp: string, body: string): string {

@@ -45,7 +45,7 @@ export class AuditJournal {
   #pending: Buffer = EMPTY
   #hash: string | undefined = undefined
   /** Rotated files in the chain, recorded in each file's first line. */
-  #kept = 0
+  #keptFileCount = 0
   #isOpen = false
   /** True if a rotation failed and must be retried. */
   #isRotating = false
@@ -100,8 +100,8 @@ export class AuditJournal {
     if (!this.#isOpen || this.#isRotating || this.#isFailing || this.#pending.length > 0) return
     this.#takeLines()
     try {
-      const taken = this.#deps.sink.writeSync(this.#pending)
-      this.#pending = this.#pending.subarray(taken)
+      const written = this.#deps.sink.writeSync(this.#pending)
+      this.#pending = this.#pending.subarray(written)
     } catch (error) {
       this.#recordWriteFailure(error)
       return
@@ -166,8 +166,8 @@ export class AuditJournal {
 
   async #drain(): Promise<void> {
     while (this.#pending.length > 0) {
-      const taken = await this.#deps.sink.write(this.#pending)
-      this.#pending = this.#pending.subarray(taken)
+      const written = await this.#deps.sink.write(this.#pending)
+      this.#pending = this.#pending.subarray(written)
     }
   }
 
@@ -187,7 +187,7 @@ export class AuditJournal {
 
   #continueChain(first: string | undefined, last: string | undefined): void {
     this.#hash = last === undefined ? BEGINNING : parseHash(last)
-    this.#kept = parseKeptCount(first) ?? 0
+    this.#keptFileCount = parseKeptCount(first) ?? 0
   }
 
   /** Begins a new file that links to the previous one. */
@@ -196,7 +196,7 @@ export class AuditJournal {
     await this.#deps.sink.rotate(this.#settings.keep)
     this.#isRotating = false
     // A file without a chain cannot be verified, so the count restarts.
-    this.#kept = this.#hash === undefined ? 0 : Math.min(this.#kept + 1, this.#settings.keep)
+    this.#keptFileCount = this.#hash === undefined ? 0 : Math.min(this.#keptFileCount + 1, this.#settings.keep)
     this.#hash ??= BEGINNING
     this.#addOpening(true, 0)
     await this.#drain()
@@ -205,8 +205,8 @@ export class AuditJournal {
   /** Adds a file's first line, which records the rotated file count. */
   #addOpening(isFirst: boolean, torn: number): void {
     const previous = this.#settings.chain ? { previous: this.#hash } : {}
-    const kept = this.#settings.chain && isFirst ? { kept: this.#kept } : {}
-    this.#addLines([this.#deps.note('opened', { ...previous, ...kept, ...(torn > 0 ? { torn } : {}) })])
+    const keptField = this.#settings.chain && isFirst ? { kept: this.#keptFileCount } : {}
+    this.#addLines([this.#deps.note('opened', { ...previous, ...keptField, ...(torn > 0 ? { torn } : {}) })])
   }
 
   #addLines(lines: readonly string[]): void {

@@ -68,12 +68,12 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
   let before: string | undefined
   let lines = 0
   let isNotedFound = noted === undefined
-  const describeBreak = (path: string, line: number, why: string): Verification => ({
+  const describeBreak = (path: string, line: number, reason: string): Verification => ({
     isIntact: false,
     files,
     lines,
     head: before,
-    problem: { file: path, line, why },
+    problem: { file: path, line, why: reason },
   })
   for (const path of files) {
     if (!existsSync(path)) return describeBreak(path, 0, 'file is missing: a later file refers to it')
@@ -81,8 +81,8 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
     for await (const line of readLines(path)) {
       number++
       const start: string | undefined = number === 1 ? parsePreviousHash(line) : before
-      const why = findLineProblem(line, start, before)
-      if (why !== undefined) return describeBreak(path, number, why)
+      const reason = findLineProblem(line, start, before)
+      if (reason !== undefined) return describeBreak(path, number, reason)
       before = parseHash(line)
       isNotedFound ||= before === noted
       lines++
@@ -97,8 +97,8 @@ export async function verifyChain(file: string, noted?: string): Promise<Verific
 /** Lists the files, oldest first; the newest file's first line contains their number. */
 async function listFiles(file: string): Promise<string[]> {
   const files = [file]
-  const kept = parseKeptCount(await readFirstLine(file)) ?? 0
-  for (let number = 1; number <= kept; number++) files.unshift(`${file}.${number}`)
+  const keptFiles = parseKeptCount(await readFirstLine(file)) ?? 0
+  for (let number = 1; number <= keptFiles; number++) files.unshift(`${file}.${number}`)
   return files
 }
 
@@ -109,13 +109,13 @@ async function readFirstLine(path: string): Promise<string | undefined> {
 
 /** Splits at `\n` only, because the writer uses no other line end. */
 async function* readLines(path: string): AsyncGenerator<string> {
-  let rest = ''
+  let unparsed = ''
   for await (const piece of createReadStream(path, { encoding: 'latin1' })) {
-    const lines = (rest + String(piece)).split('\n')
-    rest = lines.pop() ?? ''
+    const lines = (unparsed + String(piece)).split('\n')
+    unparsed = lines.pop() ?? ''
     yield* lines
   }
-  if (rest !== '') yield rest
+  if (unparsed !== '') yield unparsed
 }
 
 /** Lines are Latin-1 strings so that the hash covers the exact bytes. */

@@ -45,13 +45,13 @@ export const audit: Plugin<AuditOptions> = {
         if (journal.isFailing) throw auditError('GW_AUDIT')
       })
     const formatCaller = (session: Session): string => {
-      const known = sessions.get(session)
+      const caller = sessions.get(session)
       // A client may identify itself after the session begins.
-      if (known.who === '' || known.client !== session.client) {
-        known.client = session.client
-        known.who = lines.formatCaller(session)
+      if (caller.who === '' || caller.client !== session.client) {
+        caller.client = session.client
+        caller.who = lines.formatCaller(session)
       }
-      return known.who
+      return caller.who
     }
     hooks.settled.tap(methods, exchange => {
       journal.add(lines.formatCall(exchange, formatCaller(exchange.session)))
@@ -140,9 +140,9 @@ class RefusalSampler {
   #more = 0
 
   /** `tell` receives the omitted line count, once per second with omissions. */
-  constructor(clock: Clock, tell: (more: number) => void) {
+  constructor(clock: Clock, report: (more: number) => void) {
     this.#clock = clock
-    this.#report = tell
+    this.#report = report
   }
 
   mayNote(): boolean {

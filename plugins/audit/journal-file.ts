@@ -29,7 +29,7 @@ export interface Sink {
   /** Current size in bytes. */
   readonly size: number
   /** Rotates the file and begins an empty one; keeps at most `keep` old files. */
-  rotate(keep: number): Promise<void>
+  rotate(maxFiles: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -82,10 +82,10 @@ export class JournalFile implements Sink {
     return written
   }
 
-  async rotate(keep: number): Promise<void> {
+  async rotate(maxFiles: number): Promise<void> {
     await this.close()
-    await this.#removeOlder(keep)
-    for (let number = keep; number >= 1; number--)
+    await this.#removeOlder(maxFiles)
+    for (let number = maxFiles; number >= 1; number--)
       await rename(this.#getPath(number - 1), this.#getPath(number)).catch(ignoreMissing)
     await this.#reopen()
   }

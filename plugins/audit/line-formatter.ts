@@ -50,20 +50,20 @@ export class LineFormatter {
     this.#settings = settings
   }
 
-  formatCall(exchange: Exchange, who: string): string {
+  formatCall(exchange: Exchange, callerFields: string): string {
     const { run, now } = this.#settings
     const ms = Math.round((now() - exchange.startedAt) * 1000) / 1000
     return (
-      `{"time":"${this.#formatTime()}","kind":"call","id":"${run}-${exchange.id}",${who}` +
+      `{"time":"${this.#formatTime()}","kind":"call","id":"${run}-${exchange.id}",${callerFields}` +
       `${this.#formatTarget(exchange)}${this.#formatOutcome(exchange)},"ms":${ms},"bytesIn":${exchange.bytes}` +
       `${countAnswerBytes(exchange)}${this.#formatArguments(exchange)}${formatTrace(exchange)}}`
     )
   }
 
   /** Formats an event outside calls, such as a client request, a permission or an owner action. */
-  formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent, who: string): string {
+  formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent, callerFields: string): string {
     const { run, texts } = this.#settings
-    const call = exchange === undefined ? '' : `"call":"${run}-${exchange.id}",${who}`
+    const call = exchange === undefined ? '' : `"call":"${run}-${exchange.id}",${callerFields}`
     let more = ''
     for (const [key, value] of Object.entries(fields))
       more += `,${texts.encodeText(key)}:${typeof value === 'number' ? JSON.stringify(value) : texts.encodeText(value)}`
@@ -189,14 +189,14 @@ function formatTrace({ params, headers }: Exchange): string {
 }
 
 interface Budget {
-  left: number
+  remaining: number
 }
 
 /**
  * Describes argument names, types and lengths without values, as JSON: `{"path":"string(12)","deep":{"n":"number"}}`.
  */
 function describeArguments(args: unknown, texts: TextEncoderCache): string {
-  return describeValue(args, texts, MAX_DEPTH, { left: MAX_MEMBERS })
+  return describeValue(args, texts, MAX_DEPTH, { remaining: MAX_MEMBERS })
 }
 
 function describeValue(value: unknown, texts: TextEncoderCache, depth: number, budget: Budget): string {
@@ -209,7 +209,7 @@ function describeValue(value: unknown, texts: TextEncoderCache, depth: number, b
 function describeMembers(value: JsonObject, texts: TextEncoderCache, depth: number, budget: Budget): string {
   let text = ''
   for (const key in value) {
-    if (budget.left-- <= 0) {
+    if (budget.remaining-- <= 0) {
       text += `${text === '' ? '' : ','}"…":"more"`
       break
     }
@@ -221,7 +221,7 @@ function describeMembers(value: JsonObject, texts: TextEncoderCache, depth: numb
 /** Encodes peers' texts as redacted JSON strings; cached because few distinct texts occur. */
 export class TextEncoderCache {
   readonly #hide: (text: string) => string
-  readonly #known = new BoundedMap<string, string>({ max: MAX_TEXTS })
+  readonly #texts = new BoundedMap<string, string>({ max: MAX_TEXTS })
   readonly #knownJson = new BoundedMap<string, string>({ max: MAX_TEXTS })
 
   constructor(hide: (text: string) => string) {
@@ -229,7 +229,7 @@ export class TextEncoderCache {
   }
 
   encodeText(text: string): string {
-    return this.#known.get(text) ?? this.#storeText(this.#known, text, this.#quoteText(text))
+    return this.#texts.get(text) ?? this.#storeText(this.#texts, text, this.#quoteText(text))
   }
 
   /** Redacts a text that is JSON already. */
@@ -239,13 +239,13 @@ export class TextEncoderCache {
 
   #quoteText(text: string): string {
     // Redact before truncating, or half a secret could remain.
-    const shown = this.#hide(text)
-    return JSON.stringify(shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH)}…` : shown)
+    const visibleText = this.#hide(text)
+    return JSON.stringify(visibleText.length > MAX_LENGTH ? `${visibleText.slice(0, MAX_LENGTH)}…` : visibleText)
   }
 
-  #storeText(known: BoundedMap<string, string>, text: string, shown: string): string {
-    if (text.length > 2 * MAX_LENGTH) return shown
-    known.set(text, shown)
-    return shown
+  #storeText(cache: BoundedMap<string, string>, text: string, formattedText: string): string {
+    if (text.length > 2 * MAX_LENGTH) return formattedText
+    cache.set(text, formattedText)
+    return formattedText
   }
 }

@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
 }
 
 /** Builds the answer for missing scopes. */
-type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => Answer
+type Forbid = (exchange: Exchange, subject: string, scopes: readonly string[]) => Answer
 
 /**
  * Enforces the access rules. Inaccessible entries are removed from lists and cannot be called. A call by name reports

@@ -38,9 +38,9 @@ export class KeyRing {
 
   /** Returns the principal for a key name or subject, for control commands; the first one if several keys match. */
   findByName(name: string): Principal | undefined {
-    const held =
+    const apiKey =
       this.#keys.find(one => one.name === name) ?? this.#keys.find(({ principal }) => principal.subject === name)
-    return held?.principal
+    return apiKey?.principal
   }
 
   /** All key names, for control commands. */
@@ -51,9 +51,9 @@ export class KeyRing {
   /** Finds a key's principal. Compares all hashes in constant time. */
   find(secret: string): Principal | undefined {
     const digest = Buffer.from(hashSecret(secret))
-    let found: Principal | undefined
-    for (const held of this.#keys) if (timingSafeEqual(held.digest, digest)) found = held.principal
-    return found
+    let principal: Principal | undefined
+    for (const apiKey of this.#keys) if (timingSafeEqual(apiKey.digest, digest)) principal = apiKey.principal
+    return principal
   }
 }
 
@@ -108,16 +108,16 @@ export class VerdictCache {
   }
 
   findPrincipal(key: string): Principal | undefined {
-    const kept = this.#verdicts.get(key)
-    if (kept === undefined) return undefined
-    if (this.#clock.now() < kept.until) return kept.principal
+    const cached = this.#verdicts.get(key)
+    if (cached === undefined) return undefined
+    if (this.#clock.now() < cached.until) return cached.principal
     this.#verdicts.delete(key)
     return undefined
   }
 
   storePrincipal(key: string, { principal, expiresAt }: Verified): void {
-    const left = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
-    if (left <= 0) return
-    this.#verdicts.set(key, { principal, until: this.#clock.now() + left }, principalKey(principal))
+    const validMs = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
+    if (validMs <= 0) return
+    this.#verdicts.set(key, { principal, until: this.#clock.now() + validMs }, principalKey(principal))
   }
 }

@@ -49,8 +49,8 @@ class CertificateCallers {
   identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
     if (Date.now() > expiresAt) return `certificate of ${subject} has expired`
     const key = JSON.stringify([issuer, subject])
-    const known = this.#callers.get(key)
-    if (known !== undefined) return known
+    const cached = this.#callers.get(key)
+    if (cached !== undefined) return cached
     const fits = this.#accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
     if (fits.length === 0) return `no auth.certificates entry matches ${subject} issued by ${issuer}`
     const scopes = Object.freeze([...new Set(fits.flatMap(one => one.scopes))])
@@ -96,15 +96,15 @@ export class Authenticator {
   identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const { listener, certificate } = credentials
     this.#noteResource(credentials)
-    const shown = readCredential(credentials, this.#options.keyHeader)
-    if (shown.kind === 'bad') return this.#refuseCredential(listener, shown.why)
-    if (shown.kind === 'none')
+    const credential = readCredential(credentials, this.#options.keyHeader)
+    if (credential.kind === 'bad') return this.#refuseCredential(listener, credential.why)
+    if (credential.kind === 'none')
       return certificate !== undefined && this.#certificates.hasIssuers
         ? this.#authenticateCertificate(certificate, listener)
         : this.#requireCredential(listener)
-    if (shown.isToken && this.#verify !== undefined)
-      return this.#authenticateToken(shown.secret, listener, this.#verify)
-    return this.#keys.find(shown.secret) ?? this.#refuseCredential(listener, 'unknown API key')
+    if (credential.isToken && this.#verify !== undefined)
+      return this.#authenticateToken(credential.secret, listener, this.#verify)
+    return this.#keys.find(credential.secret) ?? this.#refuseCredential(listener, 'unknown API key')
   }
 
   /** A reload can change a listener's endpoint. */
@@ -118,8 +118,8 @@ export class Authenticator {
     const resource = this.#resources.get(listener)
     // Tokens are valid per listener, because resources differ.
     const key = `${listener} ${hashSecret(token)}`
-    const known = this.#verdicts.findPrincipal(key)
-    if (known !== undefined) return known
+    const cached = this.#verdicts.findPrincipal(key)
+    if (cached !== undefined) return cached
     try {
       const verified = await verify(
         token,
@@ -134,8 +134,8 @@ export class Authenticator {
   }
 
   #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
-    const found = this.#certificates.identify(certificate)
-    return typeof found === 'string' ? this.#refuseCredential(listener, found) : found
+    const principal = this.#certificates.identify(certificate)
+    return typeof principal === 'string' ? this.#refuseCredential(listener, principal) : principal
   }
 
   #requireCredential(listener: string): Refusal {
@@ -153,12 +153,12 @@ export class Authenticator {
       return this.hasIssuers
         ? `send "Authorization: Bearer <token>"${byCertificate}`
         : 'use an accepted client certificate'
-    const what = this.hasIssuers ? 'API key or token' : 'API key'
-    return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"${byCertificate}`
+    const kinds = this.hasIssuers ? 'API key or token' : 'API key'
+    return `send "Authorization: Bearer <${kinds}>" or "${keyHeader}: <API key>"${byCertificate}`
   }
 
-  #refuseCredential(listener: string, why: string): Refusal {
-    this.#log.debug('credential rejected', { listener, reason: why })
+  #refuseCredential(listener: string, reason: string): Refusal {
+    this.#log.debug('credential rejected', { listener, reason })
     return createUnauthorized(`invalid credential; ${this.#describeMethods}`, {
       error: 'invalid_token',
       scopes: this.#scopes,

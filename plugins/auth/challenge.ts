@@ -42,25 +42,25 @@ export type ErrorAnswer = Extract<Answer, { readonly error: unknown }>
 export const FORBIDDEN = 'GW_FORBIDDEN'
 
 /** Creates the error for missing scopes. */
-export function createScopeError(what: string, scopes: readonly string[]): RpcError {
-  const { entry, message, code } = authError(FORBIDDEN, { what, scopes: scopes.join(' ') })
+export function createScopeError(subject: string, scopes: readonly string[]): RpcError {
+  const { entry, message, code } = authError(FORBIDDEN, { what: subject, scopes: scopes.join(' ') })
   return { code: entry.rpc ?? 0, message, data: { code, scopes } }
 }
 
 /** Creates a 403 with exactly the scopes that the operation needs. */
-export function createForbidden(what: string, scopes: readonly string[], metadata: string | undefined): ErrorAnswer {
+export function createForbidden(subject: string, scopes: readonly string[], metadata: string | undefined): ErrorAnswer {
   const headers = { 'www-authenticate': formatChallenge({ error: 'insufficient_scope', scopes, metadata }) }
-  return { error: createScopeError(what, scopes), http: { status: 403, headers }, refusedBy: 'auth' }
+  return { error: createScopeError(subject, scopes), http: { status: 403, headers }, refusedBy: 'auth' }
 }
 
 /** Adds the metadata URL to another plugin's challenge, for example from `policy`; undefined if nothing changes. */
 export function addMetadata(answer: Answer, metadata: string | undefined): Answer | undefined {
   if (metadata === undefined || !('error' in answer) || answer.http === undefined) return undefined
   const { headers } = answer.http
-  const given = headers?.['www-authenticate']
-  if (given === undefined || given.includes('resource_metadata=')) return undefined
-  const whole = { ...headers, 'www-authenticate': `${given}, resource_metadata="${metadata}"` }
-  return { ...answer, http: { ...answer.http, headers: whole } }
+  const header = headers?.['www-authenticate']
+  if (header === undefined || header.includes('resource_metadata=')) return undefined
+  const extendedHeaders = { ...headers, 'www-authenticate': `${header}, resource_metadata="${metadata}"` }
+  return { ...answer, http: { ...answer.http, headers: extendedHeaders } }
 }
 
 function formatChallenge({ error, scopes = [], metadata }: ChallengeParameters): string {

@@ -70,8 +70,8 @@ function explainRules(
 }
 
 function findKeyPrincipal(name: string, keys: KeyRing): Principal {
-  const found = keys.findByName(name)
-  if (found !== undefined) return found
+  const principal = keys.findByName(name)
+  if (principal !== undefined) return principal
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: suggestHint(name, keys.names) })
 }
 
@@ -137,11 +137,11 @@ function checkCertificates(config: unknown, auth: unknown, report: Report): void
   if (readValue(auth, 'certificates') === undefined) return
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
-  const asks = Object.keys(listeners).some(
+  const asksCredentials = Object.keys(listeners).some(
     name =>
       (covered.length === 0 || covered.includes(name)) && readText(listeners, name, 'tls', 'clientCa') !== undefined,
   )
-  if (asks) return
+  if (asksCredentials) return
   report({
     pointer: '/auth/certificates',
     message: 'no listener requests client certificates',
@@ -178,7 +178,7 @@ function isRestCall(path: string, config: unknown): boolean {
 }
 
 function listPaths(listener: unknown): string[] {
-  return PATHS.map(place => readText(listener, ...place)).filter(path => path !== undefined)
+  return PATHS.map(keyPath => readText(listener, ...keyPath)).filter(path => path !== undefined)
 }
 
 type AuthConfig = NonNullable<Config['auth']>
@@ -207,8 +207,8 @@ export const auth: Plugin<AuthConfig> = {
     if (authenticator.hasIssuers)
       for (const path of paths) hooks.http.for(path).tap(request => authenticator.serveMetadata(request))
     const rules = options.rules.map(rule => prepareRule(rule, options))
-    enforceRules(rules, hooks, (exchange, what, scopes) =>
-      createForbidden(what, scopes, authenticator.getMetadataUrl(exchange.session.listener)),
+    enforceRules(rules, hooks, (exchange, subject, scopes) =>
+      createForbidden(subject, scopes, authenticator.getMetadataUrl(exchange.session.listener)),
     )
     explainRules(hooks, rules, keys, options.jwt?.map(({ issuer }) => issuer) ?? [])
   },

@@ -30,8 +30,8 @@ export function listMetadataPaths({ resource }: AuthConfig, config: Config, list
   const paths = listeners.flatMap(name => {
     const spec = config.listeners[name]
     if (spec?.type !== 'http') return []
-    const seen = spec.publicUrl === undefined ? '' : new URL(spec.publicUrl).pathname.replace(/\/+$/, '')
-    return [spec.path, seen + spec.path]
+    const publicPath = spec.publicUrl === undefined ? '' : new URL(spec.publicUrl).pathname.replace(/\/+$/, '')
+    return [spec.path, publicPath + spec.path]
   })
   if (resource !== undefined) paths.push(new URL(resource).pathname)
   return new Set(paths.map(buildMetadataPath))

@@ -36,20 +36,20 @@ export function createEntry(keeping: NewEntry): CacheEntry | undefined {
   const times = computeTimes(policy, hints, now)
   // Stale lists are still shown while the server sleeps.
   if (times.staleAt <= now && !isList) return undefined
-  const place = chooseKey(keeping, hints)
+  const chosen = chooseKey(keeping, hints)
   const payload = isList ? result : stripPayload(keeping, hints !== undefined)
   return {
     upstream: call.upstream,
     method: call.method,
     target: keeping.target,
     tags: policy.tags,
-    ...place,
+    ...chosen,
     payload,
     meta: keeping.showsState && !isList ? result.value()._meta : undefined,
-    bytes: CacheStore.cost(place.key, payload),
+    bytes: CacheStore.cost(chosen.key, payload),
     storedAt: now,
     ...times,
-    isPortable: isList && isPortable(keeping, place.scope),
+    isPortable: isList && isPortable(keeping, chosen.scope),
     trust: 'known',
     hits: 0,
   }
@@ -118,8 +118,8 @@ export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: num
   if (LIST_METHODS.has(entry.method)) return entry.payload
   const put: JsonObject = {}
   if (entry.hintUntil !== undefined) {
-    const left = Math.min(entry.hintUntil, entry.staleAt) - now
-    put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(left))
+    const remainingMs = Math.min(entry.hintUntil, entry.staleAt) - now
+    put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(remainingMs))
     put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
   }
   if (showsState) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)

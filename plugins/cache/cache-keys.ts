@@ -27,8 +27,8 @@ export function isCacheableCall({ method, params, exchange }: Call): boolean {
   const plain = PLAIN[method]
   if (plain === undefined) return true
   for (const key in params) if (!plain.includes(key)) return false
-  const asked = exchange.params
-  return asked?.requestState === undefined && asked?.inputResponses === undefined
+  const requested = exchange.params
+  return requested?.requestState === undefined && requested?.inputResponses === undefined
 }
 
 /** Returns the requested name or URI; for lists, the connection, which is empty for the shared one. */
@@ -47,17 +47,17 @@ export function computeKeys(call: Call, target: string, policy: CachePolicy): Ca
   const { session, headers } = call.exchange
   // Two distinct numbers may have become equal when parsed.
   if (call.exchange.hasExactNumbers === false) return undefined
-  const asked = encodeParams(call, policy)
-  let what =
+  const encodedParams = encodeParams(call, policy)
+  let keyText =
     encodePart(call.upstream) +
     encodePart(call.method) +
     encodePart(target) +
-    encodePart(asked) +
+    encodePart(encodedParams) +
     encodePart(encodeHeaders(call.headers))
-  for (const name of policy.headers) what += encodePart(headers[name] ?? '')
+  for (const name of policy.headers) keyText += encodePart(headers[name] ?? '')
   const caller =
     encodePart(authorizationKey(session.principal)) + encodePart(policy.perSession ? conversationKey(session) : '')
-  return { own: shortenKey(`own${caller}${what}`), shared: shortenKey(`all${what}`) }
+  return { own: shortenKey(`own${caller}${keyText}`), shared: shortenKey(`all${keyText}`) }
 }
 
 /** Encodes a part unambiguously. */
@@ -79,15 +79,15 @@ function encodeParams({ method, params }: Call, { args }: CachePolicy): string {
   if (params === undefined) return NOTHING
   const meta = isObject(params._meta) ? encodeMeta(params._meta) : ''
   if (method === 'resources/read') return meta
-  const asked =
+  const argumentsToEncode =
     PLAIN[method] === undefined ? { ...params, _meta: undefined } : selectArguments(params.arguments ?? {}, args)
-  return canonicalizeJson(asked) + meta
+  return canonicalizeJson(argumentsToEncode) + meta
 }
 
 /** Selects the relevant arguments, wrapped in lists to distinguish missing from null. */
-function selectArguments(given: unknown, args: readonly string[] | undefined): unknown {
-  if (args === undefined) return given
-  const own = isObject(given) ? given : {}
+function selectArguments(input: unknown, args: readonly string[] | undefined): unknown {
+  if (args === undefined) return input
+  const own = isObject(input) ? input : {}
   return args.map(name => (Object.hasOwn(own, name) ? [own[name]] : []))
 }
 

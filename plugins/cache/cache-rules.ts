@@ -93,12 +93,12 @@ function compileToolRules(
     ...compileToolTests(own.tools, '', upstream, isIsolated),
     ...compileToolTests(all.tools, prefix, undefined, isIsolated),
   ]
-  const known = new BoundedMap<string, CacheRule | undefined>({ max: MAX_NAMES })
+  const cachedRules = new BoundedMap<string, CacheRule | undefined>({ max: MAX_NAMES })
   return name => {
     if (typeof name !== 'string' || named.length === 0) return undefined
-    if (known.has(name)) return known.get(name)
+    if (cachedRules.has(name)) return cachedRules.get(name)
     const rule = named.find(({ matches }) => matches(name))?.rule
-    known.set(name, rule)
+    cachedRules.set(name, rule)
     return rule
   }
 }

@@ -213,10 +213,10 @@ export function parsePurge(text: string, upstream: string | undefined): Purge {
 }
 
 function parseSelector(text: string, upstream: string | undefined): Purge['selection'] {
-  const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
-  if (kind === 'tag') return () => ({ tag: what })
+  const [, kind = 'tool', pattern = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
+  if (kind === 'tag') return () => ({ tag: pattern })
   const method = METHOD_OF[kind] ?? 'tools/call'
-  const isMeant = (kind === 'resource' ? compileForbiddenUris : compileGlobs)(what)
+  const isMeant = (kind === 'resource' ? compileForbiddenUris : compileGlobs)(pattern)
   if (upstream !== undefined) return () => ({ upstream, method, target: isMeant })
   if (kind === 'resource') return () => ({ method, target: isMeant })
   return prefixOf => ({ method, target: (name, owner) => isMeant(prefixOf(owner) + name) })

@@ -44,9 +44,9 @@ export const commands: PluginCommands = {
         throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, --tag, or --all' })
       // JSON serialization omits undefined flags.
       const purged = await withGateway('running', async ask => {
-        const said = await ask('cache.purge', { upstream, name, tag, all })
-        if (said.purged === 0 && typeof name === 'string') await checkName(name, ask)
-        return said
+        const report = await ask('cache.purge', { upstream, name, tag, all })
+        if (report.purged === 0 && typeof name === 'string') await checkName(name, ask)
+        return report
       })
       print(purged, () => [formatPurge(purged)])
     },
@@ -60,10 +60,10 @@ export const commands: PluginCommands = {
 async function checkName(name: string, ask: AskGateway): Promise<void> {
   if (/[*?[{:]/.test(name)) return
   const { entries } = await ask('catalogue.list')
-  const known = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
-  if (known.length === 0 || known.includes(name)) return
-  const what = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(known)])}`
-  throw gatewayError('GW_USAGE', { what })
+  const knownNames = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
+  if (knownNames.length === 0 || knownNames.includes(name)) return
+  const problem = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(knownNames)])}`
+  throw gatewayError('GW_USAGE', { what: problem })
 }
 
 /** Formats the entries as a table. */

@@ -44,8 +44,8 @@ function checkVary({ value, pointer }: CacheSection, isCredential: (header: stri
       checkVary({ value: inner, pointer: at }, isCredential, report)
       continue
     }
-    inner.forEach((word: unknown, i) => {
-      const header = typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
+    inner.forEach((entry: unknown, i) => {
+      const header = typeof entry === 'string' && entry.startsWith('header:') ? entry.slice('header:'.length) : ''
       if (!isCredential(header)) return
       const message = `header "${header}" is a credential and not available to rules`
       report({ pointer: `${at}/${i}`, message, hint: 'remove it: answers are always separated by caller' })
@@ -60,8 +60,8 @@ function listSections(config: unknown): CacheSection[] {
     value: readValue(upstreams, name, 'cache'),
     pointer: `${appendPointer('/upstreams', name)}/cache`,
   }))
-  const given = own.filter(({ value }) => typeof value === 'object' && value !== null)
-  return [{ value: readValue(config, 'cache'), pointer: '/cache' }, ...given]
+  const maps = own.filter(({ value }) => typeof value === 'object' && value !== null)
+  return [{ value: readValue(config, 'cache'), pointer: '/cache' }, ...maps]
 }
 
 function readTags(section: unknown): unknown[] {
@@ -98,7 +98,7 @@ function checkRule(rule: Readonly<Record<string, unknown>>, pointer: string, rep
 function checkTag(purge: unknown, tags: ReadonlySet<unknown>, pointer: string, report: Report): void {
   const tag = typeof purge === 'string' && purge.startsWith('tag:') ? purge.slice('tag:'.length) : undefined
   if (tag === undefined || tags.has(tag)) return
-  const known = [...tags].filter(one => typeof one === 'string')
-  const hint = known.length === 0 ? 'add this tag to the entries to purge' : suggestName(tag, known)
+  const tagNames = [...tags].filter(one => typeof one === 'string')
+  const hint = tagNames.length === 0 ? 'add this tag to the entries to purge' : suggestName(tag, tagNames)
   report({ pointer, message: `no rule has the tag "${tag}"`, hint, severity: 'warning' })
 }

@@ -15,11 +15,11 @@ interface CacheState {
 }
 
 /** Adds cache steps to call explanations. */
-export function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>, kept: CacheState): void {
+export function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>, state: CacheState): void {
   hooks.explain.tap((steps, { call, hasArguments }) => {
     const rules = rulesOf.get(call?.upstream ?? '')
     if (call === undefined || rules === undefined) return undefined
-    return [...steps, explainCache(call, rules, hasArguments, kept)]
+    return [...steps, explainCache(call, rules, hasArguments, state)]
   })
 }
 
@@ -31,12 +31,13 @@ function explainCache(call: Call, rules: CacheRules, hasArguments: boolean, { st
   const { policy } = rule
   if (policy === undefined) return { ...BASE, does: 'passes', text: 'no cache rule applies' }
   const facts = { ttlMs: policy.ttlMs }
-  const kept = `cached for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
-  if (!hasArguments) return { ...BASE, does: 'depends', text: `${kept}; use --args to check for an entry`, facts }
+  const description = `cached for ${formatDuration(policy.ttlMs)}${describeScope(policy)}`
+  if (!hasArguments)
+    return { ...BASE, does: 'depends', text: `${description}; use --args to check for an entry`, facts }
   const entry = isCacheableCall(call) ? findEntry(call, policy, store) : undefined
   const now = clock.now()
   if (entry?.trust !== 'known' || now >= entry.revalidateUntil)
-    return { ...BASE, does: 'passes', text: `${kept}; no entry`, facts }
+    return { ...BASE, does: 'passes', text: `${description}; no entry`, facts }
   const age = formatDuration(now - entry.storedAt)
   const state = now < entry.staleAt ? 'fresh' : 'stale, revalidated in the background'
   return { ...BASE, does: 'answers', text: `entry from ${age} ago is ${state}`, facts }
@@ -69,14 +70,14 @@ interface CacheControlDeps {
   readonly clock: Clock
   readonly memory: SavedLists
   /** Broadcasts a purge to other replicas; undefined without replicas. */
-  readonly tell: ((params: JsonObject) => Promise<void>) | undefined
+  readonly notifyPeers: ((params: JsonObject) => Promise<void>) | undefined
   /** All upstream names, including those added by plugins. */
   readonly upstreams: ReadonlySet<string>
 }
 
 /** Registers the control verbs `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
-  const { store, flights, clock, memory, tell, upstreams } = controlled
+  const { store, flights, clock, memory, notifyPeers, upstreams } = controlled
   hooks.control.for('cache.ls').tap({ readOnly: true }, params => {
     checkUpstream(params, upstreams)
     const entries = store.select(parseSelection(params))
@@ -95,7 +96,7 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
       return { purged: 0, problem: 'nothing selected: set "upstream", "name" or "tag", or "all": true' }
     checkUpstream(params, upstreams)
     const purged = purgeSelected(params, controlled)
-    return { purged, ...(tell === undefined ? {} : await reportPeers(tell(params))) }
+    return { purged, ...(notifyPeers === undefined ? {} : await reportPeers(notifyPeers(params))) }
   })
   // Also deletes saved lists, so the next call wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {

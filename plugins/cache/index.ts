@@ -45,7 +45,7 @@ export const cache: Plugin<Config['cache']> = {
     const counts = new CacheCounts()
     const store = new CacheStore({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
     const parts = { store, flights: new Flights(), memory: new SavedLists(store, clock) }
-    const asked = new WeakSet<Exchange>()
+    const askedExchanges = new WeakSet<Exchange>()
     const getPrefix = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
     const forget = (purge: Purge): void => purgeSelection(purge.selection(getPrefix), parts)
     const peers =
@@ -60,9 +60,9 @@ export const cache: Plugin<Config['cache']> = {
     }
     const names = new Set(Object.keys(config.upstreams))
     const rules = new Map<string, CacheRules>()
-    wrapUpstreams(hooks, { ...parts, options, counts, clock, log, asked, purge, names, rules })
+    wrapUpstreams(hooks, { ...parts, options, counts, clock, log, askedExchanges, purge, names, rules })
     if (cachesBeyondLists(Object.values(config.upstreams), options))
-      hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
+      hooks.clientRequest.tap((_ask, exchange) => void askedExchanges.add(exchange))
     invalidateOutdated(hooks, parts)
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.getCounters(name) } }))
     registerExplain(hooks, rules, { store, clock })
@@ -70,7 +70,7 @@ export const cache: Plugin<Config['cache']> = {
       ...parts,
       clock,
       upstreams: names,
-      tell: peers && (params => peers.broadcast({ params })),
+      notifyPeers: peers && (params => peers.broadcast({ params })),
     })
     let isUsed = false
     hooks.ready.tap(() => {
@@ -97,7 +97,7 @@ interface WrapDeps extends CacheDeps {
   readonly counts: CacheCounts
   readonly clock: Clock
   readonly log: Log
-  readonly asked: WeakSet<Exchange>
+  readonly askedExchanges: WeakSet<Exchange>
   purge(purge: Purge): void
   /** Upstream names, including those added by plugins. */
   readonly names: Set<string>
@@ -107,7 +107,7 @@ interface WrapDeps extends CacheDeps {
 
 /** Wraps each cacheable upstream. */
 function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
-  const { store, flights, memory, options, counts, clock, asked, purge } = deps
+  const { store, flights, memory, options, counts, clock, askedExchanges, purge } = deps
   const warn = createDangerWarning(deps.log)
   hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
     const { name, spec } = upstream
@@ -124,7 +124,7 @@ function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
       memory.noteChange(entry)
       if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
     }
-    const shared = { store, flights, clock, asked, purge, showsState: options.meta, onStored }
+    const shared = { store, flights, clock, askedExchanges, purge, showsState: options.meta, onStored }
     const own = new UpstreamCache(upstream, rules, counts.getCounters(name), shared)
     return call =>
       HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call') ? own.answer(call, next) : next(call)

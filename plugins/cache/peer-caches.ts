@@ -26,8 +26,8 @@ export class PeerCaches {
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
       onMessage: text => parsePieces(text).forEach(receive),
-      onGap: how => {
-        if (how !== 'first') receive(ALL)
+      onGap: gap => {
+        if (gap !== 'first') receive(ALL)
       },
     })
   }

@@ -99,9 +99,9 @@ export class Flights {
 
   /** Calls in progress still return answers, but these are not cached and cannot be joined. */
   purge(selection: Selection): void {
-    const meant = new Set(this.#subjects.find(selection))
-    if (meant.size === 0) return
-    for (const [key, flight] of this.#byKey) if (meant.has(flight)) this.remove(key, flight)
+    const selected = new Set(this.#subjects.find(selection))
+    if (selected.size === 0) return
+    for (const [key, flight] of this.#byKey) if (selected.has(flight)) this.remove(key, flight)
   }
 }
 

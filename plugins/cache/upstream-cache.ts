@@ -15,7 +15,7 @@ export interface UpstreamCacheDeps {
   /** True if results include the cache state. */
   readonly showsState: boolean
   /** Exchanges with a client request, whose answers are private. */
-  readonly asked: WeakSet<Exchange>
+  readonly askedExchanges: WeakSet<Exchange>
   /** Purges entries and calls in progress that a successful tool call makes outdated. */
   purge(purge: Purge): void
   /** Called when a list is stored; `isNew` if it has changed. */
@@ -181,7 +181,7 @@ export class UpstreamCache {
   }
 
   #hasAsked(exchange: Exchange): boolean {
-    return this.#deps.asked.has(exchange) || ('hasAsked' in exchange && exchange.hasAsked === true)
+    return this.#deps.askedExchanges.has(exchange) || ('hasAsked' in exchange && exchange.hasAsked === true)
   }
 }
 

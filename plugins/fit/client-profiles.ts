@@ -65,7 +65,7 @@ const UNKNOWN = parseClientRow(table.unknown)
 export class ClientProfiles {
   readonly all: readonly ClientProfile[]
   readonly #rows: readonly { readonly matches: (name: string) => boolean; readonly profile: ClientProfile }[]
-  readonly #known = new BoundedMap<string, ClientProfile>({ max: MAX_CACHED })
+  readonly #profiles = new BoundedMap<string, ClientProfile>({ max: MAX_CACHED })
 
   constructor(own: ConfiguredClients) {
     const mine = Object.entries(own).map(([pattern, { like, ...values }]) => {
@@ -75,23 +75,23 @@ export class ClientProfiles {
         profile: { ...base, ...values, client: pattern },
       }
     })
-    const known = ROWS.map(row => ({
+    const builtInRows = ROWS.map(row => ({
       matches: compileGlobs([row.client, ...row.match]),
       profile: parseClientRow(row),
     }))
-    this.#rows = [...mine, ...known]
+    this.#rows = [...mine, ...builtInRows]
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }
 
   /** Returns the profile for a client name; the unknown profile if no row matches. */
   getProfile(name: string): ClientProfile {
     if (name.length > MAX_CLIENT_LENGTH) return UNKNOWN
-    const known = this.#known.use(name)
-    if (known !== undefined) return known
+    const cached = this.#profiles.use(name)
+    if (cached !== undefined) return cached
     const plain = name.replace(VIA, '').toLowerCase()
-    const found = this.#rows.find(({ matches }) => matches(plain))?.profile ?? UNKNOWN
-    this.#known.set(name, found)
-    return found
+    const profile = this.#rows.find(({ matches }) => matches(plain))?.profile ?? UNKNOWN
+    this.#profiles.set(name, profile)
+    return profile
   }
 
   /** Returns this row's profile, or else the one for this client name. */

@@ -34,13 +34,13 @@ async function showClient(call: CommandCall, client: string): Promise<void> {
 async function showOverview(call: CommandCall): Promise<void> {
   const reports = await call.withGateway('whole', async ask => {
     const { clients } = await ask('fit.clients')
-    const found: JsonObject[] = []
+    const reports: JsonObject[] = []
     for (const row of filterObjects(clients)) {
       const client = String(row.client)
       await ask('listing', { client })
-      found.push(await ask('fit.report', { client }))
+      reports.push(await ask('fit.report', { client }))
     }
-    return found
+    return reports
   })
   call.print({ clients: reports }, () => call.table(reports.map(formatClientRow)))
 }
@@ -65,16 +65,16 @@ function formatClientRow(report: JsonObject): string[] {
 
 function formatReport(report: JsonObject, { out }: CommandCall): string[] {
   const changes = filterObjects(report.changes)
-  const many =
+  const tooManyLine =
     report.tooMany === undefined
       ? []
       : [`${String(report.client)} supports ${String(report.tooMany)} tools, and gets ${String(report.tools)}`]
-  if (changes.length === 0) return [`${formatToolCount(report)}, unchanged`, ...many]
+  if (changes.length === 0) return [`${formatToolCount(report)}, unchanged`, ...tooManyLine]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', toOneLine(String(name)))
     if (unfit !== undefined) return [`${title} ${out.paint('red', 'is hidden')}: ${toOneLine(String(unfit))}`]
     const arrow = shown === undefined ? '' : ` → ${toOneLine(String(shown))}`
     return [`${title}${arrow}`, ...(Array.isArray(notes) ? notes : []).map(note => `  ${toOneLine(String(note))}`)]
   })
-  return [...lines, ...many]
+  return [...lines, ...tooManyLine]
 }

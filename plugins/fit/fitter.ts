@@ -23,21 +23,21 @@ export function fitNames(
 ): Map<string, string> {
   const isValidName = (name: string): boolean =>
     name.length <= longest && (characters === 'any' || /^[A-Za-z0-9_-]+$/.test(name))
-  const taken = new Set(names.filter(isValidName))
-  const wanted = names.filter(name => !isValidName(name))
+  const used = new Set(names.filter(isValidName))
+  const invalidNames = names.filter(name => !isValidName(name))
   const counts = new Map<string, number>()
-  const first = wanted.map(name => {
+  const first = invalidNames.map(name => {
     const made = fitName(name, longest)
     counts.set(made, (counts.get(made) ?? 0) + 1)
     return made
   })
   const fitted = new Map<string, string>()
-  for (const [index, name] of wanted.entries()) {
+  for (const [index, name] of invalidNames.entries()) {
     let made = first[index] ?? ''
-    const isShared = taken.has(made) || (counts.get(made) ?? 0) > 1
+    const isShared = used.has(made) || (counts.get(made) ?? 0) > 1
     if (isShared) made = appendHash(replaceOddCharacters(name), name, longest, HASH_LENGTH)
-    if (taken.has(made)) made = appendHash(replaceOddCharacters(name), name, longest, LONG_HASH_LENGTH)
-    taken.add(made)
+    if (used.has(made)) made = appendHash(replaceOddCharacters(name), name, longest, LONG_HASH_LENGTH)
+    used.add(made)
     fitted.set(name, made)
   }
   return fitted
@@ -70,10 +70,10 @@ function shortenName(text: string, longest: number): string {
   let length = text.length
   for (const [index, shorten] of listShorteningSteps(parts)) {
     if (length <= longest) break
-    const word = parts[index] ?? ''
-    if (word.length <= MIN_LENGTH || /^[_-]/.test(word)) continue
-    const short = shorten(word)
-    length += short.length - word.length
+    const part = parts[index] ?? ''
+    if (part.length <= MIN_LENGTH || /^[_-]/.test(part)) continue
+    const short = shorten(part)
+    length += short.length - part.length
     parts[index] = short
   }
   return parts
@@ -82,7 +82,7 @@ function shortenName(text: string, longest: number): string {
     .replace(/[_-]+$/, '')
 }
 
-type ShorteningStep = readonly [index: number, shorten: (word: string) => string]
+type ShorteningStep = readonly [index: number, shorten: (part: string) => string]
 
 /** Shortening steps in order. The first word usually names the server, so it is shortened last. */
 function listShorteningSteps(parts: readonly string[]): ShorteningStep[] {
@@ -96,13 +96,13 @@ function listShorteningSteps(parts: readonly string[]): ShorteningStep[] {
   ]
 }
 
-function truncateWord(word: string): string {
-  return word.slice(0, MIN_LENGTH)
+function truncateWord(part: string): string {
+  return part.slice(0, MIN_LENGTH)
 }
 
-function dropVowels(word: string): string {
-  const short = word.slice(0, 1) + word.slice(1).replace(/[aeiou]/gi, '')
-  return short.length < MIN_LENGTH ? word.slice(0, MIN_LENGTH) : short
+function dropVowels(part: string): string {
+  const short = part.slice(0, 1) + part.slice(1).replace(/[aeiou]/gi, '')
+  return short.length < MIN_LENGTH ? part.slice(0, MIN_LENGTH) : short
 }
 
 /** Minimum limit after the prefix is subtracted. */
@@ -162,15 +162,15 @@ export class Fitter {
         changes.push({ upstream, name: exposed, notes: [], unfit: fitted.unfit })
         continue
       }
-      const shown = names.get(exposed)
+      const newName = names.get(exposed)
       const changed = this.#replaceSchema(value, fitted.schema)
-      if (shown === undefined && changed === value) {
+      if (newName === undefined && changed === value) {
         made.push(entry)
         continue
       }
-      made.push({ ...entry, exposed: shown ?? exposed, value: changed })
-      const notes = shown === undefined ? fitted.notes : [this.#formatNameReason(exposed), ...fitted.notes]
-      changes.push({ upstream, name: exposed, ...(shown === undefined ? {} : { shown }), notes })
+      made.push({ ...entry, exposed: newName ?? exposed, value: changed })
+      const notes = newName === undefined ? fitted.notes : [this.#formatNameReason(exposed), ...fitted.notes]
+      changes.push({ upstream, name: exposed, ...(newName === undefined ? {} : { shown: newName }), notes })
     }
     return { entries: made, changes, tools: made.length }
   }
@@ -184,8 +184,8 @@ export class Fitter {
 
   #fitSchema({ inputSchema }: JsonObject): FitSchema {
     if (!isObject(inputSchema)) return fitSchema(inputSchema, this.profile.dialect)
-    const known = this.#schemas.get(inputSchema)
-    if (known !== undefined) return known
+    const cached = this.#schemas.get(inputSchema)
+    if (cached !== undefined) return cached
     const made = fitSchema(inputSchema, this.profile.dialect)
     this.#schemas.set(inputSchema, made)
     return made
@@ -194,8 +194,8 @@ export class Fitter {
   /** Replaces the schema; returns the same object each time so that lists can be compared. */
   #replaceSchema(value: JsonObject, inputSchema: JsonObject): JsonObject {
     if (value.inputSchema === inputSchema) return value
-    const known = this.#values.get(value)
-    if (known !== undefined) return known
+    const cached = this.#values.get(value)
+    if (cached !== undefined) return cached
     const made = { ...value, inputSchema }
     this.#values.set(value, made)
     return made

@@ -30,23 +30,23 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
     const fitters = new Map<ClientProfile, Fitter>()
     const last = new Map<string, FittedList>()
     const asTools = tapAsTools(api, name => profiles.getProfile(name))
-    const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_LOGGED }))
+    const loggedClients = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_LOGGED }))
 
     // Before plugins that select entries: they must see the displayed names and schemas.
     hooks.listing.tap(
       { stage: 'limit', readers: ({ client }) => profiles.getProfile(client.name).client },
-      (shown, reader) => {
+      (entries, reader) => {
         if (reader.kind !== 'tools') return undefined
         const profile = profiles.getProfile(reader.client.name)
         let fitter = fitters.get(profile)
         if (fitter === undefined) fitters.set(profile, (fitter = new Fitter(profile, options.server)))
-        const fitted = fitter.fit(shown)
+        const fitted = fitter.fit(entries)
         last.set(profile.client, fitted)
         for (const { upstream, name, unfit } of fitted.changes) {
           if (unfit === undefined) continue
           const key = JSON.stringify([profile.client, upstream, name, unfit])
-          if (told.has(key)) continue
-          told.set(key, true)
+          if (loggedClients.has(key)) continue
+          loggedClients.set(key, true)
           log.warn(
             `tool "${name.slice(0, 200)}" of upstream "${upstream}" is hidden from ${profile.client}: ${unfit}`,
             {
@@ -54,15 +54,15 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
             },
           )
         }
-        const made = fitted.changes.length === 0 ? shown : fitted.entries
+        const made = fitted.changes.length === 0 ? entries : fitted.entries
         return asTools?.addTools(made, reader) ?? made
       },
     )
-    hooks.clientLimits.tap((known, name) => {
+    hooks.clientLimits.tap((limits, name) => {
       const { patience, largestResult } = profiles.getProfile(name)
       if (patience === undefined && largestResult === undefined) return undefined
       return {
-        ...known,
+        ...limits,
         ...(patience === undefined ? {} : { timeoutMs: parseDuration(patience) }),
         ...(largestResult === undefined ? {} : { maxResultTokens: largestResult }),
       }

@@ -35,23 +35,23 @@ export const forwardHeaders: Plugin = {
   claims: { upstream: ['forwardHeaders'] },
   check: checkForwardHeaders,
   setup({ config, hooks }) {
-    const wanted = new Map<string, readonly string[]>()
+    const headersByUpstream = new Map<string, readonly string[]>()
     for (const [name, spec] of Object.entries(config.upstreams)) {
       const headers = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
       if (headers !== undefined)
-        wanted.set(
+        headersByUpstream.set(
           name,
           headers.map(header => header.toLowerCase()),
         )
     }
     hooks.call.tap(({ upstream, headers, exchange }) => {
-      for (const name of wanted.get(upstream) ?? []) {
+      for (const name of headersByUpstream.get(upstream) ?? []) {
         const value = exchange.headers[name]
         if (value !== undefined) headers[name] = value
       }
     })
     hooks.explain.tap((steps, { call }) => {
-      const names = wanted.get(call?.upstream ?? '') ?? []
+      const names = headersByUpstream.get(call?.upstream ?? '') ?? []
       if (names.length === 0) return undefined
       const text = `headers of the caller are forwarded: ${names.join(', ')}`
       return [...steps, { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } }]

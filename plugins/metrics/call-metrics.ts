@@ -21,7 +21,7 @@ class CallSeries {
   }
 }
 
-const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(OUTCOMES.map((name, place) => [name, place]))
+const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(OUTCOMES.map((name, index) => [name, index]))
 
 const OTHER = 'other'
 
@@ -53,8 +53,8 @@ export class CallMetrics {
     const method = METHODS.has(exchange.method) ? exchange.method : OTHER
     const line = this.#getSeries(method, route?.to === 'one' ? route.upstream : '')
     const { counts } = this.#getTool(line, getCalledName(exchange))
-    const place = OUTCOME_INDEX[getOutcome(exchange)] as number
-    counts[place] = (counts[place] as number) + 1
+    const index = OUTCOME_INDEX[getOutcome(exchange)] as number
+    counts[index] = (counts[index] as number) + 1
     const seconds = ms / 1000
     line.count++
     line.seconds += seconds
@@ -90,8 +90,8 @@ export class CallMetrics {
   }
 
   #getTool({ tools }: CallSeries, name: string): ToolCounts {
-    const known = tools.get(name)
-    if (known !== undefined) return known
+    const existing = tools.get(name)
+    if (existing !== undefined) return existing
     const own = name === '' || tools.size < this.#maxTools ? name : OTHER
     const tool = tools.get(own) ?? new ToolCounts()
     tools.set(own, tool)
@@ -102,8 +102,8 @@ export class CallMetrics {
     const samples: Sample[] = []
     for (const [method, upstream, { tools }] of this.#all())
       for (const [tool, { counts }] of tools)
-        counts.forEach((value, place) => {
-          const outcome = OUTCOMES[place] ?? ''
+        counts.forEach((value, index) => {
+          const outcome = OUTCOMES[index] ?? ''
           if (value > 0) samples.push({ suffix: '_total', labels: { method, upstream, tool, outcome }, value })
         })
     return samples
@@ -114,8 +114,8 @@ export class CallMetrics {
     for (const [method, upstream, { buckets, count, seconds }] of this.#all()) {
       const labels = { method, upstream }
       let sum = 0
-      this.#bounds.forEach((bound, place) => {
-        sum += buckets[place] as number
+      this.#bounds.forEach((bound, index) => {
+        sum += buckets[index] as number
         samples.push({ suffix: '_bucket', labels: { ...labels, le: formatBound(bound) }, value: sum })
       })
       samples.push({ suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count })
@@ -165,8 +165,8 @@ export function formatExposition(families: readonly Family[], format: Format): s
 
 function formatFamily({ name, type, help, samples }: Family, format: Format): string {
   // The text format includes `_total` in the counter's name.
-  const shown = type === 'counter' && format === 'text' ? `${name}_total` : name
-  let text = `# HELP ${shown} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
+  const family = type === 'counter' && format === 'text' ? `${name}_total` : name
+  let text = `# HELP ${family} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${family} ${type}\n`
   for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
   return text
 }

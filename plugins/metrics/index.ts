@@ -117,8 +117,8 @@ function formatSamples(
   const labels: Record<string, string> = { mcp_method_name: method }
   if (errorType !== '') labels.error_type = errorType
   let sum = 0
-  const counted = BOUNDS.map((bound, place) => {
-    sum += buckets[place] as number
+  const counted = BOUNDS.map((bound, index) => {
+    sum += buckets[index] as number
     const le = Number.isInteger(bound) ? `${bound}.0` : String(bound)
     return { suffix: '_bucket', labels: { ...labels, le }, value: sum }
   })
@@ -188,8 +188,8 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     hooks.dispatch.tap({ stage: 'transform' }, next => operations.wrap(next, clock))
     hooks.refused.tap(() => void state.refused++)
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
-      const known = CLIENT_REQUESTS.includes(method) ? method : 'other'
-      clientRequests.set(known, (clientRequests.get(known) ?? 0) + 1)
+      const label = CLIENT_REQUESTS.includes(method) ? method : 'other'
+      clientRequests.set(label, (clientRequests.get(label) ?? 0) + 1)
     })
     hooks.http.for(path).tap(request => {
       const isMeant = listeners === undefined || listeners.includes(request.listener)
@@ -202,11 +202,11 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   },
 }
 
-function replyWithMetrics({ method, header }: HttpRequest, found: () => Family[]): HttpReply {
+function replyWithMetrics({ method, header }: HttpRequest, getFamilies: () => Family[]): HttpReply {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
   const format = negotiateFormat(header('accept'))
   const headers = { 'content-type': CONTENT_TYPES[format], 'cache-control': 'no-store' }
-  return { status: 200, headers, body: formatExposition(found(), format) }
+  return { status: 200, headers, body: formatExposition(getFamilies(), format) }
 }
 
 function collectFamilies(

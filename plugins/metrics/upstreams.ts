@@ -45,14 +45,14 @@ const MAX_DEPTH = 3
 
 /** Collects metrics of each upstream, including all numbers that plugins add to its status. */
 export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
-  const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
+  const families = new Map<string, { type: Family['type']; samples: Sample[] }>()
   const addSample = (name: string, type: Family['type'], sample: Sample): void => {
-    const family = found.get(name) ?? { type, samples: [] }
+    const family = families.get(name) ?? { type, samples: [] }
     family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
-    found.set(name, family)
+    families.set(name, family)
   }
   for (const status of upstreams) addUpstream(status, addSample)
-  return [...found].map(([name, { type, samples }]) => ({
+  return [...families].map(([name, { type, samples }]) => ({
     name: `tapgate_upstream_${name}`,
     type,
     help: HELP[name] ?? `${name.replaceAll('_', ' ')} of an upstream`,
@@ -98,12 +98,12 @@ const HELP: Readonly<Record<string, string>> = {
 }
 
 function addUpstream(status: UpstreamStatus, add: AddSample): void {
-  const { name: upstream, state, dropped = {}, runtime, ...others } = status
+  const { name: upstream, state, dropped = {}, runtime, ...gauges } = status
   add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
   add('state', 'gauge', { labels: { upstream, state }, value: 1 })
   for (const [kind, value] of Object.entries(dropped)) add('dropped', 'counter', { labels: { upstream, kind }, value })
   if (runtime !== undefined) add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
-  for (const [key, value] of Object.entries({ runtime, ...others }))
+  for (const [key, value] of Object.entries({ runtime, ...gauges }))
     if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
 }
 

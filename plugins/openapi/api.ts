@@ -97,8 +97,8 @@ export async function createApi(spec: OpenApiSpec, name: string, data: unknown):
       await new Promise(resolve => setImmediate(resolve))
       since = performance.now()
     }
-    const why = addTool(tools, { operation, name: tool, spec, document, server })
-    if (why !== undefined) skipped.push(`${operation.method} ${operation.path}: ${why}`)
+    const reason = addTool(tools, { operation, name: tool, spec, document, server })
+    if (reason !== undefined) skipped.push(`${operation.method} ${operation.path}: ${reason}`)
   }
   const listed = [...tools.values()].map(tool => tool.definition)
   const list = { resultType: 'complete', tools: listed, ttlMs: 300_000, cacheScope: 'public' }

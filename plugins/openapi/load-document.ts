@@ -39,10 +39,10 @@ async function readDocumentFile(spec: OpenApiSpec, { directory }: SourceDeps): P
   // Opening a FIFO would block until there is a writer.
   const handle = await open(resolve(directory, spec.document), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
-    const found = await handle.stat()
+    const stats = await handle.stat()
     const limit = parseSize(spec.maxDocument)
-    if (!found.isFile()) throw new Error('not a file')
-    if (found.size > limit) throw createTooLargeError(limit)
+    if (!stats.isFile()) throw new Error('not a file')
+    if (stats.size > limit) throw createTooLargeError(limit)
     const text = await handle.readFile('utf8')
     if (text.length > limit) throw createTooLargeError(limit)
     return stripByteOrderMark(text)
@@ -69,8 +69,8 @@ function stripByteOrderMark(text: string): string {
 /** Returns a text that changes with the file; undefined if the document is no file or is missing. */
 export function readFileStamp(spec: OpenApiSpec, directory: string): string | undefined {
   if (parseDocumentUrl(spec) !== undefined) return undefined
-  const found = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
-  return found === undefined ? undefined : `${found.ino} ${found.size} ${found.mtimeMs}`
+  const stats = statSync(resolve(directory, spec.document), { throwIfNoEntry: false })
+  return stats === undefined ? undefined : `${stats.ino} ${stats.size} ${stats.mtimeMs}`
 }
 
 export type OpenApiSpec = Extract<UpstreamConfig, { readonly type: 'openapi' }>

@@ -87,18 +87,18 @@ function decodeText(type: string, body: Buffer): string | undefined {
 }
 
 function convertFailure({ status, body, retryAfterMs }: UpstreamHttpReply, hide: (text: string) => string): Answer {
-  const said = sanitizeText(hide(body.toString('utf8'))).trim()
-  const isCut = said.length > MAX_ERROR
+  const text = sanitizeText(hide(body.toString('utf8'))).trim()
+  const isCut = text.length > MAX_ERROR
   const parts = [
     status < 400 ? `HTTP ${status}: redirects are not followed` : `HTTP ${status}`,
     retryAfterMs === undefined ? '' : `Retry in ${Math.ceil(retryAfterMs / 1000)} s.`,
-    isCut ? `${said.slice(0, MAX_ERROR)}…` : said,
+    isCut ? `${text.slice(0, MAX_ERROR)}…` : text,
   ]
   return createErrorAnswer(parts.filter(part => part !== '').join('\n'))
 }
 
-function createTextContent(words: string): JsonObject {
-  return { type: 'text', text: words }
+function createTextContent(text: string): JsonObject {
+  return { type: 'text', text }
 }
 
 /** Most models choose poorly among more tools. */
@@ -143,9 +143,9 @@ export class OpenApiUpstream implements Upstream {
   }
 
   get degraded(): string | undefined {
-    const [first, ...others] = this.#open?.api.skipped ?? []
+    const [first, ...remaining] = this.#open?.api.skipped ?? []
     if (first === undefined) return undefined
-    const more = others.length === 0 ? '' : `, and ${others.length} more`
+    const more = remaining.length === 0 ? '' : `, and ${remaining.length} more`
     return `skipped operations: ${first}${more}`
   }
 

@@ -48,7 +48,7 @@ export class OverloadMonitor {
   readonly #options: MonitorDeps
   #limits: OverloadLimits = { keepAlive: 1, refuse: 1, lagMs: 0 }
   #starts = 0
-  #late = 0
+  #lateChecks = 0
   #due = 0
   #collectedAt = -COLLECT_MS
   #stopTimer: (() => void) | undefined
@@ -87,7 +87,7 @@ export class OverloadMonitor {
     const { refuse, lagMs } = this.#limits
     const now = clock.now()
     this.lagMs = Math.max(0, Math.round(now - this.#due))
-    this.#late = lagMs > 0 && this.lagMs >= lagMs ? this.#late + 1 : 0
+    this.#lateChecks = lagMs > 0 && this.lagMs >= lagMs ? this.#lateChecks + 1 : 0
     this.heap = measure.heap()
     this.memory = measure.memory()
     if (this.heap >= refuse && now - this.#collectedAt >= COLLECT_MS) {
@@ -100,7 +100,7 @@ export class OverloadMonitor {
   #computeLevel(): OverloadLevel {
     const { keepAlive, refuse } = this.#limits
     const fullest = Math.max(this.heap, this.memory)
-    if (fullest >= refuse || this.#late >= MIN_LATE_CHECKS) return 'refuse'
+    if (fullest >= refuse || this.#lateChecks >= MIN_LATE_CHECKS) return 'refuse'
     return fullest >= keepAlive ? 'close' : 'quiet'
   }
 
@@ -113,7 +113,7 @@ export class OverloadMonitor {
     const figures = {
       heap: formatPercent(heap),
       memory: formatPercent(memory),
-      lateLooks: this.#late,
+      lateLooks: this.#lateChecks,
       refused,
     }
     if (level === 'refuse') log.warn('overloaded: rejecting new requests', figures)
@@ -136,8 +136,8 @@ interface Measure {
 /** Measures this process. Only the old generation runs out of memory, but V8's limit includes the young one. */
 function createMeasure(): Measure {
   const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG_GENERATION_BYTES - RESERVE_BYTES
-  const there = process.constrainedMemory()
-  const memoryLimit = there > 0 ? Math.min(there, totalmem()) : totalmem()
+  const constrainedMemory = process.constrainedMemory()
+  const memoryLimit = constrainedMemory > 0 ? Math.min(constrainedMemory, totalmem()) : totalmem()
   return {
     heap: () => countOldBytes() / heapLimit,
     memory: () => process.memoryUsage.rss() / memoryLimit,

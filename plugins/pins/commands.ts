@@ -27,8 +27,8 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const found = await loadPins(call, call.args.upstream)
-      return call.flags.check === true ? checkPins(call, found) : writePins(call, found)
+      const current = await loadPins(call, call.args.upstream)
+      return call.flags.check === true ? checkPins(call, current) : writePins(call, current)
     },
   },
   'lock diff': {
@@ -38,16 +38,16 @@ export const commands: PluginCommands = {
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
     async run(call) {
-      const found = await loadPins(call, call.args.upstream)
+      const current = await loadPins(call, call.args.upstream)
       const { comparePins, hashPins } = await import('./compare-pins.ts')
-      const rows = found.described.map(({ upstream, pins, problem }) => ({
+      const rows = current.described.map(({ upstream, pins, problem }) => ({
         upstream,
         ...(problem === undefined ? {} : { problem }),
         ...(pins === undefined
           ? {}
-          : { hash: hashPins(pins), changes: comparePins(found.accepted?.get(upstream), pins) }),
+          : { hash: hashPins(pins), changes: comparePins(current.accepted?.get(upstream), pins) }),
       }))
-      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => formatDiff(row, call)))
+      call.print({ file: current.file, upstreams: rows }, () => rows.flatMap(row => formatDiff(row, call)))
     },
   },
   'lock accept': {
@@ -92,15 +92,15 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
 }
 
 /** Adds new definitions to the lock; returns 1 if any accepted definition has changed. */
-async function writePins(call: CommandCall, found: CurrentPins): Promise<number> {
+async function writePins(call: CommandCall, current: CurrentPins): Promise<number> {
   const [{ comparePins, addNewPins, dropMissingPins }, { writeLock }] = await Promise.all([
     import('./compare-pins.ts'),
     import('./lock-file.ts'),
   ])
-  const { file, accepted, described, config } = found
+  const { file, accepted, described, config } = current
   const isPruning = call.flags.prune === true
-  const kept = [...(accepted ?? [])].filter(([name]) => !isPruning || config.upstreams[name] !== undefined)
-  const lock = new Map<string, UpstreamPins>(kept)
+  const retained = [...(accepted ?? [])].filter(([name]) => !isPruning || config.upstreams[name] !== undefined)
+  const lock = new Map<string, UpstreamPins>(retained)
   const rows = described.map(({ upstream, pins, problem }) => {
     if (pins === undefined) return { upstream, problem, isFirst: false, added: [], changed: [] }
     const before = accepted?.get(upstream)
@@ -160,12 +160,12 @@ async function acceptPins(call: CommandCall, name: string, expect: string): Prom
     const { gatewayError } = await import('../../src/plugin.ts')
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'no description' })
   }
-  const found = hashPins(one.pins)
-  if (found !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found })
+  const hash = hashPins(one.pins)
+  if (hash !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found: hash })
   const changes = comparePins(accepted?.get(name), one.pins)
   writeLock(file, new Map([...(accepted ?? []), [name, one.pins]]))
   await reloadGateway(call)
-  call.print({ file, upstream: name, hash: found, accepted: changes.length }, () => [
+  call.print({ file, upstream: name, hash, accepted: changes.length }, () => [
     ...changes.map(change => `${name}: ${formatChangeName(change)} ${change.status}, accepted`),
     `wrote ${file}`,
   ])
@@ -200,6 +200,6 @@ function formatDiff(
   ]
 }
 
-function formatChangeName({ what, name }: PinChange): string {
-  return what === name ? what : `${what} ${JSON.stringify(name)}`
+function formatChangeName({ what: kind, name }: PinChange): string {
+  return kind === name ? kind : `${kind} ${JSON.stringify(name)}`
 }

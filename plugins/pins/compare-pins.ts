@@ -36,7 +36,7 @@ function listFindings(accepted: JsonObject | string): string[] {
   return [
     ...(unseen === 0 ? [] : [`contains ${unseen} invisible characters, shown as \\u…`]),
     ...(hasMixedWord(all) ? ['mixes look-alike letters of several alphabets'] : []),
-    ...SIGNS.filter(([, sign]) => sign.test(all)).map(([says]) => says),
+    ...SIGNS.filter(([, sign]) => sign.test(all)).map(([message]) => message),
     ...(texts.some(text => text.length > MAX_UNREMARKED_LENGTH)
       ? [`has a text of more than ${MAX_UNREMARKED_LENGTH} characters`]
       : []),
@@ -94,12 +94,12 @@ export function createPins(described: JsonObject, own: PackagePin | undefined): 
 }
 
 function pinDefinitions(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
-  const found = new Map<string, Pin<JsonObject>>()
+  const pins = new Map<string, Pin<JsonObject>>()
   for (const value of Array.isArray(list) ? (list as unknown[]) : []) {
-    if (!isObject(value) || found.has(getDefinitionName(kind, value))) continue
-    found.set(getDefinitionName(kind, value), createPin(extractDefinition(kind, value)))
+    if (!isObject(value) || pins.has(getDefinitionName(kind, value))) continue
+    pins.set(getDefinitionName(kind, value), createPin(extractDefinition(kind, value)))
   }
-  return found
+  return pins
 }
 
 function createPin<T>(accepted: T): Pin<T> {
@@ -142,7 +142,7 @@ function compareInstructions(
 }
 
 function compareDefinitions(
-  what: PinnedKind,
+  kind: PinnedKind,
   before: ReadonlyMap<string, Pin<JsonObject>>,
   now: ReadonlyMap<string, Pin<JsonObject>>,
 ): PinChange[] {
@@ -150,12 +150,13 @@ function compareDefinitions(
   return names.flatMap((name): PinChange[] => {
     const [old, young] = [before.get(name), now.get(name)]
     if (old?.hash === young?.hash) return []
-    if (young === undefined) return [{ what, name, status: 'gone', lines: [], findings: [] }]
+    if (young === undefined) return [{ what: kind, name, status: 'gone', lines: [], findings: [] }]
     const findings = listFindings(young.accepted)
-    if (old === undefined) return [{ what, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
+    if (old === undefined)
+      return [{ what: kind, name, status: 'new', lines: listDifferences({}, young.accepted), findings }]
     const lines = listDifferences(old.accepted, young.accepted)
     const onChange = listChangeFindings(old.accepted, young.accepted)
-    return [{ what, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
+    return [{ what: kind, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
   })
 }
 
@@ -174,8 +175,8 @@ export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins
 /** Drops pins that the server no longer offers. */
 export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
   const kinds = PINNED.map(kind => {
-    const kept = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
-    return [kind, new Map(kept)] as const
+    const retained = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
+    return [kind, new Map(retained)] as const
   })
   return { ...accepted, definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'] }
 }

@@ -32,14 +32,14 @@ export async function readCurrentPins(call: CommandCall, only?: string): Promise
   const accepted = readLock(file)
   const lookup = { directory, environment: call.environment }
   const described = await call.withGateway('whole', async ask => {
-    const found: DescribedUpstream[] = []
+    const upstreams: DescribedUpstream[] = []
     for (const upstream of names) {
       const spec = config.upstreams[upstream]
       const own = spec === undefined ? undefined : identifyPackage(spec, lookup)
       try {
-        found.push(parseDescription(upstream, await ask('upstream.definitions', { upstream }), own))
+        upstreams.push(parseDescription(upstream, await ask('upstream.definitions', { upstream }), own))
       } catch (error) {
-        found.push(
+        upstreams.push(
           describeFromLock(upstream, accepted?.get(upstream), own) ?? {
             upstream,
             problem: getErrorMessage(error),
@@ -47,7 +47,7 @@ export async function readCurrentPins(call: CommandCall, only?: string): Promise
         )
       }
     }
-    return found
+    return upstreams
   })
   return { file, accepted, described, config }
 }

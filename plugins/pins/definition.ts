@@ -31,8 +31,8 @@ export function extractDefinition(kind: PinnedKind, value: JsonObject): JsonObje
 
 function extractMeta({ _meta }: JsonObject): JsonObject | undefined {
   if (!isObject(_meta)) return undefined
-  const kept = META.filter(key => _meta[key] !== undefined).map(key => [key, _meta[key]] as const)
-  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+  const metaEntries = META.filter(key => _meta[key] !== undefined).map(key => [key, _meta[key]] as const)
+  return metaEntries.length === 0 ? undefined : Object.fromEntries(metaEntries)
 }
 
 /** Replaces an inline image by its hash, as it cannot be reviewed as text. */

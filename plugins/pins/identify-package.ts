@@ -42,10 +42,10 @@ export function identifyPackage(spec: UpstreamConfig, lookup: LookupEnvironment)
   if (spec.type !== 'stdio') return undefined
   const { command, args } = spec
   const cwd = resolve(lookup.directory, spec.cwd === 'project' ? '.' : spec.cwd)
-  const [runner, rest] = parseRunner(command, args)
-  if (runner === 'npm') return identifyNpmPackage(rest, cwd, lookup)
-  if (runner === 'uvx') return identifyPythonPackage(rest)
-  return runner === 'docker' ? identifyImage(rest) : identifyLocalProgram(command, args, cwd, lookup)
+  const [runner, remainingArgs] = parseRunner(command, args)
+  if (runner === 'npm') return identifyNpmPackage(remainingArgs, cwd, lookup)
+  if (runner === 'uvx') return identifyPythonPackage(remainingArgs)
+  return runner === 'docker' ? identifyImage(remainingArgs) : identifyLocalProgram(command, args, cwd, lookup)
 }
 
 /** Returns the package or image runner and its arguments. */
@@ -61,8 +61,8 @@ function parseRunner(command: string, args: readonly string[]): readonly [string
 function identifyNpmPackage(args: readonly string[], cwd: string, lookup: LookupEnvironment): PackagePin {
   const named = args.findIndex(arg => arg === '-p' || arg === '--package')
   const joined = args.find(arg => arg.startsWith('--package='))?.slice('--package='.length)
-  const wanted = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
-  const [, name, version = ''] = /^(@?[^@]+)(?:@(.*))?$/.exec(wanted ?? '') ?? []
+  const specifier = joined ?? (named >= 0 ? args[named + 1] : args.find(arg => !arg.startsWith('-')))
+  const [, name, version = ''] = /^(@?[^@]+)(?:@(.*))?$/.exec(specifier ?? '') ?? []
   if (name === undefined) return { type: 'unpinned', reason: 'no package name' }
   if (!EXACT.test(version))
     return { type: 'unpinned', reason: `${name} has no exact version: the next published one would run` }
@@ -78,8 +78,8 @@ function* listPackageRoots(cwd: string, { environment }: LookupEnvironment): Gen
     yield at
     if (dirname(at) === at) break
   }
-  const kept = join(environment.npm_config_cache ?? join(environment.HOME ?? homedir(), '.npm'), '_npx')
-  for (const name of listDirectory(kept)) yield join(kept, name)
+  const cacheDirectory = join(environment.npm_config_cache ?? join(environment.HOME ?? homedir(), '.npm'), '_npx')
+  for (const name of listDirectory(cacheDirectory)) yield join(cacheDirectory, name)
 }
 
 function listDirectory(directory: string): string[] {
@@ -93,8 +93,8 @@ function listDirectory(directory: string): string[] {
 function findIntegrity(root: string, name: string, version: string): string | undefined {
   const key = `node_modules/${name}`
   for (const file of [join(root, 'node_modules', '.package-lock.json'), join(root, 'package-lock.json')]) {
-    const found = readLockedPackage(file, key)
-    if (found?.version === version && typeof found.integrity === 'string') return found.integrity
+    const entry = readLockedPackage(file, key)
+    if (entry?.version === version && typeof entry.integrity === 'string') return entry.integrity
   }
   return undefined
 }
@@ -103,8 +103,8 @@ function readLockedPackage(file: string, key: string): Readonly<Record<string, u
   try {
     const lock: unknown = JSON.parse(readFileSync(file, 'utf8'))
     const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {}
-    const found = packages[key]
-    return isObject(found) ? found : undefined
+    const entry = packages[key]
+    return isObject(entry) ? entry : undefined
   } catch {
     return undefined
   }
@@ -112,20 +112,20 @@ function readLockedPackage(file: string, key: string): Readonly<Record<string, u
 
 function identifyPythonPackage(args: readonly string[]): PackagePin {
   const from = args.indexOf('--from')
-  const wanted = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
-  const [, name = wanted, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(wanted) ?? []
+  const specifier = (from >= 0 ? args[from + 1] : args.find(arg => !arg.startsWith('-'))) ?? ''
+  const [, name = specifier, version] = /^([\w.[\]-]+)(?:==|@)(\d[\w.+!-]*)$/.exec(specifier) ?? []
   if (version !== undefined) return { type: 'pypi', name, version }
-  return { type: 'unpinned', reason: `${wanted} has no exact version: the next published one would run` }
+  return { type: 'unpinned', reason: `${specifier} has no exact version: the next published one would run` }
 }
 
 function identifyImage(args: readonly string[]): PackagePin {
-  const rest = args.slice(args.indexOf('run') + 1)
+  const remainingArgs = args.slice(args.indexOf('run') + 1)
   let at = 0
-  while (at < rest.length && rest[at]?.startsWith('-') === true) {
-    const flag = rest[at] ?? ''
+  while (at < remainingArgs.length && remainingArgs[at]?.startsWith('-') === true) {
+    const flag = remainingArgs[at] ?? ''
     at += BARE.test(flag) || flag.includes('=') ? 1 : 2
   }
-  const name = rest[at] ?? ''
+  const name = remainingArgs[at] ?? ''
   if (/@sha256:[0-9a-f]{64}$/.test(name)) return { type: 'image', image: name }
   return { type: 'unpinned', reason: `image ${name} has no digest: its tag may change` }
 }
@@ -149,8 +149,8 @@ function identifyLocalProgram(
 
 /** Identifies the npm package that contains a file. */
 function identifyInstalledPackage(file: string, sha256: string): PackagePin | undefined {
-  const found = /^(.*?)\/(node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+))\//.exec(file)
-  const [, root = '', key = '', name] = found ?? []
+  const match = /^(.*?)\/(node_modules\/(?:.*\/node_modules\/)?((?:@[^/]+\/)?[^/]+))\//.exec(file)
+  const [, root = '', key = '', name] = match ?? []
   if (name === undefined) return undefined
   const about = readLockedPackage(join(root, 'node_modules', '.package-lock.json'), key)
   const version = about?.version ?? readPackageVersion(join(root, key, 'package.json'))

@@ -35,11 +35,11 @@ function listHealthFindings(judge: PinJudge, modes: ReadonlyMap<string, Mode>, h
   if (!hasLock) return [createFinding('pins-no-lock')]
   return [...judge.counts()].flatMap(([upstream, counts]) => {
     const mode = modes.get(upstream) ?? 'off'
-    const held = STATUSES.filter(status => shouldWithhold(mode, status))
+    const withheld = STATUSES.filter(status => shouldWithhold(mode, status))
     const sum = (statuses: readonly Status[]): number => statuses.reduce((total, status) => total + counts[status], 0)
-    const passed = STATUSES.filter(status => !held.includes(status) && status === 'changed')
+    const passed = STATUSES.filter(status => !withheld.includes(status) && status === 'changed')
     return [
-      ...(sum(held) > 0 ? [createFinding('pins-held', { upstream, count: sum(held) })] : []),
+      ...(sum(withheld) > 0 ? [createFinding('pins-held', { upstream, count: sum(withheld) })] : []),
       ...(sum(passed) > 0 ? [createFinding('pins-changed', { upstream, count: sum(passed) })] : []),
     ]
   })
@@ -83,7 +83,7 @@ export const pins: Plugin<Mode> = {
         file,
         hint: 'run "gateway lock", review the file, and commit it with gateway.yaml',
       })
-    const told = slot.gateway<DriftLog>(() => ({
+    const driftLog = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
       drifts: new BoundedMap({ max: MAX_LOGGED }),
       counts: new Map(),
@@ -91,8 +91,8 @@ export const pins: Plugin<Mode> = {
     const judge = new PinJudge({
       lock,
       modes,
-      hashes: told.hashes,
-      onDrift: drift => reportDrift(drift, told, api),
+      hashes: driftLog.hashes,
+      onDrift: drift => reportDrift(drift, driftLog, api),
     })
 
     const lookup = { directory, environment: programs.createEnvironment(VARIABLES, {}) }
@@ -100,7 +100,7 @@ export const pins: Plugin<Mode> = {
       lock,
       modes,
       lookup,
-      onDrift: drift => reportProgramDrift(drift, told, api),
+      onDrift: drift => reportProgramDrift(drift, driftLog, api),
     })
     hooks.starting.tap(({ upstream, spec }) => starts.checkStart(upstream, spec))
 
@@ -120,21 +120,21 @@ export const pins: Plugin<Mode> = {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
-    hooks.metrics.tap(figures => [...figures, ...collectFigures(judge, told)])
+    hooks.metrics.tap(figures => [...figures, ...collectFigures(judge, driftLog)])
     hooks.health.tap(findings => [...findings, ...listHealthFindings(judge, modes, lock !== undefined)])
   },
 }
 
 /** Reports each difference once: in the log, the audit log and the metrics. */
-function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mode>): void {
-  const { upstream, what, name, hash, status, like, isWithheld } = drift
-  const key = JSON.stringify([upstream, what, name, hash, status])
-  if (told.drifts.has(key)) return
-  told.drifts.set(key, true)
+function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginApi<Mode>): void {
+  const { upstream, what: kind, name, hash, status, like, isWithheld } = drift
+  const key = JSON.stringify([upstream, kind, name, hash, status])
+  if (driftLog.drifts.has(key)) return
+  driftLog.drifts.set(key, true)
   const count = JSON.stringify([upstream, status])
-  told.counts.set(count, (told.counts.get(count) ?? 0) + 1)
-  const words = what === 'instructions' ? 'instructions' : `${what} "${name}"`
-  log.warn(`${words} of upstream "${upstream}": ${status}, and ${isWithheld ? 'withheld' : 'passed on'}`, {
+  driftLog.counts.set(count, (driftLog.counts.get(count) ?? 0) + 1)
+  const label = kind === 'instructions' ? 'instructions' : `${kind} "${name}"`
+  log.warn(`${label} of upstream "${upstream}": ${status}, and ${isWithheld ? 'withheld' : 'passed on'}`, {
     upstream,
     hash,
     ...(like === undefined ? {} : { like }),
@@ -144,7 +144,7 @@ function reportDrift(drift: Drift, told: DriftLog, { log, record }: PluginApi<Mo
     kind: 'definition',
     name,
     outcome: isWithheld ? 'withheld' : status,
-    fields: { upstream, what, status, hash, ...(like === undefined ? {} : { like }) },
+    fields: { upstream, what: kind, status, hash, ...(like === undefined ? {} : { like }) },
   })
 }
 

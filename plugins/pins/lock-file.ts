@@ -49,10 +49,10 @@ export function readLock(file: string): Lock | undefined {
 
 function readLockText(file: string): string | undefined {
   try {
-    const found = lstatSync(file)
-    if (found.isSymbolicLink()) throw createLockError(file, 'symbolic links are not allowed')
-    if (!found.isFile()) throw createLockError(file, 'not a file')
-    if (found.size > MAX_BYTES) throw createLockError(file, `larger than ${MAX_BYTES} bytes`)
+    const stats = lstatSync(file)
+    if (stats.isSymbolicLink()) throw createLockError(file, 'symbolic links are not allowed')
+    if (!stats.isFile()) throw createLockError(file, 'not a file')
+    if (stats.size > MAX_BYTES) throw createLockError(file, `larger than ${MAX_BYTES} bytes`)
     return readFileSync(file, 'utf8')
   } catch (cause) {
     if (isObject(cause) && cause.code === 'ENOENT') return undefined
@@ -85,10 +85,17 @@ function parseUpstreamPins(value: unknown, upstream: string, file: string): Upst
   }
 }
 
-function parseDefinitions(value: unknown, kind: PinnedKind, where: string, file: string): Map<string, Pin<JsonObject>> {
+function parseDefinitions(
+  value: unknown,
+  kind: PinnedKind,
+  location: string,
+  file: string,
+): Map<string, Pin<JsonObject>> {
   if (value === undefined) return new Map()
-  if (!isObject(value)) throw createLockError(file, `${where} is not a map`)
-  return new Map(Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, where, file)]))
+  if (!isObject(value)) throw createLockError(file, `${location} is not a map`)
+  return new Map(
+    Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, location, file)]),
+  )
 }
 
 /** Verifies the hash: reviewers read the text, but the hash decides. */
@@ -96,16 +103,16 @@ function parseDefinitionPin(
   pin: unknown,
   kind: PinnedKind,
   name: string,
-  where: string,
+  location: string,
   file: string,
 ): Pin<JsonObject> {
   if (!isObject(pin) || typeof pin.hash !== 'string' || !isObject(pin.definition))
-    throw createLockError(file, `${where} "${name}" has no hash or no definition`)
+    throw createLockError(file, `${location} "${name}" has no hash or no definition`)
   const lines = joinLines(pin.description)
   const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
   if (getDefinitionName(kind, accepted) !== name)
-    throw createLockError(file, `${where} "${name}" contains a definition with a different name`)
-  return verifyPin({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
+    throw createLockError(file, `${location} "${name}" contains a definition with a different name`)
+  return verifyPin({ hash: pin.hash, accepted }, `${location} "${name}"`, file)
 }
 
 function parseTextPin(pin: unknown, upstream: string, file: string): Pin<string> {
@@ -115,12 +122,12 @@ function parseTextPin(pin: unknown, upstream: string, file: string): Pin<string>
   return verifyPin({ hash: pin.hash, accepted }, `${upstream}: instructions`, file)
 }
 
-function verifyPin<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
+function verifyPin<T>(pin: Pin<T>, location: string, file: string): Pin<T> {
   if (!pin.hash.startsWith(HASH_SCHEME)) {
     const version = `hash ${pin.hash.slice(0, 8)}`
     throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
   }
-  if (hashValue(pin.accepted) !== pin.hash) throw createLockError(file, `${where}: the hash does not match its text`)
+  if (hashValue(pin.accepted) !== pin.hash) throw createLockError(file, `${location}: the hash does not match its text`)
   return pin
 }
 

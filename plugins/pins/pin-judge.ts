@@ -71,8 +71,8 @@ export class PinJudge {
     const { kind } = entry
     // An empty name asks whether anything of the upstream is visible.
     if (mode === undefined || !isPinnedKind(kind) || entry.original === '') return entry
-    const known = this.#judged.get(entry)
-    if (known !== undefined) return known
+    const cached = this.#judged.get(entry)
+    if (cached !== undefined) return cached
     if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
     const verdict = this.#judgeDefinition(entry, kind, hash)
@@ -149,8 +149,8 @@ export class PinJudge {
 
   /** Judges a name that is in no list by its latest verdict, so that guessing a name bypasses nothing. */
   #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
-    const known = this.#last.get(createEntryKey(entry))
-    if (known !== undefined) return markEntry(entry, known, mode)
+    const judged = this.#last.get(createEntryKey(entry))
+    if (judged !== undefined) return markEntry(entry, judged, mode)
     const isAccepted = this.#deps.lock?.get(entry.upstream)?.definitions[kind].has(entry.original) === true
     return isAccepted ? entry : markEntry(entry, { status: 'new' }, mode)
   }

@@ -70,8 +70,8 @@ export class StartGuard {
     if (status === 'same') return undefined
     const isWithheld = shouldWithholdProgram(mode, status, pins.package)
     const lines = listDifferences(pins.package ?? {}, now ?? {})
-    const what = lines.join('; ') || 'the program cannot be identified'
-    const { message } = pinsError('GW_PACKAGE_CHANGED', { upstream, what })
+    const packages = lines.join('; ') || 'the program cannot be identified'
+    const { message } = pinsError('GW_PACKAGE_CHANGED', { upstream, what: packages })
     this.#deps.onDrift({ upstream, status, message, isWithheld })
     return isWithheld ? message : undefined
   }

@@ -52,12 +52,12 @@ function checkProfiles(config: unknown, report: Report, { names }: CheckedOption
 
 /** Rules by name could be bypassed with a profile's own names. */
 function checkPrefixes(config: unknown, report: Report): void {
-  const what = findNameRules(config)
-  if (what === undefined) return
+  const rules = findNameRules(config)
+  if (rules === undefined) return
   const profiles = readMap(config, 'profiles')
   for (const name of Object.keys(profiles)) {
     if (Object.keys(readMap(profiles, name, 'prefixes')).length === 0) continue
-    const message = `prefixes of a profile would bypass ${what}, which use the gateway's names`
+    const message = `prefixes of a profile would bypass ${rules}, which use the gateway's names`
     const hint = 'remove "prefixes", or the rules by tool and prompt'
     report({ pointer: `${appendPointer('/profiles', name)}/prefixes`, message, hint })
   }
@@ -117,11 +117,11 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
 }
 
 /** Explains which profile the caller uses. */
-function explainView(views: ProfileViews, asked: string | undefined, viewer: Session): ExplainStep {
+function explainView(views: ProfileViews, requestedName: string | undefined, viewer: Session): ExplainStep {
   const profile = views.find(viewer)
   const base = { by: 'profiles', at: 'caller' } as const
   if (profile === 'none')
-    return { ...base, does: 'refuses', text: `profile "${String(asked)}" is not available to this caller` }
+    return { ...base, does: 'refuses', text: `profile "${String(requestedName)}" is not available to this caller` }
   if (profile === 'all') return { ...base, does: 'passes', text: 'no profile applies to the caller' }
   return {
     ...base,
@@ -162,22 +162,22 @@ interface ProfileViews {
 
 /** Compiles the profiles once, as each request looks them up. */
 function createProfileViews(options: ProfilesConfig, config: Config): ProfileViews {
-  const known = new Map(
+  const profiles = new Map(
     Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
   )
   const getProfileName = createProfileLookup({ profiles: options, auth: config.auth })
   return {
     find: viewer => {
       const name = getProfileName(viewer)
-      const profile = name === undefined ? undefined : known.get(name)
+      const profile = name === undefined ? undefined : profiles.get(name)
       return profile ?? (viewer.profile === undefined ? 'all' : 'none')
     },
   }
 }
 
 function createProfileView(name: string, spec: ProfileSpec, config: Config): ProfileView {
-  const shown = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
-  const hasUpstream = (upstream: string): boolean => shown?.has(upstream) !== false
+  const upstreams = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
+  const hasUpstream = (upstream: string): boolean => upstreams?.has(upstream) !== false
   const permits: Record<ProfileSection, (name: string) => boolean> = {
     tools: compilePermits(spec.tools),
     prompts: compilePermits(spec.prompts),

@@ -101,7 +101,7 @@ interface ReservedCalls {
   readonly max: number
   readonly slot: number
   used: number
-  left: number
+  remaining: number
 }
 
 /**
@@ -114,7 +114,7 @@ export class DayQuotas {
   readonly #directory: string
   readonly #reserved = new Map<string, ReservedCalls>()
   /** Keys counted since reservations were returned: a second call is worth a reservation. */
-  readonly #seen = new Set<string>()
+  readonly #seenIds = new Set<string>()
   #reserve: ReserveFile | undefined
   #slots = 0
   #day = ''
@@ -149,17 +149,17 @@ export class DayQuotas {
     const reserved = this.#findReserved(rule, key, max, day)
     if (reserved === undefined) return this.#countInDatabase(rule, key, max, day)
     this.#reserve?.recordUse(reserved.slot, ++reserved.used)
-    reserved.left--
+    reserved.remaining--
     return true
   }
 
   /** Returns unused reserved calls for other processes. */
   returnReserved(): void {
-    this.#seen.clear()
+    this.#seenIds.clear()
     if (this.#reserved.size === 0) return
     this.#sql.runTransaction(() => {
-      for (const { day, rule, key, left } of this.#reserved.values())
-        if (left > 0) this.#sql.run(GIVE_BACK, left, day, rule, key)
+      for (const { day, rule, key, remaining } of this.#reserved.values())
+        if (remaining > 0) this.#sql.run(GIVE_BACK, remaining, day, rule, key)
       this.#sql.run('DELETE FROM reserved WHERE owner = ?', this.#reserve?.owner ?? '')
     })
     this.#reserved.clear()
@@ -179,7 +179,7 @@ export class DayQuotas {
 
   #findReserved(rule: string, key: string, max: number, day: string): ReservedCalls | undefined {
     const own = this.#reserved.get(createCountKey(rule, key))
-    return own !== undefined && own.left > 0 && own.day === day && own.max === max ? own : undefined
+    return own !== undefined && own.remaining > 0 && own.day === day && own.max === max ? own : undefined
   }
 
   #readUsed(day: string, rule: string, key: string): number {
@@ -190,8 +190,8 @@ export class DayQuotas {
   /** Uses one statement or transaction, so that no two processes or generations count the same call. */
   #countInDatabase(rule: string, key: string, max: number, day: string): boolean {
     const id = createCountKey(rule, key)
-    if (max < AMPLE * BATCH || !this.#seen.has(id)) {
-      this.#seen.add(id)
+    if (max < AMPLE * BATCH || !this.#seenIds.has(id)) {
+      this.#seenIds.add(id)
       return this.#addOne(rule, key, max, day)
     }
     const made = this.#sql.runTransaction(() =>
@@ -217,10 +217,10 @@ export class DayQuotas {
     this.#sql.run(RESERVE, day, rule, key, BATCH)
     this.#sql.run('INSERT INTO reserved VALUES (?, ?, ?, ?, ?, ?)', reserve.owner, slot, day, rule, key, BATCH)
     if (before !== undefined) {
-      if (before.left > 0) this.#sql.run(GIVE_BACK, before.left, before.day, before.rule, before.key)
+      if (before.remaining > 0) this.#sql.run(GIVE_BACK, before.remaining, before.day, before.rule, before.key)
       this.#sql.run('DELETE FROM reserved WHERE owner = ? AND slot = ?', reserve.owner, before.slot)
     }
-    return { day, rule, key, max, slot, used: 1, left: BATCH - 1 }
+    return { day, rule, key, max, slot, used: 1, remaining: BATCH - 1 }
   }
 
   /** Returns dead processes' unused calls. */
@@ -231,8 +231,8 @@ export class DayQuotas {
       for (const owner of listDeadOwners(this.#directory, this.#reserve?.owner)) {
         const getUsed = readUsedCounts(this.#directory, owner)
         for (const { slot, day, rule, key, size } of this.#sql.all('SELECT * FROM reserved WHERE owner = ?', owner)) {
-          const left = Number(size) - (getUsed(Number(slot)) ?? Number(size))
-          if (left > 0) this.#sql.run(GIVE_BACK, left, day ?? '', rule ?? '', key ?? '')
+          const remaining = Number(size) - (getUsed(Number(slot)) ?? Number(size))
+          if (remaining > 0) this.#sql.run(GIVE_BACK, remaining, day ?? '', rule ?? '', key ?? '')
         }
         this.#sql.run('DELETE FROM reserved WHERE owner = ?', owner)
         removeReserve(this.#directory, owner)

@@ -21,8 +21,8 @@ import type { SharedCountingState } from './shared/shared-counting.ts'
 
 /** Slots for calls in flight. Reacquiring for a continued call never fails. */
 interface InFlightSlots {
-  release(taken: readonly RuleKey[]): void
-  reacquire(taken: readonly RuleKey[]): readonly RuleKey[] | Promise<readonly RuleKey[]>
+  release(acquired: readonly RuleKey[]): void
+  reacquire(acquired: readonly RuleKey[]): readonly RuleKey[] | Promise<readonly RuleKey[]>
 }
 
 /**
@@ -41,9 +41,9 @@ class InFlightHold implements AskWatcher {
   #round = 0
 
   /** `taken`: slots already held; `isOpen`: the client waits for an answer. */
-  constructor(slots: InFlightSlots, taken: readonly RuleKey[], isOpen: boolean) {
+  constructor(slots: InFlightSlots, acquired: readonly RuleKey[], isOpen: boolean) {
     this.#slots = slots
-    this.#all = this.#has = taken
+    this.#all = this.#has = acquired
     this.#isOpen = isOpen
   }
 
@@ -56,7 +56,7 @@ class InFlightHold implements AskWatcher {
 
   dispatchCall(call: Call, next: Dispatch): Promise<Answer> {
     if (this.#all.length === 0) return next(call)
-    const ends = (): void => {
+    const onEnd = (): void => {
       this.#calls--
       call.exchange.unwatchAsks(this)
       this.#update()
@@ -66,7 +66,7 @@ class InFlightHold implements AskWatcher {
     call.exchange.watchAsks(this)
     this.#update()
     const answer = next(call)
-    answer.then(ends, ends)
+    answer.then(onEnd, onEnd)
     return answer
   }
 
@@ -97,12 +97,12 @@ class InFlightHold implements AskWatcher {
   #reacquire(): void {
     const round = this.#round
     this.#has = []
-    const taken = this.#slots.reacquire(this.#all)
-    if (!(taken instanceof Promise)) this.#has = taken
+    const acquired = this.#slots.reacquire(this.#all)
+    if (!(acquired instanceof Promise)) this.#has = acquired
     else
-      void taken.then(late => {
-        if (this.#round === round) this.#has = late
-        else this.#slots.release(late)
+      void acquired.then(reacquired => {
+        if (this.#round === round) this.#has = reacquired
+        else this.#slots.release(reacquired)
       })
   }
 }
@@ -134,38 +134,44 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     const rules = await createRules(api)
     const count = await createCounting(api, rules)
     const early = rules.filter(rule => !rule.isLate)
-    const late = rules.filter(rule => rule.isLate)
+    const lateRules = rules.filter(rule => rule.isLate)
     explainLimits(hooks, rules, count === LOCAL_COUNTING)
 
     if (early.length > 0) {
       const entered = slot.exchange((): InFlightHold | undefined => undefined)
-      const holdSlots = (exchange: Exchange, taken: RuleKey[] | Answer): Answer | undefined => {
-        if (!Array.isArray(taken)) return taken
-        if (exchange.method === LISTEN) count.release(taken)
-        else if (taken.length > 0) entered.set(exchange, new InFlightHold(count, taken, true))
+      const holdSlots = (exchange: Exchange, acquired: RuleKey[] | Answer): Answer | undefined => {
+        if (!Array.isArray(acquired)) return acquired
+        if (exchange.method === LISTEN) count.release(acquired)
+        else if (acquired.length > 0) entered.set(exchange, new InFlightHold(count, acquired, true))
         return undefined
       }
       hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
-        const taken = count.admit(early, createSubject(exchange, '', ''), getUncountedPolicy(exchange.method, options))
-        return taken instanceof Promise ? taken.then(known => holdSlots(exchange, known)) : holdSlots(exchange, taken)
+        const acquired = count.admit(
+          early,
+          createSubject(exchange, '', ''),
+          getUncountedPolicy(exchange.method, options),
+        )
+        return acquired instanceof Promise
+          ? acquired.then(result => holdSlots(exchange, result))
+          : holdSlots(exchange, acquired)
       })
       if (early.some(rule => rule.hasInFlight)) {
         hooks.settled.tap(exchange => {
           entered.get(exchange)?.onAnswered(exchange.answer !== undefined && 'input' in exchange.answer)
         })
         hooks.dispatch.tap({ phase: 'policy' }, next => call => {
-          const held = entered.get(call.exchange.origin ?? call.exchange)
-          return held === undefined ? next(call) : held.dispatchCall(call, next)
+          const hold = entered.get(call.exchange.origin ?? call.exchange)
+          return hold === undefined ? next(call) : hold.dispatchCall(call, next)
         })
       }
     }
 
-    if (late.length > 0) {
+    if (lateRules.length > 0) {
       // Retries after an input request are counted once.
       const limiting: LateLimitDeps = { count, counted: slot.exchange(() => undefined), options }
       hooks.dispatch.tap({ phase: 'policy' }, (next, { name }) => {
-        const own = late.filter(rule => rule.appliesToUpstream(name))
+        const own = lateRules.filter(rule => rule.appliesToUpstream(name))
         return own.length === 0 ? undefined : call => limitCall(own, call, next, limiting)
       })
     }
@@ -196,10 +202,10 @@ async function createCounting(
   { shared, clock, hooks, slot }: PluginApi<RateLimitConfig>,
   rules: readonly RateLimitRule[],
 ): Promise<CallCounting> {
-  const kept = slot.gateway((): { state?: SharedCountingState } => ({}))
+  const stored = slot.gateway((): { state?: SharedCountingState } => ({}))
   if (shared === undefined) return LOCAL_COUNTING
   const { SharedCounting, createSharedState } = await import('./shared/shared-counting.ts')
-  const counting = new SharedCounting((kept.state ??= createSharedState(shared, clock)), shared, rules)
+  const counting = new SharedCounting((stored.state ??= createSharedState(shared, clock)), shared, rules)
   let isUsed = false
   hooks.ready.tap(() => {
     isUsed = true
@@ -230,33 +236,33 @@ function limitCall(
 ): Promise<Answer> {
   const { count, counted, options } = limiting
   if (!CALLS.has(call.method)) return next(call)
-  const held = counted.get(call.exchange)
-  if (held !== undefined) return held.dispatchCall(call, next)
+  const hold = counted.get(call.exchange)
+  if (hold !== undefined) return hold.dispatchCall(call, next)
   const subject = createSubject(call.exchange, call.upstream, getToolName(call))
-  const taken = count.admit(rules, subject, getUncountedPolicy(call.method, options))
-  if (taken instanceof Promise) return taken.then(known => dispatchAdmitted(known, call, next, limiting))
-  return dispatchAdmitted(taken, call, next, limiting)
+  const acquired = count.admit(rules, subject, getUncountedPolicy(call.method, options))
+  if (acquired instanceof Promise) return acquired.then(result => dispatchAdmitted(result, call, next, limiting))
+  return dispatchAdmitted(acquired, call, next, limiting)
 }
 
 function dispatchAdmitted(
-  taken: RuleKey[] | Answer,
+  acquired: RuleKey[] | Answer,
   call: Call,
   next: Dispatch,
   { count, counted }: LateLimitDeps,
 ): Promise<Answer> {
-  if (!Array.isArray(taken)) return Promise.resolve(taken)
-  const held = new InFlightHold(count, taken, false)
-  counted.set(call.exchange, held)
-  return held.dispatchCall(call, next)
+  if (!Array.isArray(acquired)) return Promise.resolve(acquired)
+  const hold = new InFlightHold(count, acquired, false)
+  counted.set(call.exchange, hold)
+  return hold.dispatchCall(call, next)
 }
 
 async function createRules(api: PluginApi<RateLimitConfig>): Promise<RateLimitRule[]> {
   const { options, config, clock, slot } = api
-  const kept = slot.gateway(() => new Map<string, RuleCounts>())
+  const storedCounts = slot.gateway(() => new Map<string, RuleCounts>())
   const days = await createDayCounts(api)
   return Object.entries(options.rules).map(([name, spec]) => {
-    const counts = createCounts(spec, kept.get(name))
-    kept.set(name, counts)
+    const counts = createCounts(spec, storedCounts.get(name))
+    storedCounts.set(name, counts)
     return new RateLimitRule(name, spec, counts, clock, days, config.auth)
   })
 }
@@ -293,7 +299,7 @@ function explainLimits(hooks: PluginHooks, rules: readonly RateLimitRule[], isCo
     const { principal, session, params } = exchange
     const tool = typeof params?.name === 'string' ? params.name : ''
     const upstream = call?.upstream ?? ''
-    const found = rules.flatMap(rule => {
+    const ruleSteps = rules.flatMap(rule => {
       if (rule.isLate && !rule.appliesToUpstream(upstream)) return []
       const subject = rule.isLate
         ? { principal, session, upstream, tool }
@@ -301,7 +307,7 @@ function explainLimits(hooks: PluginHooks, rules: readonly RateLimitRule[], isCo
       const key = rule.getKey(subject)
       return key === undefined ? [] : [explainRule(rule, key, isCountedHere)]
     })
-    return [...steps, ...(found.length === 0 ? [createUnlimitedStep()] : found)]
+    return [...steps, ...(ruleSteps.length === 0 ? [createUnlimitedStep()] : ruleSteps)]
   })
 }
 

@@ -58,8 +58,8 @@ export function countOnRules(
 }
 
 /** Acquires slots for rules with `inFlight`. */
-export function acquireSlots(taken: readonly RuleKey[]): RuleKey[] {
-  const entered = taken.filter(({ rule }) => rule.hasInFlight)
+export function acquireSlots(ruleKeys: readonly RuleKey[]): RuleKey[] {
+  const entered = ruleKeys.filter(({ rule }) => rule.hasInFlight)
   for (const { rule, key } of entered) rule.acquire(key)
   return entered
 }

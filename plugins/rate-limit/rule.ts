@@ -187,9 +187,9 @@ export class RateLimitRule {
   }
 
   release(key: string): void {
-    const left = (this.#counts.running.get(key) ?? 1) - 1
-    if (left === 0) this.#counts.running.delete(key)
-    else this.#counts.running.set(key, left)
+    const remaining = (this.#counts.running.get(key) ?? 1) - 1
+    if (remaining === 0) this.#counts.running.delete(key)
+    else this.#counts.running.set(key, remaining)
   }
 }
 
@@ -286,10 +286,10 @@ export class MinuteWindows {
   }
 
   countCall(key: string, now: number): void {
-    const known = this.#keys.use(key)
-    const instants = known ?? new CallTimes()
+    const cached = this.#keys.use(key)
+    const instants = cached ?? new CallTimes()
     const before = instants.size
     instants.addTime(now)
-    if (known === undefined || instants.size !== before) this.#keys.set(key, instants, undefined, instants.size)
+    if (cached === undefined || instants.size !== before) this.#keys.set(key, instants, undefined, instants.size)
   }
 }

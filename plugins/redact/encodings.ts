@@ -63,15 +63,15 @@ function decodeEntity(name: string): string {
 }
 
 /** Binary search for the last pair at or before `at`. */
-function mapOffset(places: readonly number[], at: number): number {
-  let [low, high] = [0, places.length / 2]
+function mapOffset(offsets: readonly number[], at: number): number {
+  let [low, high] = [0, offsets.length / 2]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((places[2 * middle] ?? 0) <= at) low = middle + 1
+    if ((offsets[2 * middle] ?? 0) <= at) low = middle + 1
     else high = middle
   }
   if (low === 0) return at
-  return (places[2 * low - 1] ?? 0) + at - (places[2 * low - 2] ?? 0)
+  return (offsets[2 * low - 1] ?? 0) + at - (offsets[2 * low - 2] ?? 0)
 }
 
 /** Characters that may be encoded bytes. */
@@ -110,7 +110,7 @@ export function* findEncodedRuns(text: string): Generator<void, EncodedRun[]> {
 
 /** Tries four start offsets, because a run may begin with characters outside the encoding. */
 function* findBase64Runs(run: string, from: number): Generator<void, EncodedRun[]> {
-  const plain = /[\n\\]/.test(run) ? run.replace(/\r?\n|\\r?\\?n/g, found => ' '.repeat(found.length)) : run
+  const plain = /[\n\\]/.test(run) ? run.replace(/\r?\n|\\r?\\?n/g, match => ' '.repeat(match.length)) : run
   const isForUrls = /[-_]/.test(run)
   const encode = (bytes: string): string => {
     const text = Buffer.from(bytes, 'latin1').toString(isForUrls ? 'base64url' : 'base64')
@@ -127,12 +127,12 @@ function* findBase64Runs(run: string, from: number): Generator<void, EncodedRun[
 
 /** True if fewer than 1 in 50 bytes are control characters; random bytes have 1 in 9. */
 function isMostlyText(bytes: string): boolean {
-  const most = bytes.length / 50
+  const maxControls = bytes.length / 50
   let controls = 0
   for (let at = 0; at < bytes.length; at++) {
     const code = bytes.charCodeAt(at)
     if ((code < 32 && code !== 9 && code !== 10 && code !== 13) || code === 127) controls++
-    if (controls > most) return false
+    if (controls > maxControls) return false
   }
   return bytes.length > 0
 }

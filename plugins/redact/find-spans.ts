@@ -12,19 +12,19 @@ export interface Detector {
   /** True to check JSON numbers too. */
   readonly checksNumbers?: boolean
   /** Returns a finding's masked form. */
-  mask(found: string): string
+  mask(value: string): string
 }
 
 /** Sorts spans and merges overlapping ones under the name of the first. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const inOrder = [...spans].sort((a, b) => a.from - b.from || b.to - a.to)
-  const kept: Span[] = []
+  const retained: Span[] = []
   for (const span of inOrder) {
-    const last = kept.at(-1)
-    if (last === undefined || span.from >= last.to) kept.push(span)
-    else if (span.to > last.to) kept[kept.length - 1] = { ...last, to: span.to }
+    const last = retained.at(-1)
+    if (last === undefined || span.from >= last.to) retained.push(span)
+    else if (span.to > last.to) retained[retained.length - 1] = { ...last, to: span.to }
   }
-  return kept
+  return retained
 }
 
 /** Matches a pattern that has the flag `g`. */
@@ -54,12 +54,12 @@ export function* findInWindows<T extends { readonly from: number; readonly to: n
   let size = WINDOW_LENGTH
   for (let from = 0; from < text.length; from += size) {
     size = WINDOW_LENGTH
-    let found = findInWindow(text, from, size, find)
-    for (; found.some(({ to }) => to >= from + size + WINDOW_LOOKAHEAD && to < text.length); size *= 2) {
+    let spans = findInWindow(text, from, size, find)
+    for (; spans.some(({ to }) => to >= from + size + WINDOW_LOOKAHEAD && to < text.length); size *= 2) {
       yield
-      found = findInWindow(text, from, size * 2, find)
+      spans = findInWindow(text, from, size * 2, find)
     }
-    for (const one of found) all.push(one)
+    for (const one of spans) all.push(one)
     yield
   }
   return all

@@ -161,9 +161,9 @@ class MessageRedactor {
 
   /** Redacts the arguments shown to approvers; refuses a call that a rule would refuse. */
   async redactApproval(request: ApprovalRequest): Promise<Approval | undefined> {
-    const given = request.call.params?.arguments
-    if (!isObject(given)) return undefined
-    const json = JSON.stringify(given)
+    const args = request.call.params?.arguments
+    if (!isObject(args)) return undefined
+    const json = JSON.stringify(args)
     const { exchange } = request.call
     try {
       const changed = await this.#redact({ json, kind: 'arguments', exchange, isCounted: false })
@@ -179,10 +179,10 @@ class MessageRedactor {
   async redactCall(call: Call, next: Dispatch): Promise<Answer> {
     const { params, exchange } = call
     const member = call.method === 'completion/complete' ? 'argument' : 'arguments'
-    const given = params?.[member]
-    if (params === undefined || !isObject(given)) return next(call)
+    const input = params?.[member]
+    if (params === undefined || !isObject(input)) return next(call)
     try {
-      const changed = await this.#redact({ json: JSON.stringify(given), kind: 'arguments', exchange })
+      const changed = await this.#redact({ json: JSON.stringify(input), kind: 'arguments', exchange })
       if (changed !== undefined) {
         call.params = { ...params, [member]: JSON.parse(changed) as unknown }
         this.#redactHeaders(call)

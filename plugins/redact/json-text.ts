@@ -41,11 +41,11 @@ export function* rewriteJson(json: string, parts: JsonRewriter): Generator<void,
   for (let at = 0; ;) {
     const start = json.indexOf('"', at)
     const gap = json.slice(at, start < 0 ? json.length : start)
-    for (const { 0: found, index } of gap.matchAll(BRACKET_OR_NUMBER)) {
-      if ('{['.includes(found)) path.enter(found)
-      else if ('}]'.includes(found)) path.leave()
+    for (const { 0: token, index } of gap.matchAll(BRACKET_OR_NUMBER)) {
+      if ('{['.includes(token)) path.enter(token)
+      else if ('}]'.includes(token)) path.leave()
       else if (!parts.exemptPaths.has(path.toString())) {
-        rewriting.replace(at + index, at + index + found.length, found, parts.number(found))
+        rewriting.replace(at + index, at + index + token.length, token, parts.number(token))
         yield
       }
     }
@@ -62,8 +62,8 @@ export function* rewriteJson(json: string, parts: JsonRewriter): Generator<void,
   }
 }
 
-function isExemptValue(path: string, text: string, keeps: ReadonlySet<string>): boolean {
-  return keeps.has(path) || (STATUS_WORDS.has(text) && STATUS_PATH.test(path))
+function isExemptValue(path: string, text: string, exemptPaths: ReadonlySet<string>): boolean {
+  return exemptPaths.has(path) || (STATUS_WORDS.has(text) && STATUS_PATH.test(path))
 }
 
 /** Deeper values have no path, so no exemption applies. */

@@ -19,7 +19,7 @@ export const email: Detector = {
     }
     return spans
   },
-  mask: found => `${found.slice(0, 1)}***${found.slice(found.indexOf('@'))}`,
+  mask: value => `${value.slice(0, 1)}***${value.slice(value.indexOf('@'))}`,
 }
 
 /** Digit groups, separated by a space, hyphen or dot. */
@@ -127,9 +127,9 @@ function findIbanEnd(text: string, from: number, length: number): number | undef
 }
 
 function mod97(letters: string): number {
-  let rest = 0
-  for (const letter of letters) rest = Number(`${rest}${parseInt(letter, 36)}`) % 97
-  return rest
+  let remainder = 0
+  for (const letter of letters) remainder = Number(`${remainder}${parseInt(letter, 36)}`) % 97
+  return remainder
 }
 
 /** North American numbers without a country code. */
@@ -171,6 +171,6 @@ function findPhoneEnd(text: string, from: number): number | undefined {
 }
 
 /** Keeps the last four characters, so that values can be distinguished. */
-function maskToLastFour(found: string): string {
-  return `****${found.replace(/[^A-Za-z0-9]/g, '').slice(-4)}`
+function maskToLastFour(value: string): string {
+  return `****${value.replace(/[^A-Za-z0-9]/g, '').slice(-4)}`
 }

@@ -30,7 +30,7 @@ interface Replacement {
 /** Text with some escape layers removed, and a map back to the original offsets. */
 interface Layer {
   readonly text: string
-  readonly toOffset: (place: number) => number
+  readonly toOffset: (offset: number) => number
 }
 
 /** Encoded run in one layer. */
@@ -57,15 +57,15 @@ export class Redactor {
   *redactText(text: string, tally: FindingCounts, depth = 0): Generator<void, string> {
     if (text.length < MIN_TEXT_LENGTH) return text
     if (depth < MAX_ENCODING_DEPTH && isJsonText(text)) return yield* this.redactJson(text, tally, NO_PATHS, depth + 1)
-    const found: Span[] = []
+    const spans: Span[] = []
     const runs: LocatedRun[] = []
     for (const layer of yield* decodeLayers(text)) {
-      yield* this.#findSpans(layer, found)
+      yield* this.#findSpans(layer, spans)
       if (depth >= MAX_ENCODING_DEPTH) continue
       for (const run of yield* findEncodedRuns(layer.text)) runs.push({ ...run, toOffset: layer.toOffset })
     }
-    if (found.length === 0 && runs.length === 0) return text
-    return yield* this.#replaceFindings(text, mergeSpans(found), runs, tally, depth)
+    if (spans.length === 0 && runs.length === 0) return text
+    return yield* this.#replaceFindings(text, mergeSpans(spans), runs, tally, depth)
   }
 
   *#findSpans({ text, toOffset }: Layer, spans: Span[]): Generator<void, void> {
@@ -85,13 +85,13 @@ export class Redactor {
     const { text, number } = { text: this.redactText.bind(this), number: this.#redactNumber.bind(this) }
     return yield* rewriteJson(json, {
       exemptPaths,
-      string: found => text(found, tally, depth),
+      string: value => text(value, tally, depth),
       // Number redacted names, so that two do not collide.
-      *name(found) {
-        const name = yield* text(found, tally, depth)
-        return name === found || names++ === 0 ? name : `${name} ${names}`
+      *name(value) {
+        const name = yield* text(value, tally, depth)
+        return name === value || names++ === 0 ? name : `${name} ${names}`
       },
-      number: found => number(found, tally),
+      number: value => number(value, tally),
     })
   }
 
@@ -113,9 +113,9 @@ export class Redactor {
   ): Generator<void, string> {
     const isTaken = new Uint8Array(runs.length === 0 ? 0 : text.length)
     const changes: Replacement[] = []
-    for (const { from: found, to, detector } of spans) {
+    for (const { from: start, to, detector } of spans) {
       countFinding(tally, detector)
-      const from = findReplacementStart(text, found)
+      const from = findReplacementStart(text, start)
       isTaken.fill(1, from, to)
       changes.push({ from, to, text: this.#getReplacement(text.slice(from, to), detector) })
       yield
@@ -133,20 +133,20 @@ export class Redactor {
     return applyReplacements(text, changes)
   }
 
-  #getReplacement(found: string, detector: string): string {
+  #getReplacement(value: string, detector: string): string {
     if (this.action !== 'mask') return `[redacted:${detector}]`
-    return this.#byName.get(detector)?.mask(toPlainText(found)) ?? '****'
+    return this.#byName.get(detector)?.mask(toPlainText(value)) ?? '****'
   }
 }
 
 /** Returns the text, then the text with each further escape layer removed. */
 function* decodeLayers(text: string): Generator<void, Layer[]> {
-  const layers: Layer[] = [{ text, toOffset: place => place }]
+  const layers: Layer[] = [{ text, toOffset: offset => offset }]
   for (let last = layers[0]; last !== undefined && layers.length < MAX_LAYERS; last = layers.at(-1)) {
     const { toOffset } = last
     const view = yield* decodeEscapes(last.text)
     if (view === undefined) break
-    layers.push({ text: view.text, toOffset: place => toOffset(view.sourceOffset(place)) })
+    layers.push({ text: view.text, toOffset: offset => toOffset(view.sourceOffset(offset)) })
   }
   return layers
 }
@@ -164,8 +164,8 @@ function countFinding(tally: FindingCounts, detector: string): void {
 }
 
 /** Removes escapes, so that a mask uses the letters themselves. */
-function toPlainText(found: string): string {
-  return (runToCompletion(decodeLayers(found)).at(-1)?.text ?? found).replace(/["\\]/g, '')
+function toPlainText(value: string): string {
+  return (runToCompletion(decodeLayers(value)).at(-1)?.text ?? value).replace(/["\\]/g, '')
 }
 
 function applyReplacements(text: string, changes: readonly Replacement[]): string {

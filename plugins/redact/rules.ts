@@ -31,7 +31,7 @@ interface RedactionRule {
 /** Compiled redaction rules. */
 export class RedactionRules {
   readonly #rules: readonly RedactionRule[]
-  readonly #known = new BoundedMap<string, readonly Redactor[]>({ max: MAX_NAMES })
+  readonly #redactors = new BoundedMap<string, readonly Redactor[]>({ max: MAX_NAMES })
 
   private constructor(rules: readonly RedactionRule[]) {
     this.#rules = rules
@@ -65,14 +65,14 @@ export class RedactionRules {
   /** Redactors for a name in one direction; without a name, those that apply to everything. */
   redactorsFor(name: string | undefined, direction: Direction): readonly Redactor[] {
     const key = `${direction} ${name ?? ''}`
-    const known = this.#known.use(key)
-    if (known !== undefined) return known
-    const found = this.#rules
+    const cached = this.#redactors.use(key)
+    if (cached !== undefined) return cached
+    const redactors = this.#rules
       .filter(rule => rule.in.includes(direction))
       .filter(rule => rule.isForAll || (name !== undefined && rule.matches(name)))
       .map(({ redactor }) => redactor)
-    this.#known.set(key, found)
-    return found
+    this.#redactors.set(key, redactors)
+    return redactors
   }
 }
 

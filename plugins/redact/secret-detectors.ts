@@ -137,8 +137,8 @@ function findTokenEnd(text: string, from: number): number {
   return REST_OF_TOKEN.lastIndex
 }
 
-function maskKey(found: string): string {
-  return `${found.slice(0, VISIBLE_KEY_LENGTH)}****`
+function maskKey(value: string): string {
+  return `${value.slice(0, VISIBLE_KEY_LENGTH)}****`
 }
 
 const BUILT_IN_DETECTORS: readonly Detector[] = [privateKey, apiKey, token, urlPassword, email, iban, card, phone]
@@ -157,10 +157,10 @@ export const DETECTOR_NAMES: readonly string[] = [
 
 /** Returns the detectors with these names, without duplicates; built-in ones first. */
 export function selectDetectors(names: readonly string[], own: ReadonlyMap<string, Detector>): Detector[] {
-  const wanted = new Set(names.flatMap(name => DETECTOR_GROUPS[name] ?? [name]))
+  const requestedNames = new Set(names.flatMap(name => DETECTOR_GROUPS[name] ?? [name]))
   return [
-    ...BUILT_IN_DETECTORS.filter(({ name }) => wanted.has(name)),
-    ...[...wanted].flatMap(name => own.get(name) ?? []),
+    ...BUILT_IN_DETECTORS.filter(({ name }) => requestedNames.has(name)),
+    ...[...requestedNames].flatMap(name => own.get(name) ?? []),
   ]
 }
 

@@ -101,24 +101,24 @@ export class Breaker {
   }
 
   /** Records a failure: connection refused, closed or timed out. */
-  recordFailure(ticket: number, why: string, detail?: string): void {
+  recordFailure(ticket: number, reason: string, detail?: string): void {
     if (this.isStopped) return this.release(ticket)
     if (ticket !== this.#generation) return
     this.#failures++
-    if (this.state === 'probing') this.#openCircuit(`probe failed: ${why}`, detail)
+    if (this.state === 'probing') this.#openCircuit(`probe failed: ${reason}`, detail)
     else if (this.#failures >= this.#limits.failures)
-      this.#openCircuit(`${this.#failures} consecutive failures: ${why}`, detail)
+      this.#openCircuit(`${this.#failures} consecutive failures: ${reason}`, detail)
   }
 
   /**
    * Records a timeout. Consecutive timeouts of one tool count once, because one slow tool does not mean that others
    * fail.
    */
-  recordTimeout(ticket: number, tool: unknown, why: string): void {
+  recordTimeout(ticket: number, tool: unknown, reason: string): void {
     const isRepeated = tool !== undefined && tool === this.#lastTimedOutTool && this.state === 'closed'
     if (isRepeated) return
     if (ticket === this.#generation) this.#lastTimedOutTool = tool
-    this.recordFailure(ticket, why)
+    this.recordFailure(ticket, reason)
   }
 
   /** Records a call that exceeded the latency limit. */
@@ -147,8 +147,8 @@ export class Breaker {
 
   describeStatus(): JsonObject {
     const { state, opened, retryAfterMs } = this
-    const rest = state === 'closed' ? {} : { why: describeReason(this), retryAfterMs }
-    return { state, failures: this.#failures, opened, ...rest }
+    const openFields = state === 'closed' ? {} : { why: describeReason(this), retryAfterMs }
+    return { state, failures: this.#failures, opened, ...openFields }
   }
 
   #openCircuit(why: string, detail?: string): void {

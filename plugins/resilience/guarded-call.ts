@@ -157,8 +157,8 @@ export class GuardedCall implements QueuedCall, AskWatcher {
 
   onEvicted(): void {
     const { bulkhead } = this.#init
-    const why = 'a caller with fewer queued calls took the queue position'
-    const error = bulkhead.breaker?.isOpen === true ? bulkhead.openCircuitError() : bulkhead.busyError(why)
+    const reason = 'a caller with fewer queued calls took the queue position'
+    const error = bulkhead.breaker?.isOpen === true ? bulkhead.openCircuitError() : bulkhead.busyError(reason)
     if (this.#phase === 'returning') this.#abandon(error, NO_PERMIT_AFTER_REPLY)
     else this.#fail(error)
   }
@@ -191,10 +191,10 @@ export class GuardedCall implements QueuedCall, AskWatcher {
     const noTurn = `not started within ${ms} ms`
     if (this.#phase === 'waiting') return this.#fail(bulkhead.busyError(noTurn))
     if (this.#phase === 'returning') return this.#abandon(bulkhead.busyError(noTurn), NO_PERMIT_AFTER_REPLY)
-    const why = `no answer within ${ms} ms`
+    const reason = `no answer within ${ms} ms`
     const tool = call.method === 'tools/call' ? call.params?.name : undefined
-    if (this.#phase === 'away') bulkhead.breaker?.recordTimeout(this.#ticket, tool, why)
-    this.#fail(resilienceError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms }), why)
+    if (this.#phase === 'away') bulkhead.breaker?.recordTimeout(this.#ticket, tool, reason)
+    this.#fail(resilienceError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms }), reason)
   }
 
   /** Called when the call exceeds the latency limit. */
@@ -320,9 +320,9 @@ export class GuardedCall implements QueuedCall, AskWatcher {
   }
 
   /** Ends a running call without blaming the upstream. */
-  #abandon(error: GatewayError, why: string): void {
+  #abandon(error: GatewayError, reason: string): void {
     this.#init.bulkhead.breaker?.release(this.#ticket)
-    this.#fail(error, why)
+    this.#fail(error, reason)
   }
 
   #fail(error: unknown, cancelBecause?: string): void {

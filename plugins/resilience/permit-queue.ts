@@ -97,10 +97,10 @@ export class PermitQueue {
   enqueue(waiter: QueuedCall): boolean {
     const { caller } = waiter
     const isFull = this.waiting - this.#queue.ahead >= this.#limits.queue
-    const giver = isFull ? this.#findLongestQueue(caller) : undefined
-    if (giver === caller) return false
+    const donor = isFull ? this.#findLongestQueue(caller) : undefined
+    if (donor === caller) return false
     this.#queue.add(caller, waiter)
-    if (giver !== undefined) this.#evictLast(giver)
+    if (donor !== undefined) this.#evictLast(donor)
     return true
   }
 
@@ -123,8 +123,8 @@ export class PermitQueue {
   }
 
   /** Empties the queue and calls `left` for each call. */
-  clear(left: (waiter: QueuedCall) => void): void {
-    for (const waiter of this.#queue.clear()) left(waiter)
+  clear(onRemoved: (waiter: QueuedCall) => void): void {
+    for (const waiter of this.#queue.clear()) onRemoved(waiter)
   }
 
   #acquirePermit(caller: string): void {
@@ -218,8 +218,8 @@ export class PermitQueue {
     let next: string | undefined
     let fewest = Infinity
     for (const caller of this.#queue.callers) {
-      const turns = this.#countPermits(caller)
-      if (turns < fewest) [next, fewest] = [caller, turns]
+      const permitCount = this.#countPermits(caller)
+      if (permitCount < fewest) [next, fewest] = [caller, permitCount]
       if (fewest === 0) break
     }
     return next

@@ -39,9 +39,9 @@ export class ClientRequestCounter {
   }
 
   decrement(caller: string): void {
-    const left = (this.#counts.get(caller) ?? 1) - 1
-    if (left === 0) this.#counts.delete(caller)
-    else this.#counts.set(caller, left)
+    const remaining = (this.#counts.get(caller) ?? 1) - 1
+    if (remaining === 0) this.#counts.delete(caller)
+    else this.#counts.set(caller, remaining)
     this.size--
   }
 }

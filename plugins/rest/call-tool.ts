@@ -20,9 +20,9 @@ interface RestToolCall {
 export async function callTool(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
   const form = negotiateFormat(request.http.header('accept').join(','))
   if (form === undefined) return problem(406, 'Accept must allow application/json or text/event-stream')
-  const wanted = await readCall(request)
-  if ('status' in wanted) return wanted
-  return form === 'json' ? replyWithJson(request, sessions, wanted) : replyWithEvents(request, sessions, wanted)
+  const toolCall = await readCall(request)
+  if ('status' in toolCall) return toolCall
+  return form === 'json' ? replyWithJson(request, sessions, toolCall) : replyWithEvents(request, sessions, toolCall)
 }
 
 /** Chooses JSON or events by the Accept header; the first match wins. */
@@ -48,17 +48,17 @@ async function readCall({ http }: RestRequest): Promise<RestToolCall | HttpReply
 function parseCall(value: unknown): RestToolCall | HttpReply {
   if (!isObject(value) || typeof value.name !== 'string')
     return problem(400, 'The body must be { "name": string, "arguments"?: object }')
-  const { name, arguments: given = {} } = value
-  if (!isObject(given)) return problem(400, '"arguments" must be an object')
-  return { received: value, params: { name, arguments: given } }
+  const { name, arguments: args = {} } = value
+  if (!isObject(args)) return problem(400, '"arguments" must be an object')
+  return { received: value, params: { name, arguments: args } }
 }
 
-async function replyWithJson(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
+async function replyWithJson(request: RestRequest, sessions: RestSessions, toolCall: RestToolCall): Promise<HttpReply> {
   try {
-    const answer = await sessions.withSession(request, false, visit =>
-      visit.request({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
+    const answer = await sessions.withSession(request, false, session =>
+      session.request({ method: 'tools/call', ...toolCall, params: { ...toolCall.params } }),
     )
-    const result = toResult(answer, wanted.params.name)
+    const result = toResult(answer, toolCall.params.name)
     if ('status' in result) return result
     return {
       status: 200,
@@ -71,23 +71,27 @@ async function replyWithJson(request: RestRequest, sessions: RestSessions, wante
 }
 
 /** Streams a call. A failure before the first event is a plain error reply; later ones are events. */
-async function replyWithEvents(request: RestRequest, sessions: RestSessions, wanted: RestToolCall): Promise<HttpReply> {
+async function replyWithEvents(
+  request: RestRequest,
+  sessions: RestSessions,
+  toolCall: RestToolCall,
+): Promise<HttpReply> {
   const events = new CallEvents()
-  const { received } = wanted
-  const params = { ...wanted.params, _meta: { progressToken: 1 } }
-  const ended = sessions
-    .withSession(request, true, visit =>
-      visit.request({
+  const { received } = toolCall
+  const params = { ...toolCall.params, _meta: { progressToken: 1 } }
+  const completion = sessions
+    .withSession(request, true, session =>
+      session.request({
         method: 'tools/call',
         params,
         received,
         emit: notification => events.emit(notification),
       }),
     )
-    .then(answer => toResult(answer, wanted.params.name), toProblemFromThrown)
-  const refused = await Promise.race([events.firstEvent, ended.then(end => ('status' in end ? end : undefined))])
+    .then(answer => toResult(answer, toolCall.params.name), toProblemFromThrown)
+  const refused = await Promise.race([events.firstEvent, completion.then(end => ('status' in end ? end : undefined))])
   if (refused !== undefined) return refused
-  void ended.then(end => events.finish(end))
+  void completion.then(end => events.finish(end))
   return {
     status: 200,
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform' },
@@ -116,8 +120,8 @@ function addChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = 
 /** Lists the client request methods that a REST client cannot answer. */
 function listInputMethods(answer: Answer): string {
   const { inputRequests } = 'input' in answer ? answer.input.value() : {}
-  const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
-  const methods = asks.map(ask => (isObject(ask) ? String(ask.method) : ''))
+  const requests = isObject(inputRequests) ? Object.values(inputRequests) : []
+  const methods = requests.map(ask => (isObject(ask) ? String(ask.method) : ''))
   return [...new Set(methods)].join(', ') || 'calls that continue in the background'
 }
 
@@ -137,8 +141,8 @@ class CallEvents {
   emit({ method, params = {} }: Notification): void {
     const name = EVENT_NAMES.get(method)
     if (name === undefined || !this.body.hasCapacity) return
-    const { progressToken: _token, _meta, ...shown } = params
-    this.body.append(formatEvent(name, JSON.stringify(shown)))
+    const { progressToken: _token, _meta, ...visibleParams } = params
+    this.body.append(formatEvent(name, JSON.stringify(visibleParams)))
     this.#signalFirstEvent()
   }
 

@@ -31,13 +31,13 @@ export async function listAllTools(request: RestRequest, sessions: RestSessions)
   }
 }
 
-async function readAllPages(visit: RestSession): Promise<ToolList | RpcError> {
+async function readAllPages(session: RestSession): Promise<ToolList | RpcError> {
   const tools: JsonObject[] = []
   let ttlMs = Infinity
   let isPublic = true
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer: Answer = await visit.request({
+    const answer: Answer = await session.request({
       method: 'tools/list',
       params: cursor === undefined ? {} : { cursor },
     })

@@ -83,7 +83,7 @@ interface RestCall {
 export interface RestSessions {
   readonly clock: Clock
   /** Runs `work` in a new session. Rejects with a GatewayError if a plugin refuses the session. */
-  withSession<T>(request: RestRequest, isTold: boolean, work: (visit: RestSession) => Promise<T>): Promise<T>
+  withSession<T>(request: RestRequest, isTold: boolean, work: (session: RestSession) => Promise<T>): Promise<T>
 }
 
 /** Session for one request. */

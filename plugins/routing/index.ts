@@ -36,9 +36,9 @@ function checkRoutes(config: unknown, report: Report): void {
   const matches = routes.map(readMatch)
   matches.forEach((match, i) => {
     const pointer = `/routes/${i}`
-    const why =
+    const flaw =
       findContradiction(match) ?? findShadowing(match, matches.slice(0, i)) ?? findFilterConflict(match, config)
-    if (why !== undefined) report({ pointer, message: `this route can never match: ${why.message}`, hint: why.hint })
+    if (flaw !== undefined) report({ pointer, message: `this route can never match: ${flaw.message}`, hint: flaw.hint })
     checkTarget(config, readText(routes[i], 'to'), `${pointer}/to`, report)
   })
 }
@@ -81,7 +81,7 @@ function methodGroup(subject: keyof typeof SUBJECTS): string {
 }
 
 function findShadowing(match: RouteMatch, earlier: readonly RouteMatch[]): RouteProblem | undefined {
-  const by = earlier.findIndex(other => isMatchCovered(other, match))
+  const by = earlier.findIndex(earlierMatch => isMatchCovered(earlierMatch, match))
   if (by < 0) return undefined
   return {
     message: `route ${by} (/routes/${by}) matches everything that it would match`,
@@ -115,8 +115,8 @@ function findFilterConflict(match: RouteMatch, config: unknown): RouteProblem | 
     ['resource', 'resources'],
   ] as const) {
     const denied = readList(config, 'filters', section, 'deny').filter(glob => typeof glob === 'string')
-    const gone = match[key]?.every(glob => denied.some(wide => isGlobCovered(wide, glob)))
-    if (gone === true)
+    const isDenied = match[key]?.every(glob => denied.some(wide => isGlobCovered(wide, glob)))
+    if (isDenied === true)
       return {
         message: `filters.${section}.deny hides everything that it matches`,
         hint: 'change the filter or the route',
@@ -176,15 +176,16 @@ function explainRoutes(hooks: PluginHooks, rules: readonly RoutingRule[]): void 
   })
 }
 
-function explainStep(found: RoutingRule | undefined, rule: string): ExplainStep {
-  if (found === undefined)
+function explainStep(matchedRule: RoutingRule | undefined, rule: string): ExplainStep {
+  if (matchedRule === undefined)
     return {
       by: 'routing',
       at: 'route',
       does: 'passes',
       text: 'no route matches; sent to the upstream that provides the name',
     }
-  if (found.deny !== undefined) return { by: 'routing', at: 'request', does: 'refuses', text: found.deny, rule }
-  const text = found.to === undefined ? 'the matching route has no target' : `routed to "${found.to}"`
-  return { by: 'routing', at: 'route', does: found.to === undefined ? 'passes' : 'changes', text, rule }
+  if (matchedRule.deny !== undefined)
+    return { by: 'routing', at: 'request', does: 'refuses', text: matchedRule.deny, rule }
+  const text = matchedRule.to === undefined ? 'the matching route has no target' : `routed to "${matchedRule.to}"`
+  return { by: 'routing', at: 'route', does: matchedRule.to === undefined ? 'passes' : 'changes', text, rule }
 }

@@ -45,7 +45,7 @@ const TEXT_CONDITIONS: Readonly<
 export function compileRoutes(routes: readonly RouteConfig[], auth: Config['auth']): readonly RoutingRule[] {
   return routes.map(({ match, to, deny }) => {
     const conditions = listKeys(match).map(key => compileCondition(key, match[key] ?? [], auth))
-    return { matches: exchange => conditions.every(holds => holds(exchange)), to, deny }
+    return { matches: exchange => conditions.every(predicate => predicate(exchange)), to, deny }
   })
 }
 
@@ -79,8 +79,8 @@ function compileCondition(key: MatchKey, patterns: string | readonly string[], a
   const { text, methods } = TEXT_CONDITIONS[key]
   return exchange => {
     if (methods?.includes(exchange.method) === false) return false
-    const found = text(exchange)
-    return typeof found === 'string' && matches(found)
+    const value = text(exchange)
+    return typeof value === 'string' && matches(value)
   }
 }
 

@@ -24,9 +24,9 @@ function checkSessionHeaders(config: unknown, report: Report): void {
   readList(config, 'sessionHeaders', 'upstreams').forEach((name, i) => {
     const pointer = `/sessionHeaders/upstreams/${i}`
     if (typeof name !== 'string' || !checkKnownName(name, { what: 'upstream', names }, pointer, report)) return
-    const why = isObject(upstreams[name]) ? HEADERLESS.get(readText(upstreams, name, 'type') ?? '') : undefined
-    if (why === undefined) return
-    const message = `upstream "${name}" ${why} and has no request headers`
+    const reason = isObject(upstreams[name]) ? HEADERLESS.get(readText(upstreams, name, 'type') ?? '') : undefined
+    if (reason === undefined) return
+    const message = `upstream "${name}" ${reason} and has no request headers`
     report({ pointer, message, hint: 'list HTTP upstreams only', severity: 'warning' })
   })
 }

@@ -46,12 +46,12 @@ function listArguments(spec: unknown): [string, JsonObject][] {
 function checkArgument(argument: JsonObject, pointer: string, report: Report): void {
   for (const [key, why] of EXCLUSIVE_KEYS) {
     if (!(key in argument) || argument[key] === false) continue
-    const idle = Object.keys(argument).filter(other => other !== key && argument[other] !== false)
-    for (const other of idle)
+    const idle = Object.keys(argument).filter(property => property !== key && argument[property] !== false)
+    for (const property of idle)
       report({
-        pointer: `${pointer}/${other}`,
-        message: `${why} "${other}" has no effect`,
-        hint: other === 'default' ? 'use only "value" to set it always' : `remove "${other}" or "${key}"`,
+        pointer: `${pointer}/${property}`,
+        message: `${why} "${property}" has no effect`,
+        hint: property === 'default' ? 'use only "value" to set it always' : `remove "${property}" or "${key}"`,
         on: 'key',
       })
     if (idle.length > 0) return
@@ -63,31 +63,31 @@ function checkNames(args: readonly (readonly [string, JsonObject])[], pointer: s
   const names = new Map<unknown, string>()
   for (const [name, { rename }] of args) {
     if (rename === undefined) continue
-    const other = names.get(rename)
+    const toolName = names.get(rename)
     names.set(rename, name)
-    if (other !== undefined)
+    if (toolName !== undefined)
       report({
         pointer: `${appendPointer(pointer, name)}/rename`,
-        message: `"${String(rename)}" is already the name of "${other}"`,
+        message: `"${String(rename)}" is already the name of "${toolName}"`,
         hint: 'use unique names',
       })
   }
 }
 
 /** Reports overrides that do not match the listed tools. */
-export function checkOverriddenTools(config: unknown, known: KnownTools, report: Report): void {
+export function checkOverriddenTools(config: unknown, knownTools: KnownTools, report: Report): void {
   for (const { pointer, written, upstream } of listOverridePaths(config))
     for (const [glob, spec] of Object.entries(written)) {
-      const tools = findMatchingTools(glob, upstream, known)
+      const tools = findMatchingTools(glob, upstream, knownTools)
       // Another check reports globs without a match.
       if (tools.length > 0) checkSpec(spec as OverrideSpec, appendPointer(pointer, glob), tools, report)
     }
 }
 
 /** Finds the known tools that a glob matches. */
-function findMatchingTools(glob: string, upstream: string | undefined, known: KnownTools): readonly JsonObject[] {
+function findMatchingTools(glob: string, upstream: string | undefined, knownTools: KnownTools): readonly JsonObject[] {
   const fits = compileGlobs(glob)
-  return [...known].flatMap(([name, tools]) =>
+  return [...knownTools].flatMap(([name, tools]) =>
     upstream !== undefined && upstream !== name
       ? []
       : tools.filter(tool => fits(upstream === undefined ? tool.exposed : tool.original)).map(({ value }) => value),
@@ -141,6 +141,6 @@ function isRequired({ required }: JsonObject, name: string): boolean {
 /** True if another argument keeps this name. */
 function isTaken(schema: JsonObject, rename: string, name: string, spec: OverrideSpec): boolean {
   if (rename === name || !listProperties(schema).includes(rename)) return false
-  const other = mergeOverrides([spec])?.arguments?.specs.get(rename)
-  return other === undefined || (!isHidden(other) && (other.rename ?? rename) === rename)
+  const hiddenSpec = mergeOverrides([spec])?.arguments?.specs.get(rename)
+  return hiddenSpec === undefined || (!isHidden(hiddenSpec) && (hiddenSpec.rename ?? rename) === rename)
 }

@@ -42,9 +42,9 @@ function createParamHeaderMap(): ParamHeaderMap {
 }
 
 /** Stores the header arguments before they are renamed or hidden. */
-function storeParamHeaders(known: ParamHeaderMap, key: string, inputSchema: unknown): void {
-  const found = parseParamHeaders(inputSchema) ?? []
-  if (found.length > 0) known.set(key, found)
+function storeParamHeaders(paramHeaders: ParamHeaderMap, key: string, inputSchema: unknown): void {
+  const headers = parseParamHeaders(inputSchema) ?? []
+  if (headers.length > 0) paramHeaders.set(key, headers)
 }
 
 function formatToolKey(upstream: string, original: string): string {
@@ -52,7 +52,7 @@ function formatToolKey(upstream: string, original: string): string {
 }
 
 /** Restores original argument names before policies and audit see the call. */
-function tapToolCalls(hooks: PluginHooks, overrides: Overrides, known: ParamHeaderMap): void {
+function tapToolCalls(hooks: PluginHooks, overrides: Overrides, paramHeaders: ParamHeaderMap): void {
   const done = new WeakSet<object>()
   hooks.call.tap({ methods: ['tools/call'], stage: 'trace' }, call => {
     const original = call.params?.name
@@ -60,10 +60,10 @@ function tapToolCalls(hooks: PluginHooks, overrides: Overrides, known: ParamHead
     const override = overrides.findOverride(call.upstream, original)
     if (override?.arguments === undefined) return
     // A retried call with input responses is restored already.
-    const given = call.params?.arguments
-    if (!isObject(given) || !done.has(given)) restoreArguments(call, override, done)
-    const found = known.get(formatToolKey(call.upstream, original))
-    if (found !== undefined) Object.assign(call.headers, getParamHeaders(found, call.params?.arguments))
+    const args = call.params?.arguments
+    if (!isObject(args) || !done.has(args)) restoreArguments(call, override, done)
+    const headers = paramHeaders.get(formatToolKey(call.upstream, original))
+    if (headers !== undefined) Object.assign(call.headers, getParamHeaders(headers, call.params?.arguments))
   })
   hooks.explain.tap((steps, { entry, exchange }) => {
     const override = entry?.kind === 'tools' ? overrides.findOverride(entry.upstream, entry.original) : undefined
@@ -80,10 +80,10 @@ const OVERRIDE_STEP: ExplainStep = {
 
 function restoreArguments(call: Call, { arguments: changes }: Override, done: WeakSet<object>): void {
   const { exchange } = call
-  const given = call.params?.arguments ?? {}
+  const args = call.params?.arguments ?? {}
   // Let the server report arguments that are not an object.
-  if (!isObject(given) || changes === undefined) return
-  const made = changes.restore(given, exchange.hasExactNumbers !== false)
+  if (!isObject(args) || changes === undefined) return
+  const made = changes.restore(args, exchange.hasExactNumbers !== false)
   const tool = String(exchange.params?.name)
   if ('unknown' in made) throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
   if ('inexact' in made) throw filterError('GW_ARGUMENT_INEXACT', { tool, argument: made.inexact })
@@ -163,7 +163,7 @@ function tapOverrides(config: Config, filters: SectionFilters, hooks: PluginHook
   }
   const overrides = Overrides.create(config, visible)
   if (overrides === undefined) return
-  const known = createParamHeaderMap()
+  const paramHeaders = createParamHeaderMap()
   hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
     kind !== 'tools'
       ? undefined
@@ -171,11 +171,11 @@ function tapOverrides(config: Config, filters: SectionFilters, hooks: PluginHook
           const override = overrides.findOverride(entry.upstream, entry.original)
           if (override === undefined || entry.isUnlisted === true) return entry
           if (override.arguments !== undefined)
-            storeParamHeaders(known, formatToolKey(entry.upstream, entry.original), entry.value.inputSchema)
+            storeParamHeaders(paramHeaders, formatToolKey(entry.upstream, entry.original), entry.value.inputSchema)
           return { ...entry, value: applyOverride(entry.value, override) }
         }),
   )
-  if (overrides.changesArguments) tapToolCalls(hooks, overrides, known)
+  if (overrides.changesArguments) tapToolCalls(hooks, overrides, paramHeaders)
 }
 
 function createFilters(config: Config, section: FilterSection): SectionFilters {

@@ -98,10 +98,10 @@ export class SpanBuffer {
   #first = 0
   #end = 0
   /** Span end offsets. */
-  #ends: number[] = []
+  #entryEnds: number[] = []
 
   get count(): number {
-    return this.#ends.length
+    return this.#entryEnds.length
   }
 
   get bytes(): number {
@@ -111,23 +111,23 @@ export class SpanBuffer {
   add(span: string): void {
     if (this.#end + span.length * MAX_BYTES_PER_CHARACTER + 1 > this.#bytes.length)
       this.#makeRoom(span.length * MAX_BYTES_PER_CHARACTER + 1)
-    if (this.#ends.length > 0) this.#bytes[this.#end++] = COMMA_CODE
+    if (this.#entryEnds.length > 0) this.#bytes[this.#end++] = COMMA_CODE
     this.#end += this.#bytes.write(span, this.#end)
-    this.#ends.push(this.#end)
+    this.#entryEnds.push(this.#end)
   }
 
   /** Returns a request body with the first spans, up to `most` and `mostBytes`; at least one. */
   takeBody(
-    most: number,
+    max: number,
     mostBytes: number,
     around: EnvelopeBytes,
   ): { readonly body: Buffer<ArrayBuffer>; readonly count: number } {
     let count = 0
-    while (count < most && count < this.#ends.length) {
-      if (count > 0 && (this.#ends[count] ?? 0) - this.#first > mostBytes) break
+    while (count < max && count < this.#entryEnds.length) {
+      if (count > 0 && (this.#entryEnds[count] ?? 0) - this.#first > mostBytes) break
       count++
     }
-    const end = this.#ends[count - 1] ?? this.#first
+    const end = this.#entryEnds[count - 1] ?? this.#first
     const { before, after } = around
     const body = Buffer.allocUnsafe(before.length + end - this.#first + after.length)
     before.copy(body)
@@ -139,11 +139,11 @@ export class SpanBuffer {
   /** Removes the first spans. */
   remove(count: number): void {
     if (count === 0) return
-    const end = this.#ends[count - 1] ?? this.#end
-    this.#ends = this.#ends.slice(count)
+    const end = this.#entryEnds[count - 1] ?? this.#end
+    this.#entryEnds = this.#entryEnds.slice(count)
     // Also remove the comma before the next span.
-    this.#first = this.#ends.length === 0 ? this.#end : end + 1
-    if (this.#ends.length === 0) {
+    this.#first = this.#entryEnds.length === 0 ? this.#end : end + 1
+    if (this.#entryEnds.length === 0) {
       this.#first = 0
       this.#end = 0
       if (this.#bytes.length > INITIAL_BYTES * MAX_BYTES_PER_CHARACTER) this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES)
@@ -154,10 +154,10 @@ export class SpanBuffer {
   #makeRoom(more: number): void {
     const used = this.#end - this.#first
     const isEnough = used + more <= this.#bytes.length / 2
-    const place = isEnough ? this.#bytes : Buffer.allocUnsafe(Math.max((used + more) * 2, INITIAL_BYTES))
-    this.#bytes.copy(place, 0, this.#first, this.#end)
-    this.#ends = this.#ends.map(end => end - this.#first)
-    this.#bytes = place
+    const buffer = isEnough ? this.#bytes : Buffer.allocUnsafe(Math.max((used + more) * 2, INITIAL_BYTES))
+    this.#bytes.copy(buffer, 0, this.#first, this.#end)
+    this.#entryEnds = this.#entryEnds.map(end => end - this.#first)
+    this.#bytes = buffer
     this.#first = 0
     this.#end = used
   }

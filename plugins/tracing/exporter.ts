@@ -120,12 +120,12 @@ export class Exporter {
   async close(withinMs: number): Promise<void> {
     const timer = setTimeout(() => this.#closing.abort(), withinMs)
     timer.unref()
-    const given = new Promise<void>(resolve =>
+    const deadline = new Promise<void>(resolve =>
       this.#closing.signal.addEventListener('abort', () => resolve(), { once: true }),
     )
     while (this.#waiting.count > 0 && !this.#closing.signal.aborted) {
       this.#startSending()
-      await Promise.race([this.#sending, given])
+      await Promise.race([this.#sending, deadline])
     }
     clearTimeout(timer)
     this.#closing.abort()
@@ -178,9 +178,9 @@ export class Exporter {
     try {
       const reply = await this.#client.send({ headers: this.#headers, body, signal })
       if (reply.status >= 200 && reply.status < 300) return this.#recordAccepted(reply.text, count)
-      const why = `HTTP ${reply.status}`
-      if (RETRYABLE_STATUSES.has(reply.status)) return { retryInMs: getRetryAfterMs(reply), why }
-      this.#recordFailure(why)
+      const reason = `HTTP ${reply.status}`
+      if (RETRYABLE_STATUSES.has(reply.status)) return { retryInMs: getRetryAfterMs(reply), why: reason }
+      this.#recordFailure(reason)
       this.#counts.failed += count
       return 'refused'
     } catch (error) {

@@ -43,8 +43,8 @@ export function formatSpan(span: EndedSpan): string {
 }
 
 function formatLink({ traceId, spanId, isSampled, state }: TraceContext): string {
-  const said = state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`
-  return `{"traceId":"${traceId}","spanId":"${spanId}"${said},"flags":${(isSampled ? 1 : 0) | HAS_IS_REMOTE | IS_REMOTE}}`
+  const stateMember = state === undefined ? '' : `,"traceState":${JSON.stringify(state)}`
+  return `{"traceId":"${traceId}","spanId":"${spanId}"${stateMember},"flags":${(isSampled ? 1 : 0) | HAS_IS_REMOTE | IS_REMOTE}}`
 }
 
 const SECOND_MS = 1000
@@ -57,12 +57,12 @@ let secondText = ''
  * the time.
  */
 function formatNanoseconds(ms: number): string {
-  const whole = Math.floor(ms / SECOND_MS)
-  if (whole !== second) {
-    second = whole
-    secondText = String(whole)
+  const wholeSecond = Math.floor(ms / SECOND_MS)
+  if (wholeSecond !== second) {
+    second = wholeSecond
+    secondText = String(wholeSecond)
   }
-  const micros = Math.min(Math.round((ms - whole * SECOND_MS) * SECOND_MS), SECOND_MICROS - 1)
+  const micros = Math.min(Math.round((ms - wholeSecond * SECOND_MS) * SECOND_MS), SECOND_MICROS - 1)
   return `${secondText}${String(micros + SECOND_MICROS).slice(1)}000`
 }
 

@@ -66,8 +66,8 @@ function checkUrl(text: string, from: string): string {
   throw new Error(`${from} must be an http or https URL`)
 }
 
-function resolveHeaders(given: TracingOptions['headers'], variables: Variables): Readonly<Record<string, string>> {
-  if (given !== undefined) return lowerCaseNames(Object.entries(given))
+function resolveHeaders(headers: TracingOptions['headers'], variables: Variables): Readonly<Record<string, string>> {
+  if (headers !== undefined) return lowerCaseNames(Object.entries(headers))
   const text = variables.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? variables.OTEL_EXPORTER_OTLP_HEADERS ?? ''
   return lowerCaseNames(parsePairs(text))
 }
@@ -85,16 +85,16 @@ function parsePairs(text: string): (readonly [string, string])[] {
   })
 }
 
-function resolveTimeout(given: TracingOptions['timeout'], variable: string | undefined): number {
-  if (given !== undefined) return parseDuration(given)
+function resolveTimeout(timeout: TracingOptions['timeout'], variable: string | undefined): number {
+  if (timeout !== undefined) return parseDuration(timeout)
   const ms = Number(variable)
   return isGiven(variable) && Number.isFinite(ms) && ms > 0 ? ms : TIMEOUT_MS
 }
 
 /** Unknown names are ignored, as the specification requires. */
-function resolveCompression(given: Compression | undefined, variables: Variables): Compression {
+function resolveCompression(compression: Compression | undefined, variables: Variables): Compression {
   const named = variables.OTEL_EXPORTER_OTLP_TRACES_COMPRESSION ?? variables.OTEL_EXPORTER_OTLP_COMPRESSION
-  return given ?? (named === 'gzip' ? 'gzip' : 'none')
+  return compression ?? (named === 'gzip' ? 'gzip' : 'none')
 }
 
 function resolveResource(

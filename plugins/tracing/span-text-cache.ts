@@ -69,7 +69,7 @@ interface Operation {
 export class SpanTextCache {
   readonly #hide: (text: string) => string
   readonly #operations = new Map<string, BoundedMap<string, Operation>>()
-  readonly #few = new Map<string, BoundedMap<string, string>>()
+  readonly #textsByKind = new Map<string, BoundedMap<string, string>>()
 
   /** `hide` removes secrets from a text. */
   constructor(hide: (text: string) => string) {
@@ -81,31 +81,31 @@ export class SpanTextCache {
     if (!METHODS.has(method)) return this.#writeOperation(method, name)
     let named = this.#operations.get(method)
     if (named === undefined) this.#operations.set(method, (named = new BoundedMap({ max: MAX_NAMES })))
-    let known = named.get(name)
-    if (known === undefined) {
-      known = this.#writeOperation(method, name)
-      named.set(name, known)
+    let cached = named.get(name)
+    if (cached === undefined) {
+      cached = this.#writeOperation(method, name)
+      named.set(name, cached)
     }
-    return known
+    return cached
   }
 
   #writeOperation(method: string, name: string): Operation {
-    const shown = this.sanitizeText(method)
+    const visibleMethod = this.sanitizeText(method)
     const target = this.sanitizeText(name)
-    const attributes = [formatAttribute(ATTRIBUTE.method, shown)]
+    const attributes = [formatAttribute(ATTRIBUTE.method, visibleMethod)]
     if (name !== '')
       attributes.push(formatAttribute(method === 'tools/call' ? ATTRIBUTE.tool : ATTRIBUTE.prompt, target))
     if (method === 'tools/call') attributes.push(formatAttribute(ATTRIBUTE.operation, EXECUTE_TOOL))
     return {
-      name: JSON.stringify(name === '' ? shown : `${shown} ${target}`),
+      name: JSON.stringify(name === '' ? visibleMethod : `${visibleMethod} ${target}`),
       attributes: attributes.join(','),
     }
   }
 
   /** Cached attribute with few values, with a leading comma. */
   writeAttribute(key: string, value: string): string {
-    let byValue = this.#few.get(key)
-    if (byValue === undefined) this.#few.set(key, (byValue = new BoundedMap({ max: MAX_NAMES })))
+    let byValue = this.#textsByKind.get(key)
+    if (byValue === undefined) this.#textsByKind.set(key, (byValue = new BoundedMap({ max: MAX_NAMES })))
     let written = byValue.get(value)
     if (written === undefined) {
       written = `,${formatAttribute(key, this.sanitizeText(value))}`

@@ -57,7 +57,7 @@ interface ExchangeTrace {
   call: Call | undefined
   attempts: number
   /** Client requests without an answer. */
-  asks: OpenClientRequest[] | undefined
+  clientRequests: OpenClientRequest[] | undefined
 }
 
 interface OpenClientRequest {
@@ -118,13 +118,13 @@ export class Spans {
       attempt: undefined,
       call: undefined,
       attempts: 0,
-      asks: undefined,
+      clientRequests: undefined,
     }
   }
 
   endExchange(exchange: Exchange): void {
-    const place = this.#traces.get(exchange)
-    const { context, parent, link, isParentRemote } = place
+    const trace = this.#traces.get(exchange)
+    const { context, parent, link, isParentRemote } = trace
     if (!context.isSampled || !this.#out.hasRoom()) return
     const { method, params, answer, startedAt, decidedBy, route } = exchange
     const { name, attributes } = this.#texts.describeOperation(method, getTargetName(params))
@@ -143,22 +143,22 @@ export class Spans {
   /** Creates a span for each attempt, and propagates its context. */
   wrapDispatch(next: Dispatch, upstream: Upstream): Dispatch {
     const keepsBaggage = this.#passesBaggage(upstream.name)
-    let known: { readonly server: Upstream['server']; readonly text: string } | undefined
+    let cached: { readonly server: Upstream['server']; readonly text: string } | undefined
     return call => {
-      const place = this.#traces.get(call.exchange)
-      const { traceId, isSampled, state } = place.context
+      const trace = this.#traces.get(call.exchange)
+      const { traceId, isSampled, state } = trace.context
       const context = { traceId, spanId: createRandomId(8), isSampled, state }
       propagateContext(call, context, keepsBaggage)
       if (!isSampled) return next(call)
-      place.attempts = place.call === call ? place.attempts + 1 : 1
-      place.call = call
-      place.attempt = context
-      const { attempts } = place
+      trace.attempts = trace.call === call ? trace.attempts + 1 : 1
+      trace.call = call
+      trace.attempt = context
+      const { attempts } = trace
       const startedAt = this.#clock.now()
       const end = (answer: Answer | undefined, error?: unknown): void => {
-        if (known?.server !== upstream.server || known === undefined)
-          known = { server: upstream.server, text: this.#texts.describeUpstream(upstream) }
-        this.#endAttempt(call, { place, context, attempts, startedAt, server: known.text, answer, error })
+        if (cached?.server !== upstream.server || cached === undefined)
+          cached = { server: upstream.server, text: this.#texts.describeUpstream(upstream) }
+        this.#endAttempt(call, { trace, context, attempts, startedAt, server: cached.text, answer, error })
       }
       return next(call).then(
         answer => {
@@ -175,7 +175,7 @@ export class Spans {
 
   #endAttempt(
     { method, params }: Call,
-    { place, context, attempts, startedAt, server, answer, error }: AttemptEnd,
+    { trace, context, attempts, startedAt, server, answer, error }: AttemptEnd,
   ): void {
     if (!this.#out.hasRoom()) return
     const { name, attributes } = this.#texts.describeOperation(method, getTargetName(params))
@@ -184,7 +184,7 @@ export class Spans {
     this.#out.add(
       formatSpan({
         context,
-        parent: place.context,
+        parent: trace.context,
         isParentRemote: false,
         link: undefined,
         head: `"name":${name},"kind":${KIND.client}`,
@@ -197,16 +197,16 @@ export class Spans {
 
   /** Starts a server span and a client span for a client request, and propagates the context. */
   startClientRequest(ask: Ask, exchange: Exchange): void {
-    const place = this.#traces.get(exchange)
-    const { isSampled } = place.context
-    const parent = readMetaContext(ask.params) ?? place.attempt ?? place.context
+    const trace = this.#traces.get(exchange)
+    const { isSampled } = trace.context
+    const parent = readMetaContext(ask.params) ?? trace.attempt ?? trace.context
     const { traceId, state } = parent
     const server = { traceId, spanId: createRandomId(8), isSampled, state }
     const client = { traceId, spanId: createRandomId(8), isSampled, state }
     ask.params = injectContext(ask.params, client, formatTraceparent(client), false)
     if (!isSampled) return
-    place.asks ??= []
-    place.asks.push({ method: ask.method, parent, server, client, startedAt: this.#clock.now() })
+    trace.clientRequests ??= []
+    trace.clientRequests.push({ method: ask.method, parent, server, client, startedAt: this.#clock.now() })
   }
 
   /** Records a client request's outcome. */
@@ -227,14 +227,14 @@ export class Spans {
   }
 
   #describeSession({ session, via }: Exchange): string {
-    const known = this.#sessions.get(session)
+    const cached = this.#sessions.get(session)
     // A client may describe itself after the session started.
-    if (known.via !== via || known.client !== session.client) {
-      known.via = via
-      known.client = session.client
-      known.text = this.#texts.describeSession(session, via)
+    if (cached.via !== via || cached.client !== session.client) {
+      cached.via = via
+      cached.client = session.client
+      cached.text = this.#texts.describeSession(session, via)
     }
-    return known.text
+    return cached.text
   }
 
   /** Removes the query and credentials from a URI. */
@@ -293,22 +293,22 @@ export class Spans {
 
 /** The message holds the parent; the HTTP headers, shared by several messages, become a link. */
 function readCallerContext(exchange: Exchange): Pick<ExchangeTrace, 'parent' | 'link' | 'isParentRemote'> {
-  const said = readMetaContext(exchange.received ?? exchange.params)
+  const metaContext = readMetaContext(exchange.received ?? exchange.params)
   const { traceparent, tracestate } = exchange.headers
-  const carried = traceparent === undefined ? undefined : parseTraceContext(traceparent, tracestate)
-  if (said !== undefined) return { parent: said, link: carried, isParentRemote: true }
-  if (carried !== undefined) return { parent: carried, link: undefined, isParentRemote: true }
+  const headerContext = traceparent === undefined ? undefined : parseTraceContext(traceparent, tracestate)
+  if (metaContext !== undefined) return { parent: metaContext, link: headerContext, isParentRemote: true }
+  if (headerContext !== undefined) return { parent: headerContext, link: undefined, isParentRemote: true }
   const host = exchange.via === 'in-process' ? readHostContext() : undefined
   return { parent: host, link: undefined, isParentRemote: false }
 }
 
-function takeClientRequest({ asks = [] }: ExchangeTrace, method: string): OpenClientRequest | undefined {
-  const at = asks.findIndex(one => one.method === method)
-  return at < 0 ? undefined : asks.splice(at, 1)[0]
+function takeClientRequest({ clientRequests = [] }: ExchangeTrace, method: string): OpenClientRequest | undefined {
+  const at = clientRequests.findIndex(one => one.method === method)
+  return at < 0 ? undefined : clientRequests.splice(at, 1)[0]
 }
 
 interface AttemptEnd {
-  readonly place: ExchangeTrace
+  readonly trace: ExchangeTrace
   readonly context: TraceContext
   readonly attempts: number
   readonly startedAt: number

@@ -62,9 +62,9 @@ const SAMPLED = 1
 
 /** Parses `traceparent` and `tracestate`; undefined if invalid. */
 export function parseTraceContext(parent: unknown, state: unknown): TraceContext | undefined {
-  const found = typeof parent === 'string' && isWellFormed(parent) ? PARENT.exec(parent) : null
-  if (found === null) return undefined
-  const [, , traceId = '', spanId = '', flags = ''] = found
+  const match = typeof parent === 'string' && isWellFormed(parent) ? PARENT.exec(parent) : null
+  if (match === null) return undefined
+  const [, , traceId = '', spanId = '', flags = ''] = match
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED
   return { traceId, spanId, isSampled, state: parseTraceState(state) }
 }

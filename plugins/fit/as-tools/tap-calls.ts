@@ -29,12 +29,12 @@ const CORRECTABLE_ERRORS: ReadonlySet<number> = new Set([RPC.invalidParams, RPC.
  * Converts the carried request's answer to a tool result. An error about the arguments becomes text for the model; a
  * refusal or server failure stays an error.
  */
-export function toToolAnswer(meta: BuiltinTool, given: Answer, isRefusal: boolean): Answer {
-  if ('error' in given) {
-    const { code, message } = given.error
-    return isRefusal || !CORRECTABLE_ERRORS.has(code) ? given : createErrorResult(message)
+export function toToolAnswer(meta: BuiltinTool, original: Answer, isRefusal: boolean): Answer {
+  if ('error' in original) {
+    const { code, message } = original.error
+    return isRefusal || !CORRECTABLE_ERRORS.has(code) ? original : createErrorResult(message)
   }
-  return 'result' in given ? createContentResult(CONTENT[meta](given.result.value())) : given
+  return 'result' in original ? createContentResult(CONTENT[meta](original.result.value())) : original
 }
 
 function createErrorResult(text: string): Answer {
@@ -124,12 +124,12 @@ export function tapAsTools(
   { config, hooks, slot }: PluginApi,
   findProfile: FindClientProfile,
 ): BuiltinToolsTap | undefined {
-  const wanted = compileAsToolsKinds(config)
-  if (wanted === undefined) return undefined
+  const getConfiguredKinds = compileAsToolsKinds(config)
+  if (getConfiguredKinds === undefined) return undefined
   const named = new BoundedMap<string, BuiltinToolNames>({ max: MAX_LISTS })
   const problems = slot.exchange((): { text: string | undefined } => ({ text: undefined }))
   const getKinds = (reader: ToolListReader, client: string): AsToolsKinds =>
-    selectNeededKinds(findProfile(client), wanted(reader))
+    selectNeededKinds(findProfile(client), getConfiguredKinds(reader))
   const createListKey = (reader: ToolListReader, client: string): string =>
     JSON.stringify([authorizationKey(reader.principal), reader.profile, findProfile(client).client])
 
@@ -149,14 +149,14 @@ export function tapAsTools(
     if (!canBeBuiltinName(name)) return undefined
     return findCalledTool(exchange, name).then(meta => {
       if (meta === undefined) return undefined
-      const meant = parseToolCall(meta, exchange.params?.arguments)
-      if (typeof meant === 'string') {
-        problems.get(exchange).text = meant
+      const message = parseToolCall(meta, exchange.params?.arguments)
+      if (typeof message === 'string') {
+        problems.get(exchange).text = message
         return undefined
       }
       return {
-        ...meant,
-        convertAnswer: (given: Answer) => toToolAnswer(meta, given, exchange.decidedBy !== undefined),
+        ...message,
+        convertAnswer: (original: Answer) => toToolAnswer(meta, original, exchange.decidedBy !== undefined),
       }
     })
   })
@@ -192,15 +192,15 @@ function parseKinds({ resources, prompts }: ConvertedKinds): AsToolsKinds {
   return { resources: resources === 'asTools', prompts: prompts === 'asTools' }
 }
 
-function selectNeededKinds(row: ClientProfile, wanted: AsToolsKinds): AsToolsKinds {
-  return { resources: wanted.resources && !row.resources, prompts: wanted.prompts && !row.prompts }
+function selectNeededKinds(row: ClientProfile, kinds: AsToolsKinds): AsToolsKinds {
+  return { resources: kinds.resources && !row.resources, prompts: kinds.prompts && !row.prompts }
 }
 
 type CarriedMessage = Pick<WrappedRequest, 'method' | 'params'>
 
 /** Parses a call into its request; returns an error message if the arguments are invalid. */
-function parseToolCall(meta: BuiltinTool, given: unknown): CarriedMessage | string {
-  const args = given ?? {}
+function parseToolCall(meta: BuiltinTool, input: unknown): CarriedMessage | string {
+  const args = input ?? {}
   return isObject(args) ? REQUESTS[meta](args) : 'the arguments must be an object'
 }
 
@@ -212,9 +212,9 @@ const REQUESTS: Readonly<Record<BuiltinTool, (args: JsonObject) => CarriedMessag
   listPrompts: ({ cursor }) => createListRequest('prompts/list', cursor),
   readResource: ({ uri }) =>
     isNonEmptyString(uri) ? { method: 'resources/read', params: { uri } } : '"uri" must be the URI of a resource',
-  getPrompt: ({ name, arguments: given = {} }) => {
+  getPrompt: ({ name, arguments: input = {} }) => {
     if (!isNonEmptyString(name)) return '"name" must be the name of a prompt'
-    const args = stringifyArguments(given)
+    const args = stringifyArguments(input)
     if (args === undefined) return '"arguments" must be an object of strings'
     return { method: 'prompts/get', params: { name, arguments: args } }
   },
@@ -231,9 +231,9 @@ function isNonEmptyString(value: unknown): value is string {
 }
 
 /** Prompt arguments are strings; models also send numbers and booleans. */
-function stringifyArguments(given: unknown): JsonObject | undefined {
-  if (!isObject(given)) return undefined
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined && value !== null)
+function stringifyArguments(input: unknown): JsonObject | undefined {
+  if (!isObject(input)) return undefined
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined && value !== null)
   if (entries.some(([, value]) => typeof value === 'object')) return undefined
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
 }

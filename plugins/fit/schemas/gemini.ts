@@ -72,14 +72,14 @@ export function adaptForGemini(schema: JsonObject, work: FitContext): JsonObject
 function setTypes(made: Record<string, unknown>, work: FitContext): void {
   const alternatives = readSchemaList(made, 'anyOf')
   if (alternatives === undefined) return setType(made, work)
-  const others = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
-  if (others.length === alternatives.length) return
+  const nonNull = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
+  if (nonNull.length === alternatives.length) return
   work.addNote('replaced null alternatives with "nullable"')
-  const [only] = others
-  if (others.length === 1 && isObject(only)) {
+  const [only] = nonNull
+  if (nonNull.length === 1 && isObject(only)) {
     delete made.anyOf
     Object.assign(made, { ...only, ...pickTexts(made) })
-  } else made.anyOf = others
+  } else made.anyOf = nonNull
   made.nullable = true
 }
 
@@ -120,8 +120,8 @@ const TYPE_HINTS: readonly (readonly [type: string, keys: readonly string[]])[] 
 
 /** Guesses types for a schema without `type`. */
 function guessTypes(schema: Record<string, unknown>): readonly unknown[] {
-  const told = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
-  return told === undefined ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))] : [told[0]]
+  const hint = TYPE_HINTS.find(([, keys]) => keys.some(key => key in schema))
+  return hint === undefined ? [...new Set((readSchemaList(schema, 'enum') ?? []).map(getJsonType))] : [hint[0]]
 }
 
 function getJsonType(value: unknown): string {
@@ -141,11 +141,11 @@ function setEnum(made: Record<string, unknown>, work: FitContext): void {
     return
   }
   delete made.enum
-  const says = `One of ${values
+  const sentence = `One of ${values
     .slice(0, 50)
     .map(value => JSON.stringify(value))
     .join(', ')}.`
-  made.description = typeof made.description === 'string' ? `${made.description} ${says}` : says
+  made.description = typeof made.description === 'string' ? `${made.description} ${sentence}` : sentence
   work.addNote('moved enum values that are not strings to the description')
 }
 

@@ -46,8 +46,8 @@ const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
 ])
 
 function mergeKeyword(key: string, a: unknown, b: unknown, work: FitContext): unknown {
-  const together = MERGERS.get(key)?.(a, b)
-  if (together !== undefined) return together
+  const merged = MERGERS.get(key)?.(a, b)
+  if (merged !== undefined) return merged
   const stricter = STRICTER.get(key)
   if (stricter !== undefined && typeof a === 'number' && typeof b === 'number') return stricter(a, b)
   if (!TEXTS.has(key) && !isSameValue(a, b)) work.addNote(`kept the first of two conditions (${key})`)
@@ -67,23 +67,25 @@ const TEXTS: ReadonlySet<string> = new Set([
 function mergeMaps(a: JsonObject, b: JsonObject): JsonObject {
   const entries = new Map(Object.entries(a))
   for (const [key, value] of Object.entries(b)) {
-    const known = entries.get(key)
-    entries.set(key, known === undefined || isSameValue(known, value) ? value : { allOf: [known, value] })
+    const existing = entries.get(key)
+    entries.set(key, existing === undefined || isSameValue(existing, value) ? value : { allOf: [existing, value] })
   }
   return Object.fromEntries(entries)
 }
 
 function intersectLists(a: readonly unknown[], b: readonly unknown[]): readonly unknown[] {
-  const others = new Set(b)
-  return a.filter(one => others.has(one))
+  const values = new Set(b)
+  return a.filter(one => values.has(one))
 }
 
 function mergeTypes(a: unknown, b: unknown): unknown {
-  const [one, other] = [a, b].map(type => (Array.isArray(type) ? (type as unknown[]) : [type])) as [
+  const [one, secondTypes] = [a, b].map(type => (Array.isArray(type) ? (type as unknown[]) : [type])) as [
     unknown[],
     unknown[],
   ]
-  const common = one.filter(type => other.includes(type) || (type === 'integer' && other.includes('number')))
+  const common = one.filter(
+    type => secondTypes.includes(type) || (type === 'integer' && secondTypes.includes('number')),
+  )
   return common.length === 1 ? common[0] : common.length === 0 ? a : common
 }
 
@@ -113,28 +115,31 @@ export function mergeRootUnion(schema: JsonObject, branches: readonly JsonObject
   const properties = new Map(Object.entries(readSchemaMap(base, 'properties')))
   for (const branch of branches)
     for (const [name, value] of Object.entries(readSchemaMap(branch, 'properties'))) {
-      const known = properties.get(name)
-      properties.set(name, known === undefined || isSameValue(known, value) ? value : addAlternative(known, value))
+      const existing = properties.get(name)
+      properties.set(
+        name,
+        existing === undefined || isSameValue(existing, value) ? value : addAlternative(existing, value),
+      )
     }
-  const [first = [], ...others] = branches.map(branch => readStrings(branch, 'required'))
-  const shared = first.filter(name => others.every(names => names.includes(name)))
+  const [first = [], ...remaining] = branches.map(branch => readStrings(branch, 'required'))
+  const shared = first.filter(name => remaining.every(names => names.includes(name)))
   const required = [...new Set([...readStrings(base, 'required'), ...shared])]
   const isClosed = branches.every(branch => branch.additionalProperties === false)
   const alternatives = branches.map(branch => readStrings(branch, 'required').join(', ') || 'nothing').join('; or ')
-  const says = `Needs ${alternatives}.`
+  const sentence = `Needs ${alternatives}.`
   return {
     ...omitMembers(base, new Set(['required', 'additionalProperties'])),
     type: 'object',
     properties: Object.fromEntries(properties),
     ...(required.length === 0 ? {} : { required }),
     ...(isClosed ? { additionalProperties: false } : {}),
-    description: typeof base.description === 'string' ? `${base.description} ${says}` : says,
+    description: typeof base.description === 'string' ? `${base.description} ${sentence}` : sentence,
   }
 }
 
 function addAlternative(a: unknown, b: unknown): JsonObject {
-  const known = isObject(a) && Object.keys(a).length === 1 ? readSchemaList(a, 'anyOf') : undefined
-  return known === undefined
+  const anyOf = isObject(a) && Object.keys(a).length === 1 ? readSchemaList(a, 'anyOf') : undefined
+  return anyOf === undefined
     ? { anyOf: [a, b] }
-    : { anyOf: known.some(one => isSameValue(one, b)) ? known : [...known, b] }
+    : { anyOf: anyOf.some(one => isSameValue(one, b)) ? anyOf : [...anyOf, b] }
 }

@@ -16,20 +16,20 @@ export function followReference(
   work: FitContext,
 ): { readonly schema: JsonObject; readonly name: string } {
   const reference = getReference(schema)
-  const rest = omitMembers(schema, REFERENCE)
+  const siblings = omitMembers(schema, REFERENCE)
   const name = typeof reference === 'string' ? reference : ''
   const target = findTarget(name, work.root)
   if (target === undefined) {
     work.addNote('replaced unresolvable references with schemas that accept anything')
-    return { schema: rest, name: '' }
+    return { schema: siblings, name: '' }
   }
   if (work.openReferences.includes(name)) {
     work.addNote('cut recursive schemas')
     const { type } = target
-    return { schema: type === undefined ? rest : { type, ...rest }, name: '' }
+    return { schema: type === undefined ? siblings : { type, ...siblings }, name: '' }
   }
   work.addNote('inlined references')
-  return { schema: mergeSiblings(target, rest, work), name }
+  return { schema: mergeSiblings(target, siblings, work), name }
 }
 
 /** Returns true if a reference resolves within this root. */
@@ -37,9 +37,11 @@ export function hasTarget(reference: unknown, root: JsonObject): boolean {
   return typeof reference === 'string' && findTarget(reference, root) !== undefined
 }
 
-function mergeSiblings(target: JsonObject, rest: JsonObject, work: FitContext): JsonObject {
-  if (Object.keys(rest).length === 0) return target
-  return Object.keys(rest).every(key => TEXTS.has(key)) ? { ...target, ...rest } : mergeAll([target, rest], work)
+function mergeSiblings(target: JsonObject, siblings: JsonObject, work: FitContext): JsonObject {
+  if (Object.keys(siblings).length === 0) return target
+  return Object.keys(siblings).every(key => TEXTS.has(key))
+    ? { ...target, ...siblings }
+    : mergeAll([target, siblings], work)
 }
 
 /** Annotations, which do not restrict values. */
@@ -53,15 +55,15 @@ function findTarget(reference: string, root: JsonObject): JsonObject | undefined
 }
 
 function resolvePointer(pointer: string, root: JsonObject): JsonObject | undefined {
-  let place: unknown = root
+  let target: unknown = root
   for (const part of pointer.split('/').slice(0, 64)) {
     const key = decodePointerToken(part)
-    if (Array.isArray(place)) place = (place as unknown[])[Number(key)]
-    else if (isObject(place) && Object.hasOwn(place, key)) place = place[key]
+    if (Array.isArray(target)) target = (target as unknown[])[Number(key)]
+    else if (isObject(target) && Object.hasOwn(target, key)) target = target[key]
     else return undefined
   }
-  if (place === true) return {}
-  return isObject(place) ? place : undefined
+  if (target === true) return {}
+  return isObject(target) ? target : undefined
 }
 
 function decodePointerToken(part: string): string {

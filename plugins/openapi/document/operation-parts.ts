@@ -68,14 +68,14 @@ export function parseParameters(all: readonly PlainObject[]): Parameter[] {
 }
 
 function parseParameter(one: PlainObject): Parameter[] {
-  const { name, in: place } = one
-  if (typeof name !== 'string' || !isLocation(place) || !isArgument(name, place)) return []
-  const style = readText(one, 'style') ?? STYLES[place]
+  const { name, in: location } = one
+  if (typeof name !== 'string' || !isLocation(location) || !isArgument(name, location)) return []
+  const style = readText(one, 'style') ?? STYLES[location]
   const [content] = Object.values(readMap(one, 'content'))
   return [
     {
-      ...{ name, in: place, style },
-      required: one.required === true || place === 'path',
+      ...{ name, in: location, style },
+      required: one.required === true || location === 'path',
       description: readText(one, 'description'),
       schema: isObject(content) ? content.schema : one.schema,
       explode: typeof one.explode === 'boolean' ? one.explode : style === 'form',
@@ -85,8 +85,8 @@ function parseParameter(one: PlainObject): Parameter[] {
   ]
 }
 
-function isArgument(name: string, place: ParameterLocation): boolean {
-  return place === 'header' ? HEADER_NAME.test(name) && !RESERVED_HEADERS.test(name) : name !== ''
+function isArgument(name: string, location: ParameterLocation): boolean {
+  return location === 'header' ? HEADER_NAME.test(name) && !RESERVED_HEADERS.test(name) : name !== ''
 }
 
 function isLocation(value: unknown): value is ParameterLocation {
@@ -107,8 +107,8 @@ const PREFERRED = [
 ]
 
 /** Parses the request body with the preferred content type. */
-export function parseBody(given: unknown, references: References): RequestBody | undefined {
-  const body = references.follow(given)
+export function parseBody(input: unknown, references: References): RequestBody | undefined {
+  const body = references.follow(input)
   if (!isObject(body)) return undefined
   const types = Object.keys(readMap(body, 'content'))
   const preferred = PREFERRED.map(fits => types.find(fits)).find(type => type !== undefined)
@@ -145,9 +145,9 @@ function parseEncoding(one: unknown): Encoding {
 /** Finds the JSON schema of successful responses; undefined if there is none or several differ. */
 export function findResultSchema(operation: PlainObject, references: References): unknown {
   const schemas: unknown[] = []
-  for (const [status, given] of Object.entries(readMap(operation, 'responses'))) {
+  for (const [status, response] of Object.entries(readMap(operation, 'responses'))) {
     if (!/^2(\d\d|XX)$/i.test(status)) continue
-    const content = Object.entries(readMap(references.follow(given), 'content'))
+    const content = Object.entries(readMap(references.follow(response), 'content'))
     if (content.length === 0) continue
     const json = content.find(([type]) => isJsonType(type))
     schemas.push(json === undefined ? undefined : readMap(json[1]).schema)

@@ -91,7 +91,7 @@ const FORM = 'application/x-www-form-urlencoded'
 function findSwaggerResult(operation: PlainObject, references: References): unknown {
   const schemas = Object.entries(readMap(operation, 'responses'))
     .filter(([status]) => /^2\d\d$/.test(status))
-    .map(([, given]) => references.follow(given))
+    .map(([, input]) => references.follow(input))
     .flatMap(response => (isObject(response) && response.schema !== undefined ? [response.schema] : []))
   const [only] = schemas
   return isObject(only) && only.type === 'file' ? undefined : findCommonSchema(schemas)
@@ -133,13 +133,13 @@ export function readDocument(document: unknown): ApiDocument {
   if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
     throw new Error('it is not OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" must be one of these versions)')
   const references = createReferences(document)
-  const found = parseOperations({ document, isSwagger, references })
+  const parsed = parseOperations({ document, isSwagger, references })
   const description = readText(document, 'info', 'description')
   return {
     title: toOneLine(readText(document, 'info', 'title') ?? 'API').slice(0, 200),
     version: toOneLine(String(readMap(document, 'info').version ?? '0')).slice(0, 50),
     description,
-    ...found,
+    ...parsed,
     servers: isSwagger ? convertSwaggerServers(document) : document.servers,
     schemes: parseSecuritySchemes(document, references),
     references,
@@ -155,16 +155,16 @@ interface DocumentContext {
 function parseOperations(reading: DocumentContext): Pick<ApiDocument, 'operations' | 'skipped'> {
   const operations: Operation[] = []
   const skipped: string[] = []
-  for (const [path, given] of Object.entries(readMap(reading.document, 'paths'))) {
-    const shown = toOneLine(path).slice(0, 100)
-    const item = attemptRead(() => reading.references.follow(given))
-    if (typeof item === 'string') skipped.push(`${shown}: ${item}`)
+  for (const [path, pathItem] of Object.entries(readMap(reading.document, 'paths'))) {
+    const shortPath = toOneLine(path).slice(0, 100)
+    const item = attemptRead(() => reading.references.follow(pathItem))
+    if (typeof item === 'string') skipped.push(`${shortPath}: ${item}`)
     if (!isObject(item)) continue
     for (const [key, method] of Object.entries(METHODS)) {
       const attempt = attemptRead(() => parseOperation(reading, { path, item, key, method }))
       if (attempt === undefined) continue
-      if (typeof attempt === 'string') skipped.push(`${method} ${shown}: ${attempt}`)
-      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shown}: too many operations`)
+      if (typeof attempt === 'string') skipped.push(`${method} ${shortPath}: ${attempt}`)
+      else if (operations.length >= MAX_OPERATIONS) skipped.push(`${method} ${shortPath}: too many operations`)
       else operations.push(attempt)
     }
   }
@@ -193,20 +193,20 @@ function parseOperation(
   if (!isObject(shared[key])) return undefined
   const own = shared[key]
   if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path)) throw new Error('invalid path')
-  const given = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
-  const all = given.map(one => reading.references.follow(one)).filter(isObject)
+  const parameters = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
+  const all = parameters.map(one => reading.references.follow(one)).filter(isObject)
   const parts = reading.isSwagger ? parseSwaggerParts(reading, own, all) : parseOperationParts(reading, own, all)
   checkPathParameters(path, parts.parameters)
-  const said = { ...shared, ...own }
+  const merged = { ...shared, ...own }
   return {
     ...{ method, path, ...parts },
     id: readText(own, 'operationId'),
-    summary: readText(said, 'summary'),
-    description: readText(said, 'description'),
+    summary: readText(merged, 'summary'),
+    description: readText(merged, 'description'),
     tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
     isDeprecated: own.deprecated === true,
     security: parseRequirements(own.security ?? reading.document.security),
-    servers: said.servers,
+    servers: merged.servers,
   }
 }
 
@@ -249,26 +249,26 @@ const MAX_HOPS = 32
 function createReferences(document: unknown): References {
   return {
     follow(value) {
-      let found = value
-      for (let hops = 0; isObject(found) && typeof found.$ref === 'string'; hops++) {
+      let target = value
+      for (let hops = 0; isObject(target) && typeof target.$ref === 'string'; hops++) {
         if (hops >= MAX_HOPS) throw new Error('circular reference')
-        found = lookUpReference(document, found.$ref)
+        target = lookUpReference(document, target.$ref)
       }
-      return found
+      return target
     },
   }
 }
 
 function lookUpReference(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) throw new Error(`reference ${quoteReference(reference)} is not within the document`)
-  let found = document
+  let target = document
   for (const part of reference.slice(2).split('/')) {
     const key = decodePointerToken(part)
-    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key)
+    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, key)
     if (!isThere) throw new Error(`reference ${quoteReference(reference)} not found`)
-    found = (found as Record<string, unknown>)[key]
+    target = (target as Record<string, unknown>)[key]
   }
-  return found
+  return target
 }
 
 function decodePointerToken(part: string): string {
@@ -293,11 +293,11 @@ function parseSecuritySchemes(document: PlainObject, references: References): Re
     ...readMap(document, 'securityDefinitions'),
     ...readMap(document, 'components', 'securitySchemes'),
   }
-  const found = Object.entries(schemes).flatMap(([name, given]) => {
-    const scheme = parseSecurityScheme(references.follow(given))
+  const entries = Object.entries(schemes).flatMap(([name, definition]) => {
+    const scheme = parseSecurityScheme(references.follow(definition))
     return scheme === undefined ? [] : [[name, scheme] as const]
   })
-  return new Map(found)
+  return new Map(entries)
 }
 
 /** Kinds by type, and by scheme for `http`. */
@@ -309,16 +309,18 @@ const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
   ['openIdConnect', 'bearer'],
 ])
 
-function parseSecurityScheme(given: unknown): SecurityScheme | undefined {
-  const type = readText(given, 'type')
-  const scheme = type === 'http' ? ` ${readText(given, 'scheme')?.toLowerCase() ?? ''}` : ''
+function parseSecurityScheme(definition: unknown): SecurityScheme | undefined {
+  const type = readText(definition, 'type')
+  const scheme = type === 'http' ? ` ${readText(definition, 'scheme')?.toLowerCase() ?? ''}` : ''
   const kind = KINDS.get(`${type ?? ''}${scheme}`)
   if (kind !== undefined) return { kind }
-  return type === 'apiKey' ? parseApiKeyScheme(readText(given, 'in'), readText(given, 'name') ?? '') : undefined
+  return type === 'apiKey'
+    ? parseApiKeyScheme(readText(definition, 'in'), readText(definition, 'name') ?? '')
+    : undefined
 }
 
-function parseApiKeyScheme(place: string | undefined, name: string): SecurityScheme | undefined {
-  if (place === 'query') return { kind: 'apiKey', in: place, name }
-  const isIn = place === 'header' || place === 'cookie'
-  return isIn && TOKEN.test(name) ? { kind: 'apiKey', in: place, name } : undefined
+function parseApiKeyScheme(location: string | undefined, name: string): SecurityScheme | undefined {
+  if (location === 'query') return { kind: 'apiKey', in: location, name }
+  const isIn = location === 'header' || location === 'cookie'
+  return isIn && TOKEN.test(name) ? { kind: 'apiKey', in: location, name } : undefined
 }

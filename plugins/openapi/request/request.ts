@@ -28,15 +28,15 @@ const MAX_URL = 16 * 1024
 export class InvalidArguments extends Error {}
 
 /** Builds a call's HTTP request. @throws InvalidArguments */
-export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: RequestAdditions): ToolRequest {
-  checkArgumentNames(tool, given)
+export function buildRequest(tool: OpenApiTool, args: JsonObject, additions: RequestAdditions): ToolRequest {
+  checkArgumentNames(tool, args)
   const { operation } = tool
   const pairs: string[] = []
   const cookies: string[] = []
   const pieces = new Map<string, string>()
   const headers: Record<string, string> = { accept: ACCEPT }
   for (const { target, name } of tool.arguments.values()) {
-    const value = getArgument(given, name)
+    const value = getArgument(args, name)
     if (target.to !== 'parameter' || value === undefined) continue
     const { parameter } = target
     if (parameter.in === 'query') pairs.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
@@ -44,25 +44,25 @@ export function buildRequest(tool: OpenApiTool, given: JsonObject, additions: Re
     else if (parameter.in === 'header') headers[parameter.name.toLowerCase()] = formatHeader(parameter, value, name)
     else cookies.push(...formatPairs(encodeContent(parameter, value), getQueryStyle(parameter)))
   }
-  const body = buildBody(tool, given)
+  const body = buildBody(tool, args)
   if (body !== undefined) headers['content-type'] = body.contentType
   addCredentials(additions, { headers, pairs, cookies })
   const path = appendQuery(tool.basePath.replace(/\/$/, '') + expandPath(operation.path, pieces), pairs)
   return { method: operation.method, path, headers, body: body?.text }
 }
 
-function checkArgumentNames(tool: OpenApiTool, given: JsonObject): void {
-  for (const name of Object.keys(given)) {
+function checkArgumentNames(tool: OpenApiTool, args: JsonObject): void {
+  for (const name of Object.keys(args)) {
     if (tool.arguments.has(name)) continue
-    const meant = suggestName(name, [...tool.arguments.keys()])
-    throw new InvalidArguments(`unknown argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
+    const suggestion = suggestName(name, [...tool.arguments.keys()])
+    throw new InvalidArguments(`unknown argument "${name}"${suggestion === undefined ? '' : ` – ${suggestion}`}`)
   }
   for (const { name, isRequired } of tool.arguments.values())
-    if (isRequired && getArgument(given, name) === undefined) throw new InvalidArguments(`missing argument "${name}"`)
+    if (isRequired && getArgument(args, name) === undefined) throw new InvalidArguments(`missing argument "${name}"`)
 }
 
-function getArgument(given: JsonObject, name: string): unknown {
-  return Object.hasOwn(given, name) ? given[name] : undefined
+function getArgument(args: JsonObject, name: string): unknown {
+  return Object.hasOwn(args, name) ? args[name] : undefined
 }
 
 function encodeContent({ isJson }: Parameter, value: unknown): unknown {
@@ -114,11 +114,11 @@ function formatHeader(parameter: Parameter, value: unknown, argument: string): s
   return text
 }
 
-function buildBody({ operation: { body }, arguments: all }: OpenApiTool, given: JsonObject): EncodedBody | undefined {
+function buildBody({ operation: { body }, arguments: all }: OpenApiTool, args: JsonObject): EncodedBody | undefined {
   if (body === undefined) return undefined
   const properties: [string, unknown][] = []
   for (const { name, target } of all.values()) {
-    const value = getArgument(given, name)
+    const value = getArgument(args, name)
     if (value === undefined) continue
     if (target.to === 'body') return encodeBody(body, value)
     if (target.to === 'property') properties.push([target.name, value])
@@ -161,9 +161,9 @@ function appendQuery(path: string, pairs: readonly string[]): string {
 
 /** Reads a call's arguments; an empty object if there are none. @throws InvalidArguments */
 export function parseArguments(params: JsonObject | undefined): JsonObject {
-  const given = params?.arguments ?? {}
-  if (!isObject(given)) throw new InvalidArguments('"arguments" must be an object')
-  return given
+  const args = params?.arguments ?? {}
+  if (!isObject(args)) throw new InvalidArguments('"arguments" must be an object')
+  return args
 }
 
 interface EncodedBody {
@@ -205,9 +205,9 @@ function encodeMultipart({ encoding }: RequestBody, value: unknown): EncodedBody
   return { contentType: `multipart/form-data; boundary=${boundary}`, text: `${text}--${boundary}--\r\n` }
 }
 
-function encodePart(name: string, value: unknown, wanted: string | undefined): string {
+function encodePart(name: string, value: unknown, mediaType: string | undefined): string {
   const isNested = typeof value === 'object' && value !== null
-  const type = wanted !== undefined && /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+$/.test(wanted) ? wanted : undefined
+  const type = mediaType !== undefined && /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+$/.test(mediaType) ? mediaType : undefined
   const contentType = type ?? (isNested ? 'application/json' : undefined)
   const head = `Content-Disposition: form-data; name="${escapeFieldName(name)}"`
   const typed = contentType === undefined ? head : `${head}\r\nContent-Type: ${contentType}`
@@ -236,24 +236,24 @@ export function selectCredentials(
   security: Requirements | undefined,
   { schemes, values }: ConfiguredCredentials,
 ): Credentials {
-  const given = Object.keys(values)
-  const wanted =
+  const credentialNames = Object.keys(values)
+  const selected =
     security === undefined
-      ? given
-      : security.find(names => names.length > 0 && names.every(name => given.includes(name)))
-  const found: Record<'header' | 'query' | 'cookie', Record<string, string>> = {
+      ? credentialNames
+      : security.find(names => names.length > 0 && names.every(name => credentialNames.includes(name)))
+  const parameters: Record<'header' | 'query' | 'cookie', Record<string, string>> = {
     header: {},
     query: {},
     cookie: {},
   }
-  for (const name of wanted ?? []) {
+  for (const name of selected ?? []) {
     const scheme = schemes.get(name)
     const value = values[name]
     if (scheme === undefined || value === undefined) continue
-    const [place, key, text] = placeCredential(scheme, value)
-    if (place !== 'path') found[place][key] = text
+    const [location, key, text] = placeCredential(scheme, value)
+    if (location !== 'path') parameters[location][key] = text
   }
-  return found
+  return parameters
 }
 
 function placeCredential(scheme: SecurityScheme, value: string): readonly [ParameterLocation, string, string] {

@@ -47,8 +47,8 @@ class SchemaWriter {
     return this.#bytes > this.#use.maxBytes
   }
 
-  writeSchema(given: unknown, depth: number, open: readonly unknown[]): PlainObject {
-    const schema = this.#references.follow(given)
+  writeSchema(input: unknown, depth: number, open: readonly unknown[]): PlainObject {
+    const schema = this.#references.follow(input)
     if (!isObject(schema) || this.isOver) return {}
     this.#bytes += PART_BYTES
     const isEnd = depth === 0 || open.includes(schema)
@@ -105,14 +105,14 @@ class SchemaWriter {
 
   #writeProperties(schema: PlainObject, properties: PlainObject, within: (inner: unknown) => PlainObject): PlainObject {
     const hidden = this.#use.isLoose ? 'writeOnly' : 'readOnly'
-    const kept = Object.entries(properties).filter(([, value]) => {
+    const visible = Object.entries(properties).filter(([, value]) => {
       const followed = this.#references.follow(value)
       return !isObject(followed) || followed[hidden] !== true
     })
-    const names = new Set(kept.map(([name]) => name))
+    const names = new Set(visible.map(([name]) => name))
     const required = filterStrings(schema.required).filter(name => names.has(name))
     return {
-      properties: Object.fromEntries(kept.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
+      properties: Object.fromEntries(visible.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
       ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
     }
   }

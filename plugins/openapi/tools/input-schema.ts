@@ -55,12 +55,14 @@ function listBodyArguments({ body }: Operation, references: References, names: A
     const schema = body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
     return [{ name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema }]
   }
-  return [...members.properties].flatMap(([name, given]) => {
-    const followed = references.follow(given)
+  return [...members.properties].flatMap(([name, propertySchema]) => {
+    const followed = references.follow(propertySchema)
     if (isObject(followed) && followed.readOnly === true) return []
     const isRequired = body.required && members.required.has(name)
     const target = { to: 'property' as const, name }
-    return [{ name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(given, references, USE) }]
+    return [
+      { name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(propertySchema, references, USE) },
+    ]
   })
 }
 
@@ -70,8 +72,8 @@ interface ObjectMembers {
 }
 
 /** Collects the properties of a closed object schema; undefined for any other schema. */
-function collectMembers(given: unknown, references: References, depth: number): ObjectMembers | undefined {
-  const schema = references.follow(given)
+function collectMembers(input: unknown, references: References, depth: number): ObjectMembers | undefined {
+  const schema = references.follow(input)
   if (depth > MAX_NESTED || !isObject(schema) || !isClosedObject(schema)) return undefined
   const members: ObjectMembers = {
     properties: new Map(Object.entries(readMap(schema, 'properties'))),
@@ -117,21 +119,21 @@ function shortenSchema({ type, description }: PlainObject): PlainObject {
 
 /** Assigns unique argument names that every client accepts. */
 class ArgumentNames {
-  readonly #taken = new Set<string>()
+  readonly #usedNames = new Set<string>()
 
   isTaken(name: string): boolean {
-    return this.#taken.has(sanitizeArgumentName(name))
+    return this.#usedNames.has(sanitizeArgumentName(name))
   }
 
-  assign(name: string, place: string): string {
+  assign(name: string, location: string): string {
     const plain = sanitizeArgumentName(name)
-    let given = plain
-    for (let count = 1; this.#taken.has(given); count++) {
-      const end = count === 1 ? `_${place}` : `_${place}${count}`
-      given = plain.slice(0, MAX_NAME - end.length) + end
+    let assigned = plain
+    for (let count = 1; this.#usedNames.has(assigned); count++) {
+      const end = count === 1 ? `_${location}` : `_${location}${count}`
+      assigned = plain.slice(0, MAX_NAME - end.length) + end
     }
-    this.#taken.add(given)
-    return given
+    this.#usedNames.add(assigned)
+    return assigned
   }
 }
 

@@ -73,7 +73,7 @@ export class StoreHealth {
 
 interface KeyState {
   readonly key: string
-  left: number
+  remaining: number
   /** Time until which the remaining calls are valid. */
   until: number
   /** Calls admitted since the last request, and its time. */
@@ -114,7 +114,7 @@ export class BatchReserves {
   takeOne(key: string): LimitDecision | Promise<LimitDecision> {
     const now = this.#clock.now()
     const state = this.#states.use(key) ?? this.#newState(key)
-    if (state.left > 0 && now < state.until) {
+    if (state.remaining > 0 && now < state.until) {
       this.#useOne(state)
       return undefined
     }
@@ -133,7 +133,7 @@ export class BatchReserves {
   returnOne(key: string): void {
     const state = this.#states.get(key)
     if (state === undefined) return
-    state.left++
+    state.remaining++
     this.#scheduleSettle(state)
   }
 
@@ -147,7 +147,7 @@ export class BatchReserves {
   #newState(key: string): KeyState {
     const state: KeyState = {
       key,
-      left: 0,
+      remaining: 0,
       until: -Infinity,
       used: 0,
       askedAt: -Infinity,
@@ -162,9 +162,9 @@ export class BatchReserves {
   }
 
   #useOne(state: KeyState): void {
-    state.left--
+    state.remaining--
     this.#recordUse(state)
-    if (state.left > 0) return
+    if (state.remaining > 0) return
     this.#open.delete(state)
     // Request the next batch early, so that the next call does not wait.
     if (this.#count.ahead > 0) this.#requestBatch(state)
@@ -201,8 +201,8 @@ export class BatchReserves {
   async #sendRequest(state: KeyState, ahead: number): Promise<void> {
     state.isAsking = true
     this.#health.requestCount++
-    const question = { count: state.waiting.length, prefetch: ahead, owed: state.owed, unused: state.left }
-    state.left = 0
+    const question = { count: state.waiting.length, prefetch: ahead, owed: state.owed, unused: state.remaining }
+    state.remaining = 0
     this.#open.delete(state)
     const at = this.#clock.now()
     const { patienceMs } = this.#count
@@ -215,11 +215,11 @@ export class BatchReserves {
       this.#handleBatch(state, question, batch, at)
     } catch {
       state.isAsking = false
-      state.left += question.unused
+      state.remaining += question.unused
       this.#handleStoreLoss(state)
     } finally {
       forget()
-      if (state.left > 0 || state.owed > 0) this.#scheduleSettle(state)
+      if (state.remaining > 0 || state.owed > 0) this.#scheduleSettle(state)
     }
   }
 
@@ -228,12 +228,12 @@ export class BatchReserves {
     // Calls admitted locally while the answer was late are part of it.
     const covered = Math.min(state.owed, granted)
     state.owed -= covered
-    let left = granted - covered
-    for (; left > 0 && state.waiting.length > 0; left--) {
+    let remaining = granted - covered
+    for (; remaining > 0 && state.waiting.length > 0; remaining--) {
       this.#recordUse(state)
       state.waiting.shift()?.(undefined)
     }
-    state.left = left
+    state.remaining = remaining
     state.until = at + validMs
     const isFull = granted < question.count || (granted === 0 && waitMs > 0)
     if (!isFull) return state.waiting.length > 0 ? this.#requestBatch(state) : undefined
@@ -252,7 +252,7 @@ export class BatchReserves {
   /** Returns unused calls and reports local ones. */
   async #settleState(state: KeyState): Promise<void> {
     this.#open.delete(state)
-    if (state.isAsking || (state.left === 0 && state.owed === 0)) return
+    if (state.isAsking || (state.remaining === 0 && state.owed === 0)) return
     await this.#sendRequest(state, 0)
   }
 

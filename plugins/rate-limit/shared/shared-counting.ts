@@ -46,22 +46,22 @@ interface Meter {
 
 /** Counts calls per minute over all replicas. */
 export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDeps): Meter {
-  const { perMinute: most = 0, onStoreLoss } = spec
-  const windows = new MinuteWindows(most)
-  const allowed = `${most} per minute`
+  const { perMinute: maxPerMinute = 0, onStoreLoss } = spec
+  const windows = new MinuteWindows(maxPerMinute)
+  const allowed = `${maxPerMinute} per minute`
   const count: SharedCount = {
-    ahead: computeAhead(most),
+    ahead: computeAhead(maxPerMinute),
     patienceMs: onStoreLoss === 'refuse' ? undefined : PATIENCE_MS,
     reportsDebt: onStoreLoss !== 'refuse',
     requestBatch: (key, question) =>
       deps.store.takePermits(createStoreKey('minute', name, key), {
-        max: most,
+        max: maxPerMinute,
         windowMs: MINUTE_MS,
         ...question,
       }),
     decideLocally: key => {
       if (onStoreLoss === 'refuse') return { allowed, retryAfterMs: DEFAULT_RETRY_MS, isStoreLost: true }
-      const share = Math.max(1, Math.floor(most / deps.store.processCount))
+      const share = Math.max(1, Math.floor(maxPerMinute / deps.store.processCount))
       const wait = windows.getWaitMs(key, deps.clock.now(), share)
       return wait === 0 ? undefined : { allowed, retryAfterMs: wait }
     },
@@ -77,24 +77,24 @@ export function createMinuteMeter(name: string, spec: RuleConfig, deps: MeterDep
 }
 
 /** Counts calls per day over all replicas. */
-function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: MeterDeps): Meter {
-  const allowed = `${most} per day`
+function createDayMeter(name: string, { perDay: maxPerDay = 0 }: RuleConfig, deps: MeterDeps): Meter {
+  const allowed = `${maxPerDay} per day`
   /** Latest totals: a store that lost them continues from there. */
-  const seen = new BoundedMap<string, number>({ max: MAX_KEYS })
+  const initialCounts = new BoundedMap<string, number>({ max: MAX_KEYS })
   const requestBatch = async (
     key: string,
-    { count: wanted, prefetch, unused }: CountRequest,
+    { count: requested, prefetch, unused }: CountRequest,
   ): ReturnType<SharedCount['requestBatch']> => {
     const { added, total } = await deps.store.addToCounter(createStoreKey('day', name, key), {
-      delta: wanted - unused,
-      ...{ prefetch, max: most, expiresInMs: 2 * DAY_MS, initial: seen.get(key) ?? 0 },
+      delta: requested - unused,
+      ...{ prefetch, max: maxPerDay, expiresInMs: 2 * DAY_MS, initial: initialCounts.get(key) ?? 0 },
     })
-    seen.set(key, total)
-    const left = getMsUntilTomorrow(Date.now())
-    return { granted: added + unused, validMs: left, waitMs: total < most ? 0 : left }
+    initialCounts.set(key, total)
+    const msUntilTomorrow = getMsUntilTomorrow(Date.now())
+    return { granted: added + unused, validMs: msUntilTomorrow, waitMs: total < maxPerDay ? 0 : msUntilTomorrow }
   }
   const count: SharedCount = {
-    ahead: computeAhead(most),
+    ahead: computeAhead(maxPerDay),
     patienceMs: undefined,
     reportsDebt: false,
     requestBatch,
@@ -110,7 +110,7 @@ function createDayMeter(name: string, { perDay: most = 0 }: RuleConfig, deps: Me
     take: (key, uncounted) => {
       const verdict = reserves.takeOne(createDayKey(key))
       return verdict instanceof Promise
-        ? verdict.then(known => applyPolicy(known, uncounted))
+        ? verdict.then(result => applyPolicy(result, uncounted))
         : applyPolicy(verdict, uncounted)
     },
     giveBack: key => reserves.returnOne(createDayKey(key)),
@@ -131,13 +131,13 @@ function createInFlightMeter(rule: RateLimitRule): Meter {
   }
 }
 
-function computeAhead(most: number): number {
-  return most < SMALL ? 0 : Math.min(Math.floor(most / PART), MAX_AHEAD)
+function computeAhead(max: number): number {
+  return max < SMALL ? 0 : Math.min(Math.floor(max / PART), MAX_AHEAD)
 }
 
 function createStoreKey(sort: string, name: string, key: string): string {
-  const whole = `${sort} ${name} ${key}`
-  return whole.length <= LONG_KEY ? whole : `${sort} ${createHash('sha256').update(whole).digest('hex')}`
+  const fullKey = `${sort} ${name} ${key}`
+  return fullKey.length <= LONG_KEY ? fullKey : `${sort} ${createHash('sha256').update(fullKey).digest('hex')}`
 }
 
 interface RuleMeters {
@@ -205,21 +205,21 @@ export class SharedCounting {
     const keys = listRuleKeys(rules, subject)
     if (keys.length === 0) return keys
     const steps = this.#listSteps(keys)
-    const held = keys.filter(({ rule }) => rule.hasInFlight)
+    const inFlightKeys = keys.filter(({ rule }) => rule.hasInFlight)
     const refused = takeSteps(steps, 0, uncounted)
-    return refused instanceof Promise ? refused.then(answer => answer ?? held) : (refused ?? held)
+    return refused instanceof Promise ? refused.then(answer => answer ?? inFlightKeys) : (refused ?? inFlightKeys)
   }
 
-  release(taken: readonly RuleKey[]): void {
-    for (const { rule, key } of taken) this.#meters.get(rule)?.flight.giveBack(key)
+  release(acquired: readonly RuleKey[]): void {
+    for (const { rule, key } of acquired) this.#meters.get(rule)?.flight.giveBack(key)
   }
 
   /** Reacquires slots for continued calls; returns those that were free. */
-  async reacquire(taken: readonly RuleKey[]): Promise<readonly RuleKey[]> {
+  async reacquire(acquired: readonly RuleKey[]): Promise<readonly RuleKey[]> {
     const verdicts = await Promise.all(
-      taken.map(async ({ rule, key }) => this.#meters.get(rule)?.flight.take(key, 'continue')),
+      acquired.map(async ({ rule, key }) => this.#meters.get(rule)?.flight.take(key, 'continue')),
     )
-    return taken.filter((_, at) => verdicts[at] === undefined)
+    return acquired.filter((_, at) => verdicts[at] === undefined)
   }
 
   /** Counters that cannot return calls come last. */
@@ -243,8 +243,8 @@ function takeSteps(
     const step = steps[at]
     const verdict = step?.meter.take(step.key, uncounted)
     if (verdict instanceof Promise)
-      return verdict.then(known =>
-        known === undefined ? takeSteps(steps, at + 1, uncounted) : undoSteps(steps, at, known),
+      return verdict.then(refusal =>
+        refusal === undefined ? takeSteps(steps, at + 1, uncounted) : undoSteps(steps, at, refusal),
       )
     if (verdict !== undefined) return undoSteps(steps, at, verdict)
   }
@@ -260,12 +260,12 @@ function undoSteps(steps: readonly CountStep[], at: number, full: NonNullable<Li
 function createMeters(rule: RateLimitRule, { deps, meters }: SharedCountingState): RuleMeters {
   const { name, spec } = rule
   const before = meters.get(name)
-  const known = hasSameLimits(before?.spec, spec) ? before : undefined
+  const reusable = hasSameLimits(before?.spec, spec) ? before : undefined
   const made: RuleMeters = {
     spec,
-    minute: known?.minute ?? createMinuteMeter(name, spec, deps),
+    minute: reusable?.minute ?? createMinuteMeter(name, spec, deps),
     flight: createInFlightMeter(rule),
-    day: known?.day ?? createDayMeter(name, spec, deps),
+    day: reusable?.day ?? createDayMeter(name, spec, deps),
   }
   meters.set(name, made)
   return made

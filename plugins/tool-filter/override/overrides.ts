@@ -6,10 +6,10 @@ const OVERRIDDEN_TOOLS = new WeakMap<Override, WeakMap<JsonObject, JsonObject>>(
 
 /** Applies an override to a tool definition. */
 export function applyOverride(value: JsonObject, override: Override): JsonObject {
-  let known = OVERRIDDEN_TOOLS.get(override)
-  if (known === undefined) OVERRIDDEN_TOOLS.set(override, (known = new WeakMap<JsonObject, JsonObject>()))
-  let made = known.get(value)
-  if (made === undefined) known.set(value, (made = overrideTool(value, override)))
+  let cache = OVERRIDDEN_TOOLS.get(override)
+  if (cache === undefined) OVERRIDDEN_TOOLS.set(override, (cache = new WeakMap<JsonObject, JsonObject>()))
+  let made = cache.get(value)
+  if (made === undefined) cache.set(value, (made = overrideTool(value, override)))
   return made
 }
 
@@ -113,13 +113,13 @@ class ArgumentOverrides {
     const spec = this.specs.get(name)
     if (spec === undefined) return [[name, property]]
     if (isHidden(spec)) return []
-    const said = {
+    const changes = {
       ...(spec.description === undefined ? {} : { description: spec.description }),
       ...('default' in spec ? { default: spec.default } : {}),
     }
-    const isPlain = Object.keys(said).length === 0
-    const whole = isObject(property) ? property : {}
-    return [[spec.rename ?? name, isPlain ? property : { ...whole, ...said }]]
+    const isPlain = Object.keys(changes).length === 0
+    const base = isObject(property) ? property : {}
+    return [[spec.rename ?? name, isPlain ? property : { ...base, ...changes }]]
   }
 
   #overrideRequired(name: unknown): unknown[] {
@@ -129,9 +129,9 @@ class ArgumentOverrides {
   }
 
   /** Restores original names, and adds fixed and default values. */
-  restore(given: JsonObject, isExact: boolean): RestoredArguments {
+  restore(args: JsonObject, isExact: boolean): RestoredArguments {
     const entries: [string, unknown][] = []
-    for (const [name, value] of Object.entries(given)) {
+    for (const [name, value] of Object.entries(args)) {
       const real = this.#originalNames.get(name)
       if (real !== undefined) {
         // A renamed number is serialized again, which may change it.
@@ -191,7 +191,7 @@ export class Overrides {
   readonly #own: ReadonlyMap<string, Matcher>
   readonly #all: Matcher
   readonly #visible: VisibleName
-  readonly #known = new BoundedMap<string, { readonly override: Override | undefined }>({ max: MAX_TOOLS })
+  readonly #overrides = new BoundedMap<string, { readonly override: Override | undefined }>({ max: MAX_TOOLS })
   /** True if any override changes arguments. */
   readonly changesArguments: boolean
 
@@ -216,11 +216,11 @@ export class Overrides {
   /** Returns a tool's override, by original name. */
   findOverride(upstream: string, original: string): Override | undefined {
     const key = JSON.stringify([upstream, original])
-    const known = this.#known.use(key)
-    if (known !== undefined) return known.override
+    const cached = this.#overrides.use(key)
+    if (cached !== undefined) return cached.override
     const own = this.#own.get(upstream)?.(original) ?? []
     const override = mergeOverrides([...own, ...this.#all(this.#visible(upstream, original))])
-    this.#known.set(key, { override })
+    this.#overrides.set(key, { override })
     return override
   }
 }
@@ -235,14 +235,14 @@ function compileMatcher(written: OverrideTable): Matcher {
 /** Merges overrides of the same tool; the last one wins. */
 export function mergeOverrides(specs: readonly OverrideSpec[]): Override | undefined {
   if (specs.length === 0) return undefined
-  const whole = specs.reduce((one, other) => ({
+  const merged = specs.reduce((one, second) => ({
     ...one,
-    ...other,
-    annotations: { ...one.annotations, ...other.annotations },
-    texts: { ...one.texts, ...other.texts },
-    arguments: { ...one.arguments, ...other.arguments },
+    ...second,
+    annotations: { ...one.annotations, ...second.annotations },
+    texts: { ...one.texts, ...second.texts },
+    arguments: { ...one.arguments, ...second.arguments },
   }))
   const args =
-    Object.keys(whole.arguments ?? {}).length === 0 ? undefined : new ArgumentOverrides(whole.arguments ?? {})
-  return { ...whole, arguments: args }
+    Object.keys(merged.arguments ?? {}).length === 0 ? undefined : new ArgumentOverrides(merged.arguments ?? {})
+  return { ...merged, arguments: args }
 }

@@ -72,7 +72,7 @@ export async function agentWorld(t: TestContext) {
       settings: resolveSettings(id, { ...own, ...settings }),
       ...{ programs, clock, log, directory, state: join(directory, 'state') },
       commands: undefined,
-      places: new SlotQueue(clock, { concurrent: 8, queue: 64 }),
+      slots: new SlotQueue(clock, { concurrent: 8, queue: 64 }),
       version: '0.0.0',
       ...parts,
     })
@@ -122,7 +122,7 @@ export const say = (text: string) => [{ type: 'text', text }]
 export const wanted = (cwd: string, side: SessionHandler, more: Partial<SessionRequest> = {}): SessionRequest => ({
   cwd,
   mcpServers: [],
-  side,
+  handler: side,
   ...more,
 })
 

@@ -40,7 +40,7 @@ async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: To
         [upstream, method.split('/').slice(-2).join('/'), ...(params === undefined ? [] : [params.uri])].join(' '),
       )
     }
-    news.setHandler({ names: ['web', 'db'], onNotification: says })
+    news.setHandler({ names: ['web', 'db'], notify: says })
     news.start()
     return { news, said, store }
   })

@@ -9,7 +9,7 @@ import { Payload } from '../../../../src/protocol/payload.ts'
 import { runToCompletion } from '../../../../src/util/queues.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
-const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
+const PLAIN = { rule: RULE, requestedPick: undefined, schema: undefined, store: () => 'handle' }
 
 function pickOf(text: string) {
   const compiled = compilePick(text)
@@ -60,7 +60,7 @@ test('what is nested a hundred thousand times is given on as a note, and kept wh
   const shaped = runToCompletion(
     shapeResult(Payload.fromBytes(Buffer.from(deep)), {
       ...PLAIN,
-      keep: page => {
+      store: page => {
         kept.push(page)
         return 'handle'
       },

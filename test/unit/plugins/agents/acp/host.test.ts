@@ -6,7 +6,7 @@ import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 test('each session has a process, which ends with it; as many run at a time as may', async t => {
   const { pool, directory, clock } = await agentWorld(t)
   const places = new SlotQueue(clock, { concurrent: 2, queue: 64 })
-  const [one, other] = [pool({ id: 'one', parts: { places } }), pool({ id: 'other', parts: { places } })]
+  const [one, other] = [pool({ id: 'one', parts: { slots: places } }), pool({ id: 'other', parts: { slots: places } })]
   const first = await one.openSession(wanted(directory, listener().side))
   const second = await other.openSession(wanted(directory, listener().side))
   assert.notEqual(first.pid, second.pid)
@@ -23,7 +23,7 @@ test('each session has a process, which ends with it; as many run at a time as m
   await first.close()
   assert.equal(isAlive(first.pid), false)
   assert.equal((await (await waiting).prompt(say('hi'))).stopReason, 'end_turn')
-  const late = pool({ parts: { places }, settings: { limits: { queueTimeout: '50ms' } } })
+  const late = pool({ parts: { slots: places }, settings: { limits: { queueTimeout: '50ms' } } })
   await assert.rejects(late.openSession(wanted(directory, listener().side)), fails('busy', 'place'))
 })
 
@@ -68,7 +68,7 @@ test('a probe says which mode an agent begins in by itself, and nothing where th
 test('what stops fails with that, in whatever it was, and nothing is left', async t => {
   const { pool, directory, clock } = await agentWorld(t)
   const places = new SlotQueue(clock, { concurrent: 1, queue: 64 })
-  const agent = pool({ parts: { places } })
+  const agent = pool({ parts: { slots: places } })
   const heard = listener()
   const session = await agent.openSession(wanted(directory, heard.side))
   const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))

@@ -74,7 +74,7 @@ export class FakeHost implements AgentHost {
       prompt: content => {
         const text = String(content[0]?.text)
         this.prompts.push(text)
-        return this.#play({ text, side: wanted.side, session: id, how, cancelled })
+        return this.#play({ text, side: wanted.handler, session: id, how, cancelled })
       },
       close: () => Promise.resolve(),
     }
