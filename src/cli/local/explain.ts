@@ -134,7 +134,7 @@ async function withCurrentConfig(
     })
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
-  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
     use(salt => snapshotConfig(generation, salt, source.config))
   return withGateway(disableRecords(source), terminal, describeFile, gatewayOptions)

@@ -51,7 +51,7 @@ export async function withGatewayHandle<T>(
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
   return withGateway(disableRecords(source), terminal, ask, gatewayOptions)
 }
@@ -107,7 +107,7 @@ export function withUnstartedGateway<T>(
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
-  const gatewayOptions = { beside: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   return withBuiltGateway(disableRecords(source), terminal, gatewayOptions, use)
 }
 
