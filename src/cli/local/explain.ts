@@ -11,7 +11,7 @@ import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { ControlFlags } from '../remote/control-connection.ts'
 import { withRunningGateway } from '../remote/control-connection.ts'
-import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
+import type { GatewayHandle, OwnGatewayOptions, QueryFlags } from './gateway-handle.ts'
 import { printUsedGateway, withGatewayHandle, withGateway } from './gateway-handle.ts'
 import type { ToolArguments } from './call.ts'
 import { buildArguments } from './call.ts'
@@ -134,7 +134,7 @@ async function withCurrentConfig(
     })
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway is running; comparing with the file'))
-  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions: OwnGatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   const describeFile = ({ generation }: Parameters<Parameters<typeof withGateway>[2]>[0]): Promise<ConfigPlan> =>
     use(salt => snapshotConfig(generation, salt, source.config))
   return withGateway(disableRecords(source), terminal, describeFile, gatewayOptions)

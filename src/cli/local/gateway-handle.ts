@@ -51,7 +51,7 @@ export async function withGatewayHandle<T>(
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions: OwnGatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   const ask = (gateway: Gateway): Promise<T> => use(createOwnHandle(gateway, source, terminal))
   return withGateway(disableRecords(source), terminal, ask, gatewayOptions)
 }
@@ -85,7 +85,7 @@ function createOwnHandle(gateway: Gateway, source: LoadedConfig, { cwd }: Termin
   }
 }
 
-type OwnGatewayOptions = Pick<GatewayOptions, 'ephemeral' | 'state'> & Pick<GatewayDeps, 'upstream'>
+export type OwnGatewayOptions = Pick<GatewayOptions, 'ephemeral' | 'state'> & Pick<GatewayDeps, 'upstream'>
 
 /** Runs `use` with a temporary gateway after its upstreams have settled. It has no listeners. */
 export async function withGateway<T>(
@@ -107,7 +107,7 @@ export function withUnstartedGateway<T>(
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
-  const gatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
+  const gatewayOptions: OwnGatewayOptions = { ephemeral: true, state: getStateDirectory(source, terminal) }
   return withBuiltGateway(disableRecords(source), terminal, gatewayOptions, use)
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -114,6 +115,16 @@ test('a call of a gateway of its own shows what the server said when it refused'
   assert.equal(code, 5)
   assert.match(stderr, /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; last message: your plan does not include this tool\n/)
   assert.doesNotMatch(stderr, /gateway log/)
+})
+
+test('a call of a gateway of its own saves nothing for later runs', async t => {
+  const upstreams = { local: { type: 'stdio', command: process.execPath, args: ['--no-warnings', SERVER] } }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ listeners: {}, state: { directory: 'state' }, upstreams }) })
+
+  const { code, stderr } = await gateway(['call', 'local__echo', 'message=a'], { cwd })
+
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(existsSync(join(cwd, 'state')) ? readdirSync(join(cwd, 'state')) : [], [])
 })
 
 /** Starts a server that answers each call of its tool `go` with 403 and these words. */
