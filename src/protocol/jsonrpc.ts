@@ -277,8 +277,9 @@ function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
 function readResult(bytes: Buffer, era: Era | undefined): Payload {
   const slice = bytes.subarray(envelope.start('result'), envelope.end('result'))
   const result = Payload.fromBytes(slice, era, envelope.isToolError)
-  const { hasWrongType, hasList, hasWrongStructure } = envelope
+  const { hasWrongType, hasList, hasWrongStructure, hasNull } = envelope
   result.isUnusual = hasWrongType || !hasList || (hasWrongStructure && era !== 'modern')
+  result.hasNull = hasNull
   return result
 }
 

@@ -24,6 +24,8 @@ export class Payload {
   freshUntil: number | undefined = undefined
   /** True if a member has an unexpected type for most methods, or there is no list. */
   isUnusual = false
+  /** True if the received message contains `null`. */
+  hasNull = false
   #bytes: Buffer | undefined
   #value: JsonObject | undefined
   #isToolError: boolean | undefined

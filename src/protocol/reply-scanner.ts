@@ -1,5 +1,5 @@
 import type { JsonCallbacks } from './json/check-json.ts'
-import { checkJson } from './json/check-json.ts'
+import { checkJson, hadNull } from './json/check-json.ts'
 import { decodeKey } from './json/json-members.ts'
 import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan-json.ts'
 
@@ -55,6 +55,8 @@ export class ReplyScanner implements JsonCallbacks {
   hasWrongType = false
   /** True if structured content is not an object, which modern servers may send. */
   hasWrongStructure = false
+  /** True if the message contains `null`. */
+  hasNull = false
   /** True if the result has a list of blocks, messages or contents. */
   hasList = false
 
@@ -67,8 +69,9 @@ export class ReplyScanner implements JsonCallbacks {
     for (let index = 0; index < KEYS.length; index++) this.#starts[index] = -1
     this.#typeStart = -1
     this.#members = 0
-    this.isToolError = this.hasWrongType = this.hasWrongStructure = this.hasList = false
+    this.isToolError = this.hasWrongType = this.hasWrongStructure = this.hasList = this.hasNull = false
     checkJson(bytes, this)
+    this.hasNull = hadNull()
   }
 
   /** Releases the message. */

@@ -25,6 +25,7 @@ const HEX = createByteTable('0123456789abcdefABCDEF')
 const ESCAPED = createByteTable('"\\/bfnrtu')
 /** Bytes allowed after a short integer; others are parsed again by `number`. */
 const AFTER_WHOLE = createByteTable(',]}')
+const FIRST_OF_NULL = 0x6e
 const WORDS = ['true', 'false', 'null'].map(literal => Buffer.from(literal))
 
 /** Validates the number, `true`, `false` or `null` at `at`; returns its end. */
@@ -76,6 +77,7 @@ function isDigit(byte: number): boolean {
 function checkLiteral(bytes: Buffer, start: number, end: number, literal: Buffer): number {
   for (let at = 0; at < literal.length; at++)
     if (start + at >= end || bytes[start + at] !== literal[at]) throw new ScanError('expected a value')
+  hasNull ||= literal[0] === FIRST_OF_NULL
   return start + literal.length
 }
 
@@ -126,6 +128,7 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 // Shared by all messages, as validation never yields.
 let tokens = 0
+let hasNull = false
 /** Closing bracket for each open level. */
 const closingBrackets = new Uint8Array(MAX_DEPTH + 1)
 /** List elements after which to check for a run of numbers. */
@@ -140,6 +143,7 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
  */
 export function checkJson(bytes: Buffer, callbacks?: JsonCallbacks): number {
   tokens = 0
+  hasNull = false
   const end = bytes.length
   const start = skipSpace(bytes, 0, end)
   const visitsRoot = callbacks !== undefined && bytes[start] === OPEN_OBJECT
@@ -147,6 +151,11 @@ export function checkJson(bytes: Buffer, callbacks?: JsonCallbacks): number {
   if (skipSpace(bytes, after, end) < end) throw new ScanError('unexpected text after the message')
   if (callbacks !== undefined && !visitsRoot) throw new ScanError('not a JSON object', false)
   return tokens
+}
+
+/** True if the text that was checked last contains `null` outside of strings. */
+export function hadNull(): boolean {
+  return hasNull
 }
 
 function checkRootObject(bytes: Buffer, open: number, end: number, callbacks: JsonCallbacks): number {
@@ -171,6 +180,7 @@ function checkValue(bytes: Buffer, from: number, end: number, level: number): nu
     const after = proveValue(bytes, from, end, level, tokens)
     if (after >= 0) {
       tokens = proofResult.tokens
+      hasNull ||= proofResult.hasNull
       return after
     }
     // Reported first, as finding any other error would take longer.

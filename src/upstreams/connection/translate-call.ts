@@ -38,13 +38,13 @@ const FIRST_OF_NULL = 0x6e
 
 /**
  * Returns the result without invalid nulls and mistyped optional members, and with missing lists
- * added. Returns the same object if nothing changes; two byte searches detect that in most cases.
+ * added. Returns the same object if nothing changes.
  */
 function repairResult(method: string, result: Payload): Payload {
   if (!REPAIRED_METHODS.has(method)) return result
   const bytes = result.bytes()
   const isUnusual = result.isUnusual && REPAIRED_METHODS.get(method) !== undefined
-  if (!isUnusual && (!mayHaveNull(bytes) || !hasNull(bytes, result))) return result
+  if (!isUnusual && (!result.hasNull || !hasNull(bytes, result))) return result
   return Payload.of(repairMembers(method, result), result.era).derive(result)
 }
 

@@ -42,12 +42,14 @@ let bottom: i32 = 0
 let depth: i32 = 0
 let seen: i32 = 0
 let outcome: i32 = MORE
+let nulls: i32 = 0
 
 /** Begins a value that nests at `level`, after so many names and values. */
 export function beginValue(level: i32, tokens: i32): void {
   next = VALUE
   bottom = depth = level - 1
   seen = tokens
+  nulls = 0
 }
 
 /** Begins behind the quote that opens a string. */
@@ -59,6 +61,11 @@ export function beginString(): void {
 /** How the last piece ended: 0 wants more, 1 the value has ended, 2 not accepted here. */
 export function ended(): i32 {
   return outcome
+}
+
+/** 1 if the value contains `null` outside of strings. */
+export function hasNull(): i32 {
+  return nulls
 }
 
 /** Names and values seen until now. */
@@ -437,7 +444,10 @@ function word(at: usize, end: usize, first: u32): usize {
   if (at + 5 >= end) return end
   const four = load<u32>(at)
   if (first == 0x74) return four == 0x65757274 ? at + 4 : 0
-  if (first == 0x6e) return four == 0x6c6c756e ? at + 4 : 0
+  if (first == 0x6e) {
+    nulls = 1
+    return four == 0x6c6c756e ? at + 4 : 0
+  }
   if (first == 0x66) return four == 0x736c6166 && load<u8>(at + 4) == 0x65 ? at + 5 : 0
   return 0
 }

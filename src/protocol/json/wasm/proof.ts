@@ -26,12 +26,13 @@ interface ProofModule {
   read(length: number): number
   ended(): number
   tokens(): number
+  hasNull(): number
   beginNumbers(): void
   numbers(length: number, maxTokens: number): number
 }
 
 /** Result of the last validation, shared as it never yields. */
-export const proofResult = { tokens: 0 }
+export const proofResult = { tokens: 0, hasNull: false }
 
 let memory = new Uint8Array()
 /** Module, compiled for the first long message; null if WebAssembly is unavailable (`--jitless`). */
@@ -49,7 +50,7 @@ function loadModule(): ProofModule | null {
 
 /**
  * Validates the JSON value at `from` with nesting `level`, after `tokens` names and values. Returns its end and
- * updates `proofResult.tokens`; -1 if it is rejected or may be incomplete: `check.ts` finds the error.
+ * updates `proofResult`; -1 if it is rejected or may be incomplete: `check.ts` finds the error.
  */
 export function proveValue(
   bytes: Uint8Array,
@@ -64,6 +65,7 @@ export function proveValue(
   module.beginValue(level, tokens)
   const after = runProof(module, bytes, from, end, first)
   proofResult.tokens = module.tokens()
+  proofResult.hasNull = module.hasNull() === 1
   return after
 }
 
