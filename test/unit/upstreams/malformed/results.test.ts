@@ -11,6 +11,7 @@ const RESULTS: readonly JsonObject[] = [
   { content: [TEXT], _meta: null, isError: null, structuredContent: null },
   { content: null, isError: false },
   ...['annotations', '_meta'].map(key => ({ content: [{ ...TEXT, [key]: null }] })),
+  { content: [{ ...TEXT, text: 'long '.repeat(1000), annotations: null }] },
   ...['audience', 'priority', 'lastModified'].map(key => ({
     content: [{ ...TEXT, annotations: { [key]: null } }],
   })),
