@@ -33,7 +33,6 @@ const LIST_MEMBERS: readonly string[] = ['content', 'messages', 'contents']
 const NESTED_MEMBERS: readonly string[] = ['content', 'resource', 'annotations']
 /** Optional result members; null in other members may be meaningful. */
 const OPTIONAL: readonly string[] = ['_meta', 'isError', 'structuredContent', 'annotations', 'description']
-const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
 const FIRST_OF_NULL = 0x6e
 
 /**
@@ -42,14 +41,9 @@ const FIRST_OF_NULL = 0x6e
  */
 function repairResult(method: string, result: Payload): Payload {
   if (!REPAIRED_METHODS.has(method)) return result
-  const bytes = result.bytes()
   const isUnusual = result.isUnusual && REPAIRED_METHODS.get(method) !== undefined
-  if (!isUnusual && (!result.hasNull || !hasNull(bytes, result))) return result
+  if (!isUnusual && (!result.hasNull || !hasNull(result))) return result
   return Payload.of(repairMembers(method, result), result.era).derive(result)
-}
-
-function mayHaveNull(bytes: Buffer): boolean {
-  return NULLS.some(text => bytes.includes(text))
 }
 
 /** True if null in this member is dropped; modern structured content may be null. */
@@ -57,7 +51,8 @@ function isDropped(key: string, { era }: Payload): boolean {
   return LIST_MEMBERS.includes(key) || (OPTIONAL.includes(key) && !(era === 'modern' && key === 'structuredContent'))
 }
 
-function hasNull(bytes: Buffer, result: Payload): boolean {
+function hasNull(result: Payload): boolean {
+  const bytes = result.bytes()
   let isFound = false
   scanObject(bytes, 0, bytes.length, (keyStart, keyEnd, start, end) => {
     const key = decodeKey(bytes, keyStart, keyEnd)
@@ -69,7 +64,6 @@ function hasNull(bytes: Buffer, result: Payload): boolean {
 }
 
 function hasNullBlock(list: Buffer): boolean {
-  if (!mayHaveNull(list)) return false
   let isFound = false
   scanArray(list, (start, end) => {
     isFound ||= list[start] === OPEN_OBJECT && hasNullMember(list.subarray(start, end))
@@ -78,7 +72,6 @@ function hasNullBlock(list: Buffer): boolean {
 }
 
 function hasNullMember(block: Buffer): boolean {
-  if (!mayHaveNull(block)) return false
   let isFound = false
   scanObject(block, 0, block.length, (keyStart, keyEnd, start, end) => {
     if (block[start] === FIRST_OF_NULL) isFound = true
