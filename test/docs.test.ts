@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path/posix'
 import { test } from 'node:test'
+import { COMMANDS } from '../src/cli/commands.ts'
 import { ROOT } from './guard/sources.ts'
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md', '{examples,plugins}/*/README.md'], {
@@ -71,6 +72,22 @@ test('the lines of README.md fit a screen', () => {
 
   assert.deepEqual(long, [])
 })
+
+for (const document of DOCUMENTS)
+  test(`the commands in ${document} exist, with the flags that they name`, () => {
+    const blocks = [...read(document).matchAll(/^ *```(?:sh|console)\n([^]*?)^ *```$/gm)].map(([, block = '']) => block)
+    const lines = blocks.flatMap(block => [...block.matchAll(/^(?:\$ )?gateway ([a-z].*)$/gm)])
+    const unknown = lines.map(([, line = '']) => line.replace(/ (?:#|\|).*/, '')).filter(line => !isCommand(line))
+
+    assert.deepEqual(unknown, [])
+  })
+
+function isCommand(line: string): boolean {
+  const words = line.split(/\s+/)
+  const { flags } = COMMANDS[words.slice(0, 2).join(':')] ?? COMMANDS[words[0] ?? ''] ?? {}
+  const given = words.flatMap(word => /^--(?:no-)?([\w-]+)/.exec(word)?.[1] ?? [])
+  return flags !== undefined && given.every(name => name === 'help' || name in flags || `no-${name}` in flags)
+}
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8')
