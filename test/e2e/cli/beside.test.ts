@@ -119,7 +119,9 @@ test('a call of a gateway of its own shows what the server said when it refused'
 
 test('a call of a gateway of its own saves nothing for later runs', async t => {
   const upstreams = { local: { type: 'stdio', command: process.execPath, args: ['--no-warnings', SERVER] } }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ listeners: {}, state: { directory: 'state' }, upstreams }) })
+  const cwd = await directory(t, {
+    'gateway.yaml': JSON.stringify({ listeners: {}, state: { directory: 'state' }, upstreams }),
+  })
 
   const { code, stderr } = await gateway(['call', 'local__echo', 'message=a'], { cwd })
 
