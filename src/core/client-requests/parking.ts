@@ -107,8 +107,7 @@ export class HeldCall {
 
   /** Stores the server's answer or error; the client's next retry returns it. */
   settle(outcome: ParkedOutcome): void {
-    if (this.#outcome !== undefined) return
-    this.#outcome = outcome
+    this.#outcome ??= outcome
     // On a shared connection, open requests may belong to other calls of the client: a result waits for their answers.
     if (!('result' in outcome)) this.#refuseRequests()
     this.#finishIfAnswered()

@@ -104,6 +104,20 @@ describe('a modern client in front of a legacy server that asks', () => {
     assert.deepEqual((await second).result?.reply, { result: { action: 'decline' } })
   })
 
+  test('gets the result of a call with an open request when too many of its calls wait', async t => {
+    const finishing: Serve = async call => {
+      if ((call.params?.arguments as JsonObject).x !== 2) return asking(call)
+      void call.exchange.ask(ASK)
+      return answer({ content: [], isDone: true })
+    }
+    const { client } = await setting(t, finishing, 'legacy')
+    await Promise.all(Array.from({ length: 100 }, () => client.request('tools/call', CALL)))
+
+    const { result } = await client.request('tools/call', { ...CALL, arguments: { x: 2 } })
+
+    assert.equal(result?.isDone, true)
+  })
+
   test('is asked again for what it left out', async t => {
     const { client } = await setting(t, asking, 'legacy')
     const first = await client.request('tools/call', CALL)
