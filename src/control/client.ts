@@ -62,13 +62,13 @@ function sendRequest(
     signal,
   }
   return new Promise((resolve, reject) => {
-    const rejectWith = (cause: Error): void => reject(toControlError(socket, cause, signal))
+    const handleError = (cause: Error): void => reject(toControlError(socket, cause, signal))
     const sent = httpRequest(target)
-    sent.on('error', rejectWith)
+    sent.on('error', handleError)
     sent.on('response', response => {
       const isStream = response.headers['content-type'] === STREAM
       const read = isStream ? readStream(response, socket, onNotification) : readAnswer(response, socket)
-      read.then(resolve, rejectWith)
+      read.then(resolve, handleError)
     })
     sent.end(body)
   })

@@ -62,13 +62,13 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
   }
   return new Promise((resolve, reject) => {
     const socket = connect(path)
-    const rejectWith = (error: NodeJS.ErrnoException): void => {
+    const handleError = (error: NodeJS.ErrnoException): void => {
       if (GONE.has(error.code ?? '')) resolve(undefined)
       else reject(createSocketError(path, getErrorMessage(error), error))
     }
-    socket.once('error', rejectWith)
+    socket.once('error', handleError)
     socket.once('connect', () => {
-      socket.off('error', rejectWith)
+      socket.off('error', handleError)
       resolve(socket)
     })
   })

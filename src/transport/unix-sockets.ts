@@ -29,13 +29,13 @@ export async function claimSocket(socket: string, isPrivate: boolean): Promise<v
  */
 export async function listenPrivately(server: Server, socket: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const rejectWith = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
-    server.once('error', rejectWith)
+    const handleError = (cause: Error): void => reject(createSocketError(socket, getErrorMessage(cause), cause))
+    server.once('error', handleError)
     // The call creates the socket; restrict its mode before other users can connect.
     const before = process.umask(0o177)
     try {
       server.listen(socket, () => {
-        server.off('error', rejectWith)
+        server.off('error', handleError)
         resolve()
       })
     } finally {
