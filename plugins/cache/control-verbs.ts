@@ -1,5 +1,5 @@
 import type { Call, Clock, ExplainStep, JsonObject, PluginHooks } from '../../src/plugin.ts'
-import { formatDuration, gatewayError, compileGlobs, suggestHint, getErrorMessage } from '../../src/plugin.ts'
+import { formatDuration, gatewayError, compileGlobs, suggestHint, getErrorMessage, readText } from '../../src/plugin.ts'
 import { LIST_METHODS } from './cache-entry.ts'
 import type { Flights } from './single-flight.ts'
 import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
@@ -100,7 +100,7 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
   })
   // Also deletes saved lists, so the next call wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
-    const upstream = toText(params.upstream)
+    const upstream = readText(params.upstream)
     checkUpstream(params, upstreams)
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
@@ -148,15 +148,11 @@ function validateSelection(params: JsonObject): Selection {
 
 function parseSelection({ upstream, method, name, tag }: JsonObject): Selection {
   return {
-    upstream: toText(upstream),
-    method: toText(method),
-    tag: toText(tag),
+    upstream: readText(upstream),
+    method: readText(method),
+    tag: readText(tag),
     target: typeof name === 'string' ? compileGlobs(name) : undefined,
   }
-}
-
-function toText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }
 
 /** Omits arguments and callers. */

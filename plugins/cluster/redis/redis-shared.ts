@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { CountResult, CountRequest, PermitRequest, Permits, PutOptions, SharedStore } from '../../../src/plugin.ts'
-import { gatewayError, getErrorMessage, getSliceMs, countWindowSlices } from '../../../src/plugin.ts'
+import { gatewayError, getErrorMessage, getSliceMs, countWindowSlices, readText } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
@@ -36,7 +36,7 @@ export class RedisShared implements SharedStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return toText(await this.#run(GET, 'value', key))
+    return readText(await this.#run(GET, 'value', key))
   }
 
   async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
@@ -45,7 +45,7 @@ export class RedisShared implements SharedStore {
   }
 
   async take(key: string): Promise<string | undefined> {
-    return toText(await this.#run(TAKE, 'value', key))
+    return readText(await this.#run(TAKE, 'value', key))
   }
 
   async delete(key: string, is?: string): Promise<boolean> {
@@ -82,7 +82,7 @@ export class RedisShared implements SharedStore {
   }
 
   open(sealed: string, boundTo: string): string | undefined {
-    return toText(this.#options.ring.open('shared', sealed, boundTo))
+    return readText(this.#options.ring.open('shared', sealed, boundTo))
   }
 
   async #run(script: Lua, sort: KeyKind, key: string, ...args: (string | number)[]): Promise<ScriptReply> {
@@ -98,10 +98,6 @@ export class RedisShared implements SharedStore {
     const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
     return `tg:${this.#options.name}:${sort}:${hash}`
   }
-}
-
-function toText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }
 
 function parseNumbers(reply: ScriptReply): [number, number] {
