@@ -4,10 +4,10 @@ import type { RequestOptions } from '../api/gateway.ts'
 import { GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { LineSplitter } from '../transport/line-splitter.ts'
+import { LineSplitter } from '../net/line-splitter.ts'
 import type { About } from './protocol.ts'
 import { ABOUT, MAX_ANSWER, PREFIX, STREAM, parseError } from './protocol.ts'
-import { guardDirectory, isOwnSocket, createSocketError } from '../transport/unix-sockets.ts'
+import { guardDirectory, isOwnSocket, createSocketError } from '../net/unix-sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 
 /** Timeout for the `about` request. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { ControlDeps } from './protocol.ts'
 import { ABOUT, MAX_REQUEST, PREFIX, STREAM, getErrorStatus, serializeError } from './protocol.ts'
-import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
+import { claimSocket, listenPrivately } from '../net/unix-sockets.ts'
 import { removeStaleSockets } from './sockets.ts'
 import { getPlatform } from '../util/platform.ts'
 

@@ -13,7 +13,7 @@ import {
   isOwnSocket,
   removeStaleSocket,
   createSocketError,
-} from '../transport/unix-sockets.ts'
+} from '../net/unix-sockets.ts'
 import { getSocketFolder, getSocketAddress, getPlatform } from '../util/platform.ts'
 
 // Used by CLI commands.

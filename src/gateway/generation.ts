@@ -337,7 +337,7 @@ interface FetchDeps {
 export function createLazyFetch({ network }: Config, { clock, log, environment }: FetchDeps): Fetch {
   let loading: Promise<Fetch> | undefined
   return async (url, options) => {
-    loading ??= import('../http-client/guard/guarded-fetch.ts').then(({ guardedFetch }) =>
+    loading ??= import('../net/guarded-fetch.ts').then(({ guardedFetch }) =>
       guardedFetch({ clock, log, environment, allowed: network.private }),
     )
     return (await loading)(url, options)

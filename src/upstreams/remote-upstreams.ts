@@ -1,5 +1,5 @@
 import { definePlugin } from '../plugin.ts'
-import { MemoryBudget } from '../transport/backlog.ts'
+import { MemoryBudget } from '../net/backlog.ts'
 
 /** Upstreams with type `ws`: WebSocket servers in either era. */
 export const callWs = definePlugin<undefined>({

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { TlsConfig } from '../config/config.gen.ts'
 import { gatewayError, getErrorMessage } from '../errors/errors.ts'
-import type { TlsMaterial } from '../http-client/undici-client.ts'
+import type { TlsMaterial } from '../net/undici-client.ts'
 
 type TlsOrigin = Pick<UpstreamContext, 'name' | 'directory'>
 

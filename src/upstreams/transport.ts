@@ -13,7 +13,7 @@ import type {
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import type { DroppedMessages } from '../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../net/unexpected-messages.ts'
 
 /** Carries a connection's messages: through process pipes, or POSTs to a server. */
 export interface Transport {

@@ -2,7 +2,7 @@ import type { Answer, Principal, Refusal } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { principalKey } from '../../plugin.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { MemoryBudget } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
 import { FairQueue } from '../../util/queues.ts'
 
 /** Queue limit per caller. */

@@ -1,6 +1,6 @@
 import type { RpcMessage } from '../../protocol/jsonrpc.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
-import type { MemoryShare } from '../../transport/backlog.ts'
+import type { MemoryShare } from '../../net/backlog.ts'
 import { stripBom } from '../../protocol/json/json.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { joinPieces, getByteLength } from '../../util/encoded-message.ts'

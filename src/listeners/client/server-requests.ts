@@ -3,7 +3,7 @@ import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { encodeNotification, encodeRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../../net/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 
 /** Concurrent requests to one client. */

@@ -1,7 +1,7 @@
 import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import type { MessageContext, Channel } from '../../transport/channel.ts'
+import type { MessageContext, Channel } from '../../net/channel.ts'
 import { IdleSweeper } from '../../util/clock.ts'
 import type { Admission } from '../client/admission.ts'
 import type { DuplexOptions } from '../duplex/duplex-connection.ts'

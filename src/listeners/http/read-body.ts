@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { MemoryBudget } from '../../transport/backlog.ts'
-import { UNCOUNTED_BYTES } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
+import { UNCOUNTED_BYTES } from '../../net/backlog.ts'
 import { OVERLOADED } from '../client/admission.ts'
 import type { Refusal, RequestHeaders } from './request-guard.ts'
 import { createTooLargeRefusal } from './request-guard.ts'

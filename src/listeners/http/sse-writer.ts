@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
-import { replaceLineEnds } from '../../transport/line-splitter.ts'
-import type { MemoryBudget } from '../../transport/backlog.ts'
-import { MemoryShare, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../transport/backlog.ts'
+import { replaceLineEnds } from '../../net/line-splitter.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
+import { MemoryShare, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../net/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
 /** Droppable messages are skipped above this. */

@@ -6,7 +6,7 @@ import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors
 import type { Plugin } from '../../plugin.ts'
 import { parseDuration } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { claimSocket, listenPrivately, makeSocketDirectory } from '../../transport/unix-sockets.ts'
+import { claimSocket, listenPrivately, makeSocketDirectory } from '../../net/unix-sockets.ts'
 import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'

@@ -17,7 +17,7 @@ import { getChangedKinds, META, METHODS } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { DroppedMessages } from '../../transport/unexpected-messages.ts'
+import type { DroppedMessages } from '../../net/unexpected-messages.ts'
 import { formatPeerText } from '../../util/log.ts'
 
 /** Methods whose results clients validate but that are forwarded as bytes, each with its list member. */

@@ -5,7 +5,7 @@ import type {
   HttpTransport,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/http-client-types.ts'
+} from '../../net/http-client-types.ts'
 import { MAX_REFUSAL_BYTES } from './http-failures.ts'
 import { WholeBody } from './response-reader.ts'
 

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
-import { HttpClient } from '../../http-client/http-client.ts'
+import { HttpClient } from '../../net/http-client.ts'
 import type {
   RequestControl,
   ClientRequest,
@@ -10,10 +10,10 @@ import type {
   RewritableReply,
   ReplyHandler,
   ReplyHeaders,
-} from '../../http-client/http-client-types.ts'
-import { ClientError } from '../../http-client/http-client-types.ts'
-import { findProxy } from '../../http-client/proxy.ts'
-import { UndiciClient } from '../../http-client/undici-client.ts'
+} from '../../net/http-client-types.ts'
+import { ClientError } from '../../net/http-client-types.ts'
+import { findProxy } from '../../net/proxy.ts'
+import { UndiciClient } from '../../net/undici-client.ts'
 import { readTlsFiles } from '../tls-files.ts'
 import { createAuthorizedClient } from './authorized-client.ts'
 

@@ -1,10 +1,10 @@
 import type { ParserCallbacks } from 'eventsource-parser'
 import { createParser } from 'eventsource-parser'
 import { gatewayError } from '../../errors/errors.ts'
-import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../net/http-client-types.ts'
 import { isObjectText } from '../../protocol/jsonrpc.ts'
-import type { MemoryBudget } from '../../transport/backlog.ts'
-import { MemoryShare } from '../../transport/backlog.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
+import { MemoryShare } from '../../net/backlog.ts'
 import type { PendingRequest, TransportEvents } from '../transport.ts'
 import type { HttpErrorReply } from './http-failures.ts'
 import {

@@ -7,7 +7,7 @@ import type {
   UpstreamEndpoint,
 } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../http-client/http-client-types.ts'
+import type { RequestControl, ReplyHandler, ReplyHeaders } from '../../net/http-client-types.ts'
 import { createAuthorizedClient } from './authorized-client.ts'
 import {
   createBrokenError,

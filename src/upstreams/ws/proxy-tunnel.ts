@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { connect, getCACertificates } from 'node:tls'
-import { ClientError } from '../../http-client/http-client-types.ts'
+import { ClientError } from '../../net/http-client-types.ts'
 
 /** A connection's proxy, and its trusted authorities in addition to the system's. */
 interface ProxyTunnel {

@@ -1,6 +1,6 @@
 import type { UpstreamContext } from '../../../src/api/index.ts'
 import type { Plugin } from '../../../src/plugin.ts'
-import { LineSplitter } from '../../../src/transport/line-splitter.ts'
+import { LineSplitter } from '../../../src/net/line-splitter.ts'
 import { SharedTransport } from '../../../src/upstreams/connection/shared-transport.ts'
 import { McpUpstream } from '../../../src/upstreams/mcp-upstream.ts'
 import type { TransportEvents } from '../../../src/upstreams/transport.ts'

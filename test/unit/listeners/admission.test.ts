@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Answer, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
 import { Admission } from '../../../src/listeners/client/admission.ts'
-import { MemoryBudget } from '../../../src/transport/backlog.ts'
+import { MemoryBudget } from '../../../src/net/backlog.ts'
 
 const named = (subject: string): Principal => ({ ...ANONYMOUS, issuer: 'test', subject })
 

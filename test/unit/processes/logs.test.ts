@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
-import { GarbageBudget } from '../../../src/transport/unexpected-messages.ts'
+import { GarbageBudget } from '../../../src/net/unexpected-messages.ts'
 import { createVariableRedactor } from '../../../src/util/secrets.ts'
 import { RecentLines } from '../../../src/processes/stderr.ts'
 import { badServer, bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'

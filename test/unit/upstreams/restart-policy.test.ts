@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Backoff, RestartPolicy } from '../../../src/transport/backoff.ts'
+import { Backoff, RestartPolicy } from '../../../src/net/backoff.ts'
 
 const MINUTE = 60_000
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { MemoryBudget } from '../../../transport/backlog.ts'
-import { MemoryShare } from '../../../transport/backlog.ts'
+import type { MemoryBudget } from '../../../net/backlog.ts'
+import { MemoryShare } from '../../../net/backlog.ts'
 import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LineSplitter, replaceLineEnds } from '../../../../src/transport/line-splitter.ts'
+import { LineSplitter, replaceLineEnds } from '../../../../src/net/line-splitter.ts'
 
 function split(maxLine = 1000): { lines: Buffer[]; tooLong: number[]; splitter: LineSplitter } {
   const lines: Buffer[] = []

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import { answerTo, wsServer, type Said } from './network-upstream.ts'
 import { bench, callOf, clock, textOf, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { WebSocketChannel } from '../../../../src/transport/channel.ts'
+import { WebSocketChannel } from '../../../../src/net/channel.ts'
 import { serveAll } from '../../listeners/http/network.ts'
 import { until } from '../../../fixtures/until.ts'
 

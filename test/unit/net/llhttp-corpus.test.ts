@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { ReplyParser } from '../../../src/http-client/http1-reply-parser.ts'
+import { ReplyParser } from '../../../src/net/http1-reply-parser.ts'
 
 /** A response, and what llhttp makes of it: the first final reply in it, or an error. */
 interface Case {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ClientError } from '../../../src/http-client/http-client-types.ts'
-import { ReplyParser } from '../../../src/http-client/http1-reply-parser.ts'
+import { ClientError } from '../../../src/net/http-client-types.ts'
+import { ReplyParser } from '../../../src/net/http1-reply-parser.ts'
 
 interface Heard {
   readonly statuses: number[]

@@ -1,8 +1,8 @@
 import type { EncodedMessage } from '../util/encoded-message.ts'
 import { getByteLength, toBuffers } from '../util/encoded-message.ts'
 import type { Clock } from '../api/index.ts'
-import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './connection.ts'
-import { ClientConnection, createTlsConnect } from './connection.ts'
+import type { ConnectionDeps, ServerOrigin, EncodedRequest } from './http-connection.ts'
+import { ClientConnection, createTlsConnect } from './http-connection.ts'
 import type { ClientRequest, ReplyRewriter, HttpTransport, ReplyHandler } from './http-client-types.ts'
 import { ClientError, createDestroyedError, MAX_WAITING } from './http-client-types.ts'
 
