@@ -86,8 +86,6 @@ export interface PluginApi<Options = unknown> {
   readonly handles: Handles
   /** Returns a client program's limits by its unverified name, from `clientLimits` taps. */
   getClientLimits(name: string): ClientLimits
-  /** Ranks candidates for a query with `rank` taps; undefined if no tap ranks. */
-  rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
    * Runs a control verb, such as `ps`, `upstream.restart` or a plugin's verb. Available in taps, not during setup. It
    * has the owner's rights: authorize the caller first.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { all, open, run, shortFirst } from './carrying.ts'
+import { all, open, run } from './carrying.ts'
 
 test('unwrap: a call that carries another one becomes that one', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { add: ({ a }) => `got ${String(a)}` } }))
@@ -37,23 +37,4 @@ test('callTool: a request calls tools of its caller, and each call is one of its
 
   assert.match(JSON.stringify(result?.content), /first.*Unknown tool: web__two.*Unknown tool: all/)
   assert.equal(web.listCalls('tools/call').length, 1)
-})
-
-test('rank: a search hears what the plugin thinks of the order', async t => {
-  const tools = {
-    mail_letter_to_all_people: { description: 'Send a letter.', run: () => 'sent' },
-    mail: { description: 'Letters.', run: () => 'sent' },
-  }
-  const web = closeAfter(t, await testUpstream({ tools }))
-  const config = { surface: { mode: 'search' } }
-  const firstFound = async (plugins: (typeof shortFirst)[]): Promise<string | undefined> => {
-    const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins, config }))
-    const client = closeAfter(t, await testClient(gateway))
-    const args = { query: 'mail a letter to people' }
-    const { result } = await client.request('tools/call', { name: 'search_tools', arguments: args })
-    return (result?.content as { text: string }[])[0]?.text.split('(')[0]
-  }
-
-  assert.equal(await firstFound([]), 'web__mail_letter_to_all_people')
-  assert.equal(await firstFound([shortFirst]), 'web__mail')
 })

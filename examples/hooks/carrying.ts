@@ -33,16 +33,6 @@ function textOfResource(read: Answer): Answer {
 }
 // #endregion carriedRequest
 
-// #region rank
-/** Ranks tools with short names first. */
-export const shortFirst: Plugin<never> = {
-  name: 'short-first',
-  setup({ hooks }) {
-    hooks.rank.tap((_query, candidates) => candidates.map(({ exposed }) => -exposed.length))
-  },
-}
-// #endregion rank
-
 // #region callTool
 /** Answers calls of a tool `all` with the results of all tools in its arguments. */
 export const all: Plugin<never> = {

@@ -1,8 +1,7 @@
-import type { Answer, CatalogEntry, JsonObject, PluginApi } from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { answer, estimateBytes, suggestName, isObject, estimateTokens, toolError } from '../../src/plugin.ts'
 import { compactTool, formatSignature, formatStub } from './tool-signature.ts'
 import type { Surface } from './listing.ts'
-import type { RankedTool } from './search/ranking.ts'
 
 const MAX_DESCRIBED = 5
 const MAX_RESULTS = 20
@@ -13,10 +12,10 @@ const OTHER_NAMES_TOKENS = 120
 const MAX_TOKENS = 4000
 
 /** Answers `search_tools`. */
-export async function answerSearch(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
+export async function answerSearch(surface: Surface, args: unknown): Promise<Answer> {
   const query = parseSearch(args, surface.settings.results)
   if (typeof query === 'string') return toolFailure(query)
-  const matches = await findTools(surface, query, rank, MAX_OTHER_RESULTS)
+  const matches = await findTools(surface, query, MAX_OTHER_RESULTS)
   if (matches.length === 0) return textAnswer(describeNoMatch(surface, query))
   const { names } = surface
   return textAnswer(
@@ -122,41 +121,17 @@ interface ToolSearch {
   readonly limit: number
 }
 
-type RankFunction = PluginApi['rank']
-
-/** Maximum candidates passed to a `rank` tap. */
-const MAX_RANKED_CANDIDATES = 50
-/** Smooths the top ranks in reciprocal rank fusion. */
-const FUSION_OFFSET = 60
-/** Tap ranking weight relative to the text search. */
-const TAP_WEIGHT = 1.5
-
 /** Finds matching tools, best first: `limit`, and up to `more` further ones. */
 export async function findTools(
   surface: Surface,
   { query, server, limit }: ToolSearch,
-  rank: RankFunction,
   more = 0,
 ): Promise<readonly CatalogEntry[]> {
   const ranked = (await surface.index()).search(query, surface.entries.length)
   const fitting = server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
-  return (await fuseWithTap(fitting, query, rank)).slice(0, limit + more)
+  return fitting.slice(0, limit + more).map(({ entry }) => entry)
 }
 
 function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.trim().toLowerCase()
-}
-
-async function fuseWithTap(ranked: readonly RankedTool[], query: string, rank: RankFunction): Promise<CatalogEntry[]> {
-  const entries = ranked.map(({ entry }) => entry)
-  const candidates = entries.slice(0, MAX_RANKED_CANDIDATES)
-  const scores = candidates.length < 2 ? undefined : await rank(query, candidates)
-  if (scores?.length !== candidates.length || !scores.every(Number.isFinite)) return entries
-  const ranking = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
-  const fused = candidates.map((entry, index) => ({
-    entry,
-    score: 1 / (FUSION_OFFSET + index) + TAP_WEIGHT / (FUSION_OFFSET + ranking.indexOf(index)),
-  }))
-  fused.sort((one, other) => other.score - one.score)
-  return [...fused.map(({ entry }) => entry), ...entries.slice(MAX_RANKED_CANDIDATES)]
 }

@@ -33,7 +33,7 @@ type SurfaceFor = (exchange: Exchange) => Promise<Surface | undefined>
 const CALL_METHODS = ['tools/call']
 
 /** Answers meta tools, and replaces `call_tool` by the call in its arguments. */
-export function tapMetaTools({ hooks, slot, rank }: PluginApi<never>, surfaceFor: SurfaceFor): void {
+export function tapMetaTools({ hooks, slot }: PluginApi<never>, surfaceFor: SurfaceFor): void {
   const through = slot.exchange((): MetaToolCall | undefined => undefined)
   const scripts = slot.gateway((): { made?: Promise<Scripts> } => ({}))
 
@@ -60,7 +60,7 @@ export function tapMetaTools({ hooks, slot, rank }: PluginApi<never>, surfaceFor
     if (own.problem !== undefined) return toolFailure(own.problem)
     if (own.meta === 'code') return loadScripts(scripts).then(all => all.runCode(own.surface, exchange))
     const args = exchange.params?.arguments
-    return own.meta === 'search' ? answerSearch(own.surface, args, rank) : answerDescribe(own.surface, args)
+    return own.meta === 'search' ? answerSearch(own.surface, args) : answerDescribe(own.surface, args)
   })
   hooks.response.tap({ methods: CALL_METHODS, stage: 'transform' }, (answer, exchange) => {
     if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined

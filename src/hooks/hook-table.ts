@@ -48,7 +48,6 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   catalog: { kind: 'syncWaterfall' },
   listing: { kind: 'syncWaterfall' },
   clientLimits: { kind: 'syncWaterfall' },
-  rank: { kind: 'asyncBail', patience: 'short' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },

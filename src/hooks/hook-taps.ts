@@ -434,18 +434,6 @@ export interface HookTaps {
    */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   /**
-   * Runs: When [tools are searched](../tools.md#search-instead-of-long-lists), with the query and the fifty best
-   * candidates.
-   *
-   * May change: The ranking. A tap returns one score for each candidate; the resulting order is combined with the
-   * order by text match. `undefined` leaves the order by text match.
-   *
-   * If it throws: The search fails.
-   *
-   * @example examples/hooks/carrying.ts#rank
-   */
-  rank: (query: string, candidates: readonly CatalogEntry[]) => MaybePromise<readonly number[] | Undecided>
-  /**
    * Runs: Once for each `initialize` or `server/discover`, with the instructions of the client's servers.
    *
    * May change: The instructions: leave some out, or return copies with another text.

@@ -124,13 +124,12 @@ async function setUpPlugin(
 /** Creates the queries that a plugin may send to other plugins' taps. */
 function createQueries(
   hooks: Hooks,
-): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'rank' | 'getReplicaId'> {
+): Pick<PluginApi, 'record' | 'requestApproval' | 'getClientLimits' | 'getReplicaId'> {
   return {
     record: event => hooks.getRunner('auditEvent')?.(event),
     requestApproval: async request => (await hooks.getRunner('approval')?.(request)) ?? undefined,
     getReplicaId: () => hooks.getRunner('peers')?.()?.sealing.replicaId,
     getClientLimits: name => hooks.getRunner('clientLimits')?.({}, name) ?? {},
-    rank: async (query, candidates) => (await hooks.getRunner('rank')?.(query, candidates)) ?? undefined,
   }
 }
 

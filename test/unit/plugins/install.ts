@@ -63,7 +63,6 @@ export async function install<O>(
     hide,
     addSecret: () => undefined,
     requestApproval: async () => undefined,
-    rank: async () => undefined,
     getClientLimits: () => ({}),
     control: () => Promise.reject(new Error('there is no gateway here')),
     record: event => hooks.getRunner('auditEvent')?.(event),
