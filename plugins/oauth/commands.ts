@@ -63,21 +63,16 @@ export const commands: PluginCommands = {
     summary: 'Log in to a server with OAuth, for all callers or one of them.',
     description: [
       'Opens the browser, or prints the URL. After the login the browser returns to this machine;',
-      'if it cannot, paste its final address here. With --device, enter a code on another device.',
+      'if it cannot, paste its final address here.',
       'Exit codes: 0 granted, 1 refused or declined, 2 timed out.',
     ].join(' '),
-    examples: [
-      'gateway login github',
-      'gateway login github --device',
-      'gateway login github --no-browser --port 8976',
-    ],
+    examples: ['gateway login github', 'gateway login github --no-browser --port 8976'],
     args: UPSTREAM,
     gateway: 'any',
     flags: {
       account: ACCOUNT,
       scope: { value: '<scope>', multiple: true, summary: 'Additional scope to request; repeatable.' },
       'no-browser': { type: 'boolean', summary: 'Only print the URL.' },
-      device: { type: 'boolean', summary: 'Log in with a code on another device.', exclusive: ['port'] },
       port: { value: '<port>', summary: 'Port of the redirect URI. Default: any.' },
       timeout: { value: '<time>', summary: 'Maximum time to wait, up to 10m. Default: 10m.' },
     },

@@ -11,7 +11,7 @@ import { NOT_LOGGED_IN } from './vault/grants.ts'
 /** Maximum rows for waiting callers. */
 const MAX_ROWS = 1000
 
-/** Implements the control verbs in `VERBS`. */
+/** Implements the control verbs for logins. */
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
@@ -21,13 +21,6 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url)) throw createParamsError('login.finish', '"url" must be a URL')
     return { ...(await service.logins.finishLogin(url)), keptIn: service.vaultLocation }
-  })
-  control.for('login.device').tap(async params => {
-    return { ...(await service.devices.beginLogin(parseTarget('login.device', params, service, config))) }
-  })
-  control.for('login.device.wait').tap(async ({ handle }) => {
-    if (typeof handle !== 'string') throw createParamsError('login.device.wait', '"handle" must be a login handle')
-    return { ...(await service.devices.awaitLogin(handle)), keptIn: service.vaultLocation }
   })
   control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
   control.for('login.logout').tap(async params => {

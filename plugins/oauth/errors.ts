@@ -83,7 +83,7 @@ export const ERRORS = {
   },
   GW_OAUTH_CLIENT: {
     text: 'the gateway has no client registration at {issuer}: {why}',
-    hint: 'Register the gateway manually {how}, and set upstreams.{upstream}.oauth.client.',
+    hint: 'Register the gateway manually with the redirect URI {redirect}, and set upstreams.{upstream}.oauth.client.',
     exit: 5,
     http: 502,
     rpc: RPC.internal,

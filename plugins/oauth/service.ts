@@ -5,7 +5,6 @@ import { getErrorMessage } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { createAuthorizer } from './flow/authorizer.ts'
-import { DeviceLogins } from './flow/device.ts'
 import type { LoginDeps } from './flow/login.ts'
 import { BrowserLogins } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
@@ -35,7 +34,6 @@ export class OAuthService {
   readonly vault: Vault
   readonly grants: RefreshedGrants
   readonly logins: BrowserLogins
-  readonly devices: DeviceLogins
   readonly waiting: WaitingCallers
   readonly #flows = new Map<string, UpstreamFlow>()
   readonly #listeners = new Set<LoginListener>()
@@ -59,7 +57,6 @@ export class OAuthService {
       },
     }
     this.logins = new BrowserLogins(deps)
-    this.devices = new DeviceLogins(deps, clock)
     this.waiting = new WaitingCallers(this.vault)
   }
 

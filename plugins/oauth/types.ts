@@ -156,13 +156,3 @@ export interface Grants {
 
 /** The gateway's own account. */
 export const GATEWAY_ACCOUNT = 'gateway'
-
-/** Control verbs for logins. */
-export const VERBS = [
-  'login.begin',
-  'login.finish',
-  'login.device',
-  'login.device.wait',
-  'login.list',
-  'login.logout',
-] as const

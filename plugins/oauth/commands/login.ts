@@ -100,11 +100,7 @@ export async function login(ask: AskGateway, call: CommandCall): Promise<number>
   const interrupted = new AbortController()
   const forget = call.onInterrupt(() => interrupted.abort())
   try {
-    const outcome =
-      call.flags.device === true
-        ? await loginByDevice(ask, call, waitMs, interrupted.signal)
-        : await loginByBrowser(ask, call, waitMs, interrupted.signal)
-    return printOutcome(outcome, call)
+    return printOutcome(await loginByBrowser(ask, call, waitMs, interrupted.signal), call)
   } catch (error) {
     if (error instanceof GatewayError && REFUSALS.has(error.code)) return printOutcome({ kind: 'refused', error }, call)
     throw error
@@ -150,24 +146,6 @@ async function loginByBrowser(
     over.abort()
     await loopback.close()
   }
-}
-
-/** Logs in with a code on another device (RFC 8628). */
-async function loginByDevice(
-  ask: AskGateway,
-  call: CommandCall,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<LoginOutcome> {
-  const begun = await ask('login.device', createParams(call))
-  const { url, code } = begun
-  call.err.line(`On any device, open ${call.err.paint('bold', toOneLine(String(url)))}`)
-  call.err.line(`and enter ${call.err.paint('bold', toOneLine(String(code)))}`)
-  const granted = ask('login.device.wait', { handle: begun.handle }).then(
-    (login): LoginOutcome => ({ kind: 'granted', login }),
-    toLoginFailure,
-  )
-  return waitForOutcome(granted, waitMs, signal)
 }
 
 async function finishCallback(ask: AskGateway, url: URL): Promise<LoginOutcome> {

@@ -61,8 +61,6 @@ type AuthMethod = ClientIdentity['method']
 
 /** Authentication methods for registration, preferred first. */
 const METHODS: readonly AuthMethod[] = ['none', 'client_secret_basic', 'client_secret_post']
-/** Used instead of a redirect URI as key of device registrations: the grant type's own name. */
-export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 /** Registrations are renewed this long before their secret expires. */
 const RENEW_MS = 60_000
@@ -182,15 +180,6 @@ interface RegistrationRequest {
 
 /** Requests no scopes: some servers would limit the client to them. */
 function createMetadata({ name, redirectUri, method }: RegistrationRequest): Partial<OmitSymbolProperties<Client>> {
-  if (redirectUri === DEVICE_GRANT)
-    return {
-      client_name: name,
-      redirect_uris: [],
-      grant_types: [DEVICE_GRANT, 'refresh_token'],
-      response_types: [],
-      token_endpoint_auth_method: method,
-      application_type: 'native',
-    }
   return {
     client_name: name,
     redirect_uris: [redirectUri],
@@ -245,6 +234,5 @@ function createClientError(
   redirect: string,
   why: string,
 ): Error {
-  const usage = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with the redirect URI ${redirect}`
-  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, how: usage, why })
+  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, redirect, why })
 }

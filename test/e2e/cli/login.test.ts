@@ -99,19 +99,6 @@ test('nobody comes: exit code 2', async t => {
   assert.match(stderr, /login to upstream "web" timed out/)
 })
 
-test('a code that is typed in elsewhere logs in too', async t => {
-  const where = await behindLogin(t)
-  const { code, stderr } = await gateway(['login', 'web', '--device'], where)
-  assert.equal(code, 0, stderr)
-  assert.match(stderr, /ABCD-EFGH/)
-  for (const form of where.server.asked) assert.equal(form.get('resource'), where.server.url)
-  assert.equal((await logins(where))[0]?.state, 'granted')
-
-  where.server.person.answer = 'no'
-  const refused = await gateway(['login', 'web', '--device'], where)
-  assert.equal(refused.code, 1, refused.stderr)
-})
-
 test('the way back takes the login that was begun, from this machine, once', async t => {
   const where = await behindLogin(t)
   const login = serving(t, ['login', 'web'], where)

@@ -86,7 +86,6 @@ async function authorizationServer(t: TestContext, { accessTokenTTL, tokens, eve
     ttl: { RefreshToken: 3600, Session: 3600, Grant: 3600, Interaction: 3600, AuthorizationCode: 60 },
     features: {
       registration: { enabled: true },
-      deviceFlow: { enabled: true },
       revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
@@ -167,24 +166,6 @@ test(
     assert.match(await call(of, 'read'), /"text":"read"/)
   },
 )
-
-test('a login by device code: registered for that grant, and logged in once somebody has typed the code in', async t => {
-  const of = await world(t)
-  const { gateway } = of.gateway
-  const begun = await gateway.control('login.device', { upstream: 'web' })
-  const page = new URL(String(begun.url))
-  page.searchParams.set('user_code', String(begun.code))
-  // The last page says that it is done, and has no form.
-  await assert.rejects(of.person.follow(page.href, REDIRECT), /without a form \(HTTP 200\)/)
-  const finished = await gateway.control('login.device.wait', { handle: begun.handle })
-
-  assert.deepEqual(finished.scopes, ['read'])
-  await callUntil(of, 'read', /"text":"read"/)
-  assert.deepEqual(
-    of.events.filter(event => event === 'registered' || event.startsWith('refused')),
-    ['registered'],
-  )
-})
 
 test('a call that needs more asks for a login with all the scopes that there were, and its own', async t => {
   const of = await world(t)

@@ -16,8 +16,6 @@ const ACT = [
   'cache.purge',
   'catalogue.forget',
   'login.begin',
-  'login.device',
-  'login.device.wait',
   'login.finish',
   'login.logout',
   'reload',

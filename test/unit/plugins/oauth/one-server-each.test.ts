@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
-import type { JsonObject } from '../../../../src/plugin.ts'
+import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { loginServer, type LoginServer } from '../../../fixtures/oauth/login-server.ts'
@@ -23,45 +22,30 @@ test('a token goes to the server that its owner has logged in to, and to no othe
   assert.equal(state, 'needs_auth')
 })
 
-for (const [kind, begin, more, finish] of [
-  [
-    'a browser',
-    'login.begin',
-    { redirectUri: REDIRECT },
-    async (gateway: Gateway, { url }: JsonObject) => {
-      const back = await fetch(String(url), { redirect: 'manual' })
-      return gateway.control('login.finish', { url: back.headers.get('location') })
-    },
-  ],
-  [
-    'a device code',
-    'login.device',
-    {},
-    (gateway: Gateway, { handle }: JsonObject) => gateway.control('login.device.wait', { handle }),
-  ],
-] as const)
-  test(`a login with ${kind} that was begun before a reload gives its token to no other server of the same name`, async t => {
-    const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-    const [before, after] = [await loginServer(behind.url), await loginServer(behind.url)]
-    for (const server of [before, after]) closeAfter(t, server)
-    const state = { directory: stateOf(t) }
-    const config = ({ url }: { readonly url: string }) => ({
-      version: 1,
-      state,
-      upstreams: { web: { type: 'http', url, oauth: {} } },
-    })
-    const gateway = await createGateway(config(before))
-    cleanup(t, () => gateway.close())
-    await gateway.start()
-    const begun = await gateway.control(begin, { upstream: 'web', ...more })
-
-    await gateway.reload(config(after))
-    await assert.rejects(finish(gateway, begun), { code: 'GW_LOGIN_UNKNOWN' })
-
-    await gateway.settled()
-    assert.equal(gateway.upstreams.get('web')?.status().state, 'needs_auth')
-    assert.deepEqual(
-      after.tokens.filter(token => token !== undefined && before.given.includes(token)),
-      [],
-    )
+test('a login that was begun before a reload gives its token to no other server of the same name', async t => {
+  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
+  const [before, after] = [await loginServer(behind.url), await loginServer(behind.url)]
+  for (const server of [before, after]) closeAfter(t, server)
+  const state = { directory: stateOf(t) }
+  const config = ({ url }: { readonly url: string }) => ({
+    version: 1,
+    state,
+    upstreams: { web: { type: 'http', url, oauth: {} } },
   })
+  const gateway = await createGateway(config(before))
+  cleanup(t, () => gateway.close())
+  await gateway.start()
+  const begun = await gateway.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
+
+  await gateway.reload(config(after))
+  const { headers } = await fetch(String(begun.url), { redirect: 'manual' })
+  const finish = gateway.control('login.finish', { url: headers.get('location') })
+  await assert.rejects(finish, { code: 'GW_LOGIN_UNKNOWN' })
+
+  await gateway.settled()
+  assert.equal(gateway.upstreams.get('web')?.status().state, 'needs_auth')
+  assert.deepEqual(
+    after.tokens.filter(token => token !== undefined && before.given.includes(token)),
+    [],
+  )
+})
