@@ -14,7 +14,7 @@ const DIST = join(ROOT, 'dist')
 const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
 
 /** Standalone programs. */
-const ALONE = ['src/cli/background/attach', 'src/cli/bundle/desktop-relay']
+const ALONE = ['src/cli/background/attach']
 
 /** Bundled packages, needed at every start. Others are loaded on demand. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']

@@ -37,7 +37,7 @@ const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summa
     ['lock', 'Pin tool definitions against changes'],
   ],
 }
-const MORE = 'agents audit bundle cache completion errors import inspect plugin policy search ui usage wrap'
+const MORE = 'agents audit cache completion errors import inspect plugin policy search ui usage wrap'
 
 /** Formats the one-screen help. `external` are external plugin commands. */
 export async function formatOverview(

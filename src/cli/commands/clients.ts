@@ -60,28 +60,4 @@ export const CLIENT_COMMANDS = {
     run: async ({ positionals, flags, terminal }) =>
       (await import('../clients/connect-command.ts')).runDisconnect(positionals, flags, terminal),
   }),
-
-  bundle: createCommand({
-    summary: 'Create an .mcpb bundle that connects Claude Desktop to the gateway.',
-    description: [
-      'The bundle contains the relay of gateway attach, so the application shares its servers with all other clients on this',
-      'machine, and starts the gateway if it is not running. It contains paths of this machine, but no secrets.',
-    ],
-    examples: ['gateway bundle', 'gateway bundle --config team/gateway.yaml --name team --profile readers'],
-    flags: {
-      output: string({
-        char: 'o',
-        helpValue: '<file>',
-        summary: 'Output file; overwritten if it exists. Default: <name>.mcpb here.',
-      }),
-      name: string({
-        default: 'gateway',
-        helpValue: '<name>',
-        summary: 'Name of the extension; use a different one for each configuration.',
-      }),
-      profile: string({ helpValue: '<name>', summary: 'Profile for the application.' }),
-      ...{ config, env, json },
-    },
-    run: async ({ flags, terminal, host }) => (await import('../bundle/bundle.ts')).runBundle(flags, terminal, host),
-  }),
 }

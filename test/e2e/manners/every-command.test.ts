@@ -36,7 +36,6 @@ const CALLS: Readonly<Record<string, string>> = {
   remove: 'remove who --dry-run',
   connect: 'connect',
   disconnect: 'disconnect --all',
-  bundle: 'bundle',
   doctor: 'doctor',
   replicas: 'replicas',
   ps: 'ps',

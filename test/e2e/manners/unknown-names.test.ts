@@ -16,7 +16,6 @@ test('commands about something that is not there end with 2, and say what was pr
     ['activity --tool web__lok', 'web__look'],
     ['lock wep', 'web'],
     ['fit cursor --profile narow', 'narrow'],
-    ['bundle --profile narow', 'narrow'],
     ['remove wep --yes', 'web'],
   ] as const) {
     const { code, stdout, stderr } = await gateway(command.split(' '), { cwd })
