@@ -62,18 +62,6 @@ export const loopbackOnly: Plugin = {
 }
 // #endregion createListener
 
-// #region starting
-/** Refuses servers that `npx` could download. */
-export const installedOnly: Plugin = {
-  name: 'installed-only',
-  setup({ hooks }) {
-    hooks.starting.tap(({ spec }) =>
-      spec.type === 'stdio' && spec.command === 'npx' ? 'npx may download unreviewed code' : undefined,
-    )
-  },
-}
-// #endregion starting
-
 // #region peers
 /** Gateways with the same key accept each other's cursors and ids. Sessions stay on their gateway. */
 export const sameKey: Plugin<{ key: string; place: string }> = {

@@ -1,7 +1,7 @@
 import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
 import { toOneLine } from '../../src/plugin.ts'
 import type { PinChange } from './compare-pins.ts'
-import type { CurrentPins, DescribedUpstream } from './current-pins.ts'
+import type { CurrentPins } from './current-pins.ts'
 import type { UpstreamPins } from './lock-file.ts'
 
 /** Exit code for definitions that differ from the lock. */
@@ -73,17 +73,13 @@ async function checkPins(call: CommandCall, { file, accepted, described }: Curre
   const { comparePins } = await import('./compare-pins.ts')
   const rows = described.map(({ upstream, pins, problem }) => {
     const all = pins === undefined ? [] : comparePins(accepted?.get(upstream), pins)
-    const unpinned = pins?.package?.type === 'unpinned' ? pins.package.reason : undefined
-    return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
+    return { upstream, problem, changes: all.filter(({ status }) => status !== 'gone') }
   })
-  const isFine = rows.every(
-    ({ problem, changes, unpinned }) => problem === undefined && unpinned === undefined && changes.length === 0,
-  )
+  const isFine = rows.every(({ problem, changes }) => problem === undefined && changes.length === 0)
   call.print({ file, isFine, upstreams: rows }, () => [
     ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
-    ...rows.flatMap(({ upstream, problem, unpinned, changes }) => [
+    ...rows.flatMap(({ upstream, problem, changes }) => [
       ...(problem === undefined ? [] : [`${upstream}: unavailable: ${problem}`]),
-      ...(unpinned === undefined ? [] : [`${upstream}: unpinned: ${unpinned}`]),
       ...changes.map(change => `${upstream}: ${formatChangeName(change)} ${change.status}`),
     ]),
     ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
@@ -113,11 +109,7 @@ async function writePins(call: CommandCall, current: CurrentPins): Promise<numbe
   })
   writeLock(file, lock)
   await reloadGateway(call)
-  call.print({ file, upstreams: rows }, () => [
-    ...rows.flatMap(formatLockRow),
-    ...formatUnpinned(described),
-    `wrote ${file}`,
-  ])
+  call.print({ file, upstreams: rows }, () => [...rows.flatMap(formatLockRow), `wrote ${file}`])
   return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
 }
 
@@ -140,12 +132,6 @@ function formatLockRow({ upstream, problem, isFirst, added, changed }: LockRow):
         `${upstream}: ${formatChangeName(change)} has changed, accepted version kept – review with gateway lock diff ${upstream}`,
     ),
   ]
-}
-
-function formatUnpinned(described: readonly DescribedUpstream[]): string[] {
-  return described.flatMap(({ upstream, pins }) =>
-    pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.reason}`] : [],
-  )
 }
 
 async function acceptPins(call: CommandCall, name: string, expect: string): Promise<number> {

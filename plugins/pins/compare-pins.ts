@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../src/plugin.ts'
-import { canonicalizeJson, isObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { extractDefinition, hashValue, getDefinitionName, PINNED } from './definition.ts'
 import { listDifferences, hasMixedWord, countInvisible } from './suspicious-text.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'
-import type { PackagePin } from './identify-package.ts'
 
 /** Descriptions above this length in characters are reported. */
 const MAX_UNREMARKED_LENGTH = 4096
@@ -72,7 +71,7 @@ function collectTexts(value: unknown): string[] {
 
 /** A difference from the lock. */
 export interface PinChange {
-  readonly what: PinnedKind | 'instructions' | 'package'
+  readonly what: PinnedKind | 'instructions'
   readonly name: string
   readonly status: 'new' | 'changed' | 'gone'
   /** Lines that describe the difference. */
@@ -82,12 +81,11 @@ export interface PinChange {
 }
 
 /** Pins an upstream's current description. Of duplicate names the first is used, as by clients. */
-export function createPins(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
+export function createPins(described: JsonObject): UpstreamPins {
   const lists = isObject(described.lists) ? described.lists : {}
   const kinds = PINNED.map(kind => [kind, pinDefinitions(lists[kind], kind)] as const)
   const { instructions } = described
   return {
-    ...(own === undefined ? {} : { package: own }),
     ...(typeof instructions === 'string' ? { instructions: createPin(instructions) } : {}),
     definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
   }
@@ -110,21 +108,13 @@ const NO_PINS: UpstreamPins = {
   definitions: { tools: new Map(), prompts: new Map(), resourceTemplates: new Map() },
 }
 
-/** Compares with the lock, in order: program, instructions, then each kind by name. */
+/** Compares with the lock, in order: instructions, then each kind by name. */
 export function comparePins(accepted: UpstreamPins | undefined, now: UpstreamPins): PinChange[] {
   const before = accepted ?? NO_PINS
   return [
-    ...comparePackages(before.package, now.package),
     ...compareInstructions(before.instructions, now.instructions, accepted !== undefined),
     ...PINNED.flatMap(kind => compareDefinitions(kind, before.definitions[kind], now.definitions[kind])),
   ]
-}
-
-function comparePackages(before: PackagePin | undefined, now: PackagePin | undefined): PinChange[] {
-  const findings = now?.type === 'unpinned' ? [now.reason] : []
-  if (canonicalizeJson(before) === canonicalizeJson(now)) return []
-  const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
-  return [{ what: 'package', name: 'package', status, lines: listDifferences(before ?? {}, now ?? {}), findings }]
 }
 
 /** Instructions added to an upstream that was accepted without any are a change. */
@@ -164,10 +154,8 @@ function compareDefinitions(
 export function addNewPins(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
   if (accepted === undefined) return now
   const kinds = PINNED.map(kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const)
-  const own = accepted.package ?? now.package
   return {
     ...accepted,
-    ...(own === undefined ? {} : { package: own }),
     definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
   }
 }
@@ -182,13 +170,12 @@ export function dropMissingPins(accepted: UpstreamPins, now: UpstreamPins): Upst
 }
 
 /** Hashes an upstream's whole description, so that the reviewer accepts exactly that state. */
-export function hashPins({ package: own, instructions, definitions }: UpstreamPins): string {
+export function hashPins({ instructions, definitions }: UpstreamPins): string {
   const kinds = PINNED.map(kind => {
     const hashes = [...definitions[kind]].map(([name, { hash }]) => [name, hash] as const)
     return [kind, Object.fromEntries(hashes)] as const
   })
   return hashValue({
-    package: own ?? null,
     instructions: instructions?.hash ?? null,
     ...Object.fromEntries(kinds),
   })

@@ -46,16 +46,6 @@ export function getDefinitionName(kind: PinnedKind, value: JsonObject): string {
   return String(value[LISTS[kind].key])
 }
 
-/** Hashes a definition without its names, to recognize a renamed definition. Undefined without a description. */
-export function hashWithoutNames({
-  name: _name,
-  title: _title,
-  uriTemplate: _uri,
-  ...body
-}: JsonObject): string | undefined {
-  return typeof body.description === 'string' && body.description.trim() !== '' ? hashValue(body) : undefined
-}
-
 /** Hash prefix: its scheme version. */
 export const HASH_SCHEME = 'v1:'
 

@@ -13,12 +13,6 @@ export const ERRORS = {
     http: 409,
     rpc: RPC.invalidParams,
   },
-  GW_PACKAGE_CHANGED: {
-    text: 'the program of upstream "{upstream}" differs from the accepted one: {what}',
-    hint: 'Review it with "gateway lock diff {upstream}", and accept it with "gateway lock accept"; an npm package must be installed to check its integrity.',
-    http: 409,
-    rpc: RPC.invalidParams,
-  },
   GW_PINS_LOCK: {
     text: '{file} is unusable: {why}',
     hint: 'Restore it from version control, or delete it, run "gateway lock", and review the result.',

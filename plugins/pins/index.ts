@@ -1,13 +1,22 @@
-import type { Metric, HealthFinding, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import { BoundedMap, defineFindings, readMap, appendPointer, readValue } from '../../src/plugin.ts'
+import {
+  BoundedMap,
+  type HealthFinding,
+  type JsonObject,
+  type Metric,
+  type Plugin,
+  type PluginApi,
+  type Report,
+  appendPointer,
+  defineFindings,
+  readList,
+  readMap,
+  readText,
+  readValue,
+} from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import type { Drift, Mode, Status } from './pin-judge.ts'
-import { PinJudge, shouldWithhold } from './pin-judge.ts'
+import { type Drift, type Mode, PinJudge, type Status, listModes, shouldWithhold } from './pin-judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
-import { listModes } from './pin-modes.ts'
-import type { ProgramDrift } from './start-guard.ts'
-import { StartGuard } from './start-guard.ts'
 
 const HEALTH = {
   'pins-held': {
@@ -54,9 +63,6 @@ interface DriftLog {
 
 const MAX_LOGGED = 10_000
 
-/** Variables that determine where programs and packages are found. */
-const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
-
 const STATUS_TEXTS: Readonly<Record<Status, string>> = {
   same: 'the one in gateway.lock',
   new: 'not in gateway.lock',
@@ -73,7 +79,7 @@ export const pins: Plugin<Mode> = {
   reads: config => (listModes(config).size === 0 ? [] : ['gateway.lock']),
   commands: () => import('./commands.ts'),
   setup(api) {
-    const { config, directory, hooks, log, programs, slot } = api
+    const { config, directory, hooks, log, slot } = api
     const modes = listModes(config)
     if (modes.size === 0) return
     const file = lockPath(directory)
@@ -94,15 +100,6 @@ export const pins: Plugin<Mode> = {
       hashes: driftLog.hashes,
       onDrift: drift => reportDrift(drift, driftLog, api),
     })
-
-    const lookup = { directory, environment: programs.createEnvironment(VARIABLES, {}) }
-    const starts = new StartGuard({
-      lock,
-      modes,
-      lookup,
-      onDrift: drift => reportProgramDrift(drift, driftLog, api),
-    })
-    hooks.starting.tap(({ upstream, spec }) => starts.checkStart(upstream, spec))
 
     // First, to judge definitions before other plugins rename, rewrite or hide them.
     hooks.catalog.tap(
@@ -148,23 +145,6 @@ function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginAp
   })
 }
 
-/** Reports a changed program once. */
-function reportProgramDrift(
-  { upstream, status, message, isWithheld }: ProgramDrift,
-  { drifts }: DriftLog,
-  { log, record }: PluginApi<Mode>,
-): void {
-  const key = JSON.stringify([upstream, 'package', message, isWithheld])
-  if (drifts.has(key)) return
-  drifts.set(key, true)
-  log.warn(`${message}, ${isWithheld ? 'not started' : 'started anyway'}`, {
-    upstream,
-    hint: `gateway lock diff ${upstream}`,
-  })
-  const fields = { upstream, what: 'package', status }
-  record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
-}
-
 function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
   const states = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
@@ -203,6 +183,7 @@ function checkPinsConfig(config: unknown, report: Report): void {
       on: 'key',
     })
   }
+  for (const name of names) checkVersion(name, config, report)
   const own = names.map(name => readValue(upstreams, name, 'pins'))
   if (readValue(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
   report({
@@ -211,5 +192,22 @@ function checkPinsConfig(config: unknown, report: Report): void {
     hint: 'remove it, or "pins" of upstreams that should use it',
     severity: 'warning',
     on: 'key',
+  })
+}
+
+/** Programs that run the newest version of a package or image, unless an argument names a version. */
+const RUNNERS = /(?:^|\/)(?:npx|bunx|pnpx|uvx|docker|podman)$/
+const EXACT_VERSION = /.(?:@|==)\d+\.\d|@sha256:/
+
+function checkVersion(name: string, config: unknown, report: Report): void {
+  const mode = readValue(config, 'upstreams', name, 'pins') ?? readValue(config, 'pins') ?? 'off'
+  const command = readText(config, 'upstreams', name, 'command') ?? ''
+  const args = readList(config, 'upstreams', name, 'args')
+  if (mode === 'off' || !RUNNERS.test(command) || args.some(arg => EXACT_VERSION.test(String(arg)))) return
+  report({
+    pointer: `${appendPointer('/upstreams', name)}/command`,
+    message: `${command} runs the newest version of "${name}", and "pins" does not compare programs`,
+    hint: 'name an exact version, such as name@1.2.3',
+    severity: 'warning',
   })
 }

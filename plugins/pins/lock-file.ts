@@ -5,7 +5,6 @@ import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { hashValue, sortKeys, getDefinitionName, PINNED, HASH_SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
-import type { PackagePin } from './identify-package.ts'
 import { escapeInvisible } from './suspicious-text.ts'
 
 const LOCK_FILE = 'gateway.lock'
@@ -22,7 +21,6 @@ export interface Pin<T> {
 /** One upstream's accepted state. */
 export interface UpstreamPins {
   readonly instructions?: Pin<string>
-  readonly package?: PackagePin
   readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
 }
 
@@ -80,7 +78,6 @@ function parseUpstreamPins(value: unknown, upstream: string, file: string): Upst
   const pins = PINNED.map(kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const)
   return {
     ...(value.instructions === undefined ? {} : { instructions: parseTextPin(value.instructions, upstream, file) }),
-    ...(isObject(value.package) ? { package: value.package as unknown as PackagePin } : {}),
     definitions: Object.fromEntries(pins) as unknown as UpstreamPins['definitions'],
   }
 }
@@ -155,7 +152,7 @@ export function formatLock(lock: Lock): string {
   return `${escapeInvisible(JSON.stringify(file, undefined, 2))}\n`
 }
 
-function formatUpstream({ package: own, instructions, definitions: all }: UpstreamPins): JsonObject {
+function formatUpstream({ instructions, definitions: all }: UpstreamPins): JsonObject {
   const kinds = PINNED.filter(kind => all[kind].size > 0).map(
     kind =>
       [
@@ -164,7 +161,6 @@ function formatUpstream({ package: own, instructions, definitions: all }: Upstre
       ] as const,
   )
   return {
-    ...(own === undefined ? {} : { package: own }),
     ...(instructions === undefined
       ? {}
       : { instructions: { hash: instructions.hash, text: instructions.accepted.split('\n') } }),

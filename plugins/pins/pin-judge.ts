@@ -1,9 +1,13 @@
-import type { CatalogEntry, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
-import { BoundedMap } from '../../src/plugin.ts'
-import type { PinnedKind } from './definition.ts'
-import { hashWithoutNames, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
+import {
+  BoundedMap,
+  type CatalogEntry,
+  type Config,
+  type JsonObject,
+  type UpstreamInstructions,
+} from '../../src/plugin.ts'
+import { extractDefinition, hashValue, isPinnedKind, PINNED, type PinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
-import type { Lock, UpstreamPins } from './lock-file.ts'
+import type { Lock } from './lock-file.ts'
 import { createSkeleton } from './suspicious-text.ts'
 
 export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
@@ -35,13 +39,6 @@ const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
   resourceTemplates: 'resource template',
 }
 
-/** Lookups to find an accepted definition that resembles a new name. */
-interface SimilarityIndex {
-  readonly bySkeleton: ReadonlyMap<string, string>
-  readonly byBody: ReadonlyMap<string, string>
-  readonly byDescription: ReadonlyMap<string, string>
-}
-
 interface PinJudgeDeps {
   readonly lock: Lock | undefined
   /** By upstream; missing ones are not judged. */
@@ -59,10 +56,15 @@ export class PinJudge {
   readonly #judged = new WeakMap<CatalogEntry, CatalogEntry>()
   /** Latest verdicts by upstream, kind and name. */
   readonly #last = new BoundedMap<string, PinVerdict>({ max: MAX_NAMES })
-  readonly #likeness = new Map<string, SimilarityIndex>()
+  /** Accepted names by upstream, kind and skeleton. */
+  readonly #bySkeleton = new Map<string, string>()
 
-  constructor(bench: PinJudgeDeps) {
-    this.#deps = bench
+  constructor(deps: PinJudgeDeps) {
+    this.#deps = deps
+    for (const [upstream, { definitions }] of deps.lock ?? [])
+      for (const kind of PINNED)
+        for (const name of definitions[kind].keys())
+          this.#bySkeleton.set(createKey(upstream, kind, createSkeleton(name)), name)
   }
 
   /** Marks the entry, and withholds it if the upstream's mode requires it. */
@@ -119,32 +121,13 @@ export class PinJudge {
     return hash
   }
 
-  #judgeDefinition({ upstream, original, value }: CatalogEntry, kind: PinnedKind, hash: string): PinVerdict {
+  #judgeDefinition({ upstream, original }: CatalogEntry, kind: PinnedKind, hash: string): PinVerdict {
     const pins = this.#deps.lock?.get(upstream)
     if (pins === undefined) return { status: 'new' }
     const accepted = pins.definitions[kind].get(original)
     if (accepted !== undefined) return { status: accepted.hash === hash ? 'same' : 'changed' }
-    const like = this.#findSimilar(upstream, kind, pins, original, extractDefinition(kind, value))
+    const like = this.#bySkeleton.get(createKey(upstream, kind, createSkeleton(original)))
     return like === undefined ? { status: 'new' } : { status: 'changed', like }
-  }
-
-  /** Finds an accepted definition that a new name imitates or renames; a rename counts as a change. */
-  #findSimilar(
-    upstream: string,
-    kind: PinnedKind,
-    pins: UpstreamPins,
-    name: string,
-    definition: JsonObject,
-  ): string | undefined {
-    const key = JSON.stringify([upstream, kind])
-    let likeness = this.#likeness.get(key)
-    if (likeness === undefined) this.#likeness.set(key, (likeness = indexSimilarNames(kind, pins)))
-    const { bySkeleton, byBody, byDescription } = likeness
-    const looks = bySkeleton.get(createSkeleton(name))
-    if (looks !== undefined) return looks
-    const body = hashWithoutNames(definition)
-    if (body === undefined) return undefined
-    return byBody.get(body) ?? byDescription.get(String(definition.description).trim())
   }
 
   /** Judges a name that is in no list by its latest verdict, so that guessing a name bypasses nothing. */
@@ -180,20 +163,20 @@ function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode
   return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }
 }
 
-function indexSimilarNames(kind: PinnedKind, { definitions }: UpstreamPins): SimilarityIndex {
-  const bySkeleton = new Map<string, string>()
-  const byBody = new Map<string, string>()
-  const byDescription = new Map<string, string>()
-  for (const [name, { accepted }] of definitions[kind]) {
-    bySkeleton.set(createSkeleton(name), name)
-    const body = hashWithoutNames(accepted)
-    if (body === undefined) continue
-    byBody.set(body, name)
-    byDescription.set(String(accepted.description).trim(), name)
-  }
-  return { bySkeleton, byBody, byDescription }
+function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
+  return createKey(upstream, kind, original)
 }
 
-function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
-  return JSON.stringify([upstream, kind, original])
+function createKey(upstream: string, kind: string, name: string): string {
+  return JSON.stringify([upstream, kind, name])
+}
+
+/** Lists the mode of each pinned upstream. */
+export function listModes({ pins, upstreams }: Config): ReadonlyMap<string, Exclude<Mode, 'off'>> {
+  const modes = new Map<string, Exclude<Mode, 'off'>>()
+  for (const [name, spec] of Object.entries(upstreams)) {
+    const mode = spec.pins ?? pins ?? 'off'
+    if (mode !== 'off' && spec.enabled) modes.set(name, mode)
+  }
+  return modes
 }

@@ -168,8 +168,6 @@ export interface UpstreamContext {
   /** Client roots for requests outside any call; absent if no client can be asked. */
   readonly roots?: ClientRootsProvider
   reportState(state: UpstreamState, problem?: string): void
-  /** Called before each process start: returns a reason to refuse it, or undefined. */
-  readonly getStartRefusal?: () => string | undefined
   /**
    * Opens HTTP to a server without MCP: with the gateway's proxies, certificates and the authorizer's credentials.
    * Absent without a network.

@@ -286,8 +286,6 @@ function createUpstream(name: string, spec: UpstreamConfig, { loaded, hooks, aro
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(createCannotAskReply(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
-    getStartRefusal: () =>
-      (around.hooksOf(name, made) ?? hooks).getRunner('starting')?.({ upstream: name, spec }) ?? undefined,
     reportState: state => around.upstreamChanged(name, state, made),
   }
   try {

@@ -24,7 +24,6 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
   authorize: { kind: 'syncBail' },
-  starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
   peers: { kind: 'syncBail' },
   sharedStore: { kind: 'syncBail' },

@@ -52,12 +52,6 @@ export interface NotificationContext {
   readonly exchange: Exchange | undefined
 }
 
-/** Local server process that is about to start. */
-interface ServerStart {
-  readonly upstream: string
-  readonly spec: UpstreamConfig
-}
-
 /** The tap signature of each hook. Source of docs/reference/hooks.md; `@example` names a region in a file. */
 export interface HookTaps {
   // Building the gateway
@@ -94,18 +88,6 @@ export interface HookTaps {
    * openapi` work this way.
    */
   createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
-  /**
-   * Runs: Before each start of a local server process, restarts included. If a reload keeps the server, the plugins
-   * of the new configuration apply.
-   *
-   * May change: Nothing. A returned text is the reason not to start the process: the server is marked as failed with
-   * this reason and retried later.
-   *
-   * If it throws: The process is not started.
-   *
-   * @example examples/hooks/building.ts#starting
-   */
-  starting: (start: ServerStart) => string | Undecided
   /**
    * Runs: Once for each listener in the configuration. Taps are selected by the listener's `type`.
    *

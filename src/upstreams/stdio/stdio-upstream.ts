@@ -63,9 +63,7 @@ class StdioTransport extends SharedTransport {
   constructor(spec: StdioUpstreamConfig, around: StdioDeps, events: TransportEvents, cwd?: string) {
     super(around.context)
     try {
-      const refusal = around.context.getStartRefusal?.()
-      if (refusal === undefined) this.#process = startProcess({ spec, around, events, cwd })
-      else process.nextTick(() => events.closed({ why: refusal }))
+      this.#process = startProcess({ spec, around, events, cwd })
     } catch (error) {
       // The owning connection is not fully constructed yet.
       process.nextTick(() =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, copyFile, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,6 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { answersCommands, directory, gateway, serving } from './run.ts'
 
 const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
-const MODULES = fileURLToPath(new URL('../../../node_modules/@modelcontextprotocol/', import.meta.url))
 
 const add = { name: 'add', description: 'Adds two numbers.', inputSchema: { type: 'object' } }
 const say = { name: 'say', description: 'Says a text.\nNothing more.', inputSchema: { type: 'object' } }
@@ -160,36 +159,6 @@ test('a definition that is only remembered is judged like any other, and its ser
   assert.deepEqual(await names('withhold'), [['mind__add'], true, 'GW_DEFINITION_CHANGED'])
 })
 
-test('a program that changed is not started, and is accepted before it runs', async t => {
-  const { cwd } = await scene(t)
-  const own = join(cwd, 'server.mjs')
-  await copyFile(CHANGING, own)
-  const config = JSON.parse(await readFile(join(cwd, 'gateway.yaml'), 'utf8')) as {
-    upstreams: { mind: { args: string[] } }
-  }
-  config.upstreams.mind.args[0] = own
-  await writeFile(join(cwd, 'gateway.yaml'), JSON.stringify(config))
-  await gateway(['lock'], { cwd })
-  await appendFile(own, '\n// and more\n')
-
-  serving(t, ['serve', '--fresh'], { cwd })
-  await answersCommands({ cwd })
-  const down = await gateway(['ps', '--json'], { cwd })
-  const locked = await gateway(['lock'], { cwd })
-  const diff = await gateway(['lock', 'diff', 'mind'], { cwd })
-  const hash = /--expect (v1:[0-9a-f]{64})/.exec(diff.stdout)?.[1] ?? ''
-  const accepted = await gateway(['lock', 'accept', 'mind', '--expect', hash], { cwd })
-  const started = await gateway(['start', 'mind'], { cwd })
-  const checked = await gateway(['lock', '--check'], { cwd })
-
-  assert.match(down.stdout, /program of upstream \\"mind\\" differs from the accepted one/)
-  assert.equal(locked.code, 1, locked.stdout)
-  assert.match(diff.stdout, /package changed[^]*sha256/)
-  assert.equal(accepted.code, 0, accepted.stderr)
-  assert.equal(started.code, 0, started.stderr)
-  assert.equal(checked.code, 0, checked.stdout)
-})
-
 test('a lock that is changed on disk is read anew with --watch, and a broken one leaves things as they are', async t => {
   const { cwd, lock } = await scene(t, 'strict')
   await gateway(['lock'], { cwd })
@@ -227,35 +196,4 @@ test('instructions that changed are kept from clients of both eras', async t => 
 
   assert.equal(old.initializeReply?.result?.['instructions'], undefined)
   assert.equal(result?.['instructions'], undefined)
-})
-
-test('servers from npm are pinned with their versions, and one without an exact version is reported', async t => {
-  const upstreams = {
-    files: {
-      type: 'stdio',
-      command: process.execPath,
-      args: [join(MODULES, 'server-filesystem/dist/index.js'), '.'],
-    },
-    all: {
-      type: 'stdio',
-      command: process.execPath,
-      args: [join(MODULES, 'server-everything/dist/index.js')],
-    },
-  }
-  const config = { version: 1, pins: 'strict', upstreams }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
-
-  const written = await gateway(['lock'], { cwd })
-  const checked = await gateway(['lock', '--check'], { cwd })
-  const tools = await gateway(['tools', '--json'], { cwd })
-  const lock = JSON.parse(await readFile(join(cwd, 'gateway.lock'), 'utf8')) as {
-    upstreams: Record<string, { package: Record<string, string>; tools: object }>
-  }
-
-  assert.equal(written.code, 0, written.stderr)
-  assert.equal(checked.code, 0, checked.stdout)
-  assert.equal(lock.upstreams['files']?.package['name'], '@modelcontextprotocol/server-filesystem')
-  assert.match(lock.upstreams['files']?.package['integrity'] ?? '', /^sha512-/)
-  const pinned = Object.values(lock.upstreams).flatMap(one => Object.keys(one.tools))
-  assert.equal((JSON.parse(tools.stdout) as { tools: object[] }).tools.length, pinned.length)
 })

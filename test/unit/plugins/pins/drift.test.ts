@@ -22,7 +22,7 @@ const METHODS = {
 async function serve(t: TestContext, config: JsonObject, era: 'modern' | 'legacy') {
   const directory = mkdtempSync(join(tmpdir(), 'pins-'))
   cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
-  writeLock(join(directory, 'gateway.lock'), new Map([['mail', createPins({ lists: ACCEPTED }, undefined)]]))
+  writeLock(join(directory, 'gateway.lock'), new Map([['mail', createPins({ lists: ACCEPTED })]]))
   const mail = closeAfter(
     t,
     await testUpstream({

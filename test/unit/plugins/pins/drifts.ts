@@ -117,16 +117,9 @@ const TOOL_DRIFTS: readonly DriftKind[] = [
   tool('no icons', ['icons'], undefined),
   tool('another interface', ['_meta', 'ui', 'resourceUri'], 'ui://mail/other'),
   tool('no interface', ['_meta'], undefined),
-  tool('a rename', ['name'], 'deliver'),
   tool('a name in capitals', ['name'], 'Send'),
   tool('a name with a homoglyph', ['name'], 's\u0435nd'),
   tool('a name with a zero-width space', ['name'], 'se\u200bnd'),
-  { kind: 'tool: a rename with another title', of: 'tools', value: { ...TOOL, name: 'post', title: 'Post' } },
-  {
-    kind: 'tool: a rename with another schema',
-    of: 'tools',
-    value: { ...TOOL, name: 'post', inputSchema: { type: 'object' } },
-  },
 ]
 
 const OTHER_DRIFTS: readonly DriftKind[] = [
@@ -168,11 +161,6 @@ const OTHER_DRIFTS: readonly DriftKind[] = [
     kind: 'template: another audience',
     of: 'resourceTemplates',
     value: edited(TEMPLATE, ['annotations', 'audience'], ['assistant']),
-  },
-  {
-    kind: 'template: another URI',
-    of: 'resourceTemplates',
-    value: edited(TEMPLATE, ['uriTemplate'], 'mail://{id}/{part}'),
   },
 ]
 

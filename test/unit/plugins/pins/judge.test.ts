@@ -10,7 +10,7 @@ function judgeWith(mode: Mode, instructions?: string) {
   const drifts: Drift[] = []
   const described = { lists: { tools: [TOOL] }, ...(instructions === undefined ? {} : { instructions }) }
   const judge = new PinJudge({
-    lock: new Map([['mail', createPins(described, undefined)]]),
+    lock: new Map([['mail', createPins(described)]]),
     modes: new Map([['mail', mode]]),
     hashes: new WeakMap(),
     onDrift: drift => drifts.push(drift),

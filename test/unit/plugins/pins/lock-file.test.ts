@@ -10,22 +10,19 @@ import { testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { PROMPT, TEMPLATE, TOOL } from './drifts.ts'
 
-const PINS = createPins(
-  {
-    instructions: 'One.\r\nTwo \u200b.\n',
-    lists: {
-      tools: [
-        TOOL,
-        { name: '__proto__', description: ['no text'] },
-        { name: 'empty', description: '' },
-        { name: '\u202e' },
-      ],
-      prompts: [PROMPT],
-      resourceTemplates: [TEMPLATE],
-    },
+const PINS = createPins({
+  instructions: 'One.\r\nTwo \u200b.\n',
+  lists: {
+    tools: [
+      TOOL,
+      { name: '__proto__', description: ['no text'] },
+      { name: 'empty', description: '' },
+      { name: '\u202e' },
+    ],
+    prompts: [PROMPT],
+    resourceTemplates: [TEMPLATE],
   },
-  { type: 'file', path: 'server', sha256: 'a'.repeat(64) },
-)
+})
 
 function place(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'lock-'))
