@@ -31,9 +31,8 @@ export function isCacheableCall({ method, params, exchange }: Call): boolean {
   return requested?.requestState === undefined && requested?.inputResponses === undefined
 }
 
-/** Returns the requested name or URI; for lists, the connection, which is empty for the shared one. */
-export function getTarget({ method, params, listKey }: Call): string {
-  if (listKey !== undefined) return listKey
+/** Returns the requested name or URI; empty for lists. */
+export function getTarget({ method, params }: Call): string {
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''
   return method === 'resources/read' ? canonicalizeUri(target) : target

@@ -143,20 +143,15 @@ function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
     if (direction !== 'client' || upstream === undefined) return
     for (const selection of selectOutdated(news, upstream)) purgeSelection(selection, parts)
-    if (news.isForOwnLists !== true && news.method !== UPDATED) parts.memory.save(upstream)
+    if (news.method !== UPDATED) parts.memory.save(upstream)
   })
   hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
 }
 
-/**
- * Selects entries that a notification makes outdated. Changes on individual connections do not affect the shared
- * lists.
- */
-function selectOutdated({ method, params, isForOwnLists }: Notification, upstream: string): Selection[] {
-  const target = isForOwnLists === true ? (one: string): boolean => one !== '' : undefined
-  if (method === UPDATED)
-    return [{ upstream, method: 'resources/read', target: target ?? canonicalizeUri(String(params?.uri)) }]
-  return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method, target }))
+/** Selects entries that a notification makes outdated. */
+function selectOutdated({ method, params }: Notification, upstream: string): Selection[] {
+  if (method === UPDATED) return [{ upstream, method: 'resources/read', target: canonicalizeUri(String(params?.uri)) }]
+  return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method }))
 }
 
 function purgeSelection(selection: Selection, { store, flights }: CacheDeps): void {

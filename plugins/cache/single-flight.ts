@@ -9,7 +9,6 @@ export class Flight implements Call, CacheSubject {
   readonly method: string
   readonly headers: Record<string, string>
   readonly exchange: Exchange
-  readonly listKey: string | undefined
   readonly target: string
   readonly tags: readonly string[]
   params: JsonObject | undefined
@@ -25,7 +24,6 @@ export class Flight implements Call, CacheSubject {
     this.params = call.params
     this.headers = call.headers
     this.exchange = exchange
-    this.listKey = call.listKey
     this.target = about.target
     this.tags = about.tags
     this.#waiting = waiting

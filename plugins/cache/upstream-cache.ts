@@ -53,10 +53,9 @@ export class UpstreamCache {
     const rule = this.#rules(call)
     if (rule === undefined) return next(call)
     if (rule.purges.length > 0) return this.#callAndPurge(call, next, rule)
-    if (rule.policy === undefined || !isCacheableCall(call)) return next(call)
+    const { policy } = rule
+    if (policy === undefined || !isCacheableCall(call)) return next(call)
     const target = getTarget(call)
-    // Lists from an individual connection are private, and not saved or shared.
-    const policy = call.listKey === undefined ? rule.policy : { ...rule.policy, perSession: true }
     const keys = computeKeys(call, target, policy)
     return keys === undefined ? next(call) : this.#lookUp({ call, next, policy, target, keys })
   }

@@ -77,8 +77,6 @@ export type Via = 'http' | 'rest' | 'sse' | 'ws' | 'stdio' | 'in-process'
 export interface Notification {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** True if the list change concerns only sessions that use this connection. */
-  readonly isForOwnLists?: boolean
 }
 
 /** A request of a server to the client during a call: elicitation, sampling or roots. */
@@ -201,8 +199,6 @@ export interface Call {
   readonly exchange: Exchange
   /** True if the server may answer with a task. */
   readonly mayBeTask?: boolean
-  /** List key of the connection, from `getListKey`; absent for the shared list. */
-  readonly listKey?: string | undefined
   /**
    * Returns the reason if the current configuration would not make this call any more: the caller lost access, or the
    * server or name changed. Absent without reloads.

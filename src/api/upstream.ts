@@ -5,19 +5,6 @@ import type { Ask, AskReply, Call, Dispatch, Exchange, Notification, Principal, 
 import type { Clock, Log } from './plugin.ts'
 import type { ProcessLimiter, SandboxContext, UpstreamLogs } from './process.ts'
 
-/** Number of connections of this process with lists of their own. */
-let count = 0
-
-/** Counts one more; returns its unique number. */
-export function countOwnLists(): number {
-  return ++count
-}
-
-/** False while no connection has lists of its own, so that calls can skip the lookup. */
-export function hasOwnLists(): boolean {
-  return count > 0
-}
-
 /**
  * `idle` not started, or stopped while unused; the next call starts it · `starting` · `ready` · `needs_auth` until a
  * login · `failed` until the next retry · `stopped` by the owner.
@@ -107,12 +94,6 @@ export interface Upstream {
   /** True if files it was created from, such as certificates, have changed: a reload recreates it. */
   readonly isOutdated?: boolean
   dispatch: Dispatch
-  /**
-   * Key of the connection whose lists the session sees; undefined for the shared lists. Sessions with one key see the
-   * same lists. A process of one session may change its lists once tools were used: it sends a notification with
-   * `isForOwnLists` before the first key.
-   */
-  getListKey?(session: Session): string | undefined
   /** A session ended: its state can be released. */
   onSessionEnd?(session: Session): void
   /** These clients changed their roots, or clients connected or disconnected: request roots again. */

@@ -344,7 +344,6 @@ export class PipelineCall implements Call {
   readonly exchange: PipelineExchange
   params: JsonObject | undefined
   mayBeTask = false
-  listKey: string | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
 

@@ -102,8 +102,6 @@ interface CatalogReader {
   getCachedView(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
-  /** Returns a key shared by readers of the same lists over the same connections. */
-  getReaderKey(session: Session): string
   /** Lists an upstream again; undefined if the list has not changed since readers received it. */
   findChange(kind: Kind, upstream: string): Promise<ListChange | undefined>
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>

@@ -66,10 +66,6 @@ export class ReusedUpstream implements Upstream {
     return this.live.dispatch(call)
   }
 
-  getListKey(session: Session): string | undefined {
-    return this.live.getListKey?.(session)
-  }
-
   onSessionEnd(session: Session): void {
     this.live.onSessionEnd?.(session)
   }

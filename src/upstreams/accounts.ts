@@ -144,10 +144,6 @@ class AccountsUpstream implements Upstream {
     return account.upstream.dispatch(call)
   }
 
-  getListKey(session: Session): string | undefined {
-    return this.#findAccount(session)?.upstream.getListKey(session)
-  }
-
   onSessionEnd(session: Session): void {
     this.#findAccount(session)?.upstream.onSessionEnd(session)
   }

@@ -19,7 +19,6 @@ import {
 import type { Connection } from './connection/connection.ts'
 import { Replicas, measureConnectionsLoad } from './replicas.ts'
 import { EraMatch } from './era-match.ts'
-import { ConnectionLists } from './connection-lists.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { SupervisorFactory } from './supervisor-factory.ts'
@@ -47,8 +46,6 @@ export class Connections {
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: ProjectDirectories | undefined
   readonly #eras: EraMatch
-  /** Lists from connections other than the main one. */
-  readonly ownLists: ConnectionLists
   /** The main connection, for all calls in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
@@ -66,13 +63,6 @@ export class Connections {
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
     this.#eras = new EraMatch({ isOn: spec.era === 'match' && replicas === 1, memory: context.memory })
-    this.ownLists = new ConnectionLists({
-      spec,
-      context,
-      findPoolKey: session => this.#findPoolKey(session),
-      getByKey: poolKey => this.#pool.getByKey(poolKey),
-      hasPoolKeys: () => this.main.connection !== undefined,
-    })
     this.#pool = new ConnectionPool({
       name: context.name,
       // Forwarded headers can affect the server's session, so callers must not share it.
@@ -101,8 +91,6 @@ export class Connections {
   getReadyConnection(call: Call): Connection | undefined {
     const main = this.main.connection
     if (main === undefined) return main
-    const own = this.ownLists.findConnection(call)
-    if (own !== undefined) return own
     if (main === this.#shared && !this.#eras.usesOtherEra(call, main)) return main
     if (this.#projects === undefined || usesMainConnection(call.method))
       return this.#selectSupervisor(call, main).connection
@@ -260,7 +248,6 @@ export class Connections {
       retries: () => isWaitedFor?.(another) === true,
       sessions: supervisor => this.#createSessionFilter(supervisor),
       isUsedBy: (supervisor, session) => this.#findSupervisor(session) === supervisor,
-      listsChanged: (supervisor, news) => this.ownLists.handleListChange(supervisor, news),
       changed: (supervisor, state, connection) => {
         if (this.#eras.describesServer(supervisor)) this.#recordFailure(supervisor)
         if (state === 'stopped') this.#restarts += supervisor.restarts
@@ -302,7 +289,6 @@ export class Connections {
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state === 'starting') return
     this.#host.moved(supervisor)
-    this.ownLists.handleConnectionChange(supervisor)
   }
 
   /** The main connection is closing: promote a ready replica, so that no notification is lost. */

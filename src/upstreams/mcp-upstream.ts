@@ -15,7 +15,6 @@ import { createCancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
 import { SessionDoubt, isSessionError } from './http/http-failures.ts'
 import { Connections } from './connections.ts'
-import { isPerProject } from './connection-pool.ts'
 import type { OpenTransport } from './supervisor-factory.ts'
 import { SupervisorFactory } from './supervisor-factory.ts'
 import { fingerprintTls } from './tls-files.ts'
@@ -70,13 +69,7 @@ export class McpUpstream implements Upstream {
     this.#tlsFiles = fingerprintTls(spec, context)
     this.#eraDoubt = new EraDoubt(context)
     this.#sessionDoubt = new SessionDoubt(context.clock)
-    this.#interest = new ClientInterest(
-      context,
-      session => this.#connections.findOwnSupervisor(session),
-      spec.isolation === 'shared' && !isPerProject(spec)
-        ? undefined
-        : (supervisor, news) => this.#connections.ownLists.handleListChange(supervisor, news),
-    )
+    this.#interest = new ClientInterest(context, session => this.#connections.findOwnSupervisor(session))
     this.#supervisors = new SupervisorFactory(spec, context, connect, supervisor =>
       this.#interest.getAudience(supervisor),
     )
@@ -147,10 +140,6 @@ export class McpUpstream implements Upstream {
   async stop(): Promise<void> {
     this.#interest.stop()
     await this.#connections.stop()
-  }
-
-  getListKey(session: Session): string | undefined {
-    return this.#connections.ownLists.getListKey(session)
   }
 
   onSessionEnd(session: Session): void {

@@ -1,4 +1,4 @@
-import type { Notification, Session, UpstreamContext, UpstreamState } from '../api/index.ts'
+import type { Session, UpstreamContext, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Era } from '../protocol/methods.ts'
@@ -31,8 +31,6 @@ interface SupervisorOptions {
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
   /** True if a session's calls use its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
-  /** Handles a list change on this connection; absent if all sessions are notified. */
-  listsChanged?(supervisor: Supervisor, notification: Notification): void
   changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
@@ -92,7 +90,7 @@ export class SupervisorFactory {
 
   #connectionHost(
     supervisor: Supervisor,
-    { sessions, isUsedBy, listsChanged }: SupervisorOptions,
+    { sessions, isUsedBy }: SupervisorOptions,
     closed: ConnectionDeps<Connection>['closed'],
   ): ConnectionDeps<Connection> {
     const context = this.#context
@@ -105,9 +103,7 @@ export class SupervisorFactory {
       notify: notification => {
         const { method } = notification
         const isTask = method === TASK_STATUS
-        if (getChangedKinds(method).length > 0)
-          if (listsChanged === undefined) context.notify(notification)
-          else listsChanged(supervisor, notification)
+        if (getChangedKinds(method).length > 0) context.notify(notification)
         else if (isTask) context.notify(notification, session => isUsedBy(supervisor, session))
         else context.notify(notification, this.#audience(supervisor))
       },

@@ -1,7 +1,6 @@
 import type { CatalogEntry } from '../../api/catalog-entry.ts'
 import { hasName } from '../../api/catalog-entry.ts'
-import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
-import { hasOwnLists } from '../../api/upstream.ts'
+import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import type { ProfileViewer } from '../../api/profile-lookup.ts'
 import { GatewayError, getOwnerReason } from '../../errors/errors.ts'
@@ -19,7 +18,6 @@ import { isModernHttp } from '../exchange.ts'
 import type { Graph, ListChange, UpstreamNode } from '../graph-types.ts'
 import { createOnlooker } from '../session.ts'
 import { isUp } from '../reused-upstream.ts'
-import type { ListReader } from './list-cache.ts'
 import { ListCache } from './list-cache.ts'
 import type { Freshness, RejectedListing } from './view.ts'
 import { Listings, View } from './view.ts'
@@ -140,13 +138,13 @@ export class Catalog {
 
   /** Returns the cached view; undefined before the first list. */
   getCachedView(kind: Kind, session: Session): View | undefined {
-    return this.#cachedViews.get(this.#getSessionKey(kind, session))?.view
+    return this.#cachedViews.get(this.#getViewKey(kind, session))?.view
   }
 
   /** True if an upstream has listed any entry of this kind that the viewer may see. */
   hasVisibleEntries(kind: Kind, viewer: ProfileViewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const entries = node && this.#lists.getLastKnown(node, kind, { viewer: this.#getViewKey(kind, viewer) })?.entries
+    const entries = node && this.#lists.getLastKnown(node, kind, this.#getViewKey(kind, viewer))?.entries
     return entries !== undefined && this.#isAnySeen(entries, kind, viewer)
   }
 
@@ -157,7 +155,7 @@ export class Catalog {
   /** Returns all entries listed so far, with this viewer's form of each. Sends no request. */
   collectKnownEntries(kind: Kind, viewer: ProfileViewer): readonly KnownEntry[] {
     return [...this.#graph.upstreams.values()].flatMap(node => {
-      const { entries = [] } = this.#lists.getLastShared(node, kind) ?? {}
+      const { entries = [] } = this.#lists.getLastKnown(node, kind) ?? {}
       const visible = new Map(this.#runCatalogTaps(entries, kind, viewer).map(entry => [entry.original, entry]))
       return entries.map(entry => ({ entry, visible: visible.get(entry.original) }))
     })
@@ -173,7 +171,7 @@ export class Catalog {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const isWhole = this.#isWhole(names)
     // Compute the key before loading: a session may switch to other connections in the meantime.
-    const key = this.#getSessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
+    const key = this.#getViewKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
     const settled = await Promise.all(names.map(name => this.#recordGiven(name, kind, session)))
     if (!isWhole) this.#partial.add(kind)
     return this.#getView(key, kind, session, settled)
@@ -194,7 +192,7 @@ export class Catalog {
     if (node === undefined) return undefined
     const { state, spec } = node.upstream
     if (state !== 'ready' && spec.onFailure === 'keep') return undefined
-    const { entries: former = [] } = this.#lists.getLastShared(node, kind) ?? {}
+    const { entries: former = [] } = this.#lists.getLastKnown(node, kind) ?? {}
     const reader = createOnlooker(this.#graph.identity())
     // Do not wake an upstream that went idle.
     const { entries, digest } = (state === 'ready' && (await this.getList(name, kind, reader))) || EMPTY_LIST
@@ -209,19 +207,6 @@ export class Catalog {
     }
   }
 
-  /** Returns a key shared by readers of the same lists over the same connections. */
-  getReaderKey(session: Session): string {
-    return this.listings.getReaderKey(session) + this.#getOwnListsKey(session)
-  }
-
-  /** Returns a key of the upstreams with connection-specific lists for this session; empty for most sessions. */
-  #getOwnListsKey(session: Session): string {
-    if (!hasOwnLists()) return ''
-    let own = ''
-    for (const { upstream } of this.#graph.upstreams.values()) own += getOwnListKey(upstream, session)
-    return own
-  }
-
   /** True if a list of these upstreams is complete and can be compared with others. */
   #isWhole(upstreams: readonly string[]): boolean {
     return upstreams.length === this.#graph.upstreams.size
@@ -229,7 +214,7 @@ export class Catalog {
 
   /** Finds an entry by name, waiting only for upstreams declared earlier that could own it. */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
-    const key = this.#getSessionKey(kind, session)
+    const key = this.#getViewKey(kind, session)
     const parts = [...this.#graph.upstreams.keys()].map(name => this.getList(name, kind, session))
     const view = Promise.all(parts).then(all => this.#getView(key, kind, session, all))
     view.catch(() => undefined)
@@ -258,7 +243,7 @@ export class Catalog {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const part = await this.#lists.getList(node, kind, session, this.#createReader(node, kind, session))
+      const part = await this.#lists.getList(node, kind, session, this.#getViewKey(kind, session))
       if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
@@ -294,7 +279,7 @@ export class Catalog {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
       // A late list may have arrived in the meantime.
-      const lastKnown = this.#getLastKnownList(node, kind, session)?.entries
+      const lastKnown = this.#lists.getLastKnown(node, kind, this.#getViewKey(kind, session))?.entries
       const entries = this.#runCatalogTaps(
         lastKnown ?? (isAway ? guessEntries(node, kind, exposed) : []),
         kind,
@@ -304,15 +289,6 @@ export class Catalog {
       if (entry !== undefined) return entry
     }
     return undefined
-  }
-
-  /** Returns the last list of the session's own connection, else the one of the shared connection. */
-  #getLastKnownList(node: UpstreamNode, kind: Kind, session: Session): UpstreamList | undefined {
-    const reader = this.#createReader(node, kind, session)
-    const lastKnown = this.#lists.getLastKnown(node, kind, reader)
-    return reader.own === undefined
-      ? lastKnown
-      : (lastKnown ?? this.#lists.getLastKnown(node, kind, { viewer: reader.viewer }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
@@ -409,14 +385,6 @@ export class Catalog {
     })
   }
 
-  #createReader({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {
-    return { viewer: this.#getViewKey(kind, session), own: upstream.getListKey?.(session) }
-  }
-
-  #getSessionKey(kind: Kind, session: Session): string {
-    return this.#getViewKey(kind, session) + this.#getOwnListsKey(session)
-  }
-
   #getViewKey(kind: Kind, session: ProfileViewer): string {
     if (session.profile !== undefined) return writeViewKey(kind, session)
     let keys = this.#viewKeys.get(session.principal)
@@ -425,12 +393,6 @@ export class Catalog {
     if (key === undefined) keys.set(kind, (key = writeViewKey(kind, session)))
     return key
   }
-}
-
-/** Returns the key of a connection-specific list; empty for the shared one. */
-function getOwnListKey(upstream: Upstream, session: Session): string {
-  const key = upstream.getListKey?.(session)
-  return key === undefined ? '' : JSON.stringify([upstream.name, key])
 }
 
 function hasSameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {

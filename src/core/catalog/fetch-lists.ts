@@ -21,18 +21,17 @@ export function lacksKind(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server !== undefined && !offersKind(node, kind)
 }
 
-/** Creates the call for one page. All pages use the connection that `own` names, or the main one. */
+/** Creates the call for one page. */
 export function createListCall(
   graph: Graph,
   node: UpstreamNode,
   kind: Kind,
   session: Session,
-  { own, cursor }: { readonly own?: string | undefined; readonly cursor?: string },
+  cursor?: string,
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
   const call = new PipelineCall(node.upstream.name, method, params, createDetachedExchange(graph, session, method))
-  call.listKey = own
   graph.hooks.getRunner('call', method)?.(call)
   return call
 }
@@ -52,7 +51,7 @@ export async function fetchList(
   const hasWaited = await waitUntilReady(graph, node)
   if (!offersKind(node, kind) || graph.unlisted.isKnownToLack(node.upstream, LISTS[kind].method)) return undefined
   // Create the call after the wait, as its timeout starts with its creation.
-  const call = hasWaited ? createListCall(graph, node, kind, session, { own: first.listKey }) : first
+  const call = hasWaited ? createListCall(graph, node, kind, session) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
@@ -90,7 +89,7 @@ async function fetchPages(
     if (bytes > MAX_BYTES) throw createTooLongError(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
-    call = createListCall(graph, node, kind, session, { own: first.listKey, cursor })
+    call = createListCall(graph, node, kind, session, cursor)
   }
   return payloads
 }

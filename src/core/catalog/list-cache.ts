@@ -48,14 +48,6 @@ interface CachedList {
   lastKnown: UpstreamList | undefined
   pending: Promise<FetchOutcome> | undefined
   failure: Reason | undefined
-  /** True for a connection-specific list. */
-  readonly isOwn: boolean
-}
-
-/** Identifies the readers of a list: by view, and by connection unless it is the main one. */
-export interface ListReader {
-  readonly viewer: string
-  readonly own?: string | undefined
 }
 
 const NEVER = new Promise<never>(() => undefined)
@@ -100,19 +92,11 @@ export class ListCache {
     return this.#problems.get(upstream.name)?.get(kind)?.isMissing === true
   }
 
-  /** Returns an upstream's last list for these readers; undefined if it never sent one. */
-  getLastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): UpstreamList | undefined {
+  /** Returns an upstream's last list for this viewer, or for anyone; undefined if it never sent one. */
+  getLastKnown(node: UpstreamNode, kind: Kind, viewer?: string): UpstreamList | undefined {
     const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
-    const start = createListKey(kind, reader)
+    const start = viewer === undefined ? `${kind}\n` : createListKey(kind, viewer)
     return shelves.find(([key, { lastKnown }]) => key.startsWith(start) && lastKnown !== undefined)?.[1].lastKnown
-  }
-
-  /** Returns the newest list received on the shared connection; undefined before the first. */
-  getLastShared(node: UpstreamNode, kind: Kind): UpstreamList | undefined {
-    const shelves = [...(this.#lists.get(node)?.entries() ?? [])].reverse()
-    return shelves.find(
-      ([key, { lastKnown, isOwn }]) => key.startsWith(`${kind}\n`) && lastKnown !== undefined && !isOwn,
-    )?.[1].lastKnown
   }
 
   /**
@@ -128,13 +112,13 @@ export class ListCache {
   }
 
   /**
-   * Returns one upstream's list; `reader` identifies the view that it is for.
+   * Returns one upstream's list; `viewer` is the key of the view that it is for.
    * @throws GatewayError if no list is available.
    */
-  async getList(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<UpstreamList> {
+  async getList(node: UpstreamNode, kind: Kind, session: Session, viewer: string): Promise<UpstreamList> {
     if (lacksKind(node, kind)) return EMPTY_LIST
-    const call = createListCall(this.#graph, node, kind, session, reader)
-    const shelf = this.#getCachedList(node, kind, reader, call)
+    const call = createListCall(this.#graph, node, kind, session)
+    const shelf = this.#getCachedList(node, kind, viewer, call)
     if (shelf.pending !== undefined) return this.#getFallback(node, kind, shelf)
     const flight = toFetchOutcome(this.#fetch(node, kind, session, call))
     if (await this.#waitForList(node, kind, shelf, flight)) return this.#storeList(node, kind, shelf, await flight)
@@ -294,15 +278,15 @@ export class ListCache {
     if (troubles?.delete(kind) === true && troubles.size === 0) this.#problems.delete(upstream.name)
   }
 
-  #getCachedList(node: UpstreamNode, kind: Kind, reader: ListReader, { headers }: PipelineCall): CachedList {
+  #getCachedList(node: UpstreamNode, kind: Kind, viewer: string, { headers }: PipelineCall): CachedList {
     let shelves = this.#lists.get(node)
     if (shelves === undefined) this.#lists.set(node, (shelves = new BoundedMap<string, CachedList>(LIST_LIMITS)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
-    const key = `${createListKey(kind, reader)}${sent}`
+    const key = `${createListKey(kind, viewer)}${sent}`
     const cached = shelves.use(key)
     if (cached !== undefined) return cached
-    const shelf = createCachedList(reader.own !== undefined)
-    shelves.set(key, shelf, reader.viewer)
+    const shelf: CachedList = { lastKnown: undefined, pending: undefined, failure: undefined }
+    shelves.set(key, shelf, viewer)
     return shelf
   }
 }
@@ -312,12 +296,8 @@ function isCurrent({ upstream, wasUp }: ListProblem): boolean {
   return wasUp || upstream.state !== 'ready'
 }
 
-function createListKey(kind: Kind, { viewer, own }: ListReader): string {
-  return `${kind}\n${own ?? ''}\n${viewer}\n`
-}
-
-function createCachedList(isOwn: boolean): CachedList {
-  return { lastKnown: undefined, pending: undefined, failure: undefined, isOwn }
+function createListKey(kind: Kind, viewer: string): string {
+  return `${kind}\n${viewer}\n`
 }
 
 function toFetchOutcome(work: Promise<UpstreamList>): Promise<FetchOutcome> {

@@ -94,7 +94,7 @@ export async function notifyReloaded(before: Graph, next: Graph): Promise<void> 
   const audience = new Set(graphs.flatMap(({ notifier }) => [...notifier.listAudience()]))
   // Sessions with the same view in one graph may have different ones in the other.
   const readers = Map.groupBy(audience, session =>
-    JSON.stringify(graphs.map(({ catalog }) => catalog.getReaderKey(session))),
+    JSON.stringify(graphs.map(({ catalog }) => catalog.listings.getReaderKey(session))),
   )
   const changed = new Map<Session, readonly string[]>()
   await Promise.all(

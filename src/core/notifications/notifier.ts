@@ -1,7 +1,6 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, getOwnerProblem, getErrorMessage } from '../../errors/errors.ts'
 import { hasName, createUnlistedEntry } from '../../api/catalog-entry.ts'
-import { countOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-taps.ts'
 import { isLevelEnabled } from '../../protocol/era/convert-to-modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -58,10 +57,9 @@ export class Notifier {
   notifyUpstream(upstream: string, received: Notification, isMeant?: (session: Session) => boolean): void {
     const notification = this.#runTaps(received, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
-    if (getChangedKinds(notification.method).length > 0) {
-      if (notification.isForOwnLists === true) countOwnLists()
+    if (getChangedKinds(notification.method).length > 0)
       this.#listChanges.add(notification.method, upstream, isMeant, true)
-    } else if (notification.method === 'notifications/resources/updated')
+    else if (notification.method === 'notifications/resources/updated')
       this.#notifyResourceUpdate(upstream, notification, isMeant)
     else if (
       notification.method !== TASK_STATUS ||

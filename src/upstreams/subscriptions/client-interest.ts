@@ -4,7 +4,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { settlesWithin } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
-import type { FindOwnSupervisor, OnOwnListChange } from './subscriptions.ts'
+import type { FindOwnSupervisor } from './subscriptions.ts'
 import { ResourceSubscriptions } from './subscriptions.ts'
 
 /** Timeout for setting a session's log level before its call proceeds. */
@@ -18,10 +18,9 @@ export class ClientInterest {
   readonly #watches: ResourceSubscriptions
   readonly #levels = new LogLevels()
 
-  /** `ownNews` handles list changes on single connections; undefined if all connections have the same lists. */
-  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor, ownNews?: OnOwnListChange) {
+  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor) {
     this.#clock = context.clock
-    this.#watches = new ResourceSubscriptions(context, findOwnSupervisor, ownNews)
+    this.#watches = new ResourceSubscriptions(context, findOwnSupervisor)
   }
 
   /** True if a client watches a resource, on any connection or on this supervisor's. */

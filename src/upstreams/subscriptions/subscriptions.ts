@@ -1,4 +1,4 @@
-import { getChangedKinds, LISTEN_FLAGS } from '../../protocol/methods.ts'
+import { LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/convert-to-modern.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -12,9 +12,6 @@ import type { Connection } from '../connection/connection.ts'
 import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Subscription } from '../transport.ts'
-
-/** Handles a list change on a connection other than the main one. */
-export type OnOwnListChange = (supervisor: Supervisor, notification: Notification) => void
 
 /** Finds the supervisor for a session's separate connection if it is ready; undefined for the main one. */
 export type FindOwnSupervisor = (session: Session) => Supervisor | undefined
@@ -38,17 +35,14 @@ const EMPTY_ANSWER: Answer = Object.freeze({ result: Payload.of({}) })
 export class ResourceSubscriptions {
   readonly #context: UpstreamContext
   readonly #findOwnSupervisor: FindOwnSupervisor
-  /** Undefined if all connections have the same lists. */
-  readonly #ownNews: OnOwnListChange | undefined
   /** Subscriptions on the shared connection, including changed lists. */
   readonly #main: ConnectionSubscriptions
   readonly #pooled = new Map<Supervisor, ConnectionSubscriptions>()
   readonly #bySession = new Map<string, SessionSubscriptions>()
 
-  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor, ownNews: OnOwnListChange | undefined) {
+  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor) {
     this.#context = context
     this.#findOwnSupervisor = findOwnSupervisor
-    this.#ownNews = ownNews
     this.#main = new ConnectionSubscriptions(context, {
       listensForLists: true,
       notify: this.#createNotifier(() => this.#main),
@@ -98,17 +92,11 @@ export class ResourceSubscriptions {
 
   /** A connection other than the main one is ready or closed. */
   handleConnectionChange(supervisor: Supervisor): void {
-    if (this.#ownNews !== undefined) this.#listenForLists(supervisor)
     if (this.#pooled.size === 0 && this.#bySession.size === 0) return
     const watch = this.#pooled.get(supervisor)
     if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
       watch?.setConnection(supervisor.connection)
     this.#moveSessions()
-  }
-
-  /** A modern server sends list changes only to open listens. */
-  #listenForLists(supervisor: Supervisor): void {
-    if (supervisor.connection?.server?.era === 'modern') this.#getSubscriptions(supervisor)
   }
 
   forgetSession({ id }: Session): void {
@@ -140,15 +128,9 @@ export class ResourceSubscriptions {
     if (supervisor === undefined) return this.#main
     const existing = this.#pooled.get(supervisor)
     if (existing !== undefined) return existing
-    const notifyClients = this.#createNotifier(() => watch)
-    const ownNews = this.#ownNews
-    const notify = (notification: Notification): void =>
-      ownNews === undefined || getChangedKinds(notification.method).length === 0
-        ? notifyClients(notification)
-        : ownNews(supervisor, notification)
     const watch: ConnectionSubscriptions = new ConnectionSubscriptions(this.#context, {
-      listensForLists: ownNews !== undefined,
-      notify,
+      listensForLists: false,
+      notify: this.#createNotifier(() => watch),
     })
     watch.setConnection(supervisor.connection)
     this.#pooled.set(supervisor, watch)
