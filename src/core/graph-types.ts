@@ -61,30 +61,30 @@ export interface ResourceOwner {
   readonly exposed: string
 }
 
-/** Location of a task: at a server, under the server's own id, or at the gateway. */
-export type TaskLocation =
-  | (ToolLocation & {
-      readonly at: 'server'
-      readonly era: Era
-      readonly original: string
-      /** Tool name as exposed to the client. */
-      readonly tool: string
-    })
-  | { readonly at: 'gateway'; readonly original: string }
+/** Task at a server, under the server's own id. */
+export interface ServerTaskLocation extends ToolLocation {
+  readonly at: 'server'
+  readonly era: Era
+  readonly original: string
+  /** Tool name as exposed to the client. */
+  readonly tool: string
+}
+
+/** Location of a task: at a server or at the gateway. */
+export type TaskLocation = ServerTaskLocation | { readonly at: 'gateway'; readonly original: string }
 
 export interface TaskRecord {
   readonly taskId: string
-  readonly location: TaskLocation
+  readonly location: ServerTaskLocation
   readonly session: Session
   readonly until: number
 }
 
-/** Request for a hosted task: the tool, its lifetime, its poll interval, and a function that cancels the work. */
+/** Request for a hosted task: the tool, its lifetime, and a function that cancels the work. */
 export interface HostedTaskRequest extends ToolLocation {
   /** Tool name as exposed to the client. */
   readonly tool: string
   readonly ttlMs: number | null | undefined
-  readonly pollIntervalMs?: number | undefined
   cancel(reason: string): void
 }
 
@@ -166,12 +166,10 @@ interface TaskRegistry {
   findHosted(id: string, session: Session): HostedTask | undefined
   listAll(): readonly HostedCall[]
   cancelTask(id: string, reason: string): boolean | undefined
-  recordTask(graph: Graph, session: Session, taskId: string, location: TaskLocation, ttlMs: number | null): void
+  recordTask(graph: Graph, session: Session, taskId: string, location: ServerTaskLocation, ttlMs: number | null): void
   listTasks(graph: Graph, session: Session): readonly TaskRecord[]
   handleTaskStatus(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
-  beginWork(session: Session): () => void
-  runWhenIdle(session: Session, end: () => void): void
-  sessionEnded(session: Session): void
+  handleSessionEnd(session: Session): void
 }
 
 /** One running generation of the configuration, with its hooks, upstreams and catalog. */

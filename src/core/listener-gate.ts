@@ -155,12 +155,16 @@ export class PipelineGate implements Gate {
   closeSession(session: Session, reason: string): void {
     if (this.#sessions.delete(session)) this.roots.handleSessionEnd()
     this.#conversations--
-    if (session.client.era === 'legacy') this.#graph.notifier.forgetSession(session)
-    this.#graph.tasks.sessionEnded(session)
-    // Server state for the session is needed until its tasks end.
-    this.#graph.tasks.runWhenIdle(session, () => {
+    if (session.client.era === 'legacy') {
+      this.#graph.notifier.forgetSession(session)
+      this.#graph.tasks.handleSessionEnd(session)
+    }
+    // Server state for the session is needed until its background calls end.
+    const end = (): void => {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
-    })
+    }
+    if (session instanceof PipelineSession) session.runWhenIdle(end)
+    else end()
     this.#graph.hooks.getRunner('sessionEnd')?.(session, reason)
   }
 

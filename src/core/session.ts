@@ -32,6 +32,9 @@ export class PipelineSession implements Session {
   /** The base session; single requests see variants of it. */
   readonly root: PipelineSession
   #forms: Map<string | ClientDescription, PipelineSession> | undefined = undefined
+  /** Calls that continue after their client was answered. */
+  #backgroundCalls = 0
+  #onIdle: (() => void) | undefined = undefined
 
   constructor(init: SessionInit, root?: PipelineSession) {
     this.id = init.id
@@ -46,6 +49,22 @@ export class PipelineSession implements Session {
     this.ask = init.ask
     this.slots = root === undefined ? [] : root.slots
     this.root = root ?? this
+  }
+
+  /** Marks background work, with or without the client; returns a function that ends it. */
+  beginWork(): () => void {
+    const { root } = this
+    root.#backgroundCalls++
+    return () => {
+      if (--root.#backgroundCalls === 0) root.#onIdle?.()
+    }
+  }
+
+  /** Runs `end` when no background work is left. */
+  runWhenIdle(end: () => void): void {
+    const { root } = this
+    if (root.#backgroundCalls === 0) end()
+    else root.#onIdle = end
   }
 
   /** Returns the variant for a request with its own client info, label or scopes. */

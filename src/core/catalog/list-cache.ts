@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import type { CatalogEntry, ListPage } from '../../api/catalog-entry.ts'
+import type { ListPage } from '../../api/catalog-entry.ts'
 import { readListPage } from '../../api/catalog-entry.ts'
 import type { Payload } from '../../protocol/payload.ts'
-import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { Session, Upstream } from '../../api/index.ts'
 import type { Reason } from '../../errors/errors.ts'
 import {
@@ -152,9 +151,7 @@ export class ListCache {
     const upstream = node.upstream.name
     const cached = this.#parsed.get(payload)
     if (cached?.upstream === upstream) return cached
-    const listed = readListPage(payload, kind, upstream, node.prefix)
-    const page =
-      kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(withOptionalTask) } : listed
+    const page = readListPage(payload, kind, upstream, node.prefix)
     const parsed = { upstream, page, digest: hash('sha256', payload.bytes(), 'base64') }
     this.#parsed.set(payload, parsed)
     return parsed
@@ -312,15 +309,6 @@ function getTruncationReason(payloads: readonly Payload[], entries: number): str
   if (entries > MAX_ENTRIES) return `limited to the first ${MAX_ENTRIES} of ${entries} entries`
   const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
   return isMore ? `limited to the first ${MAX_PAGES} pages` : undefined
-}
-
-/** A modern server decides alone which call becomes a task, so any tool may (2026-07-28, tasks extension). */
-function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
-  return server?.era === 'modern' && servesTasks(server)
-}
-
-function withOptionalTask(entry: CatalogEntry): CatalogEntry {
-  return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }
 
 /** True if the last known list is used: a login problem removes no entries. */

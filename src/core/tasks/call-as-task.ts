@@ -1,25 +1,16 @@
-import type { Answer, Dispatch, IncomingRequest, ServerDescription } from '../../api/index.ts'
+import type { Answer, Call, Dispatch } from '../../api/index.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { toLegacyTask, readTask, servesTasks, removeRelatedTask } from '../../protocol/era/tasks.ts'
+import { readTask, servesTasks, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
-import type { Graph, TaskLocation } from '../graph-types.ts'
+import type { Graph, ServerTaskLocation } from '../graph-types.ts'
 import { hideStateSecrets } from '../hide-secrets.ts'
 import { followTask } from './follow-task.ts'
-import type { HostedTask } from './hosted-task.ts'
-import { completeTask } from './slow-calls.ts'
-import {
-  offersTasks,
-  isTasksRequiredError,
-  sealTaskId,
-  getTaskForm,
-  getTaskSupport,
-  getToolLocation,
-} from './task-ids.ts'
+import { offersTasks, isTasksRequiredError, sealTaskId, getTaskForm, getToolLocation } from './task-ids.ts'
 
 /** Makes calls that may need client input, and holds them open meanwhile. */
 interface InputDispatch {
@@ -37,66 +28,71 @@ interface TaskCallDeps {
 /** Lifetime in milliseconds to request from a server if the gateway polls the task itself. */
 const TTL_MS = 3_600_000
 
-/** Makes a tool call that may become a task; undefined if neither server nor client supports tasks. */
+/**
+ * Makes a tool call that may become a task, which is passed on to a client of the server's era. For others the gateway
+ * waits for its result. Undefined if neither server nor client supports tasks.
+ */
 export function callAsTask(tasking: TaskCallDeps): Promise<Answer> | undefined {
   const { call, graph } = tasking
   const server = graph.upstreams.get(call.upstream)?.upstream.server
-  if (server !== undefined && servesTasks(server)) return callWithForm(tasking, server)
-  return getTaskForm(call) === 'legacy' && offersTasks(graph, 'legacy')
-    ? Promise.resolve(createNoTaskError(call))
-    : undefined
+  const form = getTaskForm(call)
+  const era = server !== undefined && servesTasks(server) ? server.era : undefined
+  if (form === 'legacy' && era !== 'legacy' && offersTasks(graph, 'legacy'))
+    return Promise.resolve(createNoTaskError(call))
+  if (era === undefined) return undefined
+  if (era === 'legacy') return callLegacyServer(tasking, form === 'legacy')
+  return form === 'modern' ? callAndRelay(tasking) : callModernServer(tasking)
 }
 
-function callWithForm(tasking: TaskCallDeps, { era }: ServerDescription): Promise<Answer> {
-  const request = getTaskForm(tasking.call)
-  return era === 'modern' ? MODERN_SERVER[request](tasking) : LEGACY_SERVER(tasking)
+async function callAndRelay(tasking: TaskCallDeps): Promise<Answer> {
+  tasking.call.mayBeTask = true
+  return relayTask(tasking, await dispatchPlainly(tasking))
 }
 
-const MODERN_SERVER = {
-  /** Both sides support the same form of task: pass it on with another id. */
-  modern: async (tasking: TaskCallDeps): Promise<Answer> => {
-    tasking.call.mayBeTask = true
-    return relayTask(tasking, await dispatchPlainly(tasking))
-  },
-  /** The client requested a task, so it gets one even if the server creates none. */
-  legacy: async (tasking: TaskCallDeps): Promise<Answer> => hostCall(tasking),
-  /** The server avoids a task if it can; if not, the gateway polls it for the client. */
-  none: async (tasking: TaskCallDeps): Promise<Answer> => {
-    const answer = await dispatchPlainly(tasking)
-    if ('task' in answer) return driveTask(tasking, answer.task)
-    if (!('error' in answer) || !isTasksRequiredError(answer.error)) return answer
-    const again = withTaskDeclared(tasking.call)
-    const second = await dispatchPlainly({ ...tasking, call: again })
-    return 'task' in second ? driveTask({ ...tasking, call: again }, second.task) : second
-  },
-} as const
+/** The server avoids a task if it can; if not, the gateway polls it for the client. */
+async function callModernServer(tasking: TaskCallDeps): Promise<Answer> {
+  omitTaskRequest(tasking.call)
+  const answer = await dispatchPlainly(tasking)
+  if ('task' in answer) return driveTask(tasking, answer.task)
+  if (!('error' in answer) || !isTasksRequiredError(answer.error)) return answer
+  const again = withTaskDeclared(tasking.call)
+  const second = await dispatchPlainly({ ...tasking, call: again })
+  return 'task' in second ? driveTask({ ...tasking, call: again }, second.task) : second
+}
 
-async function LEGACY_SERVER(tasking: TaskCallDeps): Promise<Answer> {
+async function callLegacyServer(tasking: TaskCallDeps, isRequested: boolean): Promise<Answer> {
   const { call, graph } = tasking
-  const request = getTaskForm(call)
   const support = await getTaskSupport(graph, call)
-  if (request === 'legacy') {
-    if (support === 'forbidden') return createNoTaskError(call)
-    call.mayBeTask = true
-    return relayTask(tasking, await dispatchPlainly(tasking))
-  }
-  const { task: _task, ...params } = call.params ?? {}
-  call.params = params
-  const isTask = support === 'required' || (support === 'optional' && request === 'modern')
-  if (!isTask) return dispatchPlainly(tasking)
-  call.params = { ...params, task: { ttl: TTL_MS } }
+  if (isRequested) return support === 'forbidden' ? createNoTaskError(call) : callAndRelay(tasking)
+  omitTaskRequest(call)
+  if (support !== 'required') return dispatchPlainly(tasking)
+  call.params = { ...call.params, task: { ttl: TTL_MS } }
   call.mayBeTask = true
   const answer = await dispatchPlainly(tasking)
-  if (!('task' in answer)) return answer
-  return (request === 'modern' ? hostLegacyTask(tasking, answer.task) : undefined) ?? driveTask(tasking, answer.task)
+  return 'task' in answer ? driveTask(tasking, answer.task) : answer
 }
 
-/** Hosts a legacy server's task, so that a modern client can poll it. */
-function hostLegacyTask({ call, graph }: TaskCallDeps, task: Payload): Answer | undefined {
-  const { ttlMs, pollIntervalMs } = readTask(task.value()) ?? { ttlMs: null }
-  return createHostedTask(call, graph, { ttlMs, pollIntervalMs }, (own, sees) =>
-    followTask({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, task),
-  )
+/** Reads a tool's own `execution.taskSupport` (2025-11-25); `forbidden` if it has none. */
+async function getTaskSupport(
+  graph: Graph,
+  { upstream, params, exchange }: Call,
+): Promise<'required' | 'optional' | 'forbidden'> {
+  const name = params?.name
+  if (typeof name !== 'string') return 'forbidden'
+  const entry =
+    graph.catalog.getCachedView('tools', exchange.session)?.findByOriginal(upstream, name) ??
+    (await graph.catalog.getList(upstream, 'tools', exchange.session))?.entries.find(
+      ({ original }) => original === name,
+    )
+  const execution = entry?.value.execution
+  const support = isObject(execution) ? execution.taskSupport : undefined
+  return support === 'required' || support === 'optional' ? support : 'forbidden'
+}
+
+function omitTaskRequest(call: PipelineCall): void {
+  if (call.params?.task === undefined) return
+  const { task: _task, ...params } = call.params
+  call.params = params
 }
 
 /** Returns the same call, with tasks declared. */
@@ -111,6 +107,10 @@ function dispatchPlainly({ call, dispatch, graph, by }: TaskCallDeps): Promise<A
   return by.converse(call, dispatch, graph)
 }
 
+function createNoTaskError({ params }: PipelineCall): Answer {
+  return { error: rpcError(RPC.methodNotFound, `Tool ${String(params?.name)} does not run as a task`) }
+}
+
 /** Passes a server's task on under a sealed id. */
 function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   if (!('task' in answer)) return answer
@@ -123,7 +123,7 @@ function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   const { session } = call.exchange
   if (state === undefined) return { error: rpcError(RPC.internal, 'the server returned an invalid task') }
   const tool = String(call.exchange.params?.name)
-  const location: TaskLocation = { at: 'server', ...getToolLocation(call), era, original: state.taskId, tool }
+  const location: ServerTaskLocation = { at: 'server', ...getToolLocation(call), era, original: state.taskId, tool }
   const taskId = sealTaskId(graph, session, location, state.ttlMs)
   if (taskId === undefined) return { error: rpcError(RPC.internal, 'the task id is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
@@ -131,7 +131,7 @@ function relayTask({ call, graph }: TaskCallDeps, answer: Answer): Answer {
   return { task: Payload.of({ ...value, task: { ...(value.task as JsonObject), taskId } }, era) }
 }
 
-/** Polls a server's task for a client without task support. */
+/** Polls a server's task for a client that does not receive it. */
 function driveTask({ call, graph, by }: TaskCallDeps, task: Payload): Promise<Answer> {
   const { exchange } = call
   const drive = (): Promise<Answer> =>
@@ -158,78 +158,4 @@ function createProgressReporter(exchange: PipelineExchange): ((state: TaskState)
         ...(statusMessage === undefined ? {} : { message: statusMessage }),
       },
     })
-}
-
-/** Hosts a task for a legacy client, at a server that does not support legacy tasks. */
-async function hostCall({ call, dispatch, graph, by }: TaskCallDeps): Promise<Answer> {
-  if ((await getTaskSupport(graph, call)) === 'forbidden') return createNoTaskError(call)
-  const { task: request, ...params } = call.params ?? {}
-  const ttlMs = isObject(request) && typeof request.ttl === 'number' ? request.ttl : undefined
-  const created = createHostedTask(call, graph, { ttlMs }, async (own, sees) => {
-    own.params = params
-    own.mayBeTask = true
-    const answer = await by.converse(own, dispatch, graph)
-    if (!('task' in answer)) return answer
-    return followTask({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, answer.task)
-  })
-  return created ?? { error: rpcError(RPC.internal, 'too many tasks') }
-}
-
-function createNoTaskError({ params }: PipelineCall): Answer {
-  return { error: rpcError(RPC.methodNotFound, `Tool ${String(params?.name)} does not run as a task`) }
-}
-
-/** A task's work, with its own call and exchange; `sees` receives each state. */
-type TaskWork = (
-  own: PipelineCall,
-  sees: (state: Pick<TaskState, 'statusMessage' | 'pollIntervalMs'>) => void,
-) => Promise<Answer>
-
-/** Task lifetime, and suggested poll interval. */
-interface TaskLifetime {
-  readonly ttlMs: number | null | undefined
-  readonly pollIntervalMs?: number | undefined
-}
-
-/**
- * Creates a hosted task for a call that continues after the answer; undefined if the limit is reached. The client
- * sees a task of its own era, whatever performs the work.
- */
-function createHostedTask(call: PipelineCall, graph: Graph, keeping: TaskLifetime, work: TaskWork): Answer | undefined {
-  const { session } = call.exchange
-  const hosted = graph.tasks.createTask(graph, session, {
-    tool: String(call.exchange.params?.name),
-    ...getToolLocation(call),
-    ...keeping,
-    cancel: reason => exchange.cancel(reason),
-  })
-  if (hosted === undefined) return undefined
-  const exchange: PipelineExchange = graph.exchange(session, createTaskInbound(call, hosted))
-  exchange.route = call.exchange.route
-  exchange.entry = call.exchange.entry
-  exchange.origin = call.exchange.origin ?? call.exchange
-  const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
-  Object.assign(own.headers, call.headers)
-  const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
-    hosted.updateStatus(statusMessage && graph.hide(statusMessage), pollIntervalMs)
-  void completeTask({ graph, task: hosted, exchange, method: own.method }, () => work(own, sees))
-  const { state } = hosted
-  if (session.client.era === 'modern') return { task: Payload.of({ ...state, resultType: 'task' }, 'modern') }
-  graph.tasks.recordTask(graph, session, state.taskId, { at: 'gateway', original: hosted.id }, state.ttlMs)
-  return { task: Payload.of({ task: toLegacyTask(state) }, 'legacy') }
-}
-
-function createTaskInbound({ method, params, exchange }: PipelineCall, hosted: HostedTask): IncomingRequest {
-  return {
-    method,
-    params,
-    headers: exchange.headers,
-    via: exchange.via,
-    remoteAddress: exchange.remoteAddress,
-    principal: exchange.principal,
-    emit: ({ method, params: about }) => {
-      if (method === 'notifications/progress' && typeof about?.message === 'string') hosted.updateStatus(about.message)
-    },
-    ask: ask => hosted.ask(ask),
-  }
 }

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, Ask, AskReply, ClientDescription, Exchange } from '../../api/index.ts'
+import type { Answer, Ask, AskReply, ClientDescription } from '../../api/index.ts'
 import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
-import { isTerminal, setRelatedTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
+import { isTerminal, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { createCannotAskReply, parseInputResponse, createInputRequests } from '../client-request.ts'
 
 interface TaskInputRequest {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
-  /** True while a legacy client handles the request. */
-  isAsked: boolean
 }
 
+/** Poll interval that clients are asked to use. */
+const POLL_MS = 1000
 /** Maximum pending input requests per task. */
 const MAX_INPUT_REQUESTS = 64
 
@@ -27,7 +26,6 @@ export interface ToolLocation {
 
 interface HostedTaskOptions extends ToolLocation {
   readonly ttlMs: number
-  readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
   readonly now: () => number
   readonly cancel: (reason: string) => void
@@ -46,7 +44,6 @@ export class HostedTask implements ToolLocation {
   readonly #watchers = new Set<() => void>()
   #status: TaskState['status'] = 'working'
   #message: string | undefined
-  #pollIntervalMs: number
   #updatedAt: string
   #outcome: Answer | undefined
   #requestCount = 0
@@ -55,7 +52,6 @@ export class HostedTask implements ToolLocation {
     this.upstream = init.upstream
     this.toolThere = init.toolThere
     this.#init = init
-    this.#pollIntervalMs = init.pollIntervalMs
     this.#createdAt = new Date(init.now()).toISOString()
     this.#updatedAt = this.#createdAt
   }
@@ -78,7 +74,7 @@ export class HostedTask implements ToolLocation {
       createdAt: this.#createdAt,
       lastUpdatedAt: this.#updatedAt,
       ttlMs: this.#init.ttlMs,
-      pollIntervalMs: this.#pollIntervalMs,
+      pollIntervalMs: POLL_MS,
     }
   }
 
@@ -98,11 +94,9 @@ export class HostedTask implements ToolLocation {
     }
   }
 
-  /** Updates the status message and, optionally, the poll interval. */
-  updateStatus(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
-    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs)) return
+  updateMessage(message: string): void {
+    if (isTerminal(this.#status) || message === this.#message) return
     this.#message = message
-    this.#pollIntervalMs = pollIntervalMs
     this.#notifyWatchers()
   }
 
@@ -111,7 +105,7 @@ export class HostedTask implements ToolLocation {
     if (isTerminal(this.#status) || this.#open.size >= MAX_INPUT_REQUESTS)
       return Promise.resolve(createCannotAskReply(ask))
     return new Promise(reply => {
-      this.#open.set(`ask-${++this.#requestCount}`, { ask, reply, isAsked: false })
+      this.#open.set(`ask-${++this.#requestCount}`, { ask, reply })
       this.#status = 'input_required'
       this.#notifyWatchers()
     })
@@ -123,31 +117,6 @@ export class HostedTask implements ToolLocation {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
       if (isObject(response)) this.#replyToRequest(key, parseInputResponse(ask, response, client))
     }
-  }
-
-  /**
-   * Waits for the end and sends pending input requests to this legacy client; undefined if the client disconnects
-   * first.
-   */
-  async waitForResult(exchange: Exchange): Promise<Answer | undefined> {
-    while (this.#outcome === undefined) {
-      if (exchange.cancelled) return undefined
-      for (const [key, open] of this.#open) if (!open.isAsked) void this.#askLegacyClient(exchange, key, open)
-      await this.#changeStatus(exchange)
-    }
-    if (!('result' in this.#outcome)) return this.#outcome
-    const { result } = this.#outcome
-    return { result: Payload.of(setRelatedTask(this.taskId, result.value(), true), result.era) }
-  }
-
-  async #askLegacyClient(exchange: Exchange, key: string, open: TaskInputRequest): Promise<void> {
-    open.isAsked = true
-    const { method, params } = open.ask
-    const reply = await exchange.ask({ method, params: setRelatedTask(this.taskId, params, true) })
-    open.isAsked = false
-    // A disconnected client may return for its input requests.
-    if ('error' in reply && exchange.cancelled) return
-    this.#replyToRequest(key, 'result' in reply ? { result: removeRelatedTask(reply.result) } : reply)
   }
 
   #replyToRequest(key: string, reply: AskReply): void {
@@ -186,19 +155,6 @@ export class HostedTask implements ToolLocation {
   #notifyWatchers(): void {
     this.#updatedAt = new Date(this.#init.now()).toISOString()
     for (const watcher of [...this.#watchers]) watcher()
-  }
-
-  #changeStatus(exchange: Exchange): Promise<void> {
-    return new Promise(resolve => {
-      const done = (): void => {
-        takeBack()
-        unwatch()
-        resolve()
-      }
-      let takeBack = (): void => undefined
-      const unwatch = this.watch(done)
-      takeBack = exchange.onCancel(done)
-    })
   }
 }
 

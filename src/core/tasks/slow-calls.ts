@@ -10,6 +10,7 @@ import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { hideAnswerSecrets } from '../hide-secrets.ts'
+import { PipelineSession } from '../session.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getTaskForm, getToolLocation } from './task-ids.ts'
 
@@ -36,8 +37,8 @@ export async function callWithPatience(slow: SlowCallDeps, patience: PatienceLim
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = getTaskForm(call)
   const isOwn = 'onTimeout' in patience
-  // A modern server with tasks creates one itself, and a legacy client requests one explicitly.
-  const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
+  // A server of the client's era answers with a task of its own.
+  const isTask = server !== undefined && form === server.era && servesTasks(server)
   if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
   if (!isOwn) return continueAsTask(slow, made, patience) ?? made
@@ -91,14 +92,13 @@ function continueAsTask(slow: SlowCallDeps, made: Promise<Answer>, patience: Bac
   if (task === undefined) return undefined
   const channel = {
     emit: ({ method, params }: { method: string; params: JsonObject | undefined }): void => {
-      if (method === 'notifications/progress' && typeof params?.message === 'string') task.updateStatus(params.message)
+      if (method === 'notifications/progress' && typeof params?.message === 'string') task.updateMessage(params.message)
     },
     ask: (ask: Ask) => task.ask(ask),
   }
   exchange.continueInBackground(channel)
-  const work = (): Promise<Answer> =>
-    finishInBackground(slow, made, { task, channel, continues: next => void (current = next) })
-  void completeTask({ graph, task, exchange, method: call.method }, work)
+  const background = { task, channel, continues: (next: PipelineExchange) => void (current = next) }
+  void completeTask(task, slow, finishInBackground(slow, made, background))
   if (getTaskForm(call) === 'modern') return { task: Payload.of({ ...task.state, resultType: 'task' }, 'modern') }
   return patience.createAnswer(describeRunningCall(task))
 }
@@ -187,22 +187,16 @@ function describeRunningCall(task: HostedTask): RunningCall {
   }
 }
 
-interface TaskSettlement {
-  readonly graph: Graph
-  readonly task: HostedTask
-  readonly exchange: PipelineExchange
-  readonly method: string
-}
-
 /** Completes a hosted task through the answer hooks. Never rejects. */
-export async function completeTask(
-  { graph, task, exchange, method }: TaskSettlement,
-  work: () => Promise<Answer>,
+async function completeTask(
+  task: HostedTask,
+  { graph, call: { exchange, method } }: SlowCallDeps,
+  work: Promise<Answer>,
 ): Promise<void> {
   graph.beginCall()
-  const done = graph.tasks.beginWork(exchange.session)
+  const done = exchange.session instanceof PipelineSession ? exchange.session.beginWork() : undefined
   try {
-    const answer = await work()
+    const answer = await work
     // Run `response` hooks here, as the original exchange was answered with the task alone.
     const made = (await graph.hooks.getRunner('response', method)?.(answer, exchange)) ?? answer
     task.settle(hideAnswerSecrets(made, graph))
@@ -212,7 +206,7 @@ export async function completeTask(
     const problem = rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code })
     task.settle(hideAnswerSecrets({ error: problem }, graph))
   } finally {
-    done()
+    done?.()
     graph.endCall()
   }
 }

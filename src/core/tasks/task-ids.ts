@@ -24,8 +24,6 @@ const DAY_MS = 86_400_000
 /** Maximum lifetime of a task id, whatever its server suggests. */
 const MAX_LIFETIME_MS = 30 * DAY_MS
 
-export type ServerTaskLocation = Extract<TaskLocation, { at: 'server' }>
-
 export function getToolLocation({ upstream, params }: Call): ToolLocation {
   return { upstream, toolThere: String(params?.name) }
 }
@@ -90,12 +88,13 @@ export function getTaskForm({ params, exchange }: Call): TaskForm {
 }
 
 /**
- * True if any upstream runs calls as tasks, or a slow call may become one: only then do clients see the capability.
+ * True if an upstream of this era runs calls as tasks, or a slow call may become one: only then do clients see the
+ * capability.
  */
 export function offersTasks(graph: Graph, era: Era): boolean {
   if (era === 'modern' && graph.hooks.getRunner('patience', 'tools/call') !== undefined) return true
   for (const { upstream } of graph.upstreams.values())
-    if (upstream.server !== undefined && servesTasks(upstream.server)) return true
+    if (upstream.server?.era === era && servesTasks(upstream.server)) return true
   return false
 }
 
@@ -104,25 +103,6 @@ export function addTaskCapabilities(capabilities: JsonObject, client: ClientDesc
   return versionHasTasks(client) && offersTasks(graph, client.era)
     ? addTaskCapability(capabilities, client.era)
     : capabilities
-}
-
-/**
- * Reads a tool's own `execution.taskSupport` (2025-11-25), whatever the client can do; `forbidden` if it has none.
- */
-export async function getTaskSupport(
-  graph: Graph,
-  { upstream, params, exchange }: Call,
-): Promise<'required' | 'optional' | 'forbidden'> {
-  const name = params?.name
-  if (typeof name !== 'string') return 'forbidden'
-  const entry =
-    graph.catalog.getCachedView('tools', exchange.session)?.findByOriginal(upstream, name) ??
-    (await graph.catalog.getList(upstream, 'tools', exchange.session))?.entries.find(
-      ({ original }) => original === name,
-    )
-  const execution = entry?.value.execution
-  const support = isObject(execution) ? execution.taskSupport : undefined
-  return support === 'required' || support === 'optional' ? support : 'forbidden'
 }
 
 /** Error for a client that did not declare the extension on this request. */

@@ -1,15 +1,13 @@
 import type { Answer, Session } from '../../api/index.ts'
-import { declaresTasks, isTerminal, versionHasTasks, toLegacyTask, readTask } from '../../protocol/era/tasks.ts'
+import { declaresTasks, isTerminal, versionHasTasks, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { createCancelledAnswer } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
-import type { Graph, TaskLocation } from '../graph-types.ts'
+import type { Graph, ServerTaskLocation } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { getModernTask, fetchListedTask, relayLegacyRequest, relayModernRequest } from './relay-task.ts'
-import type { ServerTaskLocation } from './task-ids.ts'
 import {
   mayUseTask,
   offersTasks,
@@ -30,56 +28,52 @@ const MAX_POLL_MS = 30_000
 
 const POLL_MS = 1000
 
-type TaskLocationAt<At extends TaskLocation['at']> = Extract<TaskLocation, { at: At }>
-
 interface TaskMethodHandler {
-  hosted(task: HostedTask, exchange: PipelineExchange): Answer | Promise<Answer>
-  relayed(location: TaskLocationAt<'server'>, exchange: PipelineExchange, graph: Graph): Promise<Answer>
+  hosted(task: HostedTask, exchange: PipelineExchange): Answer
+  relayed(location: ServerTaskLocation, exchange: PipelineExchange, graph: Graph): Promise<Answer>
 }
 
-const EMPTY_RESULT: JsonObject = Object.freeze({ resultType: 'complete' })
+const DONE: Answer = { result: Payload.of(Object.freeze({ resultType: 'complete' }), 'modern') }
 
 const MODERN_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
   'tasks/get': {
-    hosted: (task, { session }) => handleModern({ ...task.describeFor(session.client), resultType: 'complete' }),
+    hosted: (task, { session }) => ({
+      result: Payload.of({ ...task.describeFor(session.client), resultType: 'complete' }, 'modern'),
+    }),
     relayed: getModernTask,
   },
   'tasks/update': {
     hosted: (task, { params, session }) => {
       if (!isObject(params?.inputResponses)) return createInvalidParams('"inputResponses" must be an object')
       task.receiveReplies(params.inputResponses, session.client)
-      return handleModern(EMPTY_RESULT)
+      return DONE
     },
     relayed: relayModernRequest,
   },
   'tasks/cancel': {
     hosted: task => {
       task.cancel('cancelled by the client')
-      return handleModern(EMPTY_RESULT)
+      return DONE
     },
     relayed: relayModernRequest,
   },
 }
 
+const RELAYED: TaskMethodHandler = {
+  hosted: (_task, exchange) => createNotFound(exchange),
+  relayed: relayLegacyRequest,
+}
 const LEGACY_HANDLERS: Readonly<Record<string, TaskMethodHandler>> = {
-  'tasks/get': { hosted: task => handleLegacy(toLegacyTask(task.state)), relayed: relayLegacyRequest },
-  'tasks/result': {
-    hosted: async (task, exchange) => (await task.waitForResult(exchange)) ?? createCancelledAnswer(),
-    relayed: relayLegacyRequest,
-  },
-  'tasks/cancel': {
-    hosted: task =>
-      task.cancel('cancelled by the client')
-        ? handleLegacy(toLegacyTask(task.state))
-        : createInvalidParams(`the task is already ${task.state.status}`),
-    relayed: relayLegacyRequest,
-  },
+  'tasks/get': RELAYED,
+  'tasks/result': RELAYED,
+  'tasks/cancel': RELAYED,
 }
 
 /** Handles `tasks/get`, `update`, `cancel` and `result` at the task's location, if the task is this caller's. */
 export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
-  const handler = (client.era === 'modern' ? MODERN_HANDLERS : LEGACY_HANDLERS)[exchange.method]
+  const { method } = exchange
+  const handler = client.era === 'modern' ? MODERN_HANDLERS[method] : LEGACY_HANDLERS[method]
   if (handler === undefined || !versionHasTasks(client) || !offersTasks(graph, client.era))
     return createNotFound(exchange)
   if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: createTasksNotDeclaredError() }
@@ -87,48 +81,37 @@ export async function handleTaskRequest(exchange: PipelineExchange, graph: Graph
 }
 
 async function runTaskMethod(handler: TaskMethodHandler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  const { method, session } = exchange
-  const task = findTask(openTaskId(graph, session, exchange.params?.taskId), session, graph)
-  const isHosted = task instanceof HostedTask
-  // Task ids of one era are unknown in the other.
-  if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: createUnknownTaskError() }
+  const { method, session, params } = exchange
+  const task = findTask(params?.taskId, session, graph)
+  if (task === undefined) return { error: createUnknownTaskError() }
   // Cancelling a task needs no permission check.
   const refused = method === 'tasks/cancel' ? undefined : await getTaskRefusal(task, session, graph)
   if (refused !== undefined) return { error: refused }
-  return isHosted ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
+  return task instanceof HostedTask ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
 }
 
-/** Finds a hosted task, or the location at its server; undefined unless it is this caller's. */
-function findTask(
-  location: TaskLocation | undefined,
-  session: Session,
-  graph: Graph,
-): HostedTask | ServerTaskLocation | undefined {
-  return location?.at === 'gateway' ? graph.tasks.findHosted(location.original, session) : location
+/** Finds a hosted task, or the location at its server; undefined unless it is this caller's and of its era. */
+function findTask(taskId: unknown, session: Session, graph: Graph): HostedTask | ServerTaskLocation | undefined {
+  const location = openTaskId(graph, session, taskId)
+  if (location?.at !== 'gateway') return location?.era === session.client.era ? location : undefined
+  return session.client.era === 'modern' ? graph.tasks.findHosted(location.original, session) : undefined
 }
 
 /** `tasks/list` (legacy): this caller's recorded tasks, with their current states. */
 export async function listOwnTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  if (!versionHasTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
-    return createNotFound(exchange)
+  const { session } = exchange
+  if (!versionHasTasks(session.client) || !offersTasks(graph, session.client.era)) return createNotFound(exchange)
   if (exchange.params?.cursor !== undefined) return createInvalidParams('unknown cursor')
-  const records = graph.tasks.listTasks(graph, exchange.session)
   const tasks = await Promise.all(
-    records.map(async ({ taskId, location }) => {
-      const task = findTask(location, exchange.session, graph)
-      if (task === undefined || (await getTaskRefusal(task, exchange.session, graph)) !== undefined) return undefined
-      return task instanceof HostedTask ? toLegacyTask(task.state) : fetchListedTask(task, taskId, exchange, graph)
-    }),
+    graph.tasks
+      .listTasks(graph, session)
+      .map(async ({ taskId, location }) =>
+        (await getTaskRefusal(location, session, graph)) === undefined
+          ? fetchListedTask(location, taskId, exchange, graph)
+          : undefined,
+      ),
   )
-  return handleLegacy({ tasks: tasks.filter(task => task !== undefined) })
-}
-
-function handleModern(value: JsonObject): Answer {
-  return { result: Payload.of(value, 'modern') }
-}
-
-function handleLegacy(value: JsonObject): Answer {
-  return { result: Payload.of(value, 'legacy') }
+  return { result: Payload.of({ tasks: tasks.filter(task => task !== undefined) }, 'legacy') }
 }
 
 function createInvalidParams(reason: string): Answer {
@@ -143,25 +126,16 @@ function createNotFound({ method }: PipelineExchange): Answer {
 export function selectOwnTasks(exchange: PipelineExchange, graph: Graph, requested: unknown): readonly string[] {
   if (!Array.isArray(requested)) return []
   const ids = (requested as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
-  return [...new Set(ids)].filter(id => describeModernTask(exchange, graph, id) !== undefined)
-}
-
-function describeModernTask(
-  { session }: PipelineExchange,
-  graph: Graph,
-  taskId: string,
-): HostedTask | ServerTaskLocation | undefined {
-  const task = findTask(openTaskId(graph, session, taskId), session, graph)
-  return task instanceof HostedTask || task?.era === 'modern' ? task : undefined
+  return [...new Set(ids)].filter(id => findTask(id, exchange.session, graph) !== undefined)
 }
 
 /** Notifies the client of each change until it stops listening. */
 export function watchTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
-  for (const taskId of taskIds) void cancelUpstreamTask(taskId, exchange, graph)
+  for (const taskId of taskIds) void watchTask(taskId, exchange, graph)
 }
 
-async function cancelUpstreamTask(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
-  const task = describeModernTask(exchange, graph, taskId)
+async function watchTask(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
+  const task = findTask(taskId, exchange.session, graph)
   if (task === undefined || !(await mayUseTask(task, exchange.session, graph))) return
   if (task instanceof HostedTask) watchHostedTask(task, exchange)
   else await pollRelayedTask(taskId, task, exchange, graph)

@@ -95,10 +95,10 @@ export function getRelatedTask(params: JsonObject | undefined): unknown {
   return isObject(related) ? related.taskId : undefined
 }
 
-/** Sets the related task id if there is one already, or if `always`. */
-export function setRelatedTask(taskId: string, value: JsonObject | undefined, always = false): JsonObject {
-  const meta = isObject(value?._meta) ? value._meta : {}
-  if (!always && meta[RELATED_TASK] === undefined) return value ?? {}
+/** Replaces the related task id, if there is one. */
+export function setRelatedTask(taskId: string, value: JsonObject): JsonObject {
+  const meta = isObject(value._meta) ? value._meta : {}
+  if (meta[RELATED_TASK] === undefined) return value
   return { ...value, _meta: { ...meta, [RELATED_TASK]: { taskId } } }
 }
 

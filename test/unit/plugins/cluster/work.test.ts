@@ -25,7 +25,8 @@ test(
       prefix: '',
     }
     const upstreams = { all, job: { type: 'http', url: tasks.url } }
-    const { gateways } = await replicas(t, 2, { upstreams })
+    const shape = { tools: { job__slow_compute: { patience: '20ms' } } }
+    const { gateways } = await replicas(t, 2, { upstreams, shape })
     const capabilities = { ...FORM, extensions: { [TASKS]: {} } }
     const clients = gateways.map(({ url }) => testClient(url, { capabilities }))
     const [one, other] = (await Promise.all(clients)) as [TestClient, TestClient]

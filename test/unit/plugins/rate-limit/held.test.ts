@@ -3,7 +3,6 @@ import { describe, test, type TestContext } from 'node:test'
 import { answer, type Answer, type Call, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../../src/testing/index.ts'
-import { taskServer } from '../../../fixtures/tasks.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const ASK = { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object' } } }
@@ -111,34 +110,6 @@ for (const [which, rule] of Object.entries(RULES))
       await until(() => server.working === 0)
 
       assert.equal(isRefused(await call('quick')), false)
-    })
-
-    test('counts the call of a task for as long as the server works for it', async t => {
-      const server = new Server()
-      const tasks = closeAfter(t, await taskServer('modern'))
-      const config = {
-        upstreams: { a: { type: 'http', url: tasks.url } },
-        rateLimit: { rules: { each: rule } },
-      }
-      const gateway = closeAfter(t, await testGateway({ config, plugins: [server.plugin] }))
-      const client = closeAfter(
-        t,
-        await testClient(gateway, { era: 'legacy', capabilities: { ...CAPABILITIES, tasks: {} } }),
-      )
-      const greet = (more: JsonObject): Promise<TestReply> =>
-        client.request('tools/call', { name: 'a__greet', arguments: { name: 'Ann' }, ...more })
-      const begun = await greet({ task: {} })
-      assert.ok(begun.result?.task)
-      await until(() => server.working === 1)
-
-      assert.equal(isRefused(await greet({})), true)
-      server.end()
-      await until(() => server.working === 0)
-      const after = greet({})
-      await until(() => server.working === 1)
-      server.end()
-
-      assert.equal(isRefused(await after), false)
     })
   })
 

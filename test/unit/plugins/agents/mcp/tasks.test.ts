@@ -155,20 +155,3 @@ test('tasks are resources of their owner, and who subscribed hears of changes', 
   const log = (await legacy.request('resources/read', { uri: `${uri}/log` })).result
   assert.equal((log?.contents as JsonObject[])[0]?.mimeType, 'text/plain')
 })
-
-test('a legacy client that wants a task has one, and its result', async t => {
-  const { service, client } = await faceSetting(t)
-  const legacy = await client({ era: 'legacy' })
-  const begun = service.next()
-  const { result } = await legacy.request('tools/call', {
-    name: 'delegate_task',
-    arguments: { prompt: 'p' },
-    task: { ttl: 60_000 },
-  })
-  const { taskId } = result?.task as { taskId: string }
-  service.complete((await begun).view.id, 'done')
-
-  const ended = (await legacy.request('tasks/result', { taskId })).result ?? {}
-
-  assert.equal(facts(ended).text, 'done')
-})
