@@ -30,7 +30,6 @@ import type {
   Session,
   Notification,
 } from './api/index.ts'
-import type { CatalogEntry } from './api/catalog-entry.ts'
 import type { PluginCommands } from './api/command.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
@@ -222,19 +221,8 @@ export {
   GatewayError,
   getHttpStatus,
   getErrorMessage,
-  type ErrorEntry,
-  type ErrorTable,
 } from './errors/errors.ts'
-export {
-  defineFindings,
-  LEVELS,
-  type Health,
-  type HealthEntry,
-  type HealthFields,
-  type HealthFinding,
-  type HealthTable,
-  type HealthLevel,
-} from './errors/health.ts'
+export { defineFindings, LEVELS, type Health, type HealthFinding } from './errors/health.ts'
 export type { PrivatePath } from './util/private-path.ts'
 export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
@@ -244,10 +232,10 @@ export { parsePointer, appendPointer } from './util/finding.ts'
 export { describeArguments } from './protocol/json/json-members.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
-export { BoundedMap, type BoundedMapOptions } from './util/bounded-map.ts'
+export { BoundedMap } from './util/bounded-map.ts'
 export { createActiveGetter } from './util/active-getter.ts'
 export { runToCompletion, runInSlices } from './util/queues.ts'
-export { CountedTopic, type TopicGap, type TopicOptions } from './util/storage/counted-topic.ts'
+export { CountedTopic, type TopicGap } from './util/storage/counted-topic.ts'
 export * from './util/storage/shared-store.ts'
 export { collectGarbage } from './util/process/resident-memory.ts'
 export { FairQueue } from './util/queues.ts'
@@ -270,25 +258,15 @@ export {
 } from './util/storage/sqlite.ts'
 export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
 export { findMissingCapabilities, normalizeCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, getOutcome, OUTCOMES, type ExchangeOutcome } from './api/exchange.ts'
+export { hasFailed, getOutcome, OUTCOMES } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
-export { RpcPeer, type RpcPeerLimits } from './protocol/rpc-peer.ts'
+export { RpcPeer } from './protocol/rpc-peer.ts'
 export { LIST_CHANGES, LISTS, METHODS, getChangedKinds, type Kind } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
-export type {
-  AskGateway,
-  CommandArgument,
-  CommandCall,
-  CommandConfig,
-  CommandFlag,
-  CommandOutput,
-  CommandStyle,
-  PluginCommand,
-  PluginCommands,
-} from './api/command.ts'
+export type { AskGateway, CommandCall, CommandFlag, CommandOutput, PluginCommands } from './api/command.ts'
 export type * from './api/listener.ts'
 export type {
   Answer,
@@ -312,11 +290,9 @@ export type {
   Era,
   Exchange,
   Fetch,
-  FetchOptions,
   Metric,
   Gate,
   Handles,
-  HostedCall,
   HttpMethod,
   HttpReply,
   HttpRequest,
@@ -332,21 +308,16 @@ export type {
   PatienceLimit,
   Principal,
   Program,
-  ProgramExit,
   Programs,
-  ProgramSpec,
-  Readiness,
   Refusal,
   Route,
   RpcError,
   RpcId,
-  RunningExchange,
   ClientLimits,
   RunningCall,
   ServerDescription,
   Session,
   SessionInit,
-  TextReply,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -354,7 +325,6 @@ export type {
   UpstreamHttpReply,
   UpstreamHttpRequest,
   UpstreamMemory,
-  UpstreamEndpoint,
   UpstreamRefusal,
   UpstreamRuntime,
   UpstreamState,
@@ -364,7 +334,6 @@ export type {
 export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConfig } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, CallPhase, PhaseTimes } from './api/explain-step.ts'
-export type { Stage, TapOptions } from './hooks/hook-table.ts'
-export type { NotificationContext } from './hooks/hook-taps.ts'
-export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'
+export type { ExplainedCall, ExplainStep, PhaseTimes } from './api/explain-step.ts'
+export type { TapOptions } from './hooks/hook-table.ts'
+export type { PluginHooks } from './hooks/hooks.ts'

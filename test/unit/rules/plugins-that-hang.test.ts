@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Dispatch, Plugin, Tappable } from '../../../src/plugin.ts'
+import type { Tappable } from '../../../src/hooks/hooks.ts'
+import type { Dispatch, Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, TestClock, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
