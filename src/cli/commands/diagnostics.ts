@@ -189,9 +189,8 @@ export const QUERY_COMMANDS = {
   doctor: createCommand({
     summary: 'Diagnose problems and fix the safe ones.',
     description: [
-      'Checks the configuration, programs, variables, ports, file modes, stale files, client settings and the running',
-      'gateway. Exit codes: 0 no problems, 1 warnings, 6 errors,',
-      '2 wrong usage.',
+      'Checks the configuration, programs, plugins, file modes, client settings and the running gateway.',
+      'Exit codes: 0 no problems, 1 warnings, 6 errors, 2 wrong usage.',
     ],
     examples: [
       'gateway doctor',
@@ -204,7 +203,7 @@ export const QUERY_COMMANDS = {
         summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',
       }),
       fix: booleanFlag({
-        summary: 'Fix file modes, stale files, missing directories and broken client entries.',
+        summary: 'Fix file modes, missing directories and broken client entries.',
       }),
       'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Print the fixes without applying them.' }),
       ...QUERY_FLAGS,

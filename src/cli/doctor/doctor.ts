@@ -1,19 +1,15 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import type { Health, HealthLevel } from '../../errors/health.ts'
-import { summarizeFindings } from '../../errors/health.ts'
+import { type Health, type HealthLevel, summarizeFindings } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { QueryFlags } from '../local/gateway-handle.ts'
 import { formatFindings, formatLevel } from '../output/format-findings.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { checkClients } from './checks/clients.ts'
-import { checkConfiguration, createLoadFindings } from './checks/configuration.ts'
-import { checkFiles } from './checks/files.ts'
-import { checkListeners, checkOnline, checkRunning, checkServers } from './checks/servers.ts'
-import type { DoctorFinding, DoctorContext } from './doctor-findings.ts'
-import { createFinding } from './doctor-findings.ts'
+import { checkClients } from './client-checks.ts'
+import { checkConfiguration, checkFiles, checkOnline, checkRunning, createLoadFindings } from './checks.ts'
+import { type DoctorContext, type DoctorFinding, createFinding } from './doctor-findings.ts'
 
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean
@@ -109,14 +105,13 @@ export async function examine(
   host: DoctorContext['host'],
 ): Promise<DoctorReport> {
   const { context, findings: setupFindings } = await createContext(flags, terminal, host)
-  const [running, ...otherFindings] = await Promise.all([
+  const otherFindings = await Promise.all([
     checkRunning(context),
     checkConfiguration(context),
     checkFiles(context),
     checkClients(context),
   ])
-  const listeners = running.isRunning ? [] : await checkListeners(context)
-  const all = [...setupFindings, ...running.findings, ...otherFindings.flat(), ...checkServers(context), ...listeners]
+  const all = [...setupFindings, ...otherFindings.flat()]
   const isSound = !all.some(({ code }) => code === 'plugin-broken')
   const online = flags.online === true && isSound ? await checkOnline(context) : []
   return { config: context.file, ...summarizeFindings([...all, ...online]) }

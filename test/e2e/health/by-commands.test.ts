@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { freePort } from '../../fixtures/free-port.ts'
-import { LAUNCHER } from '../../peers/gateway.ts'
 import { answersCommands, directory, gateway, serving, type Serving } from '../cli/run.ts'
 
 const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
@@ -129,52 +125,3 @@ test('a process that is nearly, or quite, out of memory says so everywhere, and 
     assert.equal(await told(where, await urlOf(serving(t, ['serve'], roomy)), code), undefined)
   }
 })
-
-const isRoot = process.getuid?.() === 0
-/** Root without the right to listen on small ports. */
-const plain = isRoot ? ['setpriv', '--bounding-set=-net_bind_service'] : []
-const canDrop =
-  Number(startOfFree()) > 80 && (!isRoot || spawnSync('setpriv', [...plain.slice(1), 'true']).status === 0)
-
-test(
-  'port-refused: who may not listen on a small port is told so by doctor, and a larger one mends it',
-  {
-    skip: canDrop
-      ? false
-      : 'here every port is for everybody (net.ipv4.ip_unprivileged_port_start), or setpriv is missing',
-  },
-  async t => {
-    const listeners = { main: { type: 'http', host: '127.0.0.1', port: 80 } }
-    const where = await place(t, { listeners, upstreams: {} })
-    const examined = (): Found[] => {
-      const [command, ...args] = [...plain, process.execPath, LAUNCHER, 'doctor', '--json']
-      const { stdout, stderr } = spawnSync(command, args, {
-        cwd: where.cwd,
-        env: { ...process.env, ...where.env },
-      })
-      assert.notEqual(String(stdout), '', String(stderr))
-      return (JSON.parse(String(stdout)) as { findings: Found[] }).findings
-    }
-
-    const found = examined().find(({ code }) => code === 'port-refused')
-    assert.equal(found?.level, 'error')
-    assert.match(found.summary ?? '', /listener main: permission denied for port 80/)
-    assert.match(found.fix, /listeners\.main\.port to 1024/)
-
-    const mended = {
-      version: 1,
-      listeners: { main: { ...listeners.main, port: await freePort() } },
-      upstreams: {},
-    }
-    await writeFile(join(where.cwd, 'gateway.yaml'), JSON.stringify(mended))
-    assert.ok(!examined().some(({ code }) => code === 'port-refused'))
-  },
-)
-
-function startOfFree(): string {
-  try {
-    return readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')
-  } catch {
-    return '1024'
-  }
-}

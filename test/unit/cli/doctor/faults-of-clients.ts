@@ -68,27 +68,6 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     cure: 'fix',
   },
   {
-    code: 'client-entry-gone',
-    names: /Cursor/,
-    async prepare(lab) {
-      const file = await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])
-      await writeFile(file, '{}')
-    },
-    cure: 'fix',
-  },
-  {
-    code: 'client-entry-changed',
-    names: /Cursor/,
-    async prepare(lab) {
-      const file = await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])
-      await writeFile(file, (await readFile(file, 'utf8')).replace('attach', 'serve'))
-    },
-    async cure(lab) {
-      const file = join(lab.home, '.cursor/mcp.json')
-      await writeFile(file, (await readFile(file, 'utf8')).replace('serve', 'attach'))
-    },
-  },
-  {
     code: 'client-own-servers',
     names: /Cursor also starts files itself/,
     async prepare(lab) {
@@ -122,21 +101,6 @@ export const CLIENT_FAULTS: readonly Fault[] = [
       await mkdir(dirname(socket), { recursive: true, mode: 0o700 })
       const server = await listening(t, socket)
       lab.ends.push(() => new Promise(resolve => server.close(() => resolve())))
-    },
-    cure: endAll,
-  },
-  {
-    code: 'version-differs',
-    names: /gateway 0\.0\.0 is running/,
-    prepare: (lab, t) => running(lab, t, '0.0.0'),
-    cure: endAll,
-  },
-  {
-    code: 'gateways-many',
-    names: /^2 gateways/,
-    async prepare(lab, t) {
-      await running(lab, t, lab.version, 71)
-      await running(lab, t, lab.version, 72)
     },
     cure: endAll,
   },

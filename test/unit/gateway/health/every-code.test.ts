@@ -6,7 +6,6 @@ import { closeAfter, testClient, testGateway, testUpstream } from '../../../../s
 import { skip } from '../../../fixtures/redis.ts'
 import { CLIENT_FAULTS } from '../../cli/doctor/faults-of-clients.ts'
 import { MACHINE_FAULTS } from '../../cli/doctor/faults-of-the-machine.ts'
-import { ONLINE_FAULTS } from '../../cli/doctor/faults-of-what-is-offered.ts'
 import { ILLS as OWN } from './ills.ts'
 import { SERVER_ILLS } from './ills-of-servers.ts'
 import { isOver, seen, toldOf, until } from './told.ts'
@@ -54,12 +53,11 @@ test('stopping: who asks while a gateway stops is told so, and the next one is w
 test('each finding that there is has a test that provokes it and does what it says', () => {
   const provoked = new Set([
     ...Object.keys(ILLS),
-    ...[...MACHINE_FAULTS, ...CLIENT_FAULTS, ...ONLINE_FAULTS].map(({ code }) => code),
+    ...[...MACHINE_FAULTS, ...CLIENT_FAULTS].map(({ code }) => code),
     'stopping',
     // test/e2e/health/by-commands.test.ts: by commands, on a gateway of its own.
     'pins-held',
     'pins-changed',
-    'port-refused',
     // test/unit/plugins/cluster/tls.test.ts: its address is that of a start.
     'cluster-plain',
     // test/unit/plugins/cluster/strangers.test.ts: by a clock that is ten minutes off.

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { getErrorMessage } from '../../../errors/errors.ts'
-import type { JsonObject } from '../../../protocol/json/json.ts'
-import { isObject } from '../../../protocol/json/json.ts'
-import { findProgram } from '../../../util/find-program.ts'
-import { toOneLine } from '../../../util/plain-text.ts'
-import type { ClientDefinition } from '../../clients/clients.ts'
-import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from '../../clients/clients.ts'
-import { updateOwnEntry, undoConnect } from '../../clients/connect.ts'
-import type { ConnectRecord } from '../../clients/connect-records.ts'
-import { ConnectRecords } from '../../clients/connect-records.ts'
-import { selectEditor, readSettingsFile } from '../../clients/settings-editor.ts'
-import { toUpstreamName } from '../../server-names.ts'
-import { getStateDirectory } from '../../load-source.ts'
-import type { DoctorFinding, DoctorContext } from '../doctor-findings.ts'
-import { createFinding } from '../doctor-findings.ts'
-import { splitPath } from '../../../util/platform.ts'
+import { getErrorMessage } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { findProgram } from '../../util/find-program.ts'
+import { toOneLine } from '../../util/plain-text.ts'
+import type { ClientDefinition } from '../clients/clients.ts'
+import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from '../clients/clients.ts'
+import { updateOwnEntry, undoConnect } from '../clients/connect.ts'
+import type { ConnectRecord } from '../clients/connect-records.ts'
+import { ConnectRecords } from '../clients/connect-records.ts'
+import { selectEditor, readSettingsFile } from '../clients/settings-editor.ts'
+import { toUpstreamName } from '../server-names.ts'
+import { getStateDirectory } from '../load-source.ts'
+import type { DoctorFinding, DoctorContext } from './doctor-findings.ts'
+import { createFinding } from './doctor-findings.ts'
+import { splitPath } from '../../util/platform.ts'
 
 /** Checks client settings and the entries written by `gateway connect`. */
 export async function checkClients(context: DoctorContext): Promise<DoctorFinding[]> {
@@ -87,25 +87,16 @@ async function checkEntry(
 ): Promise<DoctorFinding[]> {
   const client = CLIENTS.find(({ name }) => name === connected.client)
   if (client === undefined) return []
-  const { file, name: key, entry } = connected
-  const about = { client: client.title, name: client.name, path: file }
-  const present = await readCurrentEntry(client, file, key)
-  if (present === 'unreadable') return []
-  if (present === undefined) {
-    const repair = { action: `forget the entry in ${file}`, run: () => connections.remove(connected) }
-    return [{ ...createFinding('client-entry-gone', about), repair }]
-  }
-  if (!isDeepStrictEqual(present, entry)) return [createFinding('client-entry-changed', about)]
-  return checkEntryTarget(client, connected, connections, context)
+  const present = await readCurrentEntry(client, connected)
+  return isDeepStrictEqual(present, connected.entry) ? checkEntryTarget(client, connected, connections, context) : []
 }
 
-async function readCurrentEntry(client: ClientDefinition, file: string, key: string): Promise<unknown> {
+async function readCurrentEntry(client: ClientDefinition, { file, name }: ConnectRecord): Promise<unknown> {
   try {
-    const { text } = await readSettingsFile(file)
-    return text === undefined ? undefined : await selectEditor(client).read(text, key)
+    return await selectEditor(client).read((await readSettingsFile(file)).text ?? '', name)
   } catch {
     // Invalid settings are reported separately.
-    return 'unreadable'
+    return undefined
   }
 }
 
