@@ -226,6 +226,7 @@ export { defineFindings, LEVELS, type Health, type HealthFinding } from './error
 export type { PrivatePath } from './util/private-path.ts'
 export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
+export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
 export { tryParseJson, readList, readMap, readText, readValue } from './util/plain-data.ts'
 export { parsePointer, appendPointer } from './util/finding.ts'

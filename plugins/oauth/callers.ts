@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Config, JsonObject, Principal } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
-import type { CallerIdentity, Vault } from './types.ts'
+import type { CallerIdentity } from './types.ts'
+import type { Vault } from './vault/vault.ts'
 
 /** Issuers of unauthenticated callers: on a pipe, and without `auth`. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['', 'http'])
@@ -99,7 +100,7 @@ export class WaitingCallers {
     if (counted === undefined) return undefined
     const waiting = this.listWaiting().filter(one => one.upstream === upstream)
     // A login that its server rejects exists but is useless.
-    const useless = waiting.filter(one => this.#vault.getGrantTime(one.account, resource) !== undefined)
+    const useless = waiting.filter(one => this.#vault.getGrantTime(one) !== undefined)
     const accounts = new Set([...waiting.map(({ account }) => account), ...counted.lost])
     return { granted: counted.granted - useless.length, waiting: accounts.size }
   }
@@ -109,13 +110,13 @@ export class WaitingCallers {
    */
   hasLoggedIn(upstream: string, resource: string, account: string): boolean {
     const waiting = this.#waiting.get(createWaitingKey(upstream, account))
-    const at = this.#vault.getGrantTime(account, resource)
+    const at = this.#vault.getGrantTime({ account, resource })
     return at !== undefined && (waiting === undefined || at > waiting.since)
   }
 
-  #isDone({ account, resource, since }: WaitingCaller): boolean {
-    const at = this.#vault.getGrantTime(account, resource)
-    return at !== undefined && at > since
+  #isDone(one: WaitingCaller): boolean {
+    const at = this.#vault.getGrantTime(one)
+    return at !== undefined && at > one.since
   }
 }
 

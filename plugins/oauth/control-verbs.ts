@@ -146,7 +146,7 @@ function isSameGrant(one: GrantKey, other: GrantKey): boolean {
 
 /** Removes an account's grants for an upstream, and revokes them. */
 async function removeLogin(
-  { vault, grants }: OAuthService,
+  { vault }: OAuthService,
   flow: UpstreamFlow,
   account: string,
 ): Promise<{ removed: number; revoked: boolean }> {
@@ -155,7 +155,6 @@ async function removeLogin(
   let revoked = own.length > 0
   for (const grant of own) {
     if (await vault.remove(grant, grant.generation)) removed++
-    grants.forgetGrant(account, grant.resource)
     revoked = (await revokeGrant(flow, grant)) && revoked
   }
   return { removed, revoked }

@@ -28,7 +28,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   }
   const hasNewLogin = async (name: string): Promise<boolean> => {
     const { resource } = service.flow(name)
-    const standing = await service.grants.getStatus(GATEWAY_ACCOUNT, resource)
+    const standing = await service.grants.getStatus({ account: GATEWAY_ACCOUNT, resource })
     if (standing.kind !== 'granted' || tried.get(name) === standing.grant.generation) return false
     tried.set(name, standing.grant.generation)
     return true
@@ -72,7 +72,7 @@ export function showCallers({ metrics, health, ready, status }: PluginHooks, ser
     return service.waiting.countLogins(name, flow.resource)
   }
   // Open the vault early, as counting does not wait for it.
-  ready.tap(() => void service.vault.version().catch(() => undefined))
+  ready.tap(() => void service.vault.readNames().catch(() => undefined))
   status.tap(row => {
     const logins = getCounts(row.name)
     if (logins === undefined) return undefined

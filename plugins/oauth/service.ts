@@ -11,12 +11,11 @@ import { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthUpstream } from './oauth-upstreams.ts'
 import { getAddress, isPerCaller } from './oauth-upstreams.ts'
 import { createMachineTokens } from './machine/token-requests.ts'
-import type { CallerIdentity, Grant, GrantKey, RefreshResult, Vault } from './types.ts'
+import type { CallerIdentity, RefreshResult, StoredGrant } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
-import type { KeySources } from './vault/seal.ts'
-import { loadVaultKey } from './vault/seal.ts'
-import { SharedVault } from './vault/shared-vault.ts'
-import { FileVault, VAULT_FILE } from './vault/file-vault.ts'
+import { SharedBackend } from './vault/shared-backend.ts'
+import { loadVaultKey, SqliteBackend, VAULT_FILE } from './vault/sqlite-backend.ts'
+import { Vault } from './vault/vault.ts'
 
 /** Parts of the plugin API that commands without a gateway provide too. */
 type ServiceApi = Pick<
@@ -49,10 +48,10 @@ export class OAuthService {
     this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
     const deps: LoginDeps = {
       vault: this.vault,
+      clock,
       log,
       flow: upstream => this.flow(upstream),
-      onGranted: (account, resource, upstream) => {
-        this.grants.forgetGrant(account, resource)
+      onGranted: (account, upstream) => {
         for (const listener of this.#listeners) listener(upstream, account)
       },
     }
@@ -63,10 +62,11 @@ export class OAuthService {
   /** Replicas have no common file, so their vault is the shared store. */
   #createVault(api: ServiceApi): Vault {
     const { shared, clock, log, state } = api
-    const onSecret = (secret: string): void => this.#api.addSecret(secret)
-    if (shared !== undefined) return new SharedVault({ store: shared, clock, onSecret })
-    const key = (): Promise<Buffer | undefined> => loadVaultKey(listKeySources(this.#api))
-    return new FileVault({ directory: state, key, clock, log, onSecret })
+    const backend =
+      shared === undefined
+        ? new SqliteBackend({ directory: state, key: () => loadKey(this.#api), clock, log })
+        : new SharedBackend(shared, clock)
+    return new Vault({ backend, onSecret: secret => this.#api.addSecret(secret) })
   }
 
   /** Adds a generation, whose fetch is used from now on. */
@@ -156,17 +156,17 @@ export class OAuthService {
       )
     const tokens = {
       isInteractive: true,
-      access: async (account: string) => grants.access(account, flow.resource),
+      access: async (account: string) => grants.access({ account, resource: flow.resource }),
       renewRefused: async (account: string, generation: number) =>
-        grants.renewRefused(account, flow.resource, generation),
+        grants.renewRefused({ account, resource: flow.resource }, generation),
     }
     return createAuthorizer(flow, tokens, options)
   }
 
-  async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult> {
-    const flow = [...this.#flows.values()].find(one => one.ownsGrant(key))
+  async refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult> {
+    const flow = [...this.#flows.values()].find(one => one.ownsGrant(grant))
     if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has this resource' }
-    return flow.refresh(key, grant, signal)
+    return flow.refresh(grant, signal)
   }
 }
 
@@ -184,8 +184,8 @@ function toHttpUrl(url: string): string {
   return url.replace(/^ws/, 'http')
 }
 
-function listKeySources({ config, programs, directory, state }: ServiceApi): KeySources {
+function loadKey({ config, programs, directory, state }: ServiceApi): Promise<Buffer | undefined> {
   const { keyCommand, keyFile } = config.secrets ?? {}
   const command = keyCommand && ((): Promise<string> => programs.captureOutput(keyCommand, directory))
-  return { directory, state, file: keyFile, command }
+  return loadVaultKey({ directory, state, file: keyFile, command })
 }

@@ -1,9 +1,12 @@
-/** Login key. */
-export interface GrantKey {
+/** An account at an upstream; it has one login. */
+export interface LoginKey {
   /** `gateway`, or the hash of a caller's issuer and subject. */
   readonly account: string
   /** Canonical URI of the configured server, so that no other server on the same host gets the token. */
   readonly resource: string
+}
+
+export interface GrantKey extends LoginKey {
   /** Exact issuer of the authorization server. */
   readonly issuer: string
 }
@@ -24,13 +27,11 @@ export interface Grant {
   readonly expiresAt?: number
   readonly scopesRequested: readonly string[]
   readonly scopesGranted: readonly string[]
-  /** Missing scopes of rejected calls; the next login requests them too. */
-  readonly scopesWanted?: readonly string[]
   /** The caller, if it is a caller's login. */
   readonly caller?: CallerIdentity
   /** Client registration that was used. */
   readonly client: ClientIdentity
-  /** Increases with each write over all grants, and is never reused. */
+  /** Increases with each write, and is never reused. */
   readonly generation: number
 }
 
@@ -50,22 +51,11 @@ export interface ClientIdentity {
   readonly expiresAt?: number
 }
 
-/** A login that is pending in a browser. */
-export interface PendingLogin {
-  /** `state` of the authorization request: random and known to the browser only. */
-  readonly state: string
-  readonly account: string
-  /** Milliseconds since 1970; at most ten minutes ahead. */
-  readonly expiresAt: number
-  /** Flow state as JSON: verifier, issuer, upstream, redirect, scopes. */
-  readonly value: Readonly<Record<string, unknown>>
-}
-
 /** A grant that was removed because its authorization server rejected it. */
 export interface LostGrant extends GrantKey {
   /** One line without secrets. */
   readonly why: string
-  readonly caller?: CallerIdentity
+  readonly caller: CallerIdentity | undefined
   /** Milliseconds since 1970. */
   readonly at: number
 }
@@ -78,56 +68,39 @@ export interface CallerCounts {
   readonly lost: readonly string[]
 }
 
-/**
- * Sealed grants, shared by several processes. Rejects with GW_VAULT_* errors if the disk, file or key is unusable.
- */
-export interface Vault {
-  /** Returns the latest grant if no issuer is given. */
-  find(account: string, resource: string, issuer?: string): Promise<StoredGrant | undefined>
-  list(): Promise<readonly StoredGrant[]>
-  /**
-   * Writes a grant and returns its generation. `over` is the expected current generation, 0 for none; undefined if
-   * another one is there. With `over` caller and wanted scopes are retained. Without it the grant replaces any other,
-   * as a login does.
-   */
-  put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined>
-  /** Removes this generation; returns false if another one is there. With `why` it is recorded as lost. */
-  remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
-  /** Stores missing scopes from rejected calls in the grant with that generation. */
-  addWantedScopes(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
-  /** An account's latest grant time, in milliseconds since 1970; undefined if it has none. */
-  getGrantTime(account: string, resource: string): number | undefined
-  /** Counts synchronously; undefined if the vault is not open or not readable. */
-  countCallers(resource: string): CallerCounts | undefined
-  /** Lists lost grants since the last login; optionally for one account at one resource. */
-  listLost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]>
-  /** Takes the lease; returns false if another owner has it. It expires after `ms`. */
-  lease(key: GrantKey, owner: string, ms: number): Promise<boolean>
-  release(key: GrantKey, owner: string): Promise<void>
-  /**
-   * Records that a grant's refresh token is being used. Returns false if another process used it before with unknown
-   * outcome: it must not be used again. Without this method the authorization server detects reuse.
-   */
-  claimRefreshToken?(grant: NewGrant, owner: string): Promise<boolean>
-  /** Records that the refresh token was not consumed and may be used again. */
-  returnRefreshToken?(grant: NewGrant, owner: string): Promise<void>
-  registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined>
-  saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void>
-  /** Drops a registration that its server no longer accepts. */
-  dropRegistration(issuer: string, redirectUri: string): Promise<void>
-  /** Returns false if the account has too many pending logins. */
-  savePending(login: PendingLogin): Promise<boolean>
-  /** Removes and returns a pending login; undefined if it is unknown or expired. */
-  takePending(state: string): Promise<PendingLogin | undefined>
+/** A value in a vault's backend. */
+export interface StoredEntry {
+  /** Undefined if it was modified, or sealed with another key or for another name. */
+  readonly value: unknown
+  /** Identifies this write. */
+  readonly tag: string
+}
+
+export interface EntryOptions {
+  /** Writes only if there is no entry, or if it is still this one. */
+  readonly when?: 'absent' | Pick<StoredEntry, 'tag'> | undefined
+  readonly expiresInMs?: number | undefined
+}
+
+/** Sealed values by name, shared by several processes. Rejects with GW_VAULT_* errors if it is unusable. */
+export interface VaultBackend {
+  get(name: string): Promise<StoredEntry | undefined>
+  /** Returns false, without a change, if `when` does not match. */
+  put(name: string, value: unknown, options?: EntryOptions): Promise<boolean>
+  /** Deletes an entry, with `tag` only if it is still this one; returns false if nothing was deleted. */
+  delete(name: string, tag?: string): Promise<boolean>
+  /** Lists the names of logins, sorted. */
+  list(): Promise<string[]>
   /** Changes when another process has written. */
   version(): Promise<number>
+  createDamagedError(): Error
   close(): void
 }
 
 /** Refreshes grants at the authorization server. */
 export interface TokenEndpoint {
   /** Never rejects for server failures; `signal` aborts after the request timeout. */
-  refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult>
+  refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult>
 }
 
 export type RefreshResult =
@@ -145,14 +118,6 @@ export type Access =
   | { readonly kind: 'login'; readonly why: string }
   /** The token has expired, and the authorization server is unreachable. */
   | { readonly kind: 'unavailable'; readonly why: string }
-
-/** Tokens for requests to upstreams. */
-export interface Grants {
-  /** Returns a valid token, refreshed before it expires. */
-  access(account: string, resource: string): Promise<Access>
-  /** Renews a token that was rejected with 401, once for all callers with that generation. */
-  renewRefused(account: string, resource: string, generation: number): Promise<Access>
-}
 
 /** The gateway's own account. */
 export const GATEWAY_ACCOUNT = 'gateway'

@@ -1,12 +1,10 @@
-import type { KeyObject } from 'node:crypto'
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Handles, SealingKeys } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { splitReplicaPrefix, formatReplicaPrefix } from '../protocol/replica-ids.ts'
 import { getSteadyTime } from '../util/clock.ts'
+import { openWithKey, sealWithKey } from '../util/encryption.ts'
 
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const EXPIRY_PREFIX = 'until '
 
 /**
@@ -50,18 +48,18 @@ export class Seal {
   sealValue(value: unknown, boundTo: string): string {
     const [key = this.#key] = this.#shared?.keys ?? []
     const replicaId = this.#shared?.replicaId
-    if (replicaId === undefined || !unwrapExpiring(value)) return encryptWithKey(key, value, boundTo)
-    return `${formatReplicaPrefix(replicaId)}${encryptWithKey(key, value, `${replicaId} ${boundTo}`)}`
+    if (replicaId === undefined || !unwrapExpiring(value)) return sealWithKey(key, value, boundTo)
+    return `${formatReplicaPrefix(replicaId)}${sealWithKey(key, value, `${replicaId} ${boundTo}`)}`
   }
 
   /** Opens a value; undefined unless it was sealed here for the same purpose. */
   openValue(sealed: string, boundTo: string): unknown {
-    if (this.#shared === undefined) return decryptWithKey(this.#key, sealed, boundTo)
+    if (this.#shared === undefined) return openWithKey(this.#key, sealed, boundTo)
     const prefixed = splitReplicaPrefix(sealed)
     const text = prefixed === undefined ? sealed : prefixed.value
     const purpose = prefixed === undefined ? boundTo : `${prefixed.replicaId} ${boundTo}`
     for (const key of [...this.#shared.keys, this.#key]) {
-      const opened = decryptWithKey(key, text, purpose)
+      const opened = openWithKey(key, text, purpose)
       if (opened !== undefined) return opened
     }
     return undefined
@@ -74,37 +72,6 @@ function unwrapExpiring(value: unknown): boolean {
   if (isObject(value.value)) return unwrapExpiring(value.value)
   if (value.at === 'gateway') return true
   return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
-}
-
-const objects = new WeakMap<Uint8Array, KeyObject>()
-
-/** Converts a key once: Node's conversion from bytes costs more than the cipher. */
-function getKeyObject(key: Uint8Array): KeyObject {
-  let keyObject = objects.get(key)
-  if (keyObject === undefined) objects.set(key, (keyObject = createSecretKey(key)))
-  return keyObject
-}
-
-function encryptWithKey(key: Uint8Array, value: unknown, boundTo: string): string {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', getKeyObject(key), nonce).setAAD(Buffer.from(boundTo))
-  const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
-}
-
-function decryptWithKey(key: Uint8Array, sealed: string, boundTo: string): unknown {
-  const bytes = Buffer.from(sealed, 'base64url')
-  if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', getKeyObject(key), bytes.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
-  decipher.setAAD(Buffer.from(boundTo)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-  try {
-    const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
-    return JSON.parse(text.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Creates one plugin's handles. Each carries the replica id of its process. */

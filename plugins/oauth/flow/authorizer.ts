@@ -78,8 +78,7 @@ class TokenAuthorizer {
     if (refusal.status === 403) {
       const { error, scopes } = challenge
       const isStep = error === 'insufficient_scope' && this.#tokens.isInteractive
-      if (isStep && generation !== undefined && scopes !== undefined)
-        await this.#requestScopes(request, { account, generation, scopes })
+      if (isStep && generation !== undefined && scopes !== undefined) this.#requestScopes(request, { account, scopes })
       return undefined
     }
     if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'the server rejected the token')
@@ -93,8 +92,8 @@ class TokenAuthorizer {
     return this.#createHeaders(access)
   }
 
-  async #requestScopes({ exchange }: OutgoingRequest, step: Omit<ScopeStep, 'operation'>): Promise<void> {
-    if (!(await this.#flow.noteMissingScopes({ ...step, operation: formatOperation(exchange) }))) return
+  #requestScopes({ exchange }: OutgoingRequest, step: Omit<ScopeStep, 'operation'>): void {
+    if (!this.#flow.noteMissingScopes({ ...step, operation: formatOperation(exchange) })) return
     throw this.#createLoginError(step.account, `the scope ${step.scopes.join(' ')} is required`, true)
   }
 

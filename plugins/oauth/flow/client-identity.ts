@@ -7,7 +7,8 @@ import type {
 import type { Config, HttpReply, JsonObject, PluginHooks } from '../../../src/plugin.ts'
 import { isObject, getErrorMessage, STRANGER } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { ClientIdentity, Vault } from '../types.ts'
+import type { ClientIdentity } from '../types.ts'
+import type { Vault } from '../vault/vault.ts'
 import { isSameIssuer } from './discovery.ts'
 import type { Wire } from './oauth-requests.ts'
 
@@ -51,7 +52,7 @@ interface ClientDeps {
   readonly client: ConfiguredClient | undefined
   /** Client metadata document URL, if there is a public one. */
   readonly document: string | undefined
-  readonly vault: Pick<Vault, 'registration' | 'saveRegistration' | 'list'>
+  readonly vault: Pick<Vault, 'findRegistration' | 'saveRegistration' | 'list'>
   readonly wire: Wire
   /** Name shown on consent pages. */
   readonly name: string
@@ -136,7 +137,7 @@ async function findOrRegister(
   server: AuthorizationServer,
   redirectUri: string,
 ): Promise<ClientIdentity> {
-  const registered = await host.vault.registration(server.issuer, redirectUri)
+  const registered = await host.vault.findRegistration(server.issuer, redirectUri)
   if (registered !== undefined && (registered.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return registered
   const identity = await registerClient(host, server, redirectUri)
   await host.vault.saveRegistration(server.issuer, redirectUri, identity)

@@ -1,9 +1,10 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { LOOPBACK } from './client-identity.ts'
-import type { Log } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
+import type { CallerIdentity, ClientIdentity, GrantKey, NewGrant } from '../types.ts'
+import type { Vault } from '../vault/vault.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'
 import { createGrant, formatFailure } from './oauth-requests.ts'
 
@@ -36,18 +37,25 @@ export interface FinishedLogin extends GrantKey {
 
 export interface LoginDeps {
   readonly vault: Vault
+  readonly clock: Clock
   readonly log: Log
   /** @throws GatewayError if there is no such upstream, or it has no browser logins */
   flow(upstream: string): UpstreamFlow
   /** Called when this process has stored a grant. */
-  onGranted(account: string, resource: string, upstream: string): void
+  onGranted(account: string, upstream: string): void
 }
 
 /** Maximum browser login duration. */
 const MAX_PENDING_MS = 600_000
+/** Maximum pending logins: in total, and per account. */
+const MAX_PENDING = 1000
+const MAX_PENDING_EACH = 8
 
-/** Pending login in the vault. */
-interface StoredLogin {
+/** A login that is pending in a browser. */
+interface PendingLogin {
+  readonly account: string
+  /** Clock time. */
+  readonly expiresAt: number
   readonly upstream: string
   /** The upstream's resource: a reload may give its name to another server. */
   readonly of: string
@@ -56,13 +64,16 @@ interface StoredLogin {
   readonly verifier: string
   readonly scopes: readonly string[]
   readonly client: ClientIdentity
+  /** Metadata as checked at the start. */
   readonly server: AuthorizationServer
-  readonly caller?: CallerIdentity
+  readonly caller: CallerIdentity | undefined
 }
 
-/** Browser logins: authorization code with PKCE. Another process may finish them. */
+/** Browser logins: authorization code with PKCE. They end with the process. */
 export class BrowserLogins {
   readonly #deps: LoginDeps
+  /** By `state` of the authorization request: random and known to the browser only. */
+  readonly #pending = new BoundedMap<string, PendingLogin>({ max: MAX_PENDING })
 
   constructor(host: LoginDeps) {
     this.#deps = host
@@ -88,20 +99,12 @@ export class BrowserLogins {
     const { lib } = await flow.loadWire()
     const verifier = lib.generateRandomCodeVerifier()
     const state = options.state ?? lib.generateRandomState()
-    const login: StoredLogin = {
-      upstream,
-      of: flow.resource,
-      resource,
-      redirectUri,
-      verifier,
+    const expiresAt = this.#deps.clock.now() + MAX_PENDING_MS
+    this.#addPending(state, {
+      ...{ account, expiresAt, upstream, of: flow.resource, resource, redirectUri, verifier, client, server },
       scopes: requestedScopes,
-      client,
-      server: pickEssentials(server),
-      ...(caller === undefined ? {} : { caller }),
-    }
-    const expiresAt = Date.now() + MAX_PENDING_MS
-    if (!(await this.#deps.vault.savePending({ state, account, expiresAt, value: { ...login } })))
-      throw oauthError('GW_LOGIN_BUSY')
+      caller,
+    })
     const parameters = {
       response_type: 'code',
       client_id: client.id,
@@ -122,31 +125,37 @@ export class BrowserLogins {
    * Exchanges the code of a callback and stores the grant. The `state` is consumed in any case.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
-  async finishLogin(callbackUrl: string | URL, isMeant?: (login: PendingLogin) => boolean): Promise<FinishedLogin> {
+  async finishLogin(
+    callbackUrl: string,
+    isMeant?: (login: { readonly account: string }) => boolean,
+  ): Promise<FinishedLogin> {
     const url = new URL(callbackUrl)
     const state = url.searchParams.get('state') ?? ''
-    const pending = state === '' ? undefined : await this.#deps.vault.takePending(state)
-    if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
-    const login = parseStoredLogin(pending)
-    if (login === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
-    const { upstream, resource, server, scopes, caller } = login
+    const login = this.#pending.get(state)
+    this.#pending.delete(state)
+    const isOver = login === undefined || this.#deps.clock.now() >= login.expiresAt
+    if (isOver || isMeant?.(login) === false) throw oauthError('GW_LOGIN_UNKNOWN')
+    const { account, upstream, resource, server, scopes, caller } = login
     const flow = this.#deps.flow(upstream)
     if (login.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
     const grant = await this.#exchangeCode(flow, login, url, state)
-    const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
+    const key: GrantKey = { account, resource: flow.resource, issuer: server.issuer }
     await this.#deps.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
-    flow.clearChallenge(pending.account)
-    this.#deps.onGranted(pending.account, key.resource, upstream)
-    this.#deps.log.info('logged in', {
-      upstream,
-      account: pending.account,
-      issuer: server.issuer,
-      scopes,
-    })
+    flow.clearChallenge(account)
+    this.#deps.onGranted(account, upstream)
+    this.#deps.log.info('logged in', { upstream, account, issuer: server.issuer, scopes })
     return { ...key, upstream, scopes: grant.scopesGranted }
   }
 
-  async #exchangeCode(flow: UpstreamFlow, login: StoredLogin, url: URL, state: string): Promise<NewGrant> {
+  #addPending(state: string, login: PendingLogin): void {
+    const now = this.#deps.clock.now()
+    for (const [key, { expiresAt }] of [...this.#pending.entries()]) if (expiresAt <= now) this.#pending.delete(key)
+    const own = [...this.#pending.values()].filter(({ account }) => account === login.account)
+    if (own.length >= MAX_PENDING_EACH) throw oauthError('GW_LOGIN_BUSY')
+    this.#pending.set(state, login)
+  }
+
+  async #exchangeCode(flow: UpstreamFlow, login: PendingLogin, url: URL, state: string): Promise<NewGrant> {
     const { upstream, resource, redirectUri, verifier, scopes, client, server } = login
     const wire = await flow.loadWire()
     const { lib } = wire
@@ -190,25 +199,4 @@ function parseAuthorizationEndpoint(
   if (isFine && url.username === '' && url.password === '') return url
   const why = `${issuer} has no valid authorization endpoint`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
-}
-
-/** Picks the metadata that the callback needs, as checked at the start. */
-function pickEssentials(server: AuthorizationServer): AuthorizationServer {
-  return {
-    issuer: server.issuer,
-    ...pickMember(server, 'token_endpoint'),
-    ...pickMember(server, 'authorization_response_iss_parameter_supported'),
-    ...pickMember(server, 'token_endpoint_auth_methods_supported'),
-  }
-}
-
-function pickMember<K extends keyof AuthorizationServer>(
-  server: AuthorizationServer,
-  key: K,
-): Partial<AuthorizationServer> {
-  return server[key] === undefined ? {} : { [key]: server[key] }
-}
-
-function parseStoredLogin({ value }: PendingLogin): StoredLogin | undefined {
-  return isObject(value.server) && isObject(value.client) ? (value as unknown as StoredLogin) : undefined
 }

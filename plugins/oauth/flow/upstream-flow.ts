@@ -1,7 +1,8 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import type { Clock, Config, Log } from '../../../src/plugin.ts'
 import { BoundedMap } from '../../../src/plugin.ts'
-import type { ClientIdentity, Grant, GrantKey, RefreshResult, Vault } from '../types.ts'
+import type { ClientIdentity, LoginKey, RefreshResult, StoredGrant } from '../types.ts'
+import type { Vault } from '../vault/vault.ts'
 import { resolveClient, selectAuthMethod } from './client-identity.ts'
 import type { DiscoveredServer, DiscoveryDeps, FetchFrom } from './discovery.ts'
 import { canonicalizeResource, discoverServer, fetchServerMetadata } from './discovery.ts'
@@ -18,8 +19,7 @@ import {
 
 /** A grant to refresh. */
 interface RefreshRequest {
-  readonly key: GrantKey
-  readonly grant: Grant
+  readonly grant: StoredGrant
   readonly signal: AbortSignal
   readonly keySpec: KeySpec | undefined
 }
@@ -31,7 +31,7 @@ const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 async function refreshGrant(
   wire: Wire,
   getServer: () => Promise<AuthorizationServer>,
-  { key, grant, signal, keySpec }: RefreshRequest,
+  { grant, signal, keySpec }: RefreshRequest,
 ): Promise<RefreshResult> {
   const { lib } = wire
   const { client, refresh: token, scopesRequested: scopes } = grant
@@ -39,7 +39,7 @@ async function refreshGrant(
   try {
     const server = await getServer()
     const clientMetadata = { client_id: client.id }
-    const options = wire.options({ signal, more: { resource: grant.audience ?? key.resource } })
+    const options = wire.options({ signal, more: { resource: grant.audience ?? grant.resource } })
     const auth = await wire.createClientAuth(client, keySpec)
     const response = await lib.refreshTokenGrantRequest(server, clientMetadata, auth, token, options)
     if (response.status >= 500 || TEMPORARY_STATUSES.has(response.status)) return createUnreachable(response)
@@ -99,14 +99,14 @@ export interface PreparedLogin extends DiscoveredServer {
 /** An operation rejected for missing scopes. */
 export interface ScopeStep {
   readonly account: string
-  /** Generation of the grant that was used. */
-  readonly generation: number
   readonly operation: string
   readonly scopes: readonly string[]
 }
 
 /** Maximum accounts with remembered challenges. */
 const MAX_ACCOUNTS = 1000
+/** Maximum missing scopes per account. */
+const MAX_MISSING = 200
 /** Maximum scope requests for one operation within a time. */
 const MAX_STEPS = 3
 const STEPS_MS = 600_000
@@ -119,6 +119,8 @@ export class UpstreamFlow {
   readonly #deps: FlowDeps
   /** Latest challenge by account. */
   readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
+  /** Scopes that rejected calls lacked since the last login; the next login requests them too. */
+  readonly #missingScopes = new BoundedMap<string, readonly string[]>({ max: MAX_ACCOUNTS })
   readonly #steps = new BoundedMap<string, { count: number; readonly since: number }>({ max: MAX_ACCOUNTS })
   readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
     max: 10,
@@ -146,14 +148,14 @@ export class UpstreamFlow {
     const { challenge, ...location } = await this.locateServer(account)
     const { resource, server } = location
     const bound = this.spec.oauth.scopes
-    const stored = await this.#deps.vault.find(account, this.resource, server.issuer)
-    const previouslyWanted = limitScopes(stored?.scopesWanted ?? [], bound)
+    const found = await this.#deps.vault.find({ account, resource: this.resource })
+    const stored = found?.issuer === server.issuer ? found : undefined
+    const missing = this.#missingScopes.get(account) ?? []
     const scopes = selectScopes({
-      challenged:
-        previouslyWanted.length === 0 ? challenge.scopes : mergeScopes(challenge.scopes ?? [], previouslyWanted),
+      challenged: missing.length === 0 ? challenge.scopes : mergeScopes(challenge.scopes ?? [], missing),
       ofResource: location.scopes,
       bound,
-      before: stored === undefined ? [] : mergeScopes(stored.scopesRequested, previouslyWanted),
+      before: stored === undefined ? [] : mergeScopes(stored.scopesRequested, missing),
       ofServer: readStrings(server.scopes_supported),
     })
     return { resource, server, scopes: mergeScopes(scopes, more) }
@@ -187,13 +189,13 @@ export class UpstreamFlow {
   }
 
   /** Returns true if a grant belongs to this upstream. */
-  ownsGrant({ resource }: GrantKey): boolean {
+  ownsGrant({ resource }: LoginKey): boolean {
     return resource === this.resource
   }
 
-  async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<RefreshResult> {
-    const request = { key, grant, signal, keySpec: this.keySpec }
-    return refreshGrant(await this.loadWire(), () => this.getServer(key.issuer), request)
+  async refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult> {
+    const request = { grant, signal, keySpec: this.keySpec }
+    return refreshGrant(await this.loadWire(), () => this.getServer(grant.issuer), request)
   }
 
   /** Returns an issuer's metadata, from the cache if it is recent. */
@@ -216,7 +218,7 @@ export class UpstreamFlow {
    * Stores an operation's missing scopes. Returns false if a login would not help: they exceed the configured scopes,
    * or were requested too often.
    */
-  async noteMissingScopes({ account, generation, operation, scopes }: ScopeStep): Promise<boolean> {
+  noteMissingScopes({ account, operation, scopes }: ScopeStep): boolean {
     const { oauth } = this.spec
     if (limitScopes(scopes, oauth.scopes).length < scopes.length) return false
     const key = JSON.stringify([account, operation])
@@ -226,12 +228,14 @@ export class UpstreamFlow {
     if (step.count >= MAX_STEPS) return false
     step.count++
     this.#steps.set(key, step)
-    await this.#deps.vault.addWantedScopes(account, this.resource, generation, scopes)
+    this.#missingScopes.set(account, mergeScopes(this.#missingScopes.get(account) ?? [], scopes).slice(0, MAX_MISSING))
     return true
   }
 
+  /** Forgets challenge and missing scopes after a login. */
   clearChallenge(account: string): void {
     this.#challenges.delete(account)
+    this.#missingScopes.delete(account)
   }
 
   get #discoveryHost(): DiscoveryDeps {

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap, getErrorMessage } from '../../../src/plugin.ts'
-import type { Access, Grants, StoredGrant, TokenEndpoint, Vault } from '../types.ts'
+import type { Access, LoginKey, StoredGrant, TokenEndpoint } from '../types.ts'
 import type { RenewalOutcome } from './refresher.ts'
 import { Refresher } from './refresher.ts'
+import type { Vault } from './vault.ts'
 
-/** Maximum cached grants. */
-const MAX_REMEMBERED = 1000
+/** Maximum generations with a rejection. */
+const MAX_REJECTED = 1000
 /** Renew a token this long before it expires, or in the last quarter of a shorter life. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
 /** After a server rejects a fresh token, no other one is requested for this time. */
-const REFUSED_MS = 60_000
+const REJECTED_MS = 60_000
 
 interface GrantsDeps {
   readonly vault: Vault
@@ -20,10 +21,6 @@ interface GrantsDeps {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** This process's name in leases. */
-  readonly owner?: string
-  /** Called if a login's status may have changed. */
-  onChange?(account: string, resource: string): void
 }
 
 type LoginStatus =
@@ -33,73 +30,66 @@ type LoginStatus =
 
 /** Reason for a missing login. */
 export const NOT_LOGGED_IN = 'not logged in'
+const REJECTED = 'the server rejected the token'
+const EXPIRED = 'the login has expired and cannot be renewed'
 
 /** Tokens from the vault. Each is refreshed once for all callers and processes. */
-export class RefreshedGrants implements Grants {
+export class RefreshedGrants {
   readonly #options: GrantsDeps
   readonly #refresher: Refresher
   readonly #now: () => number
-  readonly #remembered = new BoundedMap<string, StoredGrant>({ max: MAX_REMEMBERED })
-  /** Rejection times by generation, from the clock. */
-  readonly #refused = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
-  /** Generations created because the previous one was rejected. */
-  readonly #forced = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
-  #version: number | undefined
+  /** Clock times by generation: `refused` generations were rejected, `forced` ones replaced a rejected one. */
+  readonly #refused = new BoundedMap<number, number>({ max: MAX_REJECTED })
+  readonly #forced = new BoundedMap<number, number>({ max: MAX_REJECTED })
 
   constructor(options: GrantsDeps) {
-    const { owner = randomUUID(), now = Date.now } = options
+    const { now = Date.now } = options
     this.#options = options
     this.#now = now
-    const onWritten = ({ account, resource }: StoredGrant): void => this.forgetGrant(account, resource)
-    this.#refresher = new Refresher({ ...options, owner, now, onWritten })
+    this.#refresher = new Refresher({ ...options, owner: randomUUID(), now })
   }
 
-  async access(account: string, resource: string): Promise<Access> {
-    return this.#catchErrors(account, resource, async () => {
-      const grant = await this.#findGrant(account, resource)
-      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'login', why: 'the server rejected the token' }
+  /** Returns a valid token, refreshed before it expires. */
+  async access(key: LoginKey): Promise<Access> {
+    return toUnavailable(async () => {
+      const grant = this.#refresher.preferUnwritten(await this.#options.vault.find(key))
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
+      if (this.#isRecent(this.#refused, grant)) return { kind: 'login', why: REJECTED }
       if (!this.#isDue(grant)) return toTokenAccess(grant)
       if (grant.refresh !== undefined) return this.#toAccess(await this.#refresher.renew(grant), grant)
-      if (this.#isAlive(grant)) return toTokenAccess(grant)
-      return { kind: 'login', why: 'the login has expired and cannot be renewed' }
+      return this.#isAlive(grant) ? toTokenAccess(grant) : { kind: 'login', why: EXPIRED }
     })
   }
 
-  async renewRefused(account: string, resource: string, generation: number): Promise<Access> {
-    return this.#catchErrors(account, resource, async () => {
-      this.#remembered.delete(createGrantKey(account, resource))
-      const grant = await this.#findGrant(account, resource)
-      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(account, resource) }
-      if (grant.generation !== generation) return this.access(account, resource)
-      if (grant.refresh === undefined || this.#isForced(grant) || this.#isRefused(grant)) {
-        this.#refused.set(generation, this.#options.clock.now())
-        return { kind: 'login', why: 'the server rejected the token' }
+  /** Renews a token that was rejected with 401, once for all callers with that generation. */
+  async renewRefused(key: LoginKey, generation: number): Promise<Access> {
+    return toUnavailable(async () => {
+      const { vault, clock } = this.#options
+      const grant = this.#refresher.preferUnwritten(await vault.findCurrent(key))
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
+      if (grant.generation !== generation) return this.access(key)
+      const isUseless = this.#isRecent(this.#forced, grant) || this.#isRecent(this.#refused, grant)
+      if (grant.refresh === undefined || isUseless) {
+        this.#refused.set(generation, clock.now())
+        return { kind: 'login', why: REJECTED }
       }
       const renewed = await this.#refresher.renew(grant)
-      if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, this.#options.clock.now())
+      if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, clock.now())
       return this.#toAccess(renewed, { ...grant, expiresAt: 0 })
     })
   }
 
   /** Returns the status from the vault, without requests. */
-  async getStatus(account: string, resource: string): Promise<LoginStatus> {
+  async getStatus(key: LoginKey): Promise<LoginStatus> {
     try {
-      const grant = await this.#findGrant(account, resource)
-      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(account, resource) }
-      if (this.#isRefused(grant)) return { kind: 'needs_auth', why: 'the server rejected the token' }
-      if (grant.refresh === undefined && !this.#isAlive(grant))
-        return { kind: 'needs_auth', why: 'the login has expired and cannot be renewed' }
+      const grant = this.#refresher.preferUnwritten(await this.#options.vault.find(key))
+      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(key) }
+      if (this.#isRecent(this.#refused, grant)) return { kind: 'needs_auth', why: REJECTED }
+      if (grant.refresh === undefined && !this.#isAlive(grant)) return { kind: 'needs_auth', why: EXPIRED }
       return { kind: 'granted', grant }
     } catch (error) {
       return { kind: 'unusable', why: getErrorMessage(error) }
     }
-  }
-
-  /** Drops the cached grant after a login or logout in this process. */
-  forgetGrant(account: string, resource: string): void {
-    this.#remembered.delete(createGrantKey(account, resource))
-    this.#options.onChange?.(account, resource)
   }
 
   /** Resolves when no refresh is running. */
@@ -107,55 +97,20 @@ export class RefreshedGrants implements Grants {
     return this.#refresher.waitUntilIdle()
   }
 
-  /** Converts vault errors to an unavailable token. */
-  async #catchErrors(account: string, resource: string, work: () => Promise<Access>): Promise<Access> {
-    try {
-      const access = await work()
-      if (access.kind !== 'token') this.#options.onChange?.(account, resource)
-      return access
-    } catch (error) {
-      return { kind: 'unavailable', why: getErrorMessage(error) }
-    }
-  }
-
-  /** Finds a grant, reading it again if another process has written. */
-  async #findGrant(account: string, resource: string): Promise<StoredGrant | undefined> {
-    const { vault } = this.#options
-    const version = await vault.version()
-    if (version !== this.#version) this.#remembered.clear()
-    this.#version = version
-    const key = createGrantKey(account, resource)
-    const cached = this.#remembered.get(key)
-    if (cached !== undefined) return cached
-    const grant = this.#refresher.preferUnwritten(await vault.find(account, resource))
-    if (grant !== undefined) this.#remembered.set(key, grant)
-    return grant
-  }
-
   #toAccess(renewed: RenewalOutcome, before: StoredGrant): Access {
-    this.#remembered.delete(createGrantKey(before.account, before.resource))
     if (renewed.kind === 'granted') return toTokenAccess(renewed.grant)
     if (renewed.kind === 'lost') return { kind: 'login', why: renewed.why }
     if (this.#isAlive(before)) return toTokenAccess(before)
     return { kind: renewed.kind === 'refused' ? 'login' : 'unavailable', why: renewed.why }
   }
 
-  async #findMissingReason(account: string, resource: string): Promise<string> {
-    const lost = await this.#options.vault.listLost({ account, resource })
-    const latest = lost
-      .filter(one => one.account === account && one.resource === resource)
-      .sort((a, b) => b.at - a.at)[0]
-    return latest?.why ?? NOT_LOGGED_IN
+  async #findMissingReason(key: LoginKey): Promise<string> {
+    return (await this.#options.vault.findLossReason(key)) ?? NOT_LOGGED_IN
   }
 
-  #isRefused({ generation }: StoredGrant): boolean {
-    const at = this.#refused.get(generation)
-    return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
-  }
-
-  #isForced({ generation }: StoredGrant): boolean {
-    const at = this.#forced.get(generation)
-    return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
+  #isRecent(times: BoundedMap<number, number>, { generation }: StoredGrant): boolean {
+    const at = times.get(generation)
+    return at !== undefined && this.#options.clock.now() - at < REJECTED_MS
   }
 
   #isDue({ expiresAt, at }: StoredGrant): boolean {
@@ -169,10 +124,15 @@ export class RefreshedGrants implements Grants {
   }
 }
 
-function toTokenAccess({ access, generation }: StoredGrant): Access {
-  return { kind: 'token', token: access, generation }
+/** Converts vault errors to an unavailable token. */
+async function toUnavailable(work: () => Promise<Access>): Promise<Access> {
+  try {
+    return await work()
+  } catch (error) {
+    return { kind: 'unavailable', why: getErrorMessage(error) }
+  }
 }
 
-function createGrantKey(account: string, resource: string): string {
-  return JSON.stringify([account, resource])
+function toTokenAccess({ access, generation }: StoredGrant): Access {
+  return { kind: 'token', token: access, generation }
 }

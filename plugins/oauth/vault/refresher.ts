@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap, toOneLine, getErrorMessage } from '../../../src/plugin.ts'
-import type { GrantKey, StoredGrant, NewGrant, RefreshResult, TokenEndpoint, Vault } from '../types.ts'
+import type { LoginKey, NewGrant, RefreshResult, StoredGrant, TokenEndpoint } from '../types.ts'
+import type { Vault } from './vault.ts'
 
 /** Refresh request timeout. */
 const REQUEST_MS = 30_000
@@ -24,9 +25,8 @@ interface RefresherDeps {
   readonly clock: Clock
   readonly log: Log
   readonly now: () => number
+  /** This process's name in leases. */
   readonly owner: string
-  /** Called when a grant held in memory was written to disk. */
-  onWritten(grant: StoredGrant): void
 }
 
 /** Refresh result. */
@@ -89,7 +89,7 @@ export class Refresher {
       if (result !== undefined) return result
       try {
         // Another process may have renewed it before.
-        return (await this.#findOtherResult(grant)) ?? (await this.#refreshGrant(grant))
+        return (await this.#findOtherResult(grant)) ?? (await this.#toOutcome(grant, await this.#requestRefresh(grant)))
       } finally {
         await this.#options.vault.release(grant, this.#options.owner).catch(() => undefined)
       }
@@ -113,41 +113,11 @@ export class Refresher {
   }
 
   /** Returns another process's result: a new generation, or a removed grant. */
-  async #findOtherResult({ account, resource, issuer, generation }: StoredGrant): Promise<RenewalOutcome | undefined> {
+  async #findOtherResult(grant: StoredGrant): Promise<RenewalOutcome | undefined> {
     const { vault } = this.#options
-    const now = await vault.find(account, resource, issuer)
-    if (now === undefined) return { kind: 'lost', why: await this.#findLossReason({ account, resource, issuer }) }
-    return now.generation === generation ? undefined : { kind: 'granted', grant: now }
-  }
-
-  async #findLossReason(key: GrantKey): Promise<string> {
-    const lost = await this.#options.vault.listLost(key)
-    return lost.find(one => createRefreshKey(one) === createRefreshKey(key))?.why ?? 'logged out'
-  }
-
-  async #refreshGrant(grant: StoredGrant): Promise<RenewalOutcome> {
-    const { vault, owner } = this.#options
-    if ((await vault.claimRefreshToken?.(grant, owner)) === false) return this.#resolveInterrupted(grant)
-    const refreshed = await this.#requestRefresh(grant)
-    // An unconsumed or unrotated token may be used again.
-    const isSpent =
-      refreshed.kind === 'granted'
-        ? ![undefined, grant.refresh].includes(refreshed.grant.refresh)
-        : refreshed.kind === 'refused' && refreshed.error === 'invalid_grant'
-    if (!isSpent) await vault.returnRefreshToken?.(grant, owner).catch(() => undefined)
-    return this.#toOutcome(grant, refreshed)
-  }
-
-  /** A process used the refresh token and died before it stored the result: do not use it again. */
-  async #resolveInterrupted(grant: StoredGrant): Promise<RenewalOutcome> {
-    const result = await this.#findOtherResult(grant)
-    if (result !== undefined) return result
-    const { expiresAt = 0, generation } = grant
-    const why = 'the replica that was renewing the login stopped; its refresh token may already have been used'
-    // The current access token is valid until it expires.
-    if (this.#options.now() < expiresAt) return this.#startPause(grant, { kind: 'refused', why })
-    await this.#options.vault.remove(grant, generation, why)
-    return (await this.#findOtherResult(grant)) ?? createLost(why)
+    const now = await vault.findCurrent(grant)
+    if (now === undefined) return { kind: 'lost', why: (await vault.findLossReason(grant)) ?? 'logged out' }
+    return now.generation === grant.generation ? undefined : { kind: 'granted', grant: now }
   }
 
   async #toOutcome(grant: StoredGrant, refreshed: RefreshResult): Promise<RenewalOutcome> {
@@ -176,7 +146,7 @@ export class Refresher {
       })
     })
     try {
-      return await Promise.race([endpoint.refresh(grant, grant, ending.signal), timeout])
+      return await Promise.race([endpoint.refresh(grant, ending.signal), timeout])
     } catch (error) {
       return { kind: 'unreachable', reason: getErrorMessage(error) }
     } finally {
@@ -187,9 +157,12 @@ export class Refresher {
   /** Stores the grant before it is used. */
   async #storeGrant(before: StoredGrant, grant: NewGrant): Promise<RenewalOutcome> {
     const { vault, now, log } = this.#options
-    const { account, resource, issuer } = before
-    const { refresh = before.refresh } = grant
-    const renewed = { ...grant, ...(refresh === undefined ? {} : { refresh }) }
+    const { account, resource, issuer, caller, refresh } = before
+    const renewed = {
+      ...(caller && { caller }),
+      ...(refresh !== undefined && { refresh }),
+      ...grant,
+    }
     this.#pauses.delete(createPauseKey(before))
     try {
       const generation = await vault.put(before, renewed, before.generation)
@@ -215,14 +188,13 @@ export class Refresher {
 
   async #writeAgain(grant: StoredGrant): Promise<void> {
     if (this.#unwritten.get(createRefreshKey(grant)) !== grant) return
-    const { vault, log, onWritten } = this.#options
+    const { vault, log } = this.#options
     try {
       await vault.put(grant, grant, grant.generation)
     } catch {
       return this.#writeLater(grant)
     }
     this.#unwritten.delete(createRefreshKey(grant))
-    onWritten(grant)
     log.info('the renewed login was written', { resource: grant.resource })
   }
 
@@ -250,8 +222,8 @@ function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'r
   return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${details}`
 }
 
-function createRefreshKey({ account, resource, issuer }: GrantKey): string {
-  return JSON.stringify([account, resource, issuer])
+function createRefreshKey({ account, resource }: LoginKey): string {
+  return JSON.stringify([account, resource])
 }
 
 /** A new login must not inherit the old one's backoff. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
-import type { FileVault } from '../../../../../plugins/oauth/vault/file-vault.ts'
+import type { Vault } from '../../../../../plugins/oauth/vault/vault.ts'
 import type { Clock } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
@@ -13,10 +13,9 @@ import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 /** Date at which each test begins. */
 const NOW = Date.now()
-const { account, resource } = KEY
 
 interface Setting {
-  readonly vault: FileVault
+  readonly vault: Vault
   readonly grants: RefreshedGrants
   readonly server: TokenServer
   /** Moves the date; the clock of pauses is another one. */
@@ -45,12 +44,11 @@ async function setting(
 }
 
 /** Puts a grant whose token is over, so that it is renewed with the next call. */
-async function putOver(vault: FileVault, date: Setting['date'], family: string): Promise<void> {
+async function putOver(vault: Vault, date: Setting['date'], family: string): Promise<void> {
   await vault.put(KEY, grantOf(family, date.now + 1000))
   date.now += 2000
 }
 
-/** In so many seconds. */
 /** The time so many seconds after the beginning of each test. */
 function within(seconds: number): number {
   return NOW + seconds * 1000
@@ -60,21 +58,21 @@ test('a token is renewed a minute ahead of its end, once for all who wait', asyn
   const { vault, grants, server, date } = await setting(context)
   await vault.put(KEY, grantOf('f', within(300)))
   date.now += 241_000
-  const answers = await Promise.all(Array.from({ length: 50 }, () => grants.access(account, resource)))
+  const answers = await Promise.all(Array.from({ length: 50 }, () => grants.access(KEY)))
 
   assert.deepEqual(server.presented, ['f.0'])
   for (const answer of answers) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
-  assert.equal((await vault.find(account, resource))?.refresh, 'f.1')
+  assert.equal((await vault.find(KEY))?.refresh, 'f.1')
 })
 
 test('a token of a short life is used for most of it', async context => {
   const { vault, grants, server, date } = await setting(context)
   await vault.put(KEY, grantOf('f', within(20)))
   date.now += 10_000
-  await grants.access(account, resource)
+  await grants.access(KEY)
   assert.deepEqual(server.presented, [])
   date.now += 6_000
-  await grants.access(account, resource)
+  await grants.access(KEY)
   assert.deepEqual(server.presented, ['f.0'])
 })
 
@@ -82,7 +80,7 @@ test('a token that was refused is renewed once for all who say so, and each gets
   const { vault, grants, server, date } = await setting(context)
   const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
   date.now += 100_000
-  const refuse = (): ReturnType<RefreshedGrants['renewRefused']> => grants.renewRefused(account, resource, generation)
+  const refuse = (): ReturnType<RefreshedGrants['renewRefused']> => grants.renewRefused(KEY, generation)
   const answers = await Promise.all(Array.from({ length: 50 }, refuse))
   answers.push(await refuse())
 
@@ -94,19 +92,19 @@ test('a new token that is refused too needs a login, and the authorization serve
   const { vault, grants, server, date } = await setting(context)
   const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
   date.now += 100_000
-  const renewed = await grants.renewRefused(account, resource, generation)
+  const renewed = await grants.renewRefused(KEY, generation)
   assert.ok(renewed.kind === 'token')
   for (let n = 0; n < 5; n++) {
-    const { kind } = await grants.renewRefused(account, resource, renewed.generation)
+    const { kind } = await grants.renewRefused(KEY, renewed.generation)
     assert.equal(kind, 'login')
-    assert.equal((await grants.access(account, resource)).kind, 'login')
+    assert.equal((await grants.access(KEY)).kind, 'login')
   }
   assert.deepEqual(server.presented, ['f.0'])
-  assert.equal((await grants.getStatus(account, resource)).kind, 'needs_auth')
+  assert.equal((await grants.getStatus(KEY)).kind, 'needs_auth')
 })
 
 test('a login that is made while the old one is refused stays, and is what callers get', async context => {
-  const vaultOf: { vault?: FileVault } = {}
+  const vaultOf: { vault?: Vault } = {}
   let asked = 0
   const endpoint: TokenEndpoint = {
     refresh: async () => {
@@ -118,17 +116,17 @@ test('a login that is made while the old one is refused stays, and is what calle
   const { vault, grants, date } = await setting(context, { endpoint })
   vaultOf.vault = vault
   await putOver(vault, date, 'old')
-  const answer = await grants.access(account, resource)
+  const answer = await grants.access(KEY)
 
   assert.equal(answer.kind === 'token' && answer.token, 'access-new.0')
-  assert.equal((await vault.find(account, resource))?.access, 'access-new.0')
+  assert.equal((await vault.find(KEY))?.access, 'access-new.0')
   assert.equal(asked, 1)
 })
 
 test('a login that is made while the old one is renewed wins', async context => {
-  const vaultOf: { vault?: FileVault } = {}
+  const vaultOf: { vault?: Vault } = {}
   const endpoint: TokenEndpoint = {
-    refresh: async (_key, grant) => {
+    refresh: async grant => {
       await vaultOf.vault?.put(KEY, grantOf('new', within(3000)))
       return { kind: 'granted', grant: { ...grant, access: 'renewed', expiresAt: within(3000) } }
     },
@@ -136,7 +134,7 @@ test('a login that is made while the old one is renewed wins', async context => 
   const { vault, grants, date } = await setting(context, { endpoint })
   vaultOf.vault = vault
   await putOver(vault, date, 'old')
-  const answer = await grants.access(account, resource)
+  const answer = await grants.access(KEY)
 
   assert.equal(answer.kind === 'token' && answer.token, 'access-new.0')
 })
@@ -148,22 +146,22 @@ test('an authorization server that cannot be reached is left alone for a while, 
   await vault.put(KEY, grantOf('f', within(300)))
   date.now += 250_000
   for (let n = 0; n < 3; n++) {
-    const answer = await grants.access(account, resource)
+    const answer = await grants.access(KEY)
     assert.equal(answer.kind === 'token' && answer.token, 'access-f.0')
   }
   assert.equal(server.presented.length, 1)
 
   date.now += 60_000
   clock.pass(1000)
-  const over = await grants.access(account, resource)
+  const over = await grants.access(KEY)
   assert.match(over.kind === 'unavailable' ? over.why : over.kind, /unreachable: HTTP 503/)
-  await grants.access(account, resource)
+  await grants.access(KEY)
   assert.equal(server.presented.length, 2, 'the second pause is longer')
   clock.pass(1000)
-  await grants.access(account, resource)
+  await grants.access(KEY)
   assert.equal(server.presented.length, 2)
   clock.pass(1000)
-  const back = await grants.access(account, resource)
+  const back = await grants.access(KEY)
   assert.equal(back.kind === 'token' && back.token, 'access-f.1')
 })
 
@@ -173,20 +171,20 @@ test('a refresh goes on though nobody waits, and ends after thirty seconds', asy
   server.next.push('hang')
   await vault.put(KEY, grantOf('f', within(300)))
   date.now += 301_000
-  const answer = grants.access(account, resource)
+  const answer = grants.access(KEY)
   while (server.presented.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
   clock.pass(30_000)
   const over = await answer
 
   assert.match(over.kind === 'unavailable' ? over.why : over.kind, /no answer within 30 s/)
   clock.pass(1000)
-  const back = await grants.access(account, resource)
+  const back = await grants.access(KEY)
   assert.equal(back.kind === 'token' && back.token, 'access-f.1')
 })
 
 test('a server that does not rotate keeps its refresh token', async context => {
   const endpoint: TokenEndpoint = {
-    refresh: (_key, { refresh: _refresh, ...grant }) =>
+    refresh: ({ refresh: _refresh, ...grant }) =>
       Promise.resolve({
         kind: 'granted',
         grant: { ...(grant as NewGrant), access: 'renewed', expiresAt: within(3000) },
@@ -194,9 +192,9 @@ test('a server that does not rotate keeps its refresh token', async context => {
   }
   const { vault, grants, date } = await setting(context, { endpoint })
   await putOver(vault, date, 'f')
-  await grants.access(account, resource)
+  await grants.access(KEY)
 
-  const kept = await vault.find(account, resource)
+  const kept = await vault.find(KEY)
   assert.deepEqual([kept?.access, kept?.refresh], ['renewed', 'f.0'])
 })
 
@@ -205,9 +203,9 @@ test('a login without a refresh token is over with its token', async context => 
   const { refresh: _refresh, ...grant } = grantOf('f', within(300))
   await vault.put(KEY, grant)
   date.now += 299_000
-  assert.equal((await grants.access(account, resource)).kind, 'token')
+  assert.equal((await grants.access(KEY)).kind, 'token')
   date.now += 1000
-  assert.deepEqual(await grants.access(account, resource), {
+  assert.deepEqual(await grants.access(KEY), {
     kind: 'login',
     why: 'the login has expired and cannot be renewed',
   })
@@ -219,6 +217,6 @@ test('a vault that cannot be opened is no reason to log in', async context => {
   const endpoint: TokenEndpoint = { refresh: () => Promise.reject(new Error('nobody asks')) }
   const grants = new RefreshedGrants({ vault, endpoint, clock: systemClock, log: SILENT })
 
-  assert.deepEqual(await grants.access(account, resource), { kind: 'unavailable', why: 'no key here' })
-  assert.deepEqual(await grants.getStatus(account, resource), { kind: 'unusable', why: 'no key here' })
+  assert.deepEqual(await grants.access(KEY), { kind: 'unavailable', why: 'no key here' })
+  assert.deepEqual(await grants.getStatus(KEY), { kind: 'unusable', why: 'no key here' })
 })

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { GrantKey } from '../../../../../plugins/oauth/types.ts'
-import { loadVaultKey } from '../../../../../plugins/oauth/vault/seal.ts'
-import { FileVault } from '../../../../../plugins/oauth/vault/file-vault.ts'
+import { loadVaultKey, SqliteBackend } from '../../../../../plugins/oauth/vault/sqlite-backend.ts'
+import { Vault } from '../../../../../plugins/oauth/vault/vault.ts'
 import type { Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
@@ -31,10 +31,10 @@ interface Given {
 }
 
 /** A vault in a directory, which is closed at the end. */
-export function vaultIn(context: TestContext, directory: string, given: Given = {}): FileVault {
+export function vaultIn(context: TestContext, directory: string, given: Given = {}): Vault {
   const { clock = systemClock, log = SILENT, now = Date.now } = given
   const { key = () => loadVaultKey({ directory, state: directory }) } = given
-  const vault = new FileVault({ directory, key, clock, log, now })
+  const vault = new Vault({ backend: new SqliteBackend({ directory, key, clock, log, now }), now })
   cleanup(context, () => vault.close())
   return vault
 }

@@ -1,0 +1,279 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { chmodSync, closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import {
+  GatewayError,
+  getErrorMessage,
+  getSqlCode,
+  getSqlNumber,
+  getSqlText,
+  loadKeyFile,
+  loadSqlite,
+  makeDirectorySync,
+  openWithKey,
+  sealWithKey,
+  SqlDatabase,
+} from '../../../src/plugin.ts'
+import { vaultError } from '../errors.ts'
+import type { EntryOptions, StoredEntry, VaultBackend } from '../types.ts'
+
+export const VAULT_FILE = 'grants.sqlite'
+const KEY_FILE = 'grants.key'
+const KEY_BYTES = 32
+/** Shorter keys are guessable. */
+const MIN_KEY_LENGTH = 32
+/** `tgrt` in the file header; identifies our database. */
+const APPLICATION_ID = 0x74677274
+/** Schema version. */
+const VERSION = 2
+const BUSY_MS = 2000
+/** Minimum time between attempts to open the file. */
+const RETRY_MS = 1000
+const MAX_ENTRIES = 100_000
+/** A later expiry was written before the clock was set back. */
+const MAX_EXPIRY_MS = 600_000
+/** SQLite result codes for a damaged file. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26])
+/** Entry that proves the key. */
+const PROOF = 'proof'
+
+/** Each value is sealed for its name. `until` is in milliseconds since 1970. */
+const SCHEMA = `
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${VERSION};
+CREATE TABLE entries (name TEXT PRIMARY KEY, value TEXT NOT NULL, until INTEGER) STRICT, WITHOUT ROWID;
+`
+const IS_OVER = '(until <= ? OR until > ?)'
+
+interface SqliteBackendDeps {
+  /** Undefined for a vault in memory. */
+  readonly directory: string | undefined
+  /** Loads the key; undefined for a temporary one. @throws GatewayError GW_VAULT_KEY */
+  key(): Promise<Buffer | undefined>
+  readonly clock: Clock
+  readonly log: Log
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined
+}
+
+interface OpenDatabase {
+  readonly rows: SqlDatabase
+  readonly key: Buffer
+}
+
+/** Entries in a file, opened with its first use and again after a failure. */
+export class SqliteBackend implements VaultBackend {
+  readonly #deps: SqliteBackendDeps
+  readonly #path: string | undefined
+  #opened: OpenDatabase | undefined
+  #opening: Promise<OpenDatabase> | undefined
+  #failure: { readonly error: unknown; readonly at: number } | undefined
+
+  constructor(deps: SqliteBackendDeps) {
+    this.#deps = deps
+    this.#path = deps.directory === undefined ? undefined : join(deps.directory, VAULT_FILE)
+  }
+
+  get(name: string): Promise<StoredEntry | undefined> {
+    return this.#use(({ rows, key }) => {
+      const row = rows.get(
+        `SELECT value FROM entries WHERE name = ? AND NOT ifnull(${IS_OVER}, 0)`,
+        name,
+        ...this.#times(),
+      )
+      const tag = getSqlText(row?.value)
+      return tag === undefined ? undefined : { value: openWithKey(key, tag, name), tag }
+    })
+  }
+
+  put(name: string, value: unknown, { when, expiresInMs }: EntryOptions = {}): Promise<boolean> {
+    return this.#use(({ rows, key }) => {
+      const row = [
+        name,
+        sealWithKey(key, value, name),
+        expiresInMs === undefined ? null : this.#now() + expiresInMs,
+      ] as const
+      if (when === undefined) return rows.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?)', ...row) === 1
+      if (when !== 'absent') {
+        const sql = 'UPDATE entries SET value = ?2, until = ?3 WHERE name = ?1 AND value = ?4'
+        return rows.run(sql, ...row, when.tag) === 1
+      }
+      if (getSqlNumber(rows.get('SELECT count(*) AS n FROM entries')?.n) >= MAX_ENTRIES)
+        throw vaultError('GW_VAULT_FULL', { max: MAX_ENTRIES })
+      const sql = `INSERT INTO entries VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+        SET value = excluded.value, until = excluded.until WHERE ${IS_OVER}`
+      return rows.run(sql, ...row, ...this.#times()) === 1
+    })
+  }
+
+  delete(name: string, tag?: string): Promise<boolean> {
+    return this.#use(({ rows }) => {
+      const sql = 'DELETE FROM entries WHERE name = ?1 AND value = ifnull(?2, value)'
+      return rows.run(sql, name, tag ?? null) === 1
+    })
+  }
+
+  list(): Promise<string[]> {
+    return this.#use(({ rows }) =>
+      rows.all('SELECT name FROM entries ORDER BY name').map(row => getSqlText(row.name) ?? ''),
+    )
+  }
+
+  version(): Promise<number> {
+    return this.#use(({ rows }) => rows.getVersion())
+  }
+
+  createDamagedError(): GatewayError {
+    return vaultError('GW_VAULT_DAMAGED', { file: this.#file, why: 'an entry was modified' })
+  }
+
+  close(): void {
+    this.#opened?.rows.close()
+    this.#opened = undefined
+  }
+
+  get #file(): string {
+    return this.#path ?? 'memory'
+  }
+
+  #now(): number {
+    return (this.#deps.now ?? Date.now)()
+  }
+
+  /** Arguments of `IS_OVER`. */
+  #times(): [number, number] {
+    return [this.#now(), this.#now() + MAX_EXPIRY_MS]
+  }
+
+  async #use<T>(work: (database: OpenDatabase) => T): Promise<T> {
+    const database = this.#opened ?? (await this.#ensureOpen())
+    return this.#mapErrors(() => work(database))
+  }
+
+  async #ensureOpen(): Promise<OpenDatabase> {
+    if (this.#failure !== undefined && this.#deps.clock.now() - this.#failure.at < RETRY_MS) throw this.#failure.error
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<OpenDatabase> {
+    const { clock, log } = this.#deps
+    try {
+      const secret = (await this.#deps.key()) ?? randomBytes(KEY_BYTES)
+      const key = Buffer.from(hkdfSync('sha256', secret, '', 'tapgate grants 2', KEY_BYTES))
+      this.#opened = this.#mapErrors(() => ({ rows: this.#openFile(key), key }))
+      if (this.#failure !== undefined) log.info('login store available again')
+      this.#failure = undefined
+      return this.#opened
+    } catch (error) {
+      if (this.#failure === undefined) log.error('login store unavailable', { why: getErrorMessage(error) })
+      this.#failure = { error, at: clock.now() }
+      throw error
+    }
+  }
+
+  /** Opens the file for the owner only. An unusable file is not changed. */
+  #openFile(key: Buffer): SqlDatabase {
+    if (this.#path !== undefined) prepareFile(this.#path)
+    const database = new (loadSqlite().DatabaseSync)(this.#path ?? ':memory:')
+    const rows = new SqlDatabase(database)
+    try {
+      // FULL syncs each commit: a rotated refresh token must be on disk before its access token is used.
+      database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+        PRAGMA secure_delete = ON`)
+      rows.runTransaction(() => {
+        if (getSqlNumber(rows.get('SELECT count(*) AS n FROM sqlite_master')?.n) === 0) database.exec(SCHEMA)
+        else this.#checkFile(rows)
+        this.#checkKey(rows, key)
+      })
+      return rows
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  #checkFile(rows: SqlDatabase): void {
+    const file = this.#file
+    if (rows.get('PRAGMA application_id')?.application_id !== APPLICATION_ID)
+      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it is a different database' })
+    if (rows.get('PRAGMA user_version')?.user_version !== VERSION)
+      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it was written by another version of the gateway' })
+    const check = String(rows.get('PRAGMA quick_check(1)')?.quick_check)
+    if (check !== 'ok') throw vaultError('GW_VAULT_DAMAGED', { file, why: check })
+  }
+
+  /** Verifies the key; a new database takes the first one. */
+  #checkKey(rows: SqlDatabase, key: Buffer): void {
+    const proof = getSqlText(rows.get('SELECT value FROM entries WHERE name = ?', PROOF)?.value)
+    if (proof === undefined) rows.run('INSERT INTO entries VALUES (?, ?, NULL)', PROOF, sealWithKey(key, PROOF, PROOF))
+    else if (openWithKey(key, proof, PROOF) !== PROOF)
+      throw vaultError('GW_VAULT_KEY', { file: this.#file, why: 'it was sealed with another key' })
+  }
+
+  #mapErrors<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (cause) {
+      if (cause instanceof GatewayError) throw cause
+      const isDamaged = DAMAGED.has(getSqlCode(cause) ?? 0)
+      const fields = { file: this.#file, why: getErrorMessage(cause), cause }
+      throw vaultError(isDamaged ? 'GW_VAULT_DAMAGED' : 'GW_VAULT_DISK', fields)
+    }
+  }
+}
+
+/** Creates the file if it is missing; rejects another user's file. */
+function prepareFile(path: string): void {
+  const directory = dirname(path)
+  if (makeDirectorySync(directory, 0o700) !== undefined) chmodSync(directory, 0o700)
+  const descriptor = openSync(path, 'a', 0o600)
+  try {
+    const own = process.getuid?.()
+    if (own === undefined) return
+    const { mode, uid } = fstatSync(descriptor)
+    if (uid !== own) throw vaultError('GW_VAULT_DISK', { file: path, why: 'it belongs to another user' })
+    if ((mode & 0o077) !== 0) fchmodSync(descriptor, 0o600)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+interface KeySources {
+  /** Key file from the owner. */
+  readonly file?: string | undefined
+  /** Runs a command that prints the key, such as `secret-tool lookup`; preferred over the file. */
+  readonly command?: (() => Promise<string>) | undefined
+  /** Base for a relative path. */
+  readonly directory: string
+  /** State directory for a generated key; undefined for a temporary key. */
+  readonly state: string | undefined
+}
+
+/**
+ * Loads the vault key. One in the state directory protects copies of the database, but not against processes that can
+ * read all files of this user.
+ * @throws GatewayError GW_VAULT_KEY
+ */
+export async function loadVaultKey({ file, command, directory, state }: KeySources): Promise<Buffer | undefined> {
+  const path = file === undefined ? join(state ?? '', KEY_FILE) : resolve(directory, file)
+  try {
+    if (command !== undefined) return stripLineEnd(Buffer.from(await command()))
+    if (file !== undefined) return stripLineEnd(await readFile(path))
+    return state === undefined ? undefined : await loadKeyFile(path, KEY_BYTES)
+  } catch (cause) {
+    const from = command === undefined ? path : 'secrets.keyCommand'
+    throw vaultError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
+  }
+}
+
+/** Strips the trailing line feed that editors add. */
+function stripLineEnd(bytes: Buffer): Buffer {
+  const text = bytes.toString('latin1').replace(/\r?\n$/, '')
+  if (text.length < MIN_KEY_LENGTH) throw new Error(`a key must have at least ${MIN_KEY_LENGTH} characters`)
+  return Buffer.from(text, 'latin1')
+}
