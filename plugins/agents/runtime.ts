@@ -10,9 +10,6 @@ import { LocalTaskService, parseTaskSettings } from './tasks/service.ts'
 import type { Callback } from './types.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
-/** Interval in milliseconds for checking whether retired agents are idle. */
-const LOOK_MS = 1000
-
 interface ConfiguredAgent {
   readonly as: string
   readonly host: LocalAgentHost
@@ -24,13 +21,13 @@ export type AgentRuntime = Pick<LocalRuntime, keyof LocalRuntime>
 export class LocalRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
-  readonly #retiring = new Set<LocalAgentHost>()
+  /** Includes replaced agents with running sessions. */
+  readonly #hosts = new Set<LocalAgentHost>()
   #agents: readonly AgentSettings[]
   #configured = new Map<string, ConfiguredAgent>()
   readonly #queue: SlotQueue
   #version = ''
   #service: LocalTaskService | undefined
-  #stopLook: (() => void) | undefined
 
   constructor(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[], callback: Callback) {
     this.#api = api
@@ -70,9 +67,8 @@ export class LocalRuntime {
   async stop(): Promise<void> {
     this.#service?.stop()
     this.#service = undefined
-    this.#stopLook?.()
-    const hosts = [...this.#retiring, ...[...this.#configured.values()].map(({ host }) => host)]
-    this.#retiring.clear()
+    const hosts = [...this.#hosts]
+    this.#hosts.clear()
     this.#configured.clear()
     await Promise.all(hosts.map(host => host.stop()))
   }
@@ -120,8 +116,12 @@ export class LocalRuntime {
       }),
     )
     const activeHosts = new Set([...this.#configured.values()].map(({ host }) => host))
-    for (const { host } of before.values()) if (!activeHosts.has(host)) this.#retiring.add(host)
-    this.#stopRetired()
+    for (const host of activeHosts) this.#hosts.add(host)
+    for (const host of this.#hosts)
+      if (!activeHosts.has(host) && host.processes === 0) {
+        this.#hosts.delete(host)
+        void host.stop()
+      }
   }
 
   #createHost(settings: AgentSettings): LocalAgentHost {
@@ -132,16 +132,5 @@ export class LocalRuntime {
       ...{ settings, programs, clock, log, directory, state, commands, version: this.#version },
       slots: this.#queue,
     })
-  }
-
-  #stopRetired(): void {
-    this.#stopLook?.()
-    this.#stopLook = undefined
-    for (const host of this.#retiring) {
-      if (host.load.sessions > 0) continue
-      this.#retiring.delete(host)
-      void host.stop()
-    }
-    if (this.#retiring.size > 0) this.#stopLook = this.#api.clock.after(LOOK_MS, () => this.#stopRetired())
   }
 }

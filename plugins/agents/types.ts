@@ -271,7 +271,6 @@ export interface AgentRow {
   readonly health: AgentHealth
   readonly running: number
   readonly queued: number
-  readonly load: { readonly processes: number; readonly sessions: number }
 }
 
 /** A page of a long text. `next` is undefined at the end. */

@@ -5,12 +5,12 @@ import path from 'node:path'
 import type { Clock, Log, Programs } from '../../../src/plugin.ts'
 import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { SlotQueue } from '../scheduling.ts'
-import type { AgentHealth, FailureKind, SessionRequest } from '../types.ts'
+import type { ReleaseSlot, SlotQueue } from '../scheduling.ts'
+import type { AgentFacts, AgentHealth, FailureKind, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
-import type { AgentSession, LiveSession } from './session.ts'
-import { AgentProcess } from './agent-process.ts'
+import type { AgentSession } from './session.ts'
+import { LiveSession } from './session.ts'
 
 export interface HostDeps {
   readonly settings: AgentSettings
@@ -47,7 +47,7 @@ export type AgentHost = Pick<LocalAgentHost, keyof LocalAgentHost>
 export class LocalAgentHost {
   readonly settings: AgentSettings
   readonly #deps: HostDeps
-  readonly #processes = new Set<AgentProcess>()
+  readonly #sessions = new Set<LiveSession>()
   readonly #stopping = new AbortController()
   #homeDirectory: Promise<string> | undefined
   #health: AgentHealth = { state: 'unknown' }
@@ -69,9 +69,9 @@ export class LocalAgentHost {
     }
   }
 
-  get load(): { readonly processes: number; readonly sessions: number } {
-    const sessions = [...this.#processes].filter(({ session }) => session !== undefined).length
-    return { processes: this.#processes.size, sessions }
+  /** Running processes, each with one session. */
+  get processes(): number {
+    return this.#sessions.size
   }
 
   /** @throws GatewayError GW_AGENT_COMMAND */
@@ -87,55 +87,45 @@ export class LocalAgentHost {
     const leave = await this.#deps.slots.acquire(id, limits.queueTimeoutMs, signal, true)
     if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
     if (typeof leave !== 'function') throw this.#createFailure('busy', 'the limit agents.processes is reached')
-    let process: AgentProcess | undefined
-    const release = async (): Promise<void> => {
-      process?.terminate(this.#createFailure('stopped', 'the session was closed'))
-      await process?.exited
-      if (process !== undefined) this.#processes.delete(process)
-      leave()
-    }
+    let session: LiveSession | undefined
     try {
-      process = await this.#start(request.cwd, signal)
-      const session = await openOrAbort(signal, process, request)
-      session.release = release
+      session = await this.#createSession(request, leave)
+      this.#sessions.add(session)
+      await session.open(signal)
+      this.#health = { state: 'ready', facts: { ...this.#health.facts, ...session.facts } as AgentFacts }
       return session
     } catch (error) {
-      await release()
-      throw this.#recordHealth(error)
+      const failure = toStartFailure(error)
+      this.#release(session, leave)
+      this.#health = deriveHealth(failure, session?.facts ?? this.#health.facts) ?? this.#health
+      throw failure
     }
   }
 
-  async #start(cwd: string, signal: AbortSignal): Promise<AgentProcess> {
+  async #createSession(request: SessionRequest, leave: ReleaseSlot): Promise<LiveSession> {
     const { settings, programs, clock, log, version } = this.#deps
-    try {
-      const home = await this.#getHomeDirectory()
-      const env = programs.createEnvironment(settings.inheritEnv, { HOME: home, ...settings.env })
-      const program = this.#resolveProgram(env.PATH)
-      const writable = home === cwd ? [home] : [home, cwd]
-      const failed = (error: AgentFailure): void => void this.#recordHealth(error)
-      const deps = { settings, program, env, programs, clock, log, version, cwd, writable, failed }
-      const process = await AgentProcess.start(deps, signal)
-      this.#processes.add(process)
-      this.#health = { state: 'ready', facts: { ...this.#health.facts, ...process.facts } }
-      return process
-    } catch (error) {
-      throw toStartFailure(error)
-    }
+    const home = await this.#getHomeDirectory()
+    const env = programs.createEnvironment(settings.inheritEnv, { HOME: home, ...settings.env })
+    const session: LiveSession = new LiveSession({
+      ...{ settings, env, programs, clock, log, version, request },
+      program: this.#resolveProgram(env.PATH),
+      writable: home === request.cwd ? [home] : [home, request.cwd],
+      onFailure: failure => (this.#health = deriveHealth(failure, this.#health.facts) ?? this.#health),
+      onExit: () => this.#release(session, leave),
+    })
+    return session
   }
 
-  #recordHealth(error: unknown): unknown {
-    this.#health = deriveHealth(error, this.#health)
-    return error
+  #release(session: LiveSession | undefined, leave: ReleaseSlot): void {
+    if (session !== undefined) this.#sessions.delete(session)
+    leave()
   }
 
   /** Starts a process and a session, because many agents require a login only for a session. Never rejects. */
   async probe(): Promise<AgentHealth> {
     try {
-      const session = await this.openSession({
-        cwd: await this.#getHomeDirectory(),
-        mcpServers: [],
-        handler: NOBODY,
-      })
+      const cwd = await this.#getHomeDirectory()
+      const session = await this.openSession({ cwd, mcpServers: [], handler: NOBODY })
       const { ownMode } = session
       const { facts } = this.#health
       if (facts !== undefined && ownMode !== undefined) this.#health = { ...this.#health, facts: { ...facts, ownMode } }
@@ -153,9 +143,7 @@ export class LocalAgentHost {
   async stop(): Promise<void> {
     const failure = this.#createFailure('stopped', 'the gateway is stopping')
     this.#stopping.abort(failure)
-    const running = [...this.#processes]
-    for (const process of running) process.terminate(failure)
-    await Promise.all(running.map(({ exited }) => exited))
+    await Promise.all([...this.#sessions].map(session => session.terminate(failure)))
     if (this.#deps.state !== undefined || this.#homeDirectory === undefined) return
     const made = await this.#homeDirectory.catch(() => undefined)
     if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
@@ -180,26 +168,12 @@ export class LocalAgentHost {
   }
 }
 
-/** Opens a session; stops the process if the signal is aborted. */
-async function openOrAbort(signal: AbortSignal, process: AgentProcess, request: SessionRequest): Promise<LiveSession> {
-  const abortOpen = (): void => process.terminate(new AgentFailure('stopped', 'session', 'the request was cancelled'))
-  signal.addEventListener('abort', abortOpen, { once: true })
-  try {
-    return await process.openSession(request)
-  } finally {
-    signal.removeEventListener('abort', abortOpen)
-  }
-}
-
-/** Derives the agent's health from a start, session or turn error. */
-function deriveHealth(error: unknown, before: AgentHealth): AgentHealth {
-  if (!(error instanceof AgentFailure)) return before
-  const facts = before.facts === undefined ? {} : { facts: before.facts }
-  if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
-  const { lastWords } = error
-  const details = lastWords === undefined || lastWords === '' ? {} : { lastWords }
-  const isOut = OUT.has(error.kind) && STARTS.has(error.phase)
-  return isOut ? { state: 'unavailable', why: error.message, ...details, ...facts } : before
+/** Derives the agent's health from a start, session or turn error; undefined if it does not change. */
+function deriveHealth({ kind, phase, message, lastWords }: AgentFailure, known: AgentFacts | undefined) {
+  const facts = known === undefined ? {} : { facts: known }
+  if (kind === 'auth') return { state: 'needs_auth', why: message, ...facts } as const
+  if (!OUT.has(kind) || !STARTS.has(phase)) return undefined
+  return { state: 'unavailable', why: message, ...(lastWords ? { lastWords } : {}), ...facts } as const
 }
 
 /** Converts a start error to an agent failure. */

@@ -1,15 +1,21 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
+import type { AgentSettings } from '../settings.ts'
 import type { AgentFacts, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
-import type { SessionProcess } from './session.ts'
-import { LiveSession } from './session.ts'
 
 /** The supported ACP version. */
 const PROTOCOL = 1
 
-export function buildInitializeParams(version: string): JsonObject {
-  return {
+/** Startup phases; each has its own time limit. */
+export type StartPhase = 'initialize' | 'auth' | 'session'
+
+/** Sends a request that must be answered within the phase's time limit. @throws AgentFailure */
+export type SendRequest = (phase: StartPhase, method: string, params: JsonObject) => Promise<unknown>
+
+/** Initializes a new process. @throws AgentFailure if it is incompatible */
+export async function initialize(send: SendRequest, settings: AgentSettings, version: string): Promise<AgentFacts> {
+  const answer = await send('initialize', 'initialize', {
     protocolVersion: PROTOCOL,
     clientInfo: { name: 'tapgate', title: 'tapgate', version },
     clientCapabilities: {
@@ -18,11 +24,11 @@ export function buildInitializeParams(version: string): JsonObject {
       session: { configOptions: { boolean: {} } },
       elicitation: { form: {} },
     },
-  }
+  })
+  return parseFacts(answer, settings.id)
 }
 
-/** Parses the agent's `initialize` result. @throws AgentFailure if it is incompatible */
-export function parseFacts(answer: unknown, agent: string): AgentFacts {
+function parseFacts(answer: unknown, agent: string): AgentFacts {
   if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
     throw createSetupFailure(agent, 'returned no protocolVersion from initialize')
   if (answer.protocolVersion !== PROTOCOL)
@@ -45,18 +51,15 @@ export function parseFacts(answer: unknown, agent: string): AgentFacts {
 }
 
 /** Authenticates a new process if a method is configured. @throws AgentFailure */
-export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'requestInTime'>): Promise<void> {
-  const { auth, id, timeouts } = process.settings
+export async function logIn(send: SendRequest, { auth, id }: AgentSettings, facts: AgentFacts): Promise<void> {
   const { provider, method, meta } = auth ?? {}
   if (provider !== undefined) {
     const { id: providerId, api: apiType, url: baseUrl, headers } = provider
-    const params = { providerId, apiType, baseUrl, headers: { ...headers } }
-    await process.requestInTime('auth', 'providers/set', params, timeouts.initializeMs)
+    await send('auth', 'providers/set', { providerId, apiType, baseUrl, headers: { ...headers } })
   }
   if (method === undefined) return
-  checkAuthMethod(id, method, process.facts)
-  const params = { methodId: method, ...(meta === undefined ? {} : { _meta: meta }) }
-  await process.requestInTime('auth', 'authenticate', params, timeouts.initializeMs)
+  checkAuthMethod(id, method, facts)
+  await send('auth', 'authenticate', { methodId: method, ...(meta === undefined ? {} : { _meta: meta }) })
 }
 
 /** Rejects methods that need a terminal: the login would block. */
@@ -99,75 +102,66 @@ function toWord(value: unknown): string | undefined {
 
 const MAX_ID = 1024
 
-/**
- * Creates or resumes a session and applies the configured mode, model and options. @throws AgentFailure after
- * cleaning up
- */
-export async function openSession(process: SessionProcess, request: SessionRequest): Promise<LiveSession> {
+interface SessionOrigin {
+  readonly settings: AgentSettings
+  readonly facts: AgentFacts
+  readonly request: SessionRequest
+}
+
+/** Creates or resumes a session and applies the configured mode, model and options. @throws AgentFailure */
+export async function openSession(
+  send: SendRequest,
+  origin: SessionOrigin,
+): Promise<{ readonly id: string; readonly ownMode: string | undefined }> {
+  const { settings, facts, request } = origin
   try {
-    const { session, opened } = await (request.resume === undefined
-      ? createSession(process, request)
-      : resumeSession(process, request, request.resume))
-    await configureSession(process, session, opened, request)
-    return session
+    const { id, opened } = await (request.resume === undefined
+      ? createSession(send, origin)
+      : resumeSession(send, origin, request.resume))
+    const choices = { ...settings, model: request.model ?? settings.model }
+    for (const { method, params } of planSettings(settings.id, opened, choices))
+      await send('session', method, { sessionId: id, ...params })
+    return { id, ownMode: settings.mode === undefined ? readMode(opened) : undefined }
   } catch (error) {
-    throw error instanceof AgentFailure ? addAuthMethods(error, process.facts) : error
+    throw error instanceof AgentFailure ? addAuthMethods(error, facts) : error
   }
 }
 
 interface OpenedSession {
-  readonly session: LiveSession
+  readonly id: string
   readonly opened: JsonObject
 }
 
-async function createSession(process: SessionProcess, request: SessionRequest): Promise<OpenedSession> {
-  const answer = await sendRequest(process, 'session/new', buildSessionParams(process, request))
-  const id = isObject(answer) ? answer.sessionId : undefined
+async function createSession(send: SendRequest, origin: SessionOrigin): Promise<OpenedSession> {
+  const opened = toObject(await send('session', 'session/new', buildSessionParams(origin)))
+  const id = opened.sessionId
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
-    throw createFailure(process, 'protocol', 'opened a session without an id')
-  const session = new LiveSession(process, id, request.handler, false)
-  process.session = session
-  return { session, opened: isObject(answer) ? answer : {} }
+    throw createFailure(origin, 'protocol', 'opened a session without an id')
+  return { id, opened }
 }
 
-async function resumeSession(process: SessionProcess, request: SessionRequest, id: string): Promise<OpenedSession> {
-  const { canResume, canLoad } = process.facts
-  const methods = [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]
+async function resumeSession(send: SendRequest, origin: SessionOrigin, id: string): Promise<OpenedSession> {
+  const { canResume, canLoad } = origin.facts
   let reason = 'supports neither resuming nor loading sessions'
-  for (const method of methods) {
-    const session = new LiveSession(process, id, request.handler, true)
-    process.session = session
+  for (const method of [...(canResume ? ['session/resume'] : []), ...(canLoad ? ['session/load'] : [])]) {
     try {
-      const params = { sessionId: id, ...buildSessionParams(process, request) }
-      const answer = await sendRequest(process, method, params)
-      session.isReplaying = false
-      return { session, opened: isObject(answer) ? answer : {} }
+      const answer = await send('session', method, { sessionId: id, ...buildSessionParams(origin) })
+      return { id, opened: toObject(answer) }
     } catch (error) {
-      process.session = undefined
       if (!(error instanceof AgentFailure) || error.kind !== 'refused') throw error
       reason = error.message
     }
   }
-  throw createFailure(process, 'lost', reason)
+  throw createFailure(origin, 'lost', reason)
 }
 
 /** Omits HTTP servers if the agent cannot connect to them: some agents reject the session otherwise. */
-function buildSessionParams(process: SessionProcess, { cwd, mcpServers }: SessionRequest): JsonObject {
-  const servers = process.facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http')
-  return { cwd, mcpServers: servers }
+function buildSessionParams({ facts, request: { cwd, mcpServers } }: SessionOrigin): JsonObject {
+  return { cwd, mcpServers: facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http') }
 }
 
-async function configureSession(
-  process: SessionProcess,
-  session: LiveSession,
-  opened: JsonObject,
-  request: SessionRequest,
-): Promise<void> {
-  const { id, mode, model, options } = process.settings
-  const wished = { mode, model: request.model ?? model, options }
-  session.ownMode = mode === undefined ? readMode(opened) : undefined
-  for (const { method, params } of planSettings(id, opened, wished))
-    await sendRequest(process, method, { sessionId: session.id, ...params })
+function createFailure({ settings: { id } }: SessionOrigin, kind: AgentFailure['kind'], message: string): AgentFailure {
+  return new AgentFailure(kind, 'session', `agent "${id}": ${message}`)
 }
 
 /** Reads the session's initial mode. */
@@ -178,14 +172,6 @@ function readMode({ configOptions, modes }: JsonObject): string | undefined {
 }
 
 const MAX_MODE = 128
-
-function sendRequest(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
-  return process.requestInTime('session', method, params, process.settings.timeouts.sessionMs)
-}
-
-function createFailure(process: SessionProcess, kind: AgentFailure['kind'], message: string): AgentFailure {
-  return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${message}`)
-}
 
 /** Adds the available login methods to the message. */
 function addAuthMethods(failure: AgentFailure, { authMethods }: AgentFacts): AgentFailure {

@@ -1,9 +1,11 @@
-import type { AgentFacts, SessionHandler, TurnEnd } from '../types.ts'
-import { AgentFailure } from '../types.ts'
-import type { Clock, JsonObject, Log } from '../../../src/plugin.ts'
-import { isObject, getErrorMessage } from '../../../src/plugin.ts'
+import type { Clock, JsonObject, Log, Program, Programs } from '../../../src/plugin.ts'
+import { getErrorMessage, isObject } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
-import { CODES, toAgentFailure, RpcFault } from './rpc-connection.ts'
+import type { AgentFacts, SessionRequest, TurnEnd } from '../types.ts'
+import { AgentFailure } from '../types.ts'
+import type { StartPhase } from './open-session.ts'
+import { initialize, logIn, openSession } from './open-session.ts'
+import { CODES, RpcConnection, RpcFault, toAgentFailure } from './rpc-connection.ts'
 import { readPermission, readUpdate, ToolCalls } from './session-updates.ts'
 
 /** Maximum timer delay in Node. */
@@ -15,79 +17,152 @@ const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 
 const REFUSED = { outcome: { outcome: 'cancelled' } }
 
-const TOO_LATE: Record<TurnPhase, string> = {
-  firstUpdate: 'no activity after the prompt',
-  idle: 'no further activity',
-  turn: 'the turn did not end',
-}
-
-/** Process interface that a session needs. */
-export interface SessionProcess {
+export interface SessionDeps {
   readonly settings: AgentSettings
+  /** Program path. */
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+  /** Paths that the sandbox allows the process to write. */
+  readonly writable: readonly string[]
+  readonly programs: Programs
   readonly clock: Clock
   readonly log: Log
-  readonly pid: number | undefined
-  readonly facts: AgentFacts
-  session: LiveSession | undefined
-  /** @throws RpcFault, or the failure that terminated the process */
-  sendRequest(method: string, params: JsonObject): Promise<unknown>
-  /** Sends a request that must be answered within `ms`. @throws AgentFailure */
-  requestInTime(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
-  notify(method: string, params: JsonObject): void
-  reportTurnFailure(failure: AgentFailure): void
-  terminate(failure: AgentFailure): void
+  /** Gateway version, sent in `clientInfo`. */
+  readonly version: string
+  readonly request: SessionRequest
+  /** Called when a turn fails. */
+  onFailure(failure: AgentFailure): void
+  /** Called when the process has exited. */
+  onExit(): void
 }
 
 interface RunningTurn {
   readonly turn: Turn
   /** Ends the turn for the caller, regardless of the agent. */
-  readonly settle: (failure: AgentFailure) => void
-  /** Resolves when the turn has ended for the caller. */
+  readonly fail: (failure: AgentFailure) => void
+  /** Settles when the turn has ended for the caller. */
   readonly completion: Promise<unknown>
 }
 
-/** A session, limited to one prompt at a time. */
 export type AgentSession = Pick<LiveSession, 'id' | 'pid' | 'ownMode' | 'prompt' | 'cancel' | 'close'>
 
+/** One agent process with its only session, which runs one prompt at a time. */
 export class LiveSession {
-  /** Session id chosen by the agent. */
-  readonly id: string
+  /** Session id chosen by the agent; empty until the session is open. */
+  id = ''
+  facts: AgentFacts | undefined
   /** Mode that the agent chose; undefined if it has none or the settings specify one. */
   ownMode: string | undefined
-  /** True while a loaded session replays its history, which is discarded. */
-  isReplaying: boolean
-  readonly #process: SessionProcess
-  readonly #handler: SessionHandler
+  readonly #deps: SessionDeps
+  readonly #connection: RpcConnection
   readonly #calls = new ToolCalls()
+  #program: Program | undefined
+  #endReason: AgentFailure | undefined
+  #exited: Promise<void> = Promise.resolve()
+  /** True while a resumed session replays its history, which is discarded. */
+  #isReplaying: boolean
+  #isClosing = false
   #running: RunningTurn | undefined
-  #stopEnd: (() => void) | undefined
-  #failed: AgentFailure | undefined
-  #closing: Promise<void> | undefined
-  /** Stops the process. */
-  release: () => Promise<void> = () => Promise.resolve()
+  #stopCancelTimer: (() => void) | undefined
 
-  constructor(process: SessionProcess, id: string, handler: SessionHandler, isReplaying: boolean) {
-    this.#process = process
-    this.id = id
-    this.isReplaying = isReplaying
-    this.#handler = handler
+  constructor(deps: SessionDeps) {
+    this.#deps = deps
+    this.#isReplaying = deps.request.resume !== undefined
+    this.#connection = new RpcConnection(
+      {
+        send: line => this.#program?.send(line) ?? false,
+        reply: line => this.#program?.reply(line),
+      },
+      {
+        request: (method, params, signal) => this.#handleRequest(method, params, signal),
+        notification: (method, params) => this.#handleNotification(method, params),
+        broken: reason => void this.terminate(this.#createFailure('protocol', 'process', reason)),
+      },
+    )
   }
 
   get pid(): number | undefined {
-    return this.#process.pid
+    return this.#program?.pid
+  }
+
+  /** Starts the process and opens the session. @throws AgentFailure after the process has exited */
+  async open(signal: AbortSignal): Promise<void> {
+    const { settings, version, request } = this.#deps
+    const stopped = this.#createFailure('stopped', 'initialize', 'the request was cancelled')
+    const abortOpen = (): void => void this.terminate(stopped)
+    const send = (phase: StartPhase, method: string, params: JsonObject): Promise<unknown> =>
+      this.#requestInTime(phase, method, params)
+    signal.addEventListener('abort', abortOpen, { once: true })
+    try {
+      if (signal.aborted) throw stopped
+      await this.#launch()
+      this.facts = await initialize(send, settings, version)
+      await logIn(send, settings, this.facts)
+      const { id, ownMode } = await openSession(send, { settings, facts: this.facts, request })
+      Object.assign(this, { id, ownMode })
+      this.#isReplaying = false
+    } catch (error) {
+      const failure = toAgentFailure(error, settings.id, 'initialize')
+      await this.terminate(failure)
+      throw failure
+    } finally {
+      signal.removeEventListener('abort', abortOpen)
+    }
+  }
+
+  async #launch(): Promise<void> {
+    const { settings, program, programs, env, writable, request } = this.#deps
+    this.#program = await programs.launch({
+      name: `agent-${settings.id}`,
+      command: program,
+      args: settings.args,
+      ...{ cwd: request.cwd, env, writable },
+      ceilings: settings.ceilings,
+      sandbox: settings.sandbox,
+      maxLine: settings.output.maxLine,
+      onLine: line => this.#connection.receive(line),
+      onEnd: (reason, _exit, lastWords) => this.#handleExit(reason, lastWords),
+    })
+    if (this.#endReason === undefined) return
+    // Startup was aborted before the process existed.
+    this.#exited = this.#program.stop()
+    throw this.#endReason
+  }
+
+  #handleExit(reason: string, lastWords: string | undefined): void {
+    const hasBegun = this.facts !== undefined
+    const failure = this.#createFailure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', reason)
+    failure.lastWords = lastWords
+    void this.terminate(failure)
+  }
+
+  async #requestInTime(phase: StartPhase, method: string, params: JsonObject): Promise<unknown> {
+    const { settings, clock } = this.#deps
+    const ms = phase === 'session' ? settings.timeouts.sessionMs : settings.timeouts.initializeMs
+    const expiry = Promise.withResolvers<never>()
+    const stopTimer = clock.after(Math.min(ms, MAX_TIMER), () =>
+      expiry.reject(this.#createFailure('timeout', phase, `${method} timed out after ${ms} ms`)),
+    )
+    try {
+      return await Promise.race([this.#connection.requestAgent(method, params), expiry.promise])
+    } catch (error) {
+      throw toAgentFailure(error, settings.id, phase)
+    } finally {
+      stopTimer()
+    }
   }
 
   /** Runs one turn. `meta` is sent as `_meta`, for example `traceparent`. @throws AgentFailure */
   async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
-    const { settings, clock } = this.#process
-    if (this.#failed !== undefined) throw this.#failed
-    if (this.#closing !== undefined) throw this.#createFailure('stopped', 'the session was closed')
-    if (this.#running !== undefined) throw this.#createFailure('busy', 'another turn is in progress')
-    const over = Promise.withResolvers<never>()
-    const turn = new Turn(clock, settings.timeouts, (phase, ms) => this.#expire(phase, ms))
-    const answered = this.#sendPrompt(content, meta)
-    const completion = Promise.race([answered, over.promise])
-    this.#running = { turn, settle: over.reject, completion }
+    const { settings, clock } = this.#deps
+    if (this.#endReason !== undefined) throw this.#endReason
+    if (this.#running !== undefined) throw this.#createFailure('busy', 'prompt', 'another turn is in progress')
+    const failed = Promise.withResolvers<never>()
+    const turn = new Turn(clock, settings.timeouts, (phase, ms) => {
+      void this.terminate(this.#createFailure('timeout', phase, `no activity within ${ms} ms`))
+    })
+    const completion = Promise.race([this.#sendPrompt(content, meta), failed.promise])
+    this.#running = { turn, fail: failed.reject, completion }
     try {
       const end = await completion
       return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
@@ -102,17 +177,17 @@ export class LiveSession {
   }
 
   async #sendPrompt(content: readonly JsonObject[], meta: JsonObject | undefined): Promise<TurnEnd> {
+    const { settings, onFailure } = this.#deps
     const params = { sessionId: this.id, prompt: content, ...(meta === undefined ? {} : { _meta: meta }) }
     try {
-      const answer = await this.#process.sendRequest('session/prompt', params)
-      return this.#parseTurnEnd(answer)
+      return this.#parseTurnEnd(await this.#connection.requestAgent('session/prompt', params))
     } catch (error) {
-      const failure = toAgentFailure(error, this.#process.settings.id, 'prompt')
-      this.#process.reportTurnFailure(failure)
+      const failure = toAgentFailure(error, settings.id, 'prompt')
+      onFailure(failure)
       throw failure
     } finally {
-      this.#stopEnd?.()
-      this.#stopEnd = undefined
+      this.#stopCancelTimer?.()
+      this.#stopCancelTimer = undefined
     }
   }
 
@@ -121,7 +196,7 @@ export class LiveSession {
     const knownReason = REASONS.find(each => each === stopReason)
     if (knownReason !== undefined) return { stopReason: knownReason, usage: isObject(usage) ? usage : undefined }
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
-    throw this.#createFailure('protocol', `unknown stopReason: ${reason}`)
+    throw this.#createFailure('protocol', 'prompt', `unknown stopReason: ${reason}`)
   }
 
   /**
@@ -129,105 +204,86 @@ export class LiveSession {
    * `cancelled`.
    */
   cancel(): void {
+    const { settings, clock } = this.#deps
+    const { cancelMs } = settings.timeouts
     if (this.#running === undefined || this.#running.turn.isCancelled) return
     this.#running.turn.cancel()
-    this.#requestEnd()
+    this.#connection.notify('session/cancel', { sessionId: this.id })
+    const message = `process stopped: the turn did not end within ${cancelMs} ms after cancellation`
+    this.#stopCancelTimer = clock.after(cancelMs, () => {
+      void this.terminate(this.#createFailure('crash', 'cancel', message))
+    })
   }
 
-  /** Cancels the turn; terminates the process if the turn does not end in time. */
-  #requestEnd(): void {
-    const { settings, clock } = this.#process
-    const { cancelMs } = settings.timeouts
-    this.#process.notify('session/cancel', { sessionId: this.id })
-    this.#stopEnd ??= clock.after(cancelMs, () =>
-      this.#process.terminate(
-        this.#createFailure(
-          'crash',
-          `process stopped: the turn did not end within ${cancelMs} ms after cancellation`,
-          'cancel',
-        ),
-      ),
-    )
+  /** Cancels the turn and stops the process. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    this.cancel()
+    await this.#running?.completion.catch(() => undefined)
+    await this.terminate(this.#createFailure('stopped', 'prompt', 'the session was closed'))
   }
 
-  #expire(phase: TurnPhase, ms: number): void {
-    const failure = this.#createFailure('timeout', `${TOO_LATE[phase]} within ${ms} ms`, phase)
-    this.#failed = failure
-    this.#running?.settle(failure)
-    this.#process.terminate(failure)
+  /** Fails everything that is pending and stops the process; resolves when it has exited. */
+  terminate(failure: AgentFailure): Promise<void> {
+    if (this.#endReason !== undefined) return this.#exited
+    this.#endReason = failure
+    this.#connection.abort(failure)
+    this.#stopCancelTimer?.()
+    this.#running?.fail(failure)
+    this.#exited = Promise.resolve(this.#program?.stop()).then(() => this.#deps.onExit())
+    return this.#exited
   }
 
-  /** Called when the process has exited. */
-  fail(failure: AgentFailure): void {
-    this.#failed ??= failure
-    this.#stopEnd?.()
-    this.#running?.settle(failure)
-  }
-
-  handleUpdate(update: JsonObject): void {
-    if (this.isReplaying || this.#closing !== undefined) return
+  #handleNotification(method: string, { sessionId, update }: JsonObject): void {
+    if (method !== 'session/update' || !isObject(update) || !this.#isOwn(sessionId)) return
+    if (this.#isReplaying || this.#isClosing) return
     this.#running?.turn.recordActivity()
-    this.#notifyHandler(() => this.#handler.update(readUpdate(update, this.#calls)))
+    this.#notifyHandler(() => this.#deps.request.handler.update(readUpdate(update, this.#calls)))
+  }
+
+  /** Updates may arrive before the session id has been read. */
+  #isOwn(sessionId: unknown): boolean {
+    return this.id === '' || sessionId === this.id
   }
 
   #notifyHandler(notify: () => void): void {
     try {
       notify()
     } catch (error) {
-      this.#process.log.error('cannot handle agent update', { why: getErrorMessage(error) })
+      this.#deps.log.error('cannot handle agent update', { why: getErrorMessage(error) })
     }
   }
 
-  /** Handles a request for this session. `signal` is aborted when the agent cancels it. */
-  async handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const turn = this.#running?.turn
-    turn?.recordActivity()
-    if (method === 'session/request_permission') return this.#handlePermission(params, turn, signal)
-    if (method !== 'elicitation/create')
+  /** Handles a request from the agent. `signal` is aborted when the agent cancels it. */
+  async #handleRequest(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const isPermission = method === 'session/request_permission'
+    if (!isPermission && method !== 'elicitation/create')
       throw new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`)
+    const turn = this.#isOwn(params.sessionId) ? this.#running?.turn : undefined
+    turn?.recordActivity()
+    if (isPermission) return this.#handlePermission(params, turn, signal)
     if (turn === undefined || turn.isCancelled) throw new RpcFault(CODES.cancelled, 'The turn is over')
-    turn.pauseIdle()
-    try {
-      return await this.#handler.elicit(params, AbortSignal.any([signal, turn.signal]))
-    } finally {
-      turn.resumeIdle()
-    }
+    const { handler } = this.#deps.request
+    return turn.waitForAnswer(() => handler.elicit(params, AbortSignal.any([signal, turn.signal])))
   }
 
   async #handlePermission(params: JsonObject, turn: Turn | undefined, signal: AbortSignal): Promise<JsonObject> {
+    const { handler } = this.#deps.request
     const request = readPermission(params, this.#calls)
     if (request === undefined) throw new RpcFault(CODES.invalidParams, 'toolCall.toolCallId is missing')
     const { call, options, isNew } = request
-    if (isNew) this.#notifyHandler(() => this.#handler.update({ is: 'tool', call, isNew }))
+    if (isNew) this.#notifyHandler(() => handler.update({ is: 'tool', call, isNew }))
     if (turn === undefined || turn.isCancelled) return REFUSED
-    turn.pauseIdle()
-    try {
-      const both = AbortSignal.any([signal, turn.signal])
-      const outcome = await Promise.race([
-        this.#handler.permission({ call, options, signal: both }),
-        waitForAbort(both),
-      ])
-      const isOffered = outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
-      return isOffered ? { outcome: { outcome: 'selected', optionId: outcome.optionId } } : REFUSED
-    } finally {
-      turn.resumeIdle()
-    }
+    const both = AbortSignal.any([signal, turn.signal])
+    const outcome = await turn.waitForAnswer(() =>
+      Promise.race([handler.permission({ call, options, signal: both }), waitForAbort(both)]),
+    )
+    const isOffered = outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
+    return isOffered ? { outcome: { outcome: 'selected', optionId: outcome.optionId } } : REFUSED
   }
 
-  /** Stops the process. */
-  close(): Promise<void> {
-    this.#closing ??= this.#closeProcess()
-    return this.#closing
-  }
-
-  async #closeProcess(): Promise<void> {
-    this.cancel()
-    await this.#running?.completion.catch(() => undefined)
-    await this.release()
-  }
-
-  #createFailure(kind: AgentFailure['kind'], message: string, phase = 'prompt'): AgentFailure {
-    return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${message}`)
+  #createFailure(kind: AgentFailure['kind'], phase: string, message: string): AgentFailure {
+    return new AgentFailure(kind, phase, `agent "${this.#deps.settings.id}": ${message}`)
   }
 }
 
@@ -235,27 +291,24 @@ function waitForAbort(signal: AbortSignal): Promise<'cancelled'> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve('cancelled'), { once: true }))
 }
 
-type TurnPhase = 'firstUpdate' | 'idle' | 'turn'
+type IdlePhase = 'firstUpdate' | 'idle'
 
-/** Tracks the turn timeouts. Pending answers from the gateway suspend the idle timeout. */
+/** Detects a silent agent. Pending answers from the gateway suspend the timeout. */
 class Turn {
   readonly #clock: Clock
   readonly #timeouts: AgentSettings['timeouts']
-  readonly #expire: (phase: TurnPhase, ms: number) => void
+  readonly #expire: (phase: IdlePhase, ms: number) => void
   readonly #cancelled = new AbortController()
-  readonly #stopWhole: () => void
   #stopWatch: () => void = () => undefined
   #lastActivityAt: number
   #hasActivity = false
   #pendingAnswers = 0
 
-  constructor(clock: Clock, timeouts: AgentSettings['timeouts'], expire: (phase: TurnPhase, ms: number) => void) {
+  constructor(clock: Clock, timeouts: AgentSettings['timeouts'], expire: (phase: IdlePhase, ms: number) => void) {
     this.#clock = clock
     this.#timeouts = timeouts
     this.#expire = expire
     this.#lastActivityAt = clock.now()
-    const { turnMs } = timeouts
-    this.#stopWhole = clock.after(Math.min(turnMs, MAX_TIMER), () => expire('turn', turnMs))
     this.#watchIdle()
   }
 
@@ -281,19 +334,19 @@ class Turn {
     this.#watchIdle()
   }
 
-  /** Suspends the idle timeout while the agent waits for an answer. */
-  pauseIdle(): void {
+  /** Suspends the timeout while the agent waits for an answer. */
+  async waitForAnswer<T>(answer: () => Promise<T>): Promise<T> {
     this.#pendingAnswers++
-  }
-
-  resumeIdle(): void {
-    this.#pendingAnswers--
-    this.#lastActivityAt = this.#clock.now()
+    try {
+      return await answer()
+    } finally {
+      this.#pendingAnswers--
+      this.#lastActivityAt = this.#clock.now()
+    }
   }
 
   finish(): void {
     this.#stopWatch()
-    this.#stopWhole()
     this.#cancelled.abort()
   }
 

@@ -194,18 +194,19 @@ async function runTurn(
   const ms = Math.min(record.start.request.timeoutMs ?? Infinity, settings.timeouts.turnMs)
   const stopTimer = clock.after(ms, () => expireTurn(live, session))
   const began = clock.now()
+  let usage: JsonObject | undefined
   try {
     // Record this before prompting: the agent may start although the gateway crashes.
     if (!journal.transition(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
       throw new AgentFailure('stopped', 'prompt', 'the task was cancelled')
     const end = await session.prompt(buildContent(text, record.start), buildMeta(caller.trace))
-    if (end.usage !== undefined) journal.setUsage(end.usage)
-    context.counters.countTokens(settings.id, end.usage)
+    usage = end.usage
+    if (usage !== undefined) journal.setUsage(usage)
     return end
   } finally {
     stopTimer()
     signal.removeEventListener('abort', onAbort)
-    context.counters.countTurn(settings.id, (clock.now() - began) / 1000)
+    context.counters.countTurn(settings.id, (clock.now() - began) / 1000, usage)
   }
 }
 

@@ -215,11 +215,11 @@ function detectDeadlock(
 
 /** Formats an agent for callers. */
 export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
-  const { settings, load } = host
+  const { settings } = host
   const { id, title, description, capabilities } = settings
   const queue = context.queues.get(id)
   return {
-    ...{ id, title, description, health: cleanHealth(context, host), load },
+    ...{ id, title, description, health: cleanHealth(context, host) },
     capabilities: [...capabilities],
     running: queue?.running ?? 0,
     queued: queue?.queued ?? 0,

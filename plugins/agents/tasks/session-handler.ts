@@ -118,7 +118,7 @@ function createUpdateHandler(
     if (update.is === 'thought') return output.thoughts ? addThought(update.text) : undefined
     addThought('')
     if (update.is === 'text') {
-      context.counters.countOutput(id, Buffer.byteLength(update.text))
+      context.counters.add('output_bytes', { agent: id }, Buffer.byteLength(update.text))
       journal.addText(update.text)
     } else if (update.is === 'content') journal.addText(formatPlaceholder(update.content))
     else if (update.is === 'tool') onToolCall(live, update.call, statuses, unasked)
@@ -215,7 +215,8 @@ function chooseOption(
   const allowing = decided.do === 'allow' ? findOption('allow_once') : undefined
   const line = `${formatCallLine(call, context.environment.hide)} (${decided.by})`
   recordPermission(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
-  context.counters.countPermission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
+  const action = allowing === undefined ? 'deny' : 'allow'
+  context.counters.add('permissions', { agent: settings.id, action, kind: call.kind ?? 'unknown' })
   if (allowing !== undefined) {
     // Record first: the action may happen even if the gateway crashes.
     recordEffect(live, call)

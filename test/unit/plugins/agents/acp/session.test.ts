@@ -147,5 +147,5 @@ test('a session is set to mode, model and options, and what the agent does not o
     wrong.openSession(wanted(directory, listener().side)),
     fails('refused', 'session', /value "yolo" for mode.*ask, write, read-only/),
   )
-  assert.equal(wrong.load.sessions, 0)
+  assert.equal(wrong.processes, 0)
 })

@@ -208,7 +208,6 @@ const ROW: AgentRow = {
   health: { state: 'ready' },
   running: 1,
   queued: 0,
-  load: { processes: 1, sessions: 1 },
 }
 
 function viewOf(id: string): TaskView {

@@ -44,7 +44,7 @@ export const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 export class FakeHost implements AgentHost {
   readonly settings
   health: AgentHost['health'] = { state: 'ready' }
-  readonly load = { processes: 0, sessions: 0 }
+  readonly processes = 0
   readonly prompts: string[] = []
   readonly wishes: SessionRequest[] = []
   /** Sessions that it still knows. */
