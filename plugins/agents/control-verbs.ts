@@ -1,7 +1,8 @@
 import type { JsonObject, PluginHooks } from '../../src/plugin.ts'
 import { ANONYMOUS, gatewayError, suggestHint, principalKey } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
-import type { AgentHealth, TaskCaller, TaskEvent, TaskSummary, TaskView } from './types.ts'
+import type { TaskSummary, TaskView } from './tasks/service.ts'
+import type { AgentHealth, TaskCaller, TaskEvent } from './types.ts'
 import { parseRequest } from './mcp/delegate.ts'
 import type { McpDeps } from './mcp/callers.ts'
 import { parseAnswer, formatAgentRow, formatStructured } from './mcp/task-results.ts'
@@ -46,7 +47,6 @@ export function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
     checkAgent(params.agent, parts)
     const request = { ...parseRequest(validateParams('agents.run', params)), background: true }
     const view = await parts.service().delegate(request, OWNER)
-    parts.callers.noteCaller(view.id, OWNER)
     return formatStructured(view)
   })
   control.for('agents.tasks').tap({ readOnly: true }, ({ after, limit = MAX_TASKS }) => {
@@ -86,8 +86,8 @@ function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): voi
     if (answer === undefined || typeof params.question !== 'string')
       throw createParamsError('agents.reply', '"question" and "action" are required')
     // An agent working for another caller must not call back as the gateway's owner.
-    if (owner === OWNER.owner) parts.callers.noteCaller(id, OWNER)
-    return formatStructured(parts.service().answerQuestion(id, owner, params.question, answer))
+    const identity = owner === OWNER.owner ? OWNER.identity : undefined
+    return formatStructured(parts.service().answerQuestion(id, owner, params.question, answer, identity))
   })
   control.for('agents.cancel').tap(params => {
     const { id, owner } = findTask('agents.cancel', params, parts)

@@ -7,7 +7,7 @@ import { LocalAgentHost } from './acp/agent-host.ts'
 import { SlotQueue } from './scheduling.ts'
 import type { TaskService } from './tasks/service.ts'
 import { LocalTaskService, parseTaskSettings } from './tasks/service.ts'
-import type { Callback } from './types.ts'
+import type { CallbackTokens } from './callback.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
 interface ConfiguredAgent {
@@ -20,7 +20,7 @@ export type AgentRuntime = Pick<LocalRuntime, keyof LocalRuntime>
 /** Agents and the task service; survives reloads. */
 export class LocalRuntime {
   #api: PluginApi<AgentsConfig>
-  readonly #callback: Callback
+  readonly #callback: CallbackTokens
   /** Includes replaced agents with running sessions. */
   readonly #hosts = new Set<LocalAgentHost>()
   #agents: readonly AgentSettings[]
@@ -29,7 +29,7 @@ export class LocalRuntime {
   #version = ''
   #service: LocalTaskService | undefined
 
-  constructor(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[], callback: Callback) {
+  constructor(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[], callback: CallbackTokens) {
     this.#api = api
     this.#agents = agents
     this.#callback = callback

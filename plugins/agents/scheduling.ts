@@ -106,15 +106,15 @@ export interface RouteRequest {
 export interface AgentStatus {
   readonly id: string
   readonly capabilities: ReadonlySet<string>
-  /** Reason why the agent is unavailable; undefined if it is available. */
-  readonly unfit: string | undefined
+  /** Reason why the last start failed; undefined for a healthy agent. */
+  readonly illness: string | undefined
 }
 
 export type AgentRouter = (request: RouteRequest, agents: readonly AgentStatus[]) => RouteDecision
 
 /**
  * Chooses candidates for a task: the named agent, or those in the first matching rule, `default`, or declaration
- * order. Returns capable and healthy ones in that order. @throws Error for an invalid caller pattern
+ * order. Unhealthy agents come last, because they may have recovered. @throws Error for an invalid caller pattern
  */
 export function createRouter(
   config: AgentsConfig['routing'],
@@ -141,23 +141,21 @@ export function createRouter(
   return (request, agents) => {
     const ids = agents.map(({ id }) => id)
     const { by, prefer } = findCandidates(request, ids)
-    const candidates = [...new Set([...prefer, ...ids])].flatMap(id => {
-      const agent = agents.find(each => each.id === id)
-      if (agent === undefined) return []
-      const reason = prefer.includes(id) ? rejectionReason(agent, request) : `not selected by ${by}`
-      return [{ agent: id, fits: reason === undefined, why: reason ?? 'it fits' }]
+    const ordered = [...new Set([...prefer, ...ids])].flatMap(id => agents.find(agent => agent.id === id) ?? [])
+    const candidates = ordered.map(({ id, capabilities, illness }) => {
+      const missing = request.capabilities.filter(capability => !capabilities.has(capability))
+      const isPreferred = prefer.includes(id)
+      const reason = missing.length > 0 ? `lacks ${missing.join(', ')}` : (illness ?? 'it fits')
+      return {
+        agent: id,
+        fits: isPreferred && missing.length === 0,
+        why: isPreferred ? reason : `not selected by ${by}`,
+      }
     })
-    const chosen = candidates.filter(({ fits }) => fits).map(({ agent }) => agent)
-    const first = candidates.findIndex(({ fits }) => fits)
-    const passedOver = candidates
-      .slice(0, Math.max(first, 0))
-      .filter(({ agent, why }) => agents.some(({ id, unfit }) => id === agent && unfit === why))
-      .map(({ agent, why }) => ({ agent, why }))
-    return { chosen, by, candidates, passedOver }
+    const fitting = ordered.filter((_, index) => candidates[index]?.fits)
+    const chosen = [true, false].flatMap(isHealthy =>
+      fitting.filter(({ illness }) => (illness === undefined) === isHealthy).map(({ id }) => id),
+    )
+    return { chosen, by, candidates }
   }
-}
-
-function rejectionReason({ capabilities, unfit }: AgentStatus, request: RouteRequest): string | undefined {
-  const missing = request.capabilities.filter(capability => !capabilities.has(capability))
-  return missing.length > 0 ? `lacks ${missing.join(', ')}` : unfit
 }

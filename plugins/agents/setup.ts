@@ -6,9 +6,9 @@ import type { AgentRuntime } from './runtime.ts'
 import { LocalRuntime } from './runtime.ts'
 import type { TaskService } from './tasks/service.ts'
 import { registerVerbs } from './control-verbs.ts'
-import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
 import type { McpDeps } from './mcp/callers.ts'
-import { CallPatience, Callers, Foreground } from './mcp/callers.ts'
+import { CallPatience, Foreground } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
@@ -62,7 +62,6 @@ function createOptionsError(why: string): Error {
 /** State shared by all generations. */
 interface AgentsState {
   runtime: AgentRuntime | undefined
-  readonly callers: Callers
   readonly callbackTokens: CallbackTokens
   readonly foreground: Foreground
   readonly patience: CallPatience
@@ -83,9 +82,9 @@ export function setUp(
   const agents = loadAgents(api)
   const state = slot.gateway(createState)
   const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
-  const { callers, foreground, patience } = state
+  const { callbackTokens: tokens, foreground, patience } = state
   const service = (): TaskService => runtime.service
-  const parts: McpDeps = { service, clock, foreground, patience, callers }
+  const parts: McpDeps = { service, clock, foreground, patience, tokens }
 
   hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
@@ -96,18 +95,14 @@ export function setUp(
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
-  if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, state.callbackTokens, UPSTREAM)
+  if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, tokens, UPSTREAM)
   registerVerbs(hooks, parts)
 }
 
 function createState(): AgentsState {
-  const callers = new Callers()
-  const callbackTokens = new CallbackTokens(task => callers.findIdentity(task))
-  callers.callbackTokens = callbackTokens
   return {
     runtime: undefined,
-    callers,
-    callbackTokens,
+    callbackTokens: new CallbackTokens(),
     foreground: new Foreground(),
     patience: new CallPatience(),
   }

@@ -1,5 +1,5 @@
-import type { AuditEvent, Clock, JsonObject, Log, Principal } from '../../src/plugin.ts'
-import type { AgentSettings, ToolKind } from './settings.ts'
+import type { JsonObject, Principal } from '../../src/plugin.ts'
+import type { ToolKind } from './settings.ts'
 
 /** The agent's `initialize` result. */
 export interface AgentFacts {
@@ -160,80 +160,6 @@ export interface CallerIdentity {
   readonly profile: string | undefined
 }
 
-/** Provides the gateway to agents as an MCP server. */
-export interface Callback {
-  /** Creates a callback token for one session; undefined if callbacks are not allowed or not possible. */
-  open(request: {
-    readonly task: string
-    /** First task in the chain, and the number of tasks in between: 0 for a client's task. */
-    readonly root: string
-    readonly depth: number
-    readonly caller: TaskCaller
-    readonly agent: AgentSettings
-  }): CallbackToken | undefined
-}
-
-/** Valid until closed; acts as the task's owner with at most the same access. */
-export interface CallbackToken {
-  /** An `mcpServers` entry; contains a secret. */
-  readonly server: JsonObject
-  /** True if a request used the token. */
-  readonly wasUsed: boolean
-  close(): void
-}
-
-/** A task for its owner. Times are milliseconds since 1970. */
-export interface TaskView {
-  readonly id: string
-  readonly state: TaskState
-  /** Reason for the state, on one line. */
-  readonly why: string | undefined
-  readonly agent: string | undefined
-  readonly decision: RouteDecision
-  /** The agent's session id, once known. */
-  readonly sessionId: string | undefined
-  readonly cwd: string
-  readonly stopReason: string | undefined
-  /** The first `output.inline` bytes of the agent's text. */
-  readonly text: string
-  readonly truncated: boolean
-  readonly bytesTotal: number
-  readonly filesChanged: readonly string[]
-  readonly hasDiff: boolean
-  /** Denied actions, one line each. */
-  readonly denied: readonly string[]
-  readonly warnings: readonly string[]
-  readonly usage: JsonObject | undefined
-  readonly attempts: readonly { readonly agent: string; readonly failure: string | undefined }[]
-  readonly questions: readonly TaskQuestion[]
-  readonly isError: boolean
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly endedAt: number | undefined
-  readonly ttlMs: number
-  /** Last event number. */
-  readonly seq: number
-  readonly progress: string | undefined
-}
-
-/** A task in a list for the gateway's owner, without task content. */
-export interface TaskSummary {
-  readonly id: string
-  readonly owner: string
-  readonly issuer: string
-  readonly subject: string
-  readonly state: TaskState
-  readonly why: string | undefined
-  readonly agent: string | undefined
-  readonly parent: string | undefined
-  readonly progress: string | undefined
-  readonly isError: boolean
-  readonly hasDiff: boolean
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly endedAt: number | undefined
-}
-
 /** A question for the owner, answered once with `agent_reply`. */
 export interface TaskQuestion {
   readonly id: string
@@ -258,44 +184,7 @@ export interface RouteDecision {
   /** `explicit`, `rule:<id>`, `default`, `order`. */
   readonly by: string
   readonly candidates: readonly { readonly agent: string; readonly why: string; readonly fits: boolean }[]
-  /** Preferred agents that are unhealthy. */
-  readonly passedOver?: readonly { readonly agent: string; readonly why: string }[]
-}
-
-/** An agent for callers. */
-export interface AgentRow {
-  readonly id: string
-  readonly title: string | undefined
-  readonly description: string | undefined
-  readonly capabilities: readonly string[]
-  readonly health: AgentHealth
-  readonly running: number
-  readonly queued: number
-}
-
-/** A page of a long text. `next` is undefined at the end. */
-export interface Page {
-  readonly text: string
-  readonly next: number | undefined
-  /** End offset; the next page begins here. */
-  readonly end: number
-  readonly total: number
-  /** True if content was dropped because of a size limit. */
-  readonly cut: boolean
 }
 
 export type QuestionAnswer =
   { readonly action: 'accept'; readonly content: JsonObject } | { readonly action: 'decline' | 'cancel' }
-
-export interface ServiceEnvironment {
-  /** Database path; undefined for in-memory. */
-  readonly file: string | undefined
-  readonly log: Log
-  readonly clock: Clock
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-  /** Redacts secrets. */
-  hide(text: string): string
-  /** Reports permissions to the audit log. */
-  record?(event: AuditEvent): void
-}

@@ -1,6 +1,7 @@
 import type { Answer, Call, JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, refuse, RPC } from '../../../src/plugin.ts'
-import type { QuestionAnswer, TaskView } from '../types.ts'
+import type { TaskView } from '../tasks/service.ts'
+import type { QuestionAnswer } from '../types.ts'
 import {
   startTask,
   delegateTask,
@@ -13,7 +14,7 @@ import {
   PROGRESS_MS,
 } from './delegate.ts'
 import type { McpDeps } from './callers.ts'
-import { parseWait } from './callers.ts'
+import { findTask, identifyCaller, listTasks, parseWait } from './callers.ts'
 import {
   formatAgentRow,
   parseAnswer,
@@ -55,11 +56,11 @@ export async function callTool(call: Call, parts: McpDeps): Promise<Answer> {
 }
 
 async function handleStatus(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
-  const caller = parts.callers.identifyCaller(call.exchange)
+  const caller = identifyCaller(call.exchange, parts.tokens)
   const service = parts.service()
-  if (args.task_id === undefined) return buildTaskList(parts.callers.list(service, caller, MAX_TASKS))
+  if (args.task_id === undefined) return buildTaskList(listTasks(service, caller, MAX_TASKS))
   const since = args.since_seq as number | undefined
-  const first = parts.callers.find(service, args.task_id, caller)
+  const first = findTask(service, args.task_id, caller)
   if (first === undefined) return buildUnknownTask()
   const { owner } = caller
   const view = await longPoll(call, first, { owner, since, ms: parseWait(args) ?? 0 }, parts)
@@ -96,9 +97,9 @@ function hasNews(view: TaskView, since: number | undefined): boolean {
 }
 
 function handleCancel({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
-  const caller = parts.callers.identifyCaller(exchange)
+  const caller = identifyCaller(exchange, parts.tokens)
   const service = parts.service()
-  const view = parts.callers.find(service, args.task_id, caller)
+  const view = findTask(service, args.task_id, caller)
   if (view === undefined) return buildUnknownTask()
   const { id } = view
   const reason = typeof args.reason === 'string' && args.reason !== '' ? args.reason : 'cancelled by its owner'
@@ -110,8 +111,8 @@ function handleCancel({ exchange }: Call, args: JsonObject, parts: McpDeps): Ans
 async function handleReply(call: Call, args: JsonObject, parts: McpDeps): Promise<Answer> {
   const retried = parseRetry(call)
   if (retried !== undefined) return resumeTask(call, retried, parts)
-  const caller = parts.callers.identifyCaller(call.exchange)
-  const view = parts.callers.find(parts.service(), args.task_id, caller)
+  const caller = identifyCaller(call.exchange, parts.tokens)
+  const view = findTask(parts.service(), args.task_id, caller)
   if (view === undefined) return buildUnknownTask()
   if (typeof args.prompt === 'string') return startTask(call, buildFollowUpRequest(view.id, args.prompt, false), parts)
   const question = findQuestion(view, args.question_id)
@@ -125,28 +126,18 @@ async function answerAndWait(
   question: string,
   parts: McpDeps,
 ): Promise<Answer> {
-  const caller = parts.callers.identifyCaller(call.exchange)
-  // Before resuming, because the agent may call back immediately.
-  parts.callers.noteCaller(id, caller)
-  const after = catchRefusal(() =>
-    parts.service().answerQuestion(id, caller.owner, question, parseAnswer({ action: 'accept', ...args }) ?? CANCELLED),
-  )
-  if ('why' in after) return buildFailure(after.why)
-  const waited = { call, owner: caller.owner, isHeld: false }
-  return waitForTask(parts, after.value, waited)
-}
-
-const CANCELLED: QuestionAnswer = { action: 'cancel' }
-
-/** Converts a caller's error to a result that the model can read. */
-function catchRefusal<T>(handler: () => T): { value: T } | { why: string } {
+  const { owner, identity } = identifyCaller(call.exchange, parts.tokens)
+  const answer = parseAnswer({ action: 'accept', ...args }) ?? CANCELLED
   try {
-    return { value: handler() }
+    const view = parts.service().answerQuestion(id, owner, question, answer, identity)
+    return await waitForTask(parts, view, { call, owner, isHeld: false })
   } catch (error) {
-    if (error instanceof GatewayError) return { why: error.message }
+    if (error instanceof GatewayError) return buildFailure(error.message)
     throw error
   }
 }
+
+const CANCELLED: QuestionAnswer = { action: 'cancel' }
 
 function findQuestion({ questions, state, id }: TaskView, questionId: unknown): { id: string } | { why: string } {
   const matches = questionId === undefined ? questions : questions.filter(question => question.id === questionId)
@@ -160,10 +151,10 @@ function findQuestion({ questions, state, id }: TaskView, questionId: unknown): 
 }
 
 function handleResult({ exchange }: Call, args: JsonObject, parts: McpDeps): Answer {
-  const caller = parts.callers.identifyCaller(exchange)
+  const caller = identifyCaller(exchange, parts.tokens)
   const { task_id, what = 'text', offset = 0, max_bytes = PAGE_BYTES } = args
   const service = parts.service()
-  const view = parts.callers.find(service, task_id, caller)
+  const view = findTask(service, task_id, caller)
   if (view === undefined) return buildUnknownTask()
   const page = service.readPage(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
   if (page === undefined) return buildFailure(`task ${view.id} has no ${String(what)}`)

@@ -1,7 +1,8 @@
-import type { TaskService } from '../tasks/service.ts'
-import type { Call, Clock, Exchange, PatienceLimit, Principal } from '../../../src/plugin.ts'
-import { BoundedMap, isObject, principalKey } from '../../../src/plugin.ts'
-import type { TaskCaller, CallerIdentity, TaskView } from '../types.ts'
+import type { Call, Clock, Exchange, PatienceLimit } from '../../../src/plugin.ts'
+import { isObject, principalKey } from '../../../src/plugin.ts'
+import type { TaskService, TaskView } from '../tasks/service.ts'
+import type { TaskCaller } from '../types.ts'
+import type { CallbackTokens } from '../callback.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
 
 /** Tools that wait for work to end. */
@@ -53,75 +54,37 @@ export function parseWait(args: unknown): number | undefined {
   return typeof wait === 'number' && Number.isFinite(wait) ? Math.min(wait, MAX_WAIT_MS) : undefined
 }
 
-/** Limits on remembered callers in total and per owner; agents of forgotten tasks cannot call back. */
-const MAX_KNOWN = 40_000
-const MAX_OF_OWNER = 10_000
-
-interface AgentCaller {
-  readonly identity: CallerIdentity
-  /** Task whose agent is the caller. */
-  readonly parent: string | undefined
+/** Identifies a call's caller. @throws GatewayError for an expired agent token */
+export function identifyCaller(exchange: Exchange, tokens: CallbackTokens): TaskCaller {
+  const { principal, session } = exchange
+  const grant = tokens.resolveGrant(principal)
+  return {
+    owner: principalKey(principal),
+    issuer: principal.issuer,
+    subject: principal.subject,
+    parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
+    identity: { principal, profile: session.profile },
+    trace: readTrace(exchange),
+  }
 }
 
-/** Returns the grant if the identity belongs to an agent. */
-interface GrantResolver {
-  resolveGrant(
-    principal: Principal,
-  ): { readonly task: string; readonly root: string; readonly depth: number } | undefined
+/** Finds a task if the caller may access it. */
+export function findTask(service: TaskService, task: unknown, caller: TaskCaller): TaskView | undefined {
+  const view = typeof task === 'string' ? service.view(task, caller.owner) : undefined
+  return view !== undefined && mayAccess(service, view, caller) ? view : undefined
 }
 
-/**
- * Identifies callers and limits task access: clients see all their principal's tasks, agents only those they started.
- */
-export class Callers {
-  readonly #callers = new BoundedMap<string, AgentCaller>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
-  /** Set after construction, because the tokens depend on this object. */
-  callbackTokens: GrantResolver | undefined
+/** Lists the newest tasks that the caller may access. */
+export function listTasks(service: TaskService, caller: TaskCaller, limit: number): readonly TaskView[] {
+  const views = service.list(caller.owner, { after: undefined, limit })
+  return views.filter(view => mayAccess(service, view, caller))
+}
 
-  identifyCaller(exchange: Exchange): TaskCaller {
-    const { principal, session } = exchange
-    const grant = this.callbackTokens?.resolveGrant(principal)
-    return {
-      owner: principalKey(principal),
-      issuer: principal.issuer,
-      subject: principal.subject,
-      parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
-      identity: { principal, profile: session.profile },
-      trace: readTrace(exchange),
-    }
-  }
-
-  /** Remembers the caller that started or resumed a task. */
-  noteCaller(task: string, { owner, identity, parent }: TaskCaller): void {
-    if (identity === undefined) return
-    const before = this.#callers.get(task)
-    const agentCaller = { identity, parent: before === undefined ? parent?.task : before.parent }
-    this.#callers.set(task, agentCaller, owner)
-  }
-
-  findIdentity(task: string): CallerIdentity | undefined {
-    return this.#callers.get(task)?.identity
-  }
-
-  /** Finds a task if the caller may access it. */
-  find(service: TaskService, task: unknown, caller: TaskCaller): TaskView | undefined {
-    if (typeof task !== 'string' || !this.mayTouch(task, caller)) return undefined
-    return service.view(task, caller.owner)
-  }
-
-  /** Lists the newest tasks that the caller may access. */
-  list(service: TaskService, caller: TaskCaller, limit: number): readonly TaskView[] {
-    const views = service.list(caller.owner, { after: undefined, limit })
-    return caller.parent === undefined ? views : views.filter(({ id }) => this.mayTouch(id, caller))
-  }
-
-  /** Prevents an agent from answering its own questions. */
-  mayTouch(task: string, { parent }: TaskCaller): boolean {
-    if (parent === undefined) return true
-    for (let at = this.#callers.get(task)?.parent; at !== undefined; at = this.#callers.get(at)?.parent)
-      if (at === parent.task) return true
-    return false
-  }
+/** Clients see all their tasks, agents only those they started: an agent must not answer its own questions. */
+function mayAccess(service: TaskService, view: TaskView, { owner, parent }: TaskCaller): boolean {
+  if (parent === undefined) return true
+  for (let at = view.parent; at !== undefined; at = service.view(at, owner)?.parent) if (at === parent.task) return true
+  return false
 }
 
 const TRACE = ['traceparent', 'tracestate', 'baggage'] as const
@@ -142,7 +105,7 @@ export interface McpDeps {
   readonly clock: Clock
   readonly foreground: Foreground
   readonly patience: CallPatience
-  readonly callers: Callers
+  readonly tokens: CallbackTokens
 }
 
 /** Tasks known only to open calls; cancelled with their last call. */

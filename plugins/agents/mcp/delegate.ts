@@ -1,7 +1,9 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, Payload } from '../../../src/plugin.ts'
-import type { TaskCaller, TaskRequest, TaskView } from '../types.ts'
+import type { TaskView } from '../tasks/service.ts'
+import type { TaskCaller, TaskRequest } from '../types.ts'
 import type { McpDeps } from './callers.ts'
+import { findTask, identifyCaller } from './callers.ts'
 import {
   elicitAnswer,
   canShowForm,
@@ -110,7 +112,7 @@ async function followTask(
 
 /** Asks a legacy client a question; undefined if there is none that it can answer. */
 async function askClient(
-  { service }: McpDeps,
+  { service, tokens }: McpDeps,
   view: TaskView,
   { call: { exchange }, owner }: DelegationWait,
   refused: Set<string>,
@@ -119,7 +121,7 @@ async function askClient(
   const question = view.questions.find(({ id }) => !refused.has(id))
   if (question === undefined) return undefined
   const answer = await elicitAnswer(exchange, service(), view, question, owner)
-  if (answer !== undefined) tryAnswer(service(), view.id, owner, question.id, answer)
+  if (answer !== undefined) tryAnswer(service(), view.id, identifyCaller(exchange, tokens), question.id, answer)
   const after = service().view(view.id, owner) ?? view
   if (after.questions.some(({ id }) => id === question.id)) refused.add(question.id)
   return after
@@ -151,12 +153,12 @@ export async function delegateTask(call: Call, args: JsonObject, parts: McpDeps)
 
 /** Starts a task and waits for it. @throws GatewayError only for errors that the caller cannot fix */
 export async function startTask(call: Call, request: TaskRequest, parts: McpDeps): Promise<Answer> {
-  const caller = parts.callers.identifyCaller(call.exchange)
+  const caller = identifyCaller(call.exchange, parts.tokens)
   const isKept = request.background || call.mayBeTask === true
-  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller)) return buildUnknownTask()
+  const { continues } = request
+  if (continues !== undefined && findTask(parts.service(), continues, caller) === undefined) return buildUnknownTask()
   try {
     const view = await parts.service().delegate({ ...scopeRequest(request, caller), background: isKept }, caller)
-    parts.callers.noteCaller(view.id, caller)
     if (call.mayBeTask === true) return { task: Payload.of({ ...formatTaskState(view), resultType: 'task' }, 'modern') }
     if (request.background) return buildTaskAnswer(view)
     if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was cancelled')
@@ -180,11 +182,11 @@ export async function resumeTask(
   { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
   parts: McpDeps,
 ): Promise<Answer> {
-  const caller = parts.callers.identifyCaller(call.exchange)
-  const before = parts.callers.find(parts.service(), task, caller)
+  const caller = identifyCaller(call.exchange, parts.tokens)
+  const before = findTask(parts.service(), task, caller)
   if (before === undefined) return buildUnknownTask()
   const { owner } = caller
-  applyAnswers(parts.service(), before, owner, call.params?.inputResponses)
+  applyAnswers(parts.service(), before, caller, call.params?.inputResponses)
   const view = parts.service().view(task, owner) ?? before
   return waitForTask(parts, view, { call, owner, isHeld })
 }

@@ -1,8 +1,10 @@
-import type { TaskService } from '../tasks/service.ts'
 import type { Answer, Ask, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
 import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
-import type { AgentRow, Page, TaskQuestion, QuestionAnswer, TaskEvent, TaskState, TaskView } from '../types.ts'
+import type { Page } from '../store/task-journal.ts'
+import type { AgentRow, TaskService, TaskView } from '../tasks/service.ts'
+import type { QuestionAnswer, TaskCaller, TaskEvent, TaskQuestion, TaskState } from '../types.ts'
 import type { McpDeps } from './callers.ts'
+import { findTask, identifyCaller } from './callers.ts'
 
 /** Tasks extension: `tasks/get`, `tasks/update` and `tasks/cancel`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => Answer> = new Map([
@@ -17,24 +19,24 @@ export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpDeps) => A
 function withTask(
   { params, exchange }: Call,
   parts: McpDeps,
-  handler: (view: TaskView, owner: string) => Answer,
+  handler: (view: TaskView, caller: TaskCaller) => Answer,
 ): Answer {
-  const caller = parts.callers.identifyCaller(exchange)
-  const view = parts.callers.find(parts.service(), params?.taskId, caller)
-  return view === undefined ? buildUnknownTaskError() : handler(view, caller.owner)
+  const caller = identifyCaller(exchange, parts.tokens)
+  const view = findTask(parts.service(), params?.taskId, caller)
+  return view === undefined ? refuse(RPC.invalidParams, UNKNOWN_TASK) : handler(view, caller)
 }
 
 function handleTaskUpdate(call: Call, parts: McpDeps): Answer {
   const responses = call.params?.inputResponses
   if (!isObject(responses)) return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
-  return withTask(call, parts, (view, owner) => {
-    applyAnswers(parts.service(), view, owner, responses)
+  return withTask(call, parts, (view, caller) => {
+    applyAnswers(parts.service(), view, caller, responses)
     return createUpstreamAnswer({})
   })
 }
 
 function handleTaskCancel(call: Call, parts: McpDeps): Answer {
-  return withTask(call, parts, (view, owner) => {
+  return withTask(call, parts, (view, { owner }) => {
     parts.service().cancel(view.id, owner, 'cancelled by the client')
     return createUpstreamAnswer({})
   })
@@ -113,10 +115,6 @@ export function buildFailure(message: string, retryAfterMs?: unknown): Answer {
 
 export function buildUnknownTask(): Answer {
   return buildFailure(UNKNOWN_TASK)
-}
-
-export function buildUnknownTaskError(): Answer {
-  return refuse(RPC.invalidParams, UNKNOWN_TASK)
 }
 
 export function buildTaskAnswer(view: TaskView): Answer {
@@ -235,11 +233,11 @@ export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
 }
 
 /** Applies a client's answers. Ignores unknown and already answered questions. */
-export function applyAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
+export function applyAnswers(service: TaskService, view: TaskView, caller: TaskCaller, responses: unknown): void {
   if (!isObject(responses)) return
   for (const { id } of view.questions) {
     const answer = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
-    if (answer !== undefined) tryAnswer(service, view.id, owner, id, answer)
+    if (answer !== undefined) tryAnswer(service, view.id, caller, id, answer)
   }
 }
 
@@ -247,12 +245,12 @@ export function applyAnswers(service: TaskService, view: TaskView, owner: string
 export function tryAnswer(
   service: TaskService,
   task: string,
-  owner: string,
+  { owner, identity }: TaskCaller,
   question: string,
   answer: QuestionAnswer,
 ): boolean {
   try {
-    service.answerQuestion(task, owner, question, answer)
+    service.answerQuestion(task, owner, question, answer, identity)
     return true
   } catch {
     return false

@@ -11,8 +11,9 @@ import type {
 } from '../../../src/plugin.ts'
 import { BoundedMap, Payload, principalKey, refuse, RPC, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type { AgentRuntime } from '../runtime.ts'
-import type { TaskView } from '../types.ts'
+import type { TaskView } from '../tasks/service.ts'
 import type { McpDeps } from './callers.ts'
+import { findTask, identifyCaller, listTasks } from './callers.ts'
 import { TASK_METHODS, hasEnded, formatStructured } from './task-results.ts'
 import { callTool } from './call-tool.ts'
 import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
@@ -150,7 +151,7 @@ type ResourcePart = keyof typeof PARTS
 
 /** Handles `resources/list`: the caller's newest tasks. */
 function listResources({ exchange }: Call, parts: McpDeps): Answer {
-  const views = parts.callers.list(parts.service(), parts.callers.identifyCaller(exchange), MAX_LISTED)
+  const views = listTasks(parts.service(), identifyCaller(exchange, parts.tokens), MAX_LISTED)
   const resources = views.map(view => ({
     uri: SCHEME + view.id,
     name: view.id,
@@ -189,13 +190,13 @@ function buildNotFound(uri: string): Answer {
 function findResource(
   uri: string,
   exchange: Exchange,
-  { service, callers }: McpDeps,
+  { service, tokens }: McpDeps,
 ): { view: TaskView; part: ResourcePart; owner: string } | undefined {
   if (!uri.startsWith(SCHEME)) return undefined
   const part = (['/log', '/diff'] as const).find(end => uri.endsWith(end)) ?? ''
   const id = uri.slice(SCHEME.length, uri.length - part.length)
-  const caller = callers.identifyCaller(exchange)
-  const view = callers.find(service(), id, caller)
+  const caller = identifyCaller(exchange, tokens)
+  const view = findTask(service(), id, caller)
   return view === undefined ? undefined : { view, part, owner: caller.owner }
 }
 

@@ -1,8 +1,8 @@
-import type { JsonObject, SqlDatabase } from '../../../src/plugin.ts'
+import type { Clock, JsonObject, SqlDatabase } from '../../../src/plugin.ts'
 import { toOneLine, sanitizeText } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
-import type { Page, TaskQuestion, ServiceEnvironment, TaskEvent, TaskState } from '../types.ts'
-import type { TaskChange, TaskData, TaskRecord, TaskStore } from './task-store.ts'
+import type { TaskEvent, TaskQuestion, TaskState } from '../types.ts'
+import type { TaskData, TaskRecord, TaskStore } from './task-store.ts'
 import { ACTIVE } from './task-store.ts'
 
 /** Write batching interval. */
@@ -18,7 +18,7 @@ const MAX_USAGE = 16_384
 type OutputLimits = AgentSettings['output']
 
 interface TaskJournalDeps extends CleanerDeps {
-  readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
+  readonly environment: { readonly clock: Clock; readonly now: () => number; hide(text: string): string }
   readonly database: SqlDatabase
   readonly tasks: TaskStore
   readonly watchers: { notify(id: string): void }
@@ -27,20 +27,22 @@ interface TaskJournalDeps extends CleanerDeps {
 /** Records one task's progress: state changes immediately, output in batches. All text is cleaned and redacted. */
 export class TaskJournal {
   readonly data: TaskData
+  /** Only this journal changes it. */
+  state: TaskState
   readonly #context: TaskJournalDeps
   readonly #id: string
-  readonly #owner: string
   #output: OutputLimits
   #text = ''
   #events: TaskEvent[] = []
   #isChanged = false
   #stopTimer: (() => void) | undefined
 
-  constructor(context: TaskJournalDeps, { id, owner, data }: TaskRecord, output: OutputLimits) {
+  constructor(context: TaskJournalDeps, record: TaskRecord, output: OutputLimits) {
+    const { id, owner: _, state, root: __, createdAt: ___, updatedAt: ____, endedAt: _____, start, ...data } = record
     this.#context = context
     this.#id = id
-    this.#owner = owner
     this.#output = output
+    this.state = state
     this.data = structuredClone(data)
   }
 
@@ -74,7 +76,8 @@ export class TaskJournal {
 
   addChangedFile(path: string): void {
     const name = formatLine(this.#context, path, 4096)
-    if (this.data.files.length < MAX_FILES && !this.data.files.includes(name)) this.data.files.push(name)
+    const { filesChanged } = this.data
+    if (filesChanged.length < MAX_FILES && !filesChanged.includes(name)) filesChanged.push(name)
     this.#scheduleWrite()
   }
 
@@ -138,52 +141,51 @@ export class TaskJournal {
     this.data.kept = 0
   }
 
-  /** Compare and set, together with buffered data; on disk on return. Returns false if the state has changed. */
-  transition(from: readonly TaskState[], state: TaskState, change: Omit<TaskChange, 'state' | 'data'> = {}): boolean {
-    const before = this.data.seq
-    const reason = change.why === undefined ? undefined : formatLine(this.#context, change.why)
-    const text = reason === undefined ? state : `${state}: ${reason}`
-    this.addEvent('state', text)
-    const hasMoved = this.#context.database.runTransaction(() => {
-      const written = { ...change, ...(reason === undefined ? {} : { why: reason }), state }
-      if (!this.#context.tasks.updateState(this.#id, this.#owner, from, written)) return false
-      this.#write(true)
-      return true
-    })
-    if (!hasMoved) {
-      this.#events = this.#events.filter(({ seq }) => seq <= before)
-      this.data.seq = before
-    }
+  /** Changes the state, together with buffered data; on disk on return. Returns false if the state is not in `from`. */
+  transition(
+    from: readonly TaskState[],
+    state: TaskState,
+    { why, ...change }: Partial<Pick<TaskData, 'why' | 'agent' | 'wasPrompted'>> = {},
+  ): boolean {
+    if (!from.includes(this.state)) return false
+    const reason = why === undefined ? undefined : formatLine(this.#context, why)
+    this.addEvent('state', reason === undefined ? state : `${state}: ${reason}`)
+    this.state = state
+    Object.assign(this.data, change, { why: reason })
+    this.#context.database.runTransaction(() => this.#write(true))
     this.#context.watchers.notify(this.#id)
-    return hasMoved
+    return true
   }
 
   /** Records, on disk, that the agent may change something from now on. */
   markEffect(): void {
-    this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, { hadEffect: true })
+    if (this.data.hadEffect || !ACTIVE.includes(this.state)) return
+    this.data.hadEffect = true
+    this.#context.database.runTransaction(() => this.#write(false))
   }
 
   /** Writes buffered data. */
   flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    if (!this.#isChanged || !this.#context.database.isOpen) return
-    this.#isChanged = false
-    this.#context.database.runTransactionUnsynced(() => {
-      if (this.#context.tasks.updateState(this.#id, this.#owner, ACTIVE, {})) this.#write(false)
-    })
-    this.#context.watchers.notify(this.#id)
+    if (this.#isChanged && ACTIVE.includes(this.state)) this.#writeUnsynced(false)
   }
 
   /** Records data that arrives after the end, such as the changes from a cancelled task. */
   writeLast(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    if (!this.#context.database.isOpen) return
-    this.#context.database.runTransactionUnsynced(() => {
-      if (this.#context.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
+    this.#writeUnsynced(true)
+  }
+
+  #writeUnsynced(isLast: boolean): void {
+    const { database, tasks, watchers } = this.#context
+    if (!database.isOpen) return
+    database.runTransactionUnsynced(() => {
+      // A finished task may have been deleted.
+      if (tasks.findAny(this.#id) !== undefined) this.#write(isLast)
     })
-    this.#context.watchers.notify(this.#id)
+    watchers.notify(this.#id)
   }
 
   #scheduleWrite(): void {
@@ -206,7 +208,7 @@ export class TaskJournal {
     for (const event of this.#events) tasks.addEvent(this.#id, event)
     if (this.#events.length > 0) tasks.dropEvents(this.#id, this.data.seq - this.#output.events)
     this.#events = []
-    tasks.writeData(this.#id, this.#owner, this.data)
+    tasks.write(this.#id, this.state, this.data)
   }
 
   #takeText(isLast: boolean): string {
@@ -269,20 +271,25 @@ export function formatLine({ environment }: CleanerDeps, text: string, max = 500
   return cleanLine(environment.hide(cleanText(text)), max)
 }
 
+/** A page of a long text. */
+export type Page = ReturnType<typeof decodeOutputPage>
+
 /** Slices bytes at character boundaries. */
 export function decodeOutputPage(
   bytes: Buffer,
   { offset, stored, total }: { offset: number; stored: number; total: number },
-): Page {
+) {
   const start = findFirstBoundary(bytes)
   const isLast = offset + bytes.length >= stored
   const end = isLast ? bytes.length : findLastBoundary(bytes)
   const next = offset + end
   return {
     text: bytes.toString('utf8', start, Math.max(end, start)),
+    /** Undefined at the end. */
     next: isLast ? undefined : next,
     end: next,
     total,
+    /** True if content was dropped because of a size limit. */
     cut: total > stored,
   }
 }

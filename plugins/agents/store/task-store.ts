@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type * as Sqlite from 'node:sqlite'
-import type { SQLInputValue } from 'node:sqlite'
 import type { JsonObject, Log, SqlDatabase, SqlRow } from '../../../src/plugin.ts'
 import {
   gatewayError,
@@ -11,7 +10,6 @@ import {
   makeDirectorySync,
   getErrorMessage,
   getSqlNumber,
-  getSqlText,
 } from '../../../src/plugin.ts'
 import type { TaskQuestion, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types.ts'
 
@@ -19,7 +17,7 @@ import type { TaskQuestion, RouteDecision, TaskEvent, TaskRequest, TaskState } f
 const APPLICATION_ID = 0x74676167
 
 /** Schema version; other versions are set aside. */
-const VERSION = 2
+const VERSION = 3
 
 /** Times are milliseconds since 1970. `output` contains events by number, and text and diff chunks by offset. */
 const SCHEMA = `
@@ -29,15 +27,11 @@ CREATE TABLE tasks (
   id TEXT PRIMARY KEY,
   owner TEXT NOT NULL,
   state TEXT NOT NULL,
-  why TEXT,
-  agent TEXT,
   key TEXT,
   root TEXT NOT NULL,
   created INTEGER NOT NULL,
   updated INTEGER NOT NULL,
   ended INTEGER,
-  prompted INTEGER NOT NULL DEFAULT 0,
-  effect INTEGER NOT NULL DEFAULT 0,
   start TEXT NOT NULL,
   data TEXT NOT NULL
 ) STRICT;
@@ -129,8 +123,7 @@ export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'i
 
 /** Immutable task parameters. */
 export interface TaskStart {
-  /** Missing in tasks from earlier versions. */
-  readonly issuer?: string
+  readonly issuer: string
   readonly subject: string
   /** Redacted; undefined if prompts are not stored. */
   readonly prompt: string | undefined
@@ -150,6 +143,13 @@ export interface TaskStart {
 
 /** Mutable task data. */
 export interface TaskData {
+  /** Reason for the state, on one line. */
+  why?: string | undefined
+  agent?: string | undefined
+  /** True if an agent may have started working. */
+  wasPrompted: boolean
+  /** True if an agent may have changed something. */
+  hadEffect: boolean
   sessionId?: string | undefined
   stopReason?: string | undefined
   progress?: string | undefined
@@ -160,8 +160,10 @@ export interface TaskData {
   kept: number
   diff: number
   diffKept: number
+  /** Last event number. */
   seq: number
-  files: string[]
+  filesChanged: string[]
+  /** Denied actions, one line each. */
   denied: string[]
   warnings: string[]
   attempts: { agent: string; failure?: string | undefined }[]
@@ -169,38 +171,23 @@ export interface TaskData {
   questions: TaskQuestion[]
 }
 
-/** A task row. */
-export interface TaskRecord {
+/** A task row. Times are milliseconds since 1970. */
+export interface TaskRecord extends TaskData {
   readonly id: string
   readonly owner: string
   readonly state: TaskState
-  readonly why: string | undefined
-  readonly agent: string | undefined
   readonly root: string
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt: number | undefined
-  /** True if an agent may have started working. */
-  readonly wasPrompted: boolean
-  /** True if an agent may have changed something. */
-  readonly hadEffect: boolean
   readonly start: TaskStart
-  readonly data: TaskData
 }
 
 export function emptyData(): TaskData {
   return {
-    isError: false,
-    said: 0,
-    kept: 0,
-    diff: 0,
-    diffKept: 0,
-    seq: 0,
-    files: [],
-    denied: [],
-    warnings: [],
-    attempts: [],
-    questions: [],
+    ...{ wasPrompted: false, hadEffect: false, isError: false },
+    ...{ said: 0, kept: 0, diff: 0, diffKept: 0, seq: 0 },
+    ...{ filesChanged: [], denied: [], warnings: [], attempts: [], questions: [] },
   }
 }
 
@@ -208,23 +195,10 @@ export function hasEnded(state: TaskState): boolean {
   return FINAL.includes(state)
 }
 
-/** Columns to update; undefined ones are unchanged. */
-export interface TaskChange {
-  readonly state?: TaskState
-  readonly why?: string
-  readonly agent?: string
-  readonly wasPrompted?: boolean
-  readonly hadEffect?: boolean
-}
-
 /** A task to store. */
-export interface NewTask {
-  readonly id: string
-  readonly owner: string
+export type NewTask = Pick<TaskRecord, 'id' | 'owner' | 'root' | 'start'> & {
+  /** Idempotency key. */
   readonly key: string | undefined
-  readonly root: string
-  readonly start: TaskStart
-  readonly data: TaskData
 }
 
 interface TaskLimits {
@@ -243,7 +217,7 @@ const DROP_OLDEST = `DELETE FROM tasks WHERE id IN (
 const OF_OWNER = 'task = (SELECT id FROM tasks WHERE id = ? AND owner = ?)'
 const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupted')`
 
-/** Persistent tasks. All queries are restricted by owner; state changes are compare-and-set. */
+/** Persistent tasks. All queries are restricted by owner. Only a task's journal writes it. */
 export class TaskStore {
   readonly #database: SqlDatabase
   readonly #now: () => number
@@ -286,42 +260,20 @@ export class TaskStore {
   /** Lists newest first; without an owner, all tasks, for control verbs. */
   list(owner: string | undefined, after: string | undefined, limit: number): TaskRecord[] {
     const from = after === undefined ? undefined : this.findAny(after)
-    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner))) return []
-    const conditions: [string, SQLInputValue[]][] = [
-      ...(owner === undefined ? [] : [['owner = ?', [owner]] as [string, string[]]]),
-      ...(from === undefined
-        ? []
-        : [['(created, id) < (?, ?)', [from.createdAt, from.id]] as [string, SQLInputValue[]]]),
-    ]
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`
-    const sql = `SELECT * FROM tasks ${where} ORDER BY created DESC, id DESC LIMIT ?`
-    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(parseRecord)
+    if (after !== undefined && from === undefined) return []
+    const sql = `SELECT * FROM tasks WHERE owner = coalesce(?, owner) AND (created, id) < (?, ?)
+      ORDER BY created DESC, id DESC LIMIT ?`
+    const { createdAt, id } = from ?? { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+    return this.#database.all(sql, owner ?? null, createdAt, id, limit).map(parseRecord)
   }
 
-  /** Compare and set; returns false if the state is not in `from`. */
-  updateState(id: string, owner: string, from: readonly TaskState[], change: TaskChange): boolean {
+  /** Writes a task's state and data. */
+  write(id: string, state: TaskState, data: TaskData): void {
     const now = this.#now()
-    const { state } = change
-    const values: [string, SQLInputValue | undefined][] = [
-      ['state', state],
-      // A new state clears the previous reason.
-      ['why', change.why ?? (state === undefined ? undefined : null)],
-      ['agent', change.agent],
-      ['prompted', toBit(change.wasPrompted)],
-      ['effect', toBit(change.hadEffect)],
-      ['ended', state !== undefined && hasEnded(state) ? now : undefined],
-      ['updated', now],
-    ]
-    const present = values.filter((value): value is [string, SQLInputValue] => value[1] !== undefined)
-    const sql = `UPDATE tasks SET ${present.map(([column]) => `${column} = ?`).join(', ')}
-      WHERE id = ? AND owner = ? AND state IN (${from.map(() => '?').join(', ')})`
-    return this.#database.run(sql, ...present.map(([, value]) => value), id, owner, ...from) === 1
-  }
-
-  /** Writes task data; called only by the task's runner. */
-  writeData(id: string, owner: string, data: TaskData): void {
-    const sql = 'UPDATE tasks SET data = ? WHERE id = ? AND owner = ?'
-    this.#database.run(sql, JSON.stringify(data), id, owner)
+    this.#database.run(
+      'UPDATE tasks SET state = ?, updated = ?, ended = coalesce(ended, ?), data = ? WHERE id = ?',
+      ...[state, now, hasEnded(state) ? now : null, JSON.stringify(data), id],
+    )
   }
 
   /** Returns the stored tasks' worktrees and directories. */
@@ -347,7 +299,8 @@ export class TaskStore {
     const before = this.#now() - ttlMs
     this.#database.runTransaction(() => {
       this.#database.run(
-        `UPDATE tasks SET state = 'cancelled', why = 'interrupted and not resumed', ended = ?
+        `UPDATE tasks SET state = 'cancelled', ended = ?,
+          data = json_set(data, '$.why', 'interrupted and not resumed')
           WHERE state = 'interrupted' AND updated < ?`,
         this.#now(),
         before,
@@ -397,13 +350,13 @@ export class TaskStore {
     this.#database.run('INSERT OR REPLACE INTO output VALUES (?, ?, ?, ?)', task, kind, at, body)
   }
 
-  #insert({ id, owner, key, root, start, data }: NewTask): void {
+  #insert({ id, owner, key, root, start }: NewTask): void {
     const now = this.#now()
     this.#database.run(
       `INSERT INTO tasks (id, owner, state, key, root, created, updated, start, data)
         VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
       ...[id, owner, key === undefined ? null : hashKey(key), root, now, now],
-      ...[JSON.stringify(start), JSON.stringify(data)],
+      ...[JSON.stringify(start), JSON.stringify(emptyData())],
     )
   }
 
@@ -428,10 +381,6 @@ function toBuffer(body: SqlRow[string] | undefined): Buffer {
   return Buffer.from(body instanceof Uint8Array ? body : [])
 }
 
-function toBit(value: boolean | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value)
-}
-
 /** Hashes idempotency keys, which may be long or sensitive. */
 function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
@@ -442,15 +391,11 @@ function parseRecord(row: SqlRow): TaskRecord {
     id: String(row.id),
     owner: String(row.owner),
     state: String(row.state) as TaskState,
-    why: getSqlText(row.why),
-    agent: getSqlText(row.agent),
     root: String(row.root),
     createdAt: getSqlNumber(row.created),
     updatedAt: getSqlNumber(row.updated),
     endedAt: row.ended === null ? undefined : getSqlNumber(row.ended),
-    wasPrompted: row.prompted === 1,
-    hadEffect: row.effect === 1,
     start: JSON.parse(String(row.start)) as TaskStart,
-    data: JSON.parse(String(row.data)) as TaskData,
+    ...(JSON.parse(String(row.data)) as TaskData),
   }
 }

@@ -1,15 +1,30 @@
-import type { compileCallers, SqlDatabase } from '../../../src/plugin.ts'
-import type { AgentCounters } from '../metrics.ts'
-import type { SlotQueue, AgentRouter } from '../scheduling.ts'
-import { TaskJournal } from '../store/task-journal.ts'
-import type { TaskRecord, TaskStore } from '../store/task-store.ts'
+import type { AuditEvent, Clock, compileCallers, Log, SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
 import type { Containment } from '../containment.ts'
-import type { Callback, TaskCaller, QuestionAnswer, ServiceEnvironment } from '../types.ts'
+import type { CallbackTokens } from '../callback.ts'
+import type { AgentCounters } from '../metrics.ts'
+import type { AgentRouter, SlotQueue } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
+import { TaskJournal } from '../store/task-journal.ts'
+import type { TaskRecord, TaskStore } from '../store/task-store.ts'
+import type { QuestionAnswer, TaskCaller } from '../types.ts'
 
-const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
+const DEFAULT_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
+
+/** Parts that a reload does not replace. */
+export interface ServiceEnvironment {
+  /** Database path; undefined for in-memory. */
+  readonly file: string | undefined
+  readonly log: Log
+  readonly clock: Clock
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Redacts secrets. */
+  hide(text: string): string
+  /** Reports permissions to the audit log. */
+  record?(event: AuditEvent): void
+}
 
 /** Configuration-dependent parts, replaced by a reload. */
 export interface ServiceDeps {
@@ -21,7 +36,7 @@ export interface ServiceDeps {
   readonly tasks: TaskSettings
   readonly containment: Containment
   /** Undefined if no agent may call back. */
-  readonly callback: Callback | undefined
+  readonly callback: Pick<CallbackTokens, 'open'> | undefined
 }
 
 export interface TaskSettings {
@@ -41,8 +56,6 @@ export interface TaskContext {
   /** Active tasks by id. */
   readonly live: Map<string, LiveTask>
   readonly queues: Map<string, SlotQueue>
-  /** Last probe time per unhealthy agent. */
-  readonly probed: Map<string, number>
   parts: ServiceDeps
   route: AgentRouter
   isStopping: boolean
@@ -59,15 +72,11 @@ export interface LiveTask {
   readonly controller: AbortController
   /** Answer callbacks by question id. */
   readonly openQuestions: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
-  /** Current agent, which holds a slot for the task. */
-  agent: string | undefined
   session: AgentSession | undefined
-  hadEffect: boolean
   /** True if the agent showed activity in this turn. */
   hasSigned: boolean
   /** True while the agent reports an internal error. */
   isBroken: boolean
-  /** Question count. */
   questionCount: number
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** True if the turn timed out. */
@@ -95,8 +104,8 @@ export class TaskWatchers {
     for (const listener of [...(this.#listeners.get(task) ?? [])]) listener()
   }
 
-  get tasks(): readonly string[] {
-    return [...this.#listeners.keys()]
+  notifyAll(): void {
+    for (const task of [...this.#listeners.keys()]) this.notify(task)
   }
 }
 
@@ -104,23 +113,17 @@ export class TaskWatchers {
 export function createLiveTask(
   context: TaskContext,
   record: TaskRecord,
-  prompt: string | undefined,
   caller: TaskCaller,
+  prompt: string | undefined = record.start.prompt,
 ): LiveTask {
   const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
-  const output = context.parts.agents.get(agent)?.settings.output ?? USUAL_OUTPUT
+  const output = context.parts.agents.get(agent)?.settings.output ?? DEFAULT_OUTPUT
   return {
     ...{ record, prompt, caller },
     journal: new TaskJournal(context, record, output),
     controller: new AbortController(),
     openQuestions: new Map(),
-    agent: undefined,
     session: undefined,
-    hadEffect: record.hadEffect,
-    hasSigned: false,
-    isBroken: false,
-    questionCount: 0,
-    deniedBy: undefined,
-    isLate: false,
+    ...{ hasSigned: false, isBroken: false, questionCount: 0, deniedBy: undefined, isLate: false },
   }
 }

@@ -1,20 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
-import type { AgentHealth, AgentRow, TaskCaller, RouteDecision, TaskRequest } from '../types.ts'
+import type { AgentHealth, RouteDecision, TaskCaller, TaskRequest } from '../types.ts'
 import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../settings.ts'
 import { createBeginning } from './questions.ts'
 import type { TaskContext } from './context.ts'
 import { createLiveTask } from './context.ts'
 import type { NewTask, TaskRecord, TaskStart } from '../store/task-store.ts'
-import { emptyData, hasEnded } from '../store/task-store.ts'
+import { hasEnded } from '../store/task-store.ts'
 import type { AgentStatus, RouteRequest } from '../scheduling.ts'
 import { runTask } from './runner.ts'
 import { cleanJson } from '../store/task-journal.ts'
-
-/** Minimum delay between probes of an unhealthy agent. */
-const PROBE_PAUSE_MS = 30_000
 
 /** Suggested retry delay if the queue is full. */
 const RETRY_MS = 1000
@@ -31,7 +28,7 @@ export async function delegate(context: TaskContext, request: TaskRequest, calle
   if (before !== undefined && location.cwd !== before.start.cwd)
     throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it uses another directory' })
   const routeRequest = buildRouteRequest(request, caller, before)
-  const decision = await routeNow(context, routeRequest, caller)
+  const decision = context.route(routeRequest, listStatuses(context))
   if (context.isStopping) throw gatewayError('GW_STOPPING')
   checkChosen(context, decision, routeRequest, caller)
   const task = buildTask(context, request, caller, { before, parent, location, decision })
@@ -70,11 +67,11 @@ function buildTask(
     parent: parent?.id,
     depth: parent === undefined ? 0 : parent.start.depth + 1,
     ground: before?.start.ground ?? id,
-    resume: before?.data.sessionId,
+    resume: before?.sessionId,
     digest: request.idempotencyKey === undefined ? undefined : hashRequest(request),
   }
   const root = parent?.root ?? id
-  return { id, owner, key: request.idempotencyKey, root, start, data: emptyData() }
+  return { id, owner, key: request.idempotencyKey, root, start }
 }
 
 export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
@@ -97,10 +94,8 @@ function startTask(context: TaskContext, task: NewTask, request: TaskRequest, ca
     })
   if (addResult !== undefined) return checkSameTask(addResult, request)
   const record = getRecord(context, id, owner)
-  const live = createLiveTask(context, record, prompt, caller)
+  const live = createLiveTask(context, record, caller, prompt)
   live.journal.addEvent('state', `queued for ${start.decision.chosen.join(', ')} (${start.decision.by})`)
-  for (const { agent, why } of start.decision.passedOver ?? [])
-    live.journal.addWarning(`${agent} is preferred but unavailable: ${why}`)
   const beginning = createBeginning(record, prompt)
   void runTask(context, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })
   return getRecord(context, id, owner)
@@ -120,7 +115,7 @@ function findContinued(context: TaskContext, { continues }: TaskRequest, owner: 
   const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
   if (before.state === 'interrupted') throw busy('it was interrupted; answer its question')
   if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not finished')
-  if (before.data.sessionId === undefined || before.agent === undefined) throw busy('no agent has a session for it')
+  if (before.sessionId === undefined || before.agent === undefined) throw busy('no agent has a session for it')
   return before
 }
 
@@ -161,35 +156,14 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
   return request
 }
 
-/** Routes a task; if no agent is healthy, probes the unhealthy ones first. */
-async function routeNow(context: TaskContext, request: RouteRequest, caller: TaskCaller): Promise<RouteDecision> {
-  const decision = context.route(request, listStatuses(context, caller))
-  if (decision.chosen.length > 0) return decision
-  const now = context.environment.clock.now()
-  const ill = [...context.parts.agents.values()].filter(
-    ({ health, settings: { id } }) =>
-      (health.state === 'unavailable' || health.state === 'needs_auth') &&
-      (request.agent === undefined || request.agent === id) &&
-      now - (context.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
-  )
-  if (ill.length === 0) return decision
-  for (const { settings } of ill) context.probed.set(settings.id, now)
-  await Promise.all(ill.map(host => host.probe()))
-  return context.route(request, listStatuses(context, caller))
-}
-
 /** Returns all agents' states for routing. */
-export function listStatuses(context: TaskContext, caller: TaskCaller): AgentStatus[] {
+export function listStatuses(context: TaskContext): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
-    const { id, capabilities, limits } = host.settings
-    const unfit = describeIllness(cleanHealth(context, host)) ?? detectDeadlock(context, id, limits.concurrent, caller)
-    return { id, capabilities, unfit }
+    const { id, capabilities } = host.settings
+    const { state, why = 'it did not start' } = cleanHealth(context, host)
+    const illness = state === 'unavailable' ? `unavailable: ${why}` : `login required: ${why}`
+    return { id, capabilities, illness: state === 'ready' || state === 'unknown' ? undefined : illness }
   })
-}
-
-function describeIllness({ state, why }: AgentHealth): string | undefined {
-  if (state === 'unavailable') return `unavailable: ${why ?? 'it did not start'}`
-  return state === 'needs_auth' ? `login required: ${why ?? 'no details'}` : undefined
 }
 
 /** Redacts the agent's own text. */
@@ -197,24 +171,8 @@ function cleanHealth(context: TaskContext, { health }: AgentHost): AgentHealth {
   return { ...cleanJson(context, health), state: health.state }
 }
 
-/** Detects a task that would wait for a slot held by its own ancestors. */
-function detectDeadlock(
-  context: TaskContext,
-  agent: string,
-  concurrent: number,
-  { owner, parent }: TaskCaller,
-): string | undefined {
-  let heldCount = 0
-  let id = parent?.task
-  while (id !== undefined) {
-    if (context.live.get(id)?.agent === agent) heldCount++
-    id = context.tasks.find(id, owner)?.start.parent
-  }
-  return heldCount >= concurrent ? 'its slots are held by parent tasks' : undefined
-}
-
 /** Formats an agent for callers. */
-export function buildAgentRow(context: TaskContext, host: AgentHost): AgentRow {
+export function buildAgentRow(context: TaskContext, host: AgentHost) {
   const { settings } = host
   const { id, title, description, capabilities } = settings
   const queue = context.queues.get(id)

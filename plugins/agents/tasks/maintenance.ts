@@ -3,26 +3,36 @@ import { isObject, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
-import type { TaskQuestion, QuestionAnswer } from '../types.ts'
+import type { CallerIdentity, QuestionAnswer, TaskQuestion } from '../types.ts'
 import type { TaskContext } from './context.ts'
 import { createLiveTask } from './context.ts'
-import { getRecord } from './create-task.ts'
 import { buildAbsentCaller, askToContinue, resumeBeginning, createBeginning } from './questions.ts'
 import { runTask } from './runner.ts'
 
 const MAX_ANSWER = 64 * 1024
 
+interface QuestionReply {
+  readonly id: string
+  readonly answer: QuestionAnswer
+  /** Identity for callbacks of a resumed task. */
+  readonly identity: CallerIdentity | undefined
+}
+
 /** Answers an open question. @throws GatewayError GW_AGENT_QUESTION */
-export function answerQuestion(context: TaskContext, record: TaskRecord, id: string, answer: QuestionAnswer): void {
+export function answerQuestion(
+  context: TaskContext,
+  record: TaskRecord,
+  { id, answer, identity }: QuestionReply,
+): void {
   const createError = (why: string): Error =>
     agentError('GW_AGENT_QUESTION', { question: formatLine(context, id, 64), task: record.id, why })
-  const question = record.data.questions.find(each => each.id === id)
+  const question = record.questions.find(each => each.id === id)
   if (question === undefined) throw createError('the question is unknown or already answered')
   const flaw = findFlaw(answer, question)
   if (flaw !== undefined) throw createError(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
     throw createError('the task is no longer interrupted')
-  if (question.kind === 'continue') continueInterrupted(context, record, answer)
+  if (question.kind === 'continue') continueInterrupted(context, record, answer, identity)
   else context.live.get(record.id)?.openQuestions.get(id)?.(answer)
   context.watchers.notify(record.id)
 }
@@ -53,20 +63,23 @@ function findWrongChoice(content: JsonObject, { properties }: JsonObject): strin
 }
 
 /** Resumes or cancels an interrupted task. */
-function continueInterrupted(context: TaskContext, record: TaskRecord, answer: QuestionAnswer): void {
-  const { id, owner } = record
+function continueInterrupted(
+  context: TaskContext,
+  record: TaskRecord,
+  answer: QuestionAnswer,
+  identity: CallerIdentity | undefined,
+): void {
+  const live = createLiveTask(context, record, buildAbsentCaller(record, identity))
+  const { journal } = live
+  journal.closeQuestions()
   if (answer.action !== 'accept') {
-    const { journal } = createLiveTask(context, record, undefined, buildAbsentCaller(record))
-    journal.closeQuestions()
     journal.transition(['interrupted'], 'cancelled', { why: 'the owner declined to resume it' })
     return
   }
   const message = typeof answer.content.message === 'string' ? answer.content.message : undefined
-  const live = createLiveTask(context, record, record.start.prompt, buildAbsentCaller(record))
-  live.journal.closeQuestions()
-  if (!live.journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
+  if (!journal.transition(['interrupted'], 'queued', { why: 'the owner resumed it' })) return
   const agents = record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
-  const beginning = resumeBeginning(getRecord(context, id, owner), message)
+  const beginning = resumeBeginning(record, message)
   void runTask(context, live, { agents, beginning, wasAdmitted: true })
 }
 
@@ -120,7 +133,7 @@ export function recoverTasks(context: TaskContext): void {
 
 function recoverTask(context: TaskContext, record: TaskRecord): void {
   const { start, wasPrompted } = record
-  const live = createLiveTask(context, record, start.prompt, buildAbsentCaller(record))
+  const live = createLiveTask(context, record, buildAbsentCaller(record))
   // Foreground callers are gone after a restart.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
     askToContinue(live, 'the gateway stopped while it was running')

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import type { TaskCaller, TaskQuestion, QuestionAnswer } from '../types.ts'
+import type { CallerIdentity, TaskCaller, TaskQuestion, QuestionAnswer } from '../types.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import { formatLine } from '../store/task-journal.ts'
 import type { TaskRecord } from '../store/task-store.ts'
@@ -110,15 +110,19 @@ export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, reason: st
 
 /** Plans how to resume: in the existing session, or in a new one only if nothing can have happened. */
 export function resumeBeginning(
-  { data, start, hadEffect, wasPrompted }: TaskRecord,
+  { sessionId, start, hadEffect, wasPrompted }: TaskRecord,
   message: string | undefined,
 ): TurnBeginning {
   const prompt = start.prompt ?? (wasPrompted ? undefined : message)
   const noRestartReason = hadEffect
     ? 'the session is lost, and the agent may have changed something: not running it again'
     : 'the session is lost, and the prompt was not stored'
-  const resume = data.sessionId
-  return { resume, resumePrompt: message ?? GO_ON, restartPrompt: hadEffect ? undefined : prompt, noRestartReason }
+  return {
+    resume: sessionId,
+    resumePrompt: message ?? GO_ON,
+    restartPrompt: hadEffect ? undefined : prompt,
+    noRestartReason,
+  }
 }
 
 /** Plans the first turn. */
@@ -132,8 +136,8 @@ export function createBeginning({ start }: TaskRecord, prompt: string | undefine
 }
 
 /** Builds the owner after a restart; without an identity, agents cannot call back. */
-export function buildAbsentCaller({ owner, start }: TaskRecord): TaskCaller {
-  return { owner, issuer: start.issuer ?? '', subject: start.subject, parent: undefined }
+export function buildAbsentCaller({ owner, start }: TaskRecord, identity?: CallerIdentity): TaskCaller {
+  return { owner, issuer: start.issuer, subject: start.subject, parent: undefined, identity }
 }
 
 /** How a turn begins. */

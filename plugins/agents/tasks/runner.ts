@@ -1,6 +1,6 @@
 import { getErrorMessage } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
-import type { TurnEnd, TaskOutcome } from '../types.ts'
+import type { TaskOutcome, TurnEnd } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { TaskEnding } from './attempt.ts'
 import { runAttempt, deriveEnding, deriveFailureEnding, mayFallBack } from './attempt.ts'
@@ -8,10 +8,7 @@ import type { TurnBeginning } from './questions.ts'
 import { askToContinue } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import type { ReleaseSlot } from '../scheduling.ts'
-import { ACTIVE } from '../store/task-store.ts'
-
-/** Failures without a session: lost or never started. */
-const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
+import { ACTIVE, hasEnded } from '../store/task-store.ts'
 
 /** Agents to try, in order, and how the turn begins. */
 interface RunPlan {
@@ -81,12 +78,10 @@ async function tryAgent(
   const slot = await acquireSlot(context, live, host, course)
   if (typeof slot !== 'function') return slot
   try {
-    live.agent = agent
     live.journal.setLimits(host.settings.output)
     const hasBegun = live.journal.transition(['queued'], 'starting', { agent })
     return hasBegun ? await attemptTurn(context, live, host, course.beginning, isLast) : undefined
   } finally {
-    live.agent = undefined
     slot()
   }
 }
@@ -115,13 +110,16 @@ async function attemptTurn(
 ): Promise<TaskEnding | AgentFallback | undefined> {
   const { journal, controller } = live
   journal.addAttempt(host.settings.id)
+  Object.assign(live, { hasSigned: false, isBroken: false })
   try {
-    return deriveEnding(await attemptWithRetry(context, live, host, beginning), collectFacts(live))
+    const end = await runAttempt(context, live, host, beginning)
+    checkTurnEnd(live, host, end)
+    return deriveEnding(end, collectFacts(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : getErrorMessage(error)
     journal.failAttempt(failure)
-    if (isLast || !mayFallBack(error, live.hadEffect)) return deriveFailureEnding(error, collectFacts(live))
+    if (isLast || !mayFallBack(error, journal.data.hadEffect)) return deriveFailureEnding(error, collectFacts(live))
     journal.dropText()
     const isBack = journal.transition(['starting', 'running', 'input_required'], 'queued', {
       why: `${host.settings.id} failed`,
@@ -136,91 +134,22 @@ function collectFacts({ isLate, isBroken, journal, deniedBy }: LiveTask): Parame
 }
 
 async function finishTask(context: TaskContext, live: LiveTask, ending: TaskEnding | undefined): Promise<void> {
-  const { record, journal, controller } = live
+  const { journal, controller } = live
   journal.closeQuestions()
   if (ending?.state === 'interrupted') askToContinue(live, ending.why ?? 'it was interrupted')
   else if (ending !== undefined && !controller.signal.aborted) {
     journal.data.isError = ending.state === 'failed'
     journal.data.stopReason = ending.stopReason
     journal.data.progress = undefined
-    journal.transition(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
+    journal.transition(ACTIVE, ending.state, { why: ending.why })
   }
   journal.writeLast()
-  countEnd(context, record, ending)
-}
-
-function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: TaskEnding | undefined): void {
-  const task = context.tasks.find(id, owner)
-  if (task?.endedAt === undefined) return
-  context.counters.countTask(task.agent ?? 'none', task.state, ending?.outcome ?? 'gateway')
-}
-
-/**
- * Runs a turn; retries once in a new session if the agent ended it without any output or action. @throws
- * AgentFailure, ResumeError
- */
-async function attemptWithRetry(
-  context: TaskContext,
-  live: LiveTask,
-  host: AgentHost,
-  beginning: TurnBeginning,
-): Promise<TurnEnd> {
-  const { id } = host.settings
-  const first = await catchAttempt(context, live, host, beginning)
-  const reason = describeRetry(live, first)
-  if (
-    reason !== undefined &&
-    live.journal.transition(['starting', 'running'], 'starting', { why: `retry: ${reason}` })
-  ) {
-    live.journal.addWarning(`retried ${id}: ${reason}`)
-    return checkTurnEnd(live, host, await catchAttempt(context, live, host, beginning))
-  }
-  return checkTurnEnd(live, host, first)
-}
-
-type TurnResult = { readonly end: TurnEnd } | { readonly error: unknown }
-
-async function catchAttempt(
-  context: TaskContext,
-  live: LiveTask,
-  host: AgentHost,
-  beginning: TurnBeginning,
-): Promise<TurnResult> {
-  live.hasSigned = false
-  live.isBroken = false
-  try {
-    return { end: await runAttempt(context, live, host, beginning) }
-  } catch (error) {
-    return { error }
-  }
-}
-
-/** Describes why nothing has happened yet; undefined if something may have, or the task was cancelled. */
-function describeRetry(live: LiveTask, outcome: TurnResult): string | undefined {
-  const { hasSigned, hadEffect, isLate, controller } = live
-  if (hasSigned || hadEffect || isLate || controller.signal.aborted) return undefined
-  return 'end' in outcome ? describeEmptyTurn(outcome.end) : describeFallback(outcome.error)
-}
-
-function describeEmptyTurn({ stopReason, usage }: TurnEnd): string | undefined {
-  const isEnd = stopReason === 'end_turn' || stopReason === 'cancelled'
-  return isEnd && usage === undefined ? 'the turn ended immediately' : undefined
-}
-
-function describeFallback(error: unknown): string | undefined {
-  if (!(error instanceof AgentFailure)) return undefined
-  const { phase, kind, message } = error
-  return phase === 'prompt' && MAY_PASS.has(kind) ? message : undefined
+  if (hasEnded(journal.state))
+    context.counters.countTask(journal.data.agent ?? 'none', journal.state, ending?.outcome ?? 'gateway')
 }
 
 /** Rejects a turn without output, actions or usage: some agents end like this if their model refuses. */
-function checkTurnEnd(
-  { hasSigned, hadEffect }: LiveTask,
-  { settings: { id } }: AgentHost,
-  outcome: TurnResult,
-): TurnEnd {
-  if ('error' in outcome) throw outcome.error
-  const { end } = outcome
-  if (end.stopReason !== 'end_turn' || hasSigned || hadEffect || end.usage !== undefined) return end
-  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without output or actions`)
+function checkTurnEnd({ hasSigned }: LiveTask, { settings: { id } }: AgentHost, { stopReason, usage }: TurnEnd): void {
+  if (stopReason === 'end_turn' && !hasSigned && usage === undefined)
+    throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without output or actions`)
 }

@@ -5,24 +5,14 @@ import { SlotQueue, createRouter } from '../scheduling.ts'
 import type { AgentsConfig } from '../settings.ts'
 import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
+import type { Page } from '../store/task-journal.ts'
 import { decodeOutputPage } from '../store/task-journal.ts'
-import type {
-  AgentRow,
-  TaskCaller,
-  Page,
-  QuestionAnswer,
-  RouteDecision,
-  ServiceEnvironment,
-  TaskEvent,
-  TaskRequest,
-  TaskSummary,
-  TaskView,
-} from '../types.ts'
-import type { ServiceDeps, TaskContext, TaskSettings } from './context.ts'
+import type { CallerIdentity, QuestionAnswer, RouteDecision, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
+import type { ServiceDeps, ServiceEnvironment, TaskContext, TaskSettings } from './context.ts'
 import { createLiveTask, TaskWatchers } from './context.ts'
 import { listStatuses, delegate, getRecord, buildRouteRequest, buildAgentRow } from './create-task.ts'
 import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
-import { askToContinue } from './questions.ts'
+import { askToContinue, buildAbsentCaller } from './questions.ts'
 import { stopTask } from './runner.ts'
 
 const USUAL_INLINE = 64 * 1024
@@ -75,42 +65,45 @@ function isWaitOver({ state, seq, questions }: TaskView, since: number | undefin
   return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
 }
 
+/** A task for its owner. */
+export type TaskView = ReturnType<typeof buildView>
+
 /** Builds the owner's view with the output so far. */
-function buildView(context: TaskContext, record: TaskRecord): TaskView {
-  const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
-  const inline = getInlineLimit(context, agent)
-  const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
-  const { text } = decodeOutputPage(piece, { offset: 0, stored: data.kept, total: data.said })
+function buildView(context: TaskContext, record: TaskRecord) {
+  const { owner, root: _, start, said, kept, diff, diffKept: __, hadEffect: ___, wasPrompted: ____, ...shown } = record
+  const inline = getInlineLimit(context, record.agent)
+  const piece = context.tasks.bytes(record.id, owner, 'text', 0, inline)
   return {
-    ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
-    ...{ decision: start.decision, cwd: start.cwd, sessionId: data.sessionId, stopReason: data.stopReason },
-    truncated: data.said > Math.min(inline, data.kept),
-    bytesTotal: data.said,
-    filesChanged: data.files,
-    hasDiff: data.diff > 0,
-    ...{ denied: data.denied, warnings: data.warnings, usage: data.usage, isError: data.isError },
-    attempts: data.attempts.map(({ agent: tried, failure }) => ({ agent: tried, failure })),
-    questions: data.questions,
+    ...shown,
+    ...{ parent: start.parent, decision: start.decision, cwd: start.cwd },
+    /** The first `output.inline` bytes of the agent's text. */
+    text: decodeOutputPage(piece, { offset: 0, stored: kept, total: said }).text,
+    truncated: said > Math.min(inline, kept),
+    bytesTotal: said,
+    hasDiff: diff > 0,
     ttlMs: context.parts.tasks.ttlMs,
-    ...{ seq: data.seq, progress: data.progress },
   }
 }
 
-/** Builds a summary without task content. */
-function buildSummary(record: TaskRecord): TaskSummary {
-  const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
-  const { issuer = '', subject, parent } = start
-  const { progress, isError, diff } = data
+/** A task in a list for the gateway's owner, without task content. */
+export type TaskSummary = ReturnType<typeof buildSummary>
+
+function buildSummary(record: TaskRecord) {
+  const { id, owner, state, why, agent, start, progress, isError, diff, createdAt, updatedAt, endedAt } = record
+  const { issuer, subject, parent } = start
   return {
     ...{ id, owner, issuer, subject, state, why, agent, parent, progress, isError },
     ...{ hasDiff: diff > 0, createdAt, updatedAt, endedAt },
   }
 }
 
+/** An agent for callers. */
+export type AgentRow = ReturnType<typeof buildAgentRow>
+
 /** Reads a page from the task's text, diff or log. */
 function readPiece(
   context: TaskContext,
-  { id, owner, data }: TaskRecord,
+  { id, owner, said, kept, diff, diffKept }: TaskRecord,
   part: 'text' | 'diff' | 'log',
   from: number,
   requestedLength: number,
@@ -123,18 +116,14 @@ function readPiece(
     return decodeOutputPage(log.subarray(offset, offset + length), { offset, stored: total, total })
   }
   const bytes = context.tasks.bytes(id, owner, part, offset, length)
-  const [stored, total] = part === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
+  const [stored, total] = part === 'text' ? [kept, said] : [diffKept, diff]
   return decodeOutputPage(bytes, { offset, stored, total })
 }
 
 /** Formats events as text, one line each. */
 function formatLog(context: TaskContext, id: string, owner: string): string {
   const events = context.tasks.events(id, owner, 0, 100_000)
-  return events.map(formatEvent).join('')
-}
-
-function formatEvent({ at, kind, text }: TaskEvent): string {
-  return `${new Date(at).toISOString()} ${kind} ${text}\n`
+  return events.map(({ at, kind, text }) => `${new Date(at).toISOString()} ${kind} ${text}\n`).join('')
 }
 
 function getInlineLimit({ parts }: TaskContext, agent: string | undefined): number {
@@ -174,7 +163,6 @@ export class LocalTaskService {
       counters: new AgentCounters(),
       live: new Map(),
       queues: new Map(),
-      probed: new Map(),
     }
     this.renew(parts)
     recoverTasks(this.#context)
@@ -201,13 +189,12 @@ export class LocalTaskService {
     context.isStopping = true
     this.#stopTidying()
     for (const live of context.live.values()) {
-      const { id, owner } = live.record
-      if (context.tasks.find(id, owner)?.wasPrompted === true) askToContinue(live, 'the gateway was stopped')
+      if (live.journal.data.wasPrompted) askToContinue(live, 'the gateway was stopped')
       live.journal.writeLast()
       stopTask(live, 'the gateway is stopping')
     }
     context.database.close()
-    for (const task of context.watchers.tasks) context.watchers.notify(task)
+    context.watchers.notifyAll()
   }
 
   /**
@@ -265,9 +252,15 @@ export class LocalTaskService {
   }
 
   /** Answers a question with form content or a refusal. @throws GatewayError if it is not open */
-  answerQuestion(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView {
+  answerQuestion(
+    id: string,
+    owner: string,
+    question: string,
+    answer: QuestionAnswer,
+    identity?: CallerIdentity,
+  ): TaskView {
     this.#context.live.get(id)?.journal.flush()
-    answerQuestion(this.#context, getRecord(this.#context, id, owner), question, answer)
+    answerQuestion(this.#context, getRecord(this.#context, id, owner), { id: question, answer, identity })
     this.#context.live.get(id)?.journal.flush()
     return buildView(this.#context, getRecord(this.#context, id, owner))
   }
@@ -278,8 +271,7 @@ export class LocalTaskService {
     const record = context.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
     const live = context.live.get(id)
-    const { journal } =
-      live ?? createLiveTask(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+    const { journal } = live ?? createLiveTask(context, record, buildAbsentCaller(record))
     journal.closeQuestions()
     if (!journal.transition([...ACTIVE, 'interrupted'], 'cancelled', { why: reason })) return false
     if (live === undefined) context.counters.countTask(record.agent ?? 'none', 'cancelled', 'stopped')
@@ -305,7 +297,7 @@ export class LocalTaskService {
 
   /** Returns the routing decision without creating a task. */
   route(request: TaskRequest, caller: TaskCaller): RouteDecision {
-    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context, caller))
+    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {

@@ -38,8 +38,19 @@ export function createSessionHandler(
   settings: AgentSettings,
   cwd: string,
 ): SessionHandler {
-  const unasked = new UnaskedCalls(context, live, settings, cwd)
-  const handleUpdate = createUpdateHandler(context, live, settings, unasked)
+  const askedIds = new Set<string>()
+  // Calls without a question cannot be stopped; a failed one after a denial may be the denied one under another id.
+  const checkUnasked = (call: AgentToolCall): void => {
+    const isOver = call.status === 'completed' || (call.status === 'failed' && live.deniedBy === undefined)
+    if (!isOver || askedIds.has(call.id)) return
+    // Ignore the default action: agents read files constantly without asking.
+    const policy = { ...settings.permissions, default: 'ask' } as const
+    const { do: verdict, by } = context.parts.containment.decide(call, policy, cwd)
+    if (verdict !== 'deny') return
+    const line = formatCallLine(call, context.environment.hide)
+    live.journal.addWarning(`${settings.id} did not ask before an action that ${by} denies: ${line}`)
+  }
+  const handleUpdate = createUpdateHandler(context, live, settings, checkUnasked)
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
@@ -47,7 +58,7 @@ export function createSessionHandler(
     },
     permission(request) {
       live.hasSigned = true
-      unasked.noteAsked(request.call)
+      if (askedIds.size < MAX_CALLS) askedIds.add(request.call.id)
       return answerPermission(context, live, settings, cwd, request)
     },
     elicit(params, signal) {
@@ -60,49 +71,11 @@ export function createSessionHandler(
 /** Updates that do not count as activity. */
 const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 
-/** Tracks calls that the agent runs without asking. They cannot be stopped; denied ones produce a warning. */
-class UnaskedCalls {
-  readonly #context: TaskContext
-  readonly #live: LiveTask
-  readonly #settings: AgentSettings
-  readonly #cwd: string
-  readonly #askedIds = new Set<string>()
-  #remainingCalls = MAX_CALLS
-
-  constructor(context: TaskContext, live: LiveTask, settings: AgentSettings, cwd: string) {
-    this.#context = context
-    this.#live = live
-    this.#settings = settings
-    this.#cwd = cwd
-  }
-
-  noteAsked({ id }: AgentToolCall): void {
-    if (this.#askedIds.size < MAX_CALLS) this.#askedIds.add(id)
-  }
-
-  /**
-   * Checks a finished call against the rules. A failed call after a denial may be the denied one under another id.
-   */
-  checkCall(call: AgentToolCall): void {
-    const isOver = call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
-    const { id, permissions } = this.#settings
-    // Ignore the default action: agents read files constantly without asking.
-    const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
-    if (!isOver || !mayDeny || this.#askedIds.has(call.id) || this.#remainingCalls-- <= 0) return
-    const { parts, environment } = this.#context
-    const { do: verdict, by } = parts.containment.decide(call, { ...permissions, default: 'ask' }, this.#cwd)
-    if (verdict === 'deny')
-      this.#live.journal.addWarning(
-        `${id} did not ask before an action that ${by} denies: ${formatCallLine(call, environment.hide)}`,
-      )
-  }
-}
-
 function createUpdateHandler(
   context: TaskContext,
   live: LiveTask,
   { id, output }: AgentSettings,
-  unasked: UnaskedCalls,
+  checkUnasked: (call: AgentToolCall) => void,
 ): (update: SessionUpdate) => void {
   const { journal } = live
   const statuses = new Map<string, string>()
@@ -121,19 +94,24 @@ function createUpdateHandler(
       context.counters.add('output_bytes', { agent: id }, Buffer.byteLength(update.text))
       journal.addText(update.text)
     } else if (update.is === 'content') journal.addText(formatPlaceholder(update.content))
-    else if (update.is === 'tool') onToolCall(live, update.call, statuses, unasked)
+    else if (update.is === 'tool') onToolCall(live, update.call, statuses, checkUnasked)
     else if (update.is === 'plan') recordPlan(live, update.entries)
     else if (update.is === 'usage') journal.setUsage(update.usage)
     return undefined
   }
 }
 
-function onToolCall(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>, unasked: UnaskedCalls): void {
+function onToolCall(
+  live: LiveTask,
+  call: AgentToolCall,
+  statuses: Map<string, string>,
+  checkUnasked: (call: AgentToolCall) => void,
+): void {
   recordEffect(live, call)
   for (const file of listChangedFiles(call)) live.journal.addChangedFile(file)
   if (statuses.get(call.id) === call.status) return
   if (statuses.size < MAX_CALLS) statuses.set(call.id, call.status)
-  unasked.checkCall(call)
+  checkUnasked(call)
   const name = `${call.kind ?? 'other'}: ${call.title}`
   live.journal.addEvent('tool', `${name} – ${call.status}`)
   live.journal.setProgress(name)
@@ -213,10 +191,15 @@ function chooseOption(
   const { journal } = live
   const findOption = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
   const allowing = decided.do === 'allow' ? findOption('allow_once') : undefined
+  const outcome = allowing === undefined ? 'denied' : 'allowed'
   const line = `${formatCallLine(call, context.environment.hide)} (${decided.by})`
-  recordPermission(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
-  const action = allowing === undefined ? 'deny' : 'allow'
-  context.counters.add('permissions', { agent: settings.id, action, kind: call.kind ?? 'unknown' })
+  context.environment.record?.({
+    kind: 'permission',
+    name: formatCallLine(call, context.environment.hide),
+    outcome,
+    fields: { agent: settings.id, task: live.record.id, by: decided.by },
+  })
+  context.counters.add('permissions', { agent: settings.id, outcome, kind: call.kind ?? 'unknown' })
   if (allowing !== undefined) {
     // Record first: the action may happen even if the gateway crashes.
     recordEffect(live, call)
@@ -231,26 +214,9 @@ function chooseOption(
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
 }
 
-/** Reports the permission to the audit log. */
-function recordPermission(
-  { environment }: TaskContext,
-  live: LiveTask,
-  agent: string,
-  { call, isAllowed, by }: { call: PermissionRequest['call']; isAllowed: boolean; by: string },
-): void {
-  environment.record?.({
-    kind: 'permission',
-    name: formatCallLine(call, environment.hide),
-    outcome: isAllowed ? 'allowed' : 'denied',
-    fields: { agent, task: live.record.id, by },
-  })
-}
-
 /** Records on disk, once, that the agent may have changed something; no other agent may start over then. */
-function recordEffect(live: LiveTask, { kind }: AgentToolCall): void {
-  if (live.hadEffect || (kind !== undefined && HARMLESS.has(kind))) return
-  live.hadEffect = true
-  live.journal.markEffect()
+function recordEffect({ journal }: LiveTask, { kind }: AgentToolCall): void {
+  if (kind === undefined || !HARMLESS.has(kind)) journal.markEffect()
 }
 
 /** Lists the files that a call changed. */

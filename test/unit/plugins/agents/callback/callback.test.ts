@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CallbackToken, TaskCaller } from '../../../../../plugins/agents/types.ts'
+import type { CallbackToken } from '../../../../../plugins/agents/callback.ts'
+import type { TaskCaller } from '../../../../../plugins/agents/types.ts'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../../../src/testing/index.ts'
 import { call, faceSetting, type Setting } from '../mcp/kit.ts'
@@ -35,7 +36,7 @@ function open({ callback, settings }: Setting, task: string, caller: TaskCaller,
 
 function placeOf({ server }: CallbackToken): { url: string; headers: Record<string, string> } {
   const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [name, value])
-  return { url: String(server.url), headers: Object.fromEntries(headers) as Record<string, string> }
+  return { url: server.url, headers: Object.fromEntries(headers) as Record<string, string> }
 }
 
 async function enter(t: TestContext, callbackToken: CallbackToken): Promise<TestClient> {

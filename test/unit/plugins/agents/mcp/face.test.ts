@@ -17,7 +17,7 @@ test('the tools have schemas and annotations, and the prefix that is wanted', as
     ),
   )
   for (const tool of tools) {
-    assert.ok(isObject(tool.inputSchema) && isObject(tool.outputSchema) && isObject(tool.annotations))
+    assert.ok(isObject(tool.inputSchema) && isObject(tool.annotations))
     assert.equal('execution' in tool, false)
   }
 })

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import type { Callback } from '../../../../../plugins/agents/types.ts'
+import type { CallbackTokens } from '../../../../../plugins/agents/callback.ts'
 import { setUp } from '../../../../../plugins/agents/setup.ts'
 import type { AgentsConfig, AgentSettings } from '../../../../../plugins/agents/settings.ts'
 import { parseConfig } from '../../../../../src/config/index.ts'
@@ -30,7 +30,7 @@ export function words(result: JsonObject): string {
 
 export interface Setting {
   readonly service: HandDesk
-  readonly callback: Callback
+  readonly callback: CallbackTokens
   readonly gateway: Awaited<ReturnType<typeof testGateway>>
   readonly settings: readonly AgentSettings[]
   client(options?: Parameters<typeof testClient>[1]): Promise<TestClient>
@@ -49,7 +49,7 @@ export async function faceSetting(
   { config = {}, section = {}, clock }: Given = {},
 ): Promise<Setting> {
   const service = new HandDesk()
-  let callback: Callback | undefined
+  let callback: CallbackTokens | undefined
   let settings: readonly AgentSettings[] = []
   const written = { list: { ada: { command: 'ada', ...agent } }, ...section }
   const { agents } = parseConfig({ version: 1, agents: written }, { directory: '.' }).config

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import type { Page } from '../../../../../plugins/agents/store/task-journal.ts'
+import type { AgentRow, TaskService, TaskSummary, TaskView } from '../../../../../plugins/agents/tasks/service.ts'
 import type {
-  AgentRow,
-  TaskCaller,
-  Page,
-  TaskQuestion,
   QuestionAnswer,
   RouteDecision,
+  TaskCaller,
   TaskEvent,
+  TaskQuestion,
   TaskRequest,
-  TaskSummary,
-  TaskView,
 } from '../../../../../plugins/agents/types.ts'
-import type { TaskService } from '../../../../../plugins/agents/tasks/service.ts'
 import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
 
 interface Kept {
@@ -58,7 +55,7 @@ export class HandDesk implements TaskService {
         kept.request.idempotencyKey === request.idempotencyKey,
     )
     if (known !== undefined) return Promise.resolve(known.view)
-    const view = viewOf(`t_${randomUUID()}`)
+    const view = viewOf(`t_${randomUUID()}`, caller.parent?.task)
     const kept: Kept = { view, owner: caller.owner, caller, request, events: [], text: '' }
     this.tasks.set(view.id, kept)
     this.#last = kept
@@ -210,9 +207,9 @@ const ROW: AgentRow = {
   queued: 0,
 }
 
-function viewOf(id: string): TaskView {
+function viewOf(id: string, parent: string | undefined): TaskView {
   return {
-    ...{ id, state: 'running', why: undefined, agent: 'ada', decision: DECISION, sessionId: 's1' },
+    ...{ id, parent, state: 'running', why: undefined, agent: 'ada', decision: DECISION, sessionId: 's1' },
     ...{ cwd: '/srv/work', stopReason: undefined, text: '', truncated: false, bytesTotal: 0 },
     ...{ filesChanged: [], hasDiff: false, denied: [], warnings: [], usage: undefined, attempts: [] },
     ...{ questions: [], isError: false, createdAt: 1, updatedAt: 1, endedAt: undefined, ttlMs: 60_000 },

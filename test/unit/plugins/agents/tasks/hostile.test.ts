@@ -10,7 +10,6 @@ test('why an agent is not well is told without secrets and control characters, t
   assert.equal(service.agents()[0]?.health.why, 'the key *** is refused')
   const [candidate] = service.route(request(), ANN).candidates
   assert.equal(candidate?.why, 'unavailable: the key *** is refused')
-  await assert.rejects(service.delegate(request(), ANN), ({ message }: Error) => !message.includes('s3cret'))
 })
 
 test('however much an agent says of its usage, so much is kept', async context => {

@@ -12,11 +12,10 @@ import {
   type SessionRequest,
   type SessionHandler,
   type TaskRequest,
-  type TaskView,
   type TurnEnd,
 } from '../../../../../plugins/agents/types.ts'
 import { type AgentsConfig, resolveSettings } from '../../../../../plugins/agents/settings.ts'
-import { parseTaskSettings, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
+import { parseTaskSettings, LocalTaskService, type TaskView } from '../../../../../plugins/agents/tasks/service.ts'
 import type { ServiceDeps } from '../../../../../plugins/agents/tasks/context.ts'
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'

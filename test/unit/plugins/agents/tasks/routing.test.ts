@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createRouter, type AgentStatus, type RouteRequest } from '../../../../../plugins/agents/scheduling.ts'
 
 function agent(id: string, facts: Partial<AgentStatus> = {}): AgentStatus {
-  return { id, capabilities: new Set<string>(), unfit: undefined, ...facts }
+  return { id, capabilities: new Set<string>(), illness: undefined, ...facts }
 }
 
 function wanted(facts: Partial<RouteRequest> = {}): RouteRequest {
@@ -40,17 +40,16 @@ test('the first rule that fits says who, else the default, else the order of the
   assert.deepEqual(createRouter(undefined)(wanted(), agents).chosen, ['a', 'b', 'c', 'd'])
 })
 
-test('only who can do it and is well may have it, and who comes first and is not well is named', () => {
+test('only agents with the capabilities are chosen, and unhealthy ones come last', () => {
   const can = { capabilities: new Set(['review']) }
-  const agents = [agent('a'), agent('b', { ...can, unfit: 'ill' }), agent('c', can), agent('d', can)]
-  const { chosen, candidates, passedOver } = createRouter(undefined)(wanted({ capabilities: ['review'] }), agents)
+  const agents = [agent('a'), agent('b', { ...can, illness: 'ill' }), agent('c', can), agent('d', can)]
+  const { chosen, candidates } = createRouter(undefined)(wanted({ capabilities: ['review'] }), agents)
 
-  assert.deepEqual(chosen, ['c', 'd'])
+  assert.deepEqual(chosen, ['c', 'd', 'b'])
   assert.deepEqual(
     candidates.map(({ why }) => why),
     ['lacks review', 'ill', 'it fits', 'it fits'],
   )
-  assert.deepEqual(passedOver, [{ agent: 'b', why: 'ill' }])
 })
 
 test('a rule that names a subject alone is for the key of that name, and not for a token with the same subject', () => {

@@ -27,7 +27,7 @@ const START = {
 const BOUNDS = { max: 100, maxPerCaller: 10 }
 
 function task(id: string, owner = 'ann', key?: string): NewTask {
-  return { id, owner, key, root: id, start: START, data: emptyData() }
+  return { id, owner, key, root: id, start: START }
 }
 
 function open(context: TestContext, file?: string, log: Log = SILENT): SqlDatabase {
@@ -35,17 +35,6 @@ function open(context: TestContext, file?: string, log: Log = SILENT): SqlDataba
   cleanup(context, () => database.close())
   return database
 }
-
-test('of two that end a task at once the first wins', context => {
-  const one = new TaskStore(open(context), () => 1)
-  one.add(task('t'), BOUNDS)
-
-  assert.equal(one.updateState('t', 'ann', ['running'], { state: 'completed' }), false)
-  assert.equal(one.updateState('t', 'bob', ['queued'], { state: 'cancelled' }), false, 'not its owner')
-  assert.equal(one.updateState('t', 'ann', ['queued', 'running'], { state: 'cancelled', why: 'x' }), true)
-  assert.equal(one.updateState('t', 'ann', ['queued', 'running'], { state: 'completed' }), false)
-  assert.deepEqual([one.find('t', 'ann')?.state, one.find('t', 'ann')?.endedAt], ['cancelled', 1])
-})
 
 test('tasks are there after a restart, in a file and a directory for their owner alone', context => {
   const file = fileOf(context)
@@ -94,10 +83,10 @@ test('the oldest that have ended make room, and with none of those a new one is 
   assert.equal(store.add(task('t3'), bounds), 'full-of-caller')
   store.add(task('t3', 'bob'), bounds)
   assert.equal(store.add(task('t4', 'bob'), bounds), 'full')
-  store.updateState('t2', 'ann', ['queued'], { state: 'completed' })
+  store.write('t2', 'completed', emptyData())
   assert.equal(store.add(task('t4', 'bob'), bounds), undefined)
   assert.equal(store.find('t2', 'ann'), undefined)
-  store.updateState('t4', 'bob', ['queued'], { state: 'completed' })
+  store.write('t4', 'completed', emptyData())
   store.sweep(-10)
   assert.equal(store.find('t4', 'bob'), undefined)
   assert.deepEqual(
@@ -112,7 +101,7 @@ test('one caller whose tasks end one after the other pushes out his own', contex
   const bounds = { max: 4, maxPerCaller: 4 }
   const run = (id: string, owner: string): void => {
     assert.equal(store.add(task(id, owner), bounds), undefined)
-    store.updateState(id, owner, ['queued'], { state: 'completed' })
+    store.write(id, 'completed', emptyData())
   }
   run('b1', 'bob')
   for (let count = 1; count <= 9; count++) run(`a${count}`, 'ann')

@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Credentials, ListenerConfig, PluginHooks, Principal, Refusal } from '../../../src/plugin.ts'
-import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from '../../../src/plugin.ts'
-import { TOOLS } from './schemas.ts'
-import type { Callback, CallbackToken, CallerIdentity } from '../types.ts'
+import type { Credentials, ListenerConfig, PluginHooks, Principal, Refusal } from '../../src/plugin.ts'
+import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from '../../src/plugin.ts'
+import { TOOLS } from './mcp/schemas.ts'
+import type { AgentSettings } from './settings.ts'
+import type { CallerIdentity, TaskCaller } from './types.ts'
 
 /** Scope prefix that distinguishes an agent from its owner; not a scope of the token itself. */
 const MARK = 'tapgate:agent:'
@@ -36,7 +37,7 @@ const REFUSED: Refusal = {
 /** Authenticates agents by token and limits their view by owner and grant. */
 export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
   hooks.listening.tap(({ name, url }) => {
-    if (name === CALLBACK_LISTENER) callbackTokens.setUrl(url)
+    if (name === CALLBACK_LISTENER) callbackTokens.url = url
   })
   hooks.authenticate.tap({ stage: 'identify', listeners: [CALLBACK_LISTENER] }, credentials =>
     identify(credentials, callbackTokens),
@@ -93,28 +94,33 @@ function findMark({ scopes }: Principal): string | undefined {
   return scopes.find(scope => scope.startsWith(MARK))
 }
 
-type GrantRequest = Parameters<Callback['open']>[0]
+interface GrantRequest {
+  readonly task: string
+  /** First task in the chain, and the number of tasks in between: 0 for a client's task. */
+  readonly root: string
+  readonly depth: number
+  readonly caller: TaskCaller
+  readonly agent: AgentSettings
+}
 
 interface OpenGrant extends AgentGrant {
   wasUsed: boolean
 }
 
+/** A token for one session, valid until closed: acts as the task's owner with at most the same access. */
+export type CallbackToken = NonNullable<ReturnType<CallbackTokens['open']>>
+
 /** Callback tokens, stored only as digests. */
-export class CallbackTokens implements Callback {
+export class CallbackTokens {
   readonly #grants = new Map<string, OpenGrant>()
   /** Includes closed grants, because requests may outlive their token. */
   readonly #byMark = new BoundedMap<string, AgentGrant>({ max: MAX_KNOWN })
-  readonly #findIdentity: (task: string) => CallerIdentity | undefined
   /** Callback URL; undefined while there is no listener. */
   url: string | undefined
 
-  /** `identityOf` looks up a task's identity if the caller has none. */
-  constructor(identityOf: (task: string) => CallerIdentity | undefined) {
-    this.#findIdentity = identityOf
-  }
-
-  open(request: GrantRequest): CallbackToken | undefined {
-    const identity = request.caller.identity ?? this.#findIdentity(request.task)
+  /** Creates a token for one session; undefined if callbacks are not allowed or not possible. */
+  open(request: GrantRequest) {
+    const { identity } = request.caller
     if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
     const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
     const grant = this.#createGrant(request, identity, new URL(url).pathname)
@@ -124,18 +130,18 @@ export class CallbackTokens implements Callback {
     this.#grants.set(digest, grant)
     this.#byMark.set(findMark(grant.principal) ?? '', grant)
     return {
+      /** An `mcpServers` entry; contains a secret. */
       server: {
         type: 'http',
         name: 'gateway',
         url,
         headers: [{ name: 'Authorization', value: `Bearer ${token}` }],
       },
+      /** True if a request used the token. */
       get wasUsed() {
         return grant.wasUsed
       },
-      close: () => {
-        this.#grants.delete(digest)
-      },
+      close: () => void this.#grants.delete(digest),
     }
   }
 
@@ -162,10 +168,6 @@ export class CallbackTokens implements Callback {
       permits: compilePermits(tools),
       wasUsed: false,
     }
-  }
-
-  setUrl(url: string | undefined): void {
-    this.url = url
   }
 
   /**
