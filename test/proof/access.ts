@@ -1,10 +1,9 @@
-// Bad tokens, a canary, a flood and a day's quota over kill -9. `npm run proof -- access [calls]`; prints its figures.
+// Bad tokens, a canary and a flood. `npm run proof -- access [calls]`; prints its figures.
 import { testGateway } from '../../src/testing/index.ts'
 import { badTokens } from './access/bad-tokens.ts'
 import { canary } from './access/canary.ts'
 import { flood } from './access/flood.ts'
 import { startIssuer } from './access/issuer.ts'
-import { killedQuota } from './access/killed-quota.ts'
 
 const MOST_MS = 120_000
 const FLOOD_MS = 5000
@@ -20,7 +19,6 @@ const over = setTimeout(() => {
 await tokens()
 await secrets()
 await flooding()
-await quota()
 clearTimeout(over)
 console.log(failures.length === 0 ? 'all as it should be' : failures.join('\n'))
 process.exitCode = failures.length === 0 ? 0 : 1
@@ -70,15 +68,4 @@ async function flooding(): Promise<void> {
   })
   console.log(`the others lose ${lost.toFixed(1)} %`)
   expect(lost <= 10, 'the others lose at most 10 %')
-}
-
-async function quota(): Promise<void> {
-  const day = await killedQuota(3000, 5)
-  console.log('a quota of 3,000 a day, the gateway killed (-9) at odd moments:')
-  console.table([day])
-  expect(day.counted === day.quota, 'the quota is spent to the last')
-  expect(
-    day.executed <= day.quota && day.executed >= day.quota - day.cut,
-    'no call is let through twice or for nothing',
-  )
 }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requireBuild } from '../../peers/gateway.ts'
 import { canary } from '../access/canary.ts'
-import { killedQuota } from '../access/killed-quota.ts'
 
 const OPTIONS = { skip: process.platform !== 'linux' && 'looks into /proc' }
 
@@ -13,12 +12,4 @@ test('a credential goes nowhere but to the listener', OPTIONS, async () => {
   assert.equal(answered, 40)
   const wrong = Object.entries(places).filter(([, { bytes, found }]) => bytes === 0 || found > 0)
   assert.deepEqual(wrong, [])
-})
-
-test('the quota of a day is spent to the last, and no further, by gateways that are killed', async () => {
-  requireBuild()
-  const { counted, quota, executed, cut } = await killedQuota(60, 1)
-
-  assert.equal(counted, quota)
-  assert.ok(executed <= quota && executed >= quota - cut, `${executed} executed, ${cut} cut`)
 })

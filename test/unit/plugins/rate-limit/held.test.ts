@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { answer, type Answer, type Call, type JsonObject, type Plugin } from '../../../../src/plugin.ts'
-import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestReply } from '../../../../src/testing/index.ts'
 import { until } from '../../../fixtures/until.ts'
 
@@ -37,28 +36,13 @@ class Server {
   }
 }
 
-/** Makes a gateway one of several that count together. */
-function sharing(): Plugin<never> {
-  const memory = new SharedMemory({ now: () => performance.now(), sharers: () => 2 })
-  const setup: Plugin<never>['setup'] = ({ hooks }) => hooks.sharedStore.tap(() => memory.of())
-  return { name: 'shares', early: true, setup }
-}
-
-async function setting(
-  t: TestContext,
-  rule: JsonObject,
-  more: JsonObject = {},
-  plugins: readonly Plugin<never>[] = [],
-) {
+async function setting(t: TestContext, rule: JsonObject, more: JsonObject = {}) {
   const server = new Server()
   const tool = (): string => 'never reached'
   const tools = { ask: tool, slow: tool, quick: tool }
   const upstream = closeAfter(t, await testUpstream({ era: 'legacy', tools }))
   const config = { rateLimit: { rules: { each: rule } }, ...more }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ upstreams: { a: upstream }, plugins: [server.plugin, ...plugins], config }),
-  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream }, plugins: [server.plugin], config }))
   const client = closeAfter(t, await testClient(gateway, { era: 'modern', capabilities: CAPABILITIES }))
   const call = (name: string, params: JsonObject = {}): Promise<TestReply> =>
     client.request('tools/call', { name: `a__${name}`, arguments: {}, ...params })
@@ -112,17 +96,3 @@ for (const [which, rule] of Object.entries(RULES))
       assert.equal(isRefused(await call('quick')), false)
     })
   })
-
-test('a limit that several replicas have in common does not count a call whose client is asked', async t => {
-  const { server, call } = await setting(t, RULES['of calls'], {}, [sharing()])
-  const asked = await call('ask')
-  assert.equal(isRefused(await call('quick')), false)
-
-  const retried = call('ask', retryOf(asked))
-  await until(() => server.working === 1)
-  await until(async () => isRefused(await call('quick')))
-  server.end()
-  assert.equal((await retried).error, undefined)
-
-  await until(async () => !isRefused(await call('quick')))
-})

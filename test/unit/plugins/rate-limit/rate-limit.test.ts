@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import fc from 'fast-check'
 import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { getMsUntilTomorrow } from '../../../../plugins/rate-limit/day-counts.ts'
-import { openQuotas } from '../../../../plugins/rate-limit/day-quotas.ts'
-import { MinuteWindows } from '../../../../plugins/rate-limit/rule.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
   closeAfter,
+  TestClock,
   testClient,
   testGateway,
   testUpstream,
@@ -27,53 +24,6 @@ async function folder(t: TestContext): Promise<string> {
   return path
 }
 
-describe('the last minute of a key', () => {
-  test('never holds more than the limit, and the wait it asks for is exact', () => {
-    const calls = fc.array(fc.record({ key: fc.constantFrom('a', 'b'), after: fc.nat(20_000) }), {
-      maxLength: 300,
-    })
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 20 }), calls, (max, steps) => {
-        const windows = new MinuteWindows(max)
-        const admitted: { key: string; at: number }[] = []
-        let now = 0
-        for (const { key, after } of steps) {
-          now += after
-          const recent = admitted.filter(one => one.key === key && one.at > now - 60_000)
-          const wait = windows.getWaitMs(key, now)
-          assert.equal(wait > 0, recent.length === max)
-          if (wait > 0) assert.equal(wait, (recent[0]?.at ?? 0) + 60_000 - now)
-          else {
-            windows.countCall(key, now)
-            admitted.push({ key, at: now })
-          }
-        }
-      }),
-      { numRuns: 200 },
-    )
-  })
-})
-
-describe('the quota of a day', () => {
-  const noon = Date.UTC(2026, 6, 28, 12)
-
-  test('is counted in the file, whoever has it open, and begins anew with the day', async t => {
-    const directory = await folder(t)
-    const one = openQuotas(directory)
-    const other = openQuotas(directory)
-    cleanup(t, () => [one, other].forEach(quotas => quotas.close()))
-    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).countCall('r', 'alice', 5, noon))
-    assert.deepEqual(taken, [true, true, true, true, true, false, false])
-    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
-    assert.equal(one.hasCapacity('r', 'bob', 5, noon), true)
-    const tomorrow = noon + getMsUntilTomorrow(noon)
-    assert.equal(one.hasCapacity('r', 'alice', 5, tomorrow - 1), false)
-    assert.equal(one.countCall('r', 'alice', 5, tomorrow), true)
-    // A clock that is set back gives nothing anew.
-    assert.equal(one.hasCapacity('r', 'alice', 5, noon), false)
-  })
-})
-
 const alice = createKey('alice', [])
 const bob = createKey('bob', [])
 const AUTH = {
@@ -84,6 +34,7 @@ const AUTH = {
 }
 
 interface Served extends TestGateway {
+  readonly clock: TestClock
   as(key: string, era?: 'legacy' | 'modern'): Promise<TestClient>
   /** Resolves when so many slow calls have reached their server. */
   underWay(count: number): Promise<void>
@@ -108,10 +59,16 @@ async function serve(
     db: closeAfter(t, await testUpstream({ tools })),
     web: closeAfter(t, await testUpstream({ tools })),
   }
-  const config = { auth: AUTH, rateLimit: { rules, state: await folder(t), ...more }, ...others }
-  const gateway = closeAfter(t, await testGateway({ upstreams, config }))
+  const rateLimit = { rules, state: await folder(t), ...more }
+  // An advanced clock looks like a delayed event loop.
+  const config = { auth: AUTH, overload: false, rateLimit, ...others }
+  const clock = new TestClock()
+  const gateway = await testGateway({ upstreams, config, clock })
+  // Before its directory is removed.
+  cleanup(t, () => gateway[Symbol.asyncDispose]())
   return {
     ...gateway,
+    clock,
     as: async (key, era = 'modern') =>
       closeAfter(t, await testClient(gateway, { era, headers: { authorization: `Bearer ${key}` } })),
     underWay: async count => {
@@ -172,6 +129,17 @@ describe('a limit', () => {
     assert.equal(Math.ceil(Number(error.data.retryAfterMs) / 1000), seconds)
   })
 
+  test('of a minute ends with the minute that its first call began', async t => {
+    const { as, clock } = await serve(t, { calls: { tools: '*', perMinute: 3 } })
+    const client = await as(alice.key)
+    for (let minute = 0; minute < 2; minute++) {
+      assert.equal(await refusals(client, 'db__read', 1), 0)
+      clock.advance(30_000)
+      assert.equal(await refusals(client, 'db__read', 3), 1)
+      clock.advance(30_000)
+    }
+  })
+
   test('is of each tool, each upstream, or of all together, as it says', async t => {
     const gateway = await serve(t, {
       'each-tool': { per: ['principal', 'tool'], perMinute: 2 },
@@ -210,7 +178,7 @@ describe('a limit', () => {
     assert.equal(await refusals(client, 'web__read', 3), 1)
   })
 
-  test('outlives a reload, and is another when it is changed', async t => {
+  test('outlives a reload, also when it is changed', async t => {
     const rules = { calls: { tools: '*', perMinute: 2 } }
     const gateway = await serve(t, rules)
     const client = await gateway.as(alice.key)
@@ -220,7 +188,7 @@ describe('a limit', () => {
     assert.equal(await refusals(client, 'db__read', 1), 1)
     const changed = { ...config.rateLimit, rules: { calls: { tools: '*', perMinute: 3 } } }
     await gateway.gateway.reload({ ...config, rateLimit: changed })
-    assert.equal(await refusals(client, 'db__read', 4), 1)
+    assert.equal(await refusals(client, 'db__read', 4), 3)
   })
 
   test('of a profile counts only its clients', async t => {
@@ -234,17 +202,31 @@ describe('a limit', () => {
       assert.equal(await refusals(client, 'web__read', 2), refused, profile)
     }
   })
+})
 
-  test('of a day is kept by the next gateway, in the state directory where it names no place of its own', async t => {
+describe('a limit of a day', () => {
+  test('is kept by the next gateway, in the state directory where it names no place of its own', async t => {
     const kept = await folder(t)
     const rules = { daily: { tools: 'db__*', perDay: 3 } }
     const started = (): Promise<Served> => serve(t, rules, { state: undefined }, { state: { directory: kept } })
     const first = await started()
     assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
     await first.gateway.close()
-    assert.ok((await readdir(kept)).includes('quota.sqlite'))
     const client = await (await started()).as(alice.key)
     assert.equal(await refusals(client, 'db__read', 3), 2)
     assert.equal(await refusals(client, 'web__read', 1), 0)
+  })
+
+  test('is added up by gateways with one directory each second, and outlives a crash', async t => {
+    const state = await folder(t)
+    const rules = { daily: { tools: 'db__*', perDay: 5 } }
+    const [one, other] = [await serve(t, rules, { state }), await serve(t, rules, { state })]
+    const [first, second] = [await one.as(alice.key), await other.as(alice.key)]
+    assert.equal(await refusals(first, 'db__read', 2), 0)
+    assert.equal(await refusals(second, 'db__read', 2), 0)
+    for (const { clock } of [one, other]) clock.advance(1000)
+    const third = await (await serve(t, rules, { state })).as(alice.key)
+    assert.equal(await refusals(third, 'db__read', 3), 2)
+    assert.equal(await refusals(second, 'db__read', 2), 1)
   })
 })
