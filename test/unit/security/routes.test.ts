@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { CALLBACK_LISTENER, CALLBACK_SPEC } from '../../../plugins/agents/mcp/callback.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC } from '../../../plugins/agents/callback.ts'
 import type { Config, JsonObject, ListenerConfig, Plugin } from '../../../src/plugin.ts'
 import {
   closeAfter,
