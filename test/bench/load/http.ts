@@ -13,19 +13,19 @@ export interface Place {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The sessions of the legacy era, one for each server. */
-const sessions = new Map<string, string>()
+/** Legacy sessions by URL: one for each connection, as each client has its own. */
+const sessions = new Map<string, string[]>()
 
 /** Keeps one connection busy for each request that may be under way. */
 export async function measureHttp(place: Place, cell: Cell): Promise<Measured> {
-  await greet(place, cell.ask)
+  await prepareSessions(place, cell)
   const sockets = await Promise.all(Array.from({ length: cell.concurrency }, () => openSocket(place.url)))
   try {
     return await new Promise<Measured>((resolve, reject) => {
       const calls = new Calls(cell, reject)
-      const parts = wireParts(place, cell.ask)
       const wait = cell.pace === undefined ? 0 : (cell.concurrency * 1000) / cell.pace
-      for (const socket of sockets) keepBusy(socket, { calls, parts, wait, fail: reject })
+      for (const [index, socket] of sockets.entries())
+        keepBusy(socket, { calls, parts: wireParts(place, cell.ask, index), wait, fail: reject })
       calls.measure().then(resolve, reject)
     })
   } finally {
@@ -33,21 +33,23 @@ export async function measureHttp(place: Place, cell: Cell): Promise<Measured> {
   }
 }
 
-/** A session where one is needed, and the catalog, which clients ask for first. */
-async function greet(place: Place, { era }: Ask): Promise<void> {
-  try {
-    await askForList(place, era)
-  } catch (error) {
-    // A server may have forgotten its session by now.
-    if (!sessions.delete(place.url.href)) throw error
-    await askForList(place, era)
+/** Opens the sessions, and asks for the list of tools as clients do first. */
+async function prepareSessions(place: Place, { ask: { era }, concurrency }: Cell): Promise<void> {
+  const { href } = place.url
+  const openAll = async (): Promise<void> => {
+    const known = sessions.get(href) ?? []
+    while (era === 'legacy' && known.length < concurrency) known.push(await openSession(place))
+    sessions.set(href, known)
+    const ask: Ask = { era, method: 'tools/list' }
+    await post(place, headers(place, ask, 0), requestParts(ask).join('1'))
   }
-}
-
-async function askForList(place: Place, era: Ask['era']): Promise<void> {
-  if (era === 'legacy' && !sessions.has(place.url.href)) sessions.set(place.url.href, await openSession(place))
-  const ask: Ask = { era, method: 'tools/list' }
-  await post(place, headers(place, ask), requestParts(ask).join('1'))
+  try {
+    await openAll()
+  } catch (error) {
+    // A server may have forgotten its sessions by now.
+    if (sessions.get(href)?.length === 0 || !sessions.delete(href)) throw error
+    await openAll()
+  }
 }
 
 interface Lane {
@@ -98,18 +100,18 @@ function messagesOf(head: string, body: Buffer): readonly Buffer[] {
 }
 
 /** Head and body of a request, with the id between its parts. */
-function wireParts(place: Place, ask: Ask): readonly string[] {
+function wireParts(place: Place, ask: Ask, connection: number): readonly string[] {
   const [first = '', ...others] = requestParts(ask)
   const length = first.length + others.reduce((sum, part) => sum + part.length + 7, 0)
-  return [`${headText(place.url, headers(place, ask), length)}${first}`, ...others]
+  return [`${headText(place.url, headers(place, ask, connection), length)}${first}`, ...others]
 }
 
-function headers(place: Place, { era, method, tool }: Ask): Record<string, string> {
+function headers(place: Place, { era, method, tool }: Ask, connection: number): Record<string, string> {
   if (era === 'legacy')
     return {
       ...place.headers,
       'mcp-protocol-version': LEGACY,
-      'mcp-session-id': sessions.get(place.url.href) ?? '',
+      'mcp-session-id': sessions.get(place.url.href)?.[connection] ?? '',
     }
   return {
     ...place.headers,
