@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { readFile, realpath, unlink } from 'node:fs/promises'
+import { realpath, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
@@ -7,7 +7,6 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import type { ClientDefinition, EntryValues } from './clients.ts'
 import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from './clients.ts'
 import type { ConnectRecord, ConnectRecords } from './connect-records.ts'
-import { hashBytes } from './connect-records.ts'
 import type { SettingsFile } from './settings-editor.ts'
 import { selectEditor, readSettingsFile, writeSettingsFile } from './settings-editor.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -98,7 +97,7 @@ async function throwIfOutsideProject(file: string, scope: ConnectOptions['scope'
 
 /** True if `gateway connect` wrote the entry and it is unchanged. */
 async function isOwnEntry(present: unknown, file: string, name: string, connections: ConnectRecords): Promise<boolean> {
-  return isDeepStrictEqual(present, (await connections.find(file, name))?.entry)
+  return isDeepStrictEqual(present, (await connections.find({ file, name }))?.entry)
 }
 
 /**
@@ -118,33 +117,12 @@ async function writePlan(
   { values: { name }, connections }: ConnectOptions,
 ): Promise<void> {
   if (entry === undefined || before === undefined || after === undefined) return
-  const at = new Date().toISOString()
-  const earlier = await connections.find(before.path, name)
-  const bytes = before.text === undefined ? undefined : await readFile(before.path)
+  const key = { file: before.path, name }
+  const earlier = await connections.find(key)
   // Undo restores the file from before the first connection.
-  const isSame = earlier !== undefined && bytes !== undefined && hashBytes(bytes) === earlier.written
-  const backup = isSame ? earlier.backup : bytes && (await connections.saveBackup(client.name, bytes, at))
+  const original = earlier !== undefined && earlier.after === before.text ? earlier.before : before.text
   await writeSettingsFile(before, after)
-  const written = hashBytes(await readFile(before.path))
-  await connections.add({
-    ...{ client: client.name, file: before.path, name, entry, written, at },
-    ...(backup === undefined ? {} : { backup }),
-  })
-}
-
-/** Replaces an own entry and keeps the original backup. */
-export async function updateOwnEntry(
-  client: ClientDefinition,
-  connected: ConnectRecord,
-  entry: JsonObject,
-  connections: ConnectRecords,
-): Promise<void> {
-  const before = await readSettingsFile(connected.file)
-  const isSame = hashBytes(await readFile(before.path)) === connected.written
-  await writeSettingsFile(before, await selectEditor(client).set(before.text ?? '', connected.name, entry))
-  // The backup lacks changes by other programs, so undo then removes only the entry.
-  const written = isSame ? hashBytes(await readFile(before.path)) : ''
-  await connections.add({ ...connected, entry, written, at: new Date().toISOString() })
+  await connections.set(key, { client: client.name, ...key, entry, before: original, after })
 }
 
 export interface UndoResult {
@@ -166,7 +144,7 @@ export interface UndoPlan {
 
 /** Plans to remove an entry. A changed entry stays. Never throws. */
 export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
-  const { client: id, file, name, entry, written, backup } = connected
+  const { client: id, file, name, entry } = connected
   const createResult = (outcome: UndoResult['outcome'], reason?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
     ...(reason === undefined ? {} : { why: reason }),
@@ -175,10 +153,7 @@ export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   try {
     const now = await readSettingsFile(file)
     if (now.text === undefined || client === undefined) return { result: createResult('gone') }
-    if (hashBytes(await readFile(file)) === written) {
-      const after = backup === undefined ? undefined : await readFile(backup, 'utf8')
-      return { result: createResult('restored'), before: { ...now, hasBom: false }, after }
-    }
+    if (now.text === connected.after) return { result: createResult('restored'), before: now, after: connected.before }
     const editor = selectEditor(client)
     const present = await editor.read(now.text, name)
     if (present === undefined) return { result: createResult('gone') }
@@ -195,7 +170,7 @@ export async function undoConnect(connected: ConnectRecord, connections: Connect
   if (result.outcome === 'left') return result
   try {
     if (before !== undefined) await (after === undefined ? unlink(connected.file) : writeSettingsFile(before, after))
-    await connections.remove(connected)
+    await connections.set(connected, undefined)
     return result
   } catch (error) {
     return { ...result, outcome: 'left', why: getErrorMessage(error) }

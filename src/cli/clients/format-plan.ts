@@ -24,9 +24,7 @@ export function formatUndoPlan({ result, before, after }: UndoPlan, out: Termina
   if (before === undefined) return [`${name} ${file}: entry already removed`]
   return [
     `${name} ${file}${after === undefined ? ' (deleted)' : ''}`,
-    ...formatDiff(before.text ?? '', after?.replace(/^\uFEFF/, '') ?? '').map(
-      line => `  ${paintChange(redactLine(line), out)}`,
-    ),
+    ...formatDiff(before.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
   ]
 }
 

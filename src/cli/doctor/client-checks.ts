@@ -7,8 +7,8 @@ import { isObject } from '../../protocol/json/json.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import type { ClientDefinition } from '../clients/clients.ts'
-import { CLIENTS, createClientEntry, isInstalled, findSettingsFile } from '../clients/clients.ts'
-import { updateOwnEntry, undoConnect } from '../clients/connect.ts'
+import { CLIENTS, isInstalled, findSettingsFile } from '../clients/clients.ts'
+import { applyPlan, planConnect, undoConnect } from '../clients/connect.ts'
 import type { ConnectRecord } from '../clients/connect-records.ts'
 import { ConnectRecords } from '../clients/connect-records.ts'
 import { selectEditor, readSettingsFile } from '../clients/settings-editor.ts'
@@ -51,8 +51,7 @@ async function checkSettings(
     const own = all.filter(one => one.client === name)
     return own.length > 0 ? await checkOwnServers(client, { text, path }, own, source) : []
   } catch (error) {
-    const backup = all.find(one => one.client === name)?.backup ?? 'a backup'
-    return [createFinding('client-broken', { client: title, path, why: getErrorMessage(error), backup })]
+    return [createFinding('client-broken', { client: title, path, why: getErrorMessage(error) })]
   }
 }
 
@@ -124,11 +123,13 @@ function checkEntryTarget(
   if (missing === undefined) return []
   const [execPath, launcher] = [host.execPath, String(host.argv[1])]
   const values = { name: connected.name, line: [execPath, launcher, ...line.slice(at)] }
-  const entry = createClientEntry(client, values)
-  const repair = {
-    action: `write ${launcher} into ${connected.file}`,
-    run: () => (entry === undefined ? Promise.resolve() : updateOwnEntry(client, connected, entry, connections)),
+  const rewriteEntry = async (): Promise<void> => {
+    const options = { scope: 'user', values, connections, terminal } as const
+    const plan = await planConnect(client, options)
+    if (plan.before?.path !== connected.file) throw new Error('run gateway connect in the project of this file')
+    await applyPlan(plan, options)
   }
+  const repair = { action: `write ${launcher} into ${connected.file}`, run: rewriteEntry }
   return [{ ...createFinding('client-command-gone', { client: title, command: missing, name }), repair }]
 }
 

@@ -63,7 +63,7 @@ export const DOCTOR_FINDINGS = {
   'client-broken': {
     level: 'error',
     text: 'the settings of {client} cannot be read: {path}: {why}',
-    fix: 'Fix {path}, or restore it from {backup}',
+    fix: 'Fix {path}',
   },
   'client-command-gone': {
     level: 'error',

@@ -11,7 +11,7 @@ import {
   type ConnectOptions,
   type ConnectPlan,
 } from '../../../../src/cli/clients/connect.ts'
-import { type ConnectRecord, ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
+import { ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
 import { selectEditor } from '../../../../src/cli/clients/settings-editor.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -37,28 +37,17 @@ async function home(t: TestContext, name = 'gateway'): Promise<Home> {
   }
 }
 
-test('notes that are made at once are all kept, and notes that cannot be read are put aside', async t => {
+test('records that are written concurrently are all kept', async t => {
   const { home: place } = await home(t)
   const state = join(place, 'notes')
-  const note = (name: string): ConnectRecord => ({
-    client: 'c',
-    file: '/f',
-    name,
-    entry: {},
-    written: '',
-    at: '',
-  })
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
-  await Promise.all(names.map(name => new ConnectRecords(state).add(note(name))))
-  assert.deepEqual((await new ConnectRecords(state).list()).map(({ name }) => name).sort(), names.sort())
-
-  await writeFile(join(state, 'connected.json'), '[{"client":')
-  await new ConnectRecords(state).add(note('new'))
-  assert.deepEqual(
-    (await new ConnectRecords(state).list()).map(({ name }) => name),
-    ['new'],
+  await Promise.all(
+    names.map(name => {
+      const record = { client: 'c', file: '/f', name, entry: {}, after: '' }
+      return new ConnectRecords(state).set(record, record)
+    }),
   )
-  assert.equal(await readFile(join(state, 'connected.json.unreadable'), 'utf8'), '[{"client":')
+  assert.deepEqual((await new ConnectRecords(state).list()).map(({ name }) => name).sort(), names.sort())
 })
 
 async function put({ options }: Home, client: ClientDefinition, bytes: Buffer | string): Promise<string> {
