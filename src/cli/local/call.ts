@@ -1,83 +1,41 @@
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import { RpcFailure } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { gatewayError, GatewayError, getErrorMessage, extractServerMessage } from '../../errors/errors.ts'
+import type { GatewayError } from '../../errors/errors.ts'
+import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { readText, readValue } from '../../util/plain-data.ts'
-import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
+import { readText } from '../../util/plain-data.ts'
+import { sanitizeText } from '../../util/plain-text.ts'
 import { findSimilar } from '../../util/suggest.ts'
-import { toGatewayError } from '../output/report-error.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import type { GatewayHandle, QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
 import { listAllTools } from './tools.ts'
 
-/** Delay before the first check for approvals, and polling interval. */
-const POLL_MS = 400
+/** Time before a call that does not end is explained. */
+const WAITING_MS = 2000
 
-/** Calls a tool, and prints once on stderr how to approve it if it waits for approval. */
-async function callWithApprovalNotice<T>(
-  tool: string,
-  gateway: GatewayHandle,
-  flags: QueryFlags,
-  { err }: Terminal,
-  call: () => Promise<T>,
-): Promise<T> {
-  const over = new AbortController()
-  const printWaiting = (rows: readonly JsonObject[]): void =>
-    err.line(`${err.paint('yellow', 'waiting')} ${formatWaiting(rows, gateway.isOwn, flags)}`)
-  void pollApprovals(tool, gateway, printWaiting, over.signal)
+/** Calls a tool. If it takes long, prints how to find out whether it waits for an approval. */
+async function callWithNotice<T>(gateway: GatewayHandle, { err }: Terminal, call: () => Promise<T>): Promise<T> {
+  const hint = gateway.isOwn
+    ? 'a temporary gateway cannot ask for approvals: run gateway up first'
+    : 'see gateway approvals list'
+  const notice = setTimeout(
+    () => err.line(`${err.paint('yellow', 'waiting')} for the tool, or for an approval: ${hint}`),
+    WAITING_MS,
+  )
   try {
     return await call()
   } finally {
-    over.abort()
+    clearTimeout(notice)
   }
-}
-
-/** Polls until the call waits for approval or ends. Never rejects. */
-async function pollApprovals(
-  tool: string,
-  gateway: GatewayHandle,
-  printWaiting: (rows: readonly JsonObject[]) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const since = Date.now()
-  try {
-    await pause(POLL_MS, undefined, { signal })
-    // An unknown verb would create an audit record.
-    if (readValue((await gateway.inspect()).config, 'approve') === undefined) return
-    for (;;) {
-      const { approvals } = await gateway.control('approvals.list', {})
-      if (signal.aborted) return
-      const rows = Array.isArray(approvals) ? approvals.filter(isObject) : []
-      const own = rows.filter(row => row['name'] === tool && Date.parse(readText(row, 'since') ?? '') >= since)
-      if (own.length > 0) return printWaiting(own)
-      await pause(POLL_MS, undefined, { signal })
-    }
-  } catch {
-    // The call has ended, or the gateway does not support approvals.
-  }
-}
-
-function formatWaiting([row, ...more]: readonly JsonObject[], isOwn: boolean, flags: QueryFlags): string {
-  const text = `for approval (rule "${toOneLine(readText(row, 'rule') ?? '')}")`
-  if (isOwn) return `${text}, which is not possible in a temporary gateway: run gateway up, then call again`
-  const same = (['config', 'env', 'socket'] as const).flatMap(flag =>
-    flags[flag] === undefined ? [] : [` --${flag} ${toOneLine(flags[flag])}`],
-  )
-  // A concurrent call to the same tool is waiting too.
-  if (more.length > 0) return `${text}: see gateway approvals list${same.join('')}`
-  return `${text}: run gateway approvals approve ${toOneLine(readText(row, 'id') ?? '')}${same.join('')}, or gateway approvals deny`
 }
 
 /** Exit code if the tool or its server returned an error. */
 const TOOL_ERROR_EXIT_CODE = 5
-
-const SERVER_ERROR_HINT = 'The server returned this message for the call.'
 
 /** Calls a tool through the pipeline and returns the raw result. */
 export async function callTool(
@@ -88,41 +46,19 @@ export async function callTool(
 ): Promise<JsonObject> {
   return withGatewayHandle(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
-    const since = Date.now()
     const tool = tools.find(entry => entry.name === name)
     try {
       // An unlisted name may still match `routes`.
       const params = { name, arguments: buildArguments(toolArguments, tool?.inputSchema) }
-      return await callWithApprovalNotice(name, gateway, flags, terminal, () => gateway.request('tools/call', params))
+      return await callWithNotice(gateway, terminal, () => gateway.request('tools/call', params))
     } catch (error) {
-      if (!(error instanceof RpcFailure)) throw error
-      if (tool !== undefined) throw gateway.isOwn ? await addServerMessage(error, name, since, gateway) : error
+      if (!(error instanceof RpcFailure) || tool !== undefined) throw error
       const owner = findMissingOwner(name, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       const toolNames = tools.map(entry => entry.name)
       throw createUnknownToolError(name, toolNames, owner)
     }
   })
-}
-
-/** Adds the server's message to an error, because a temporary gateway's log is lost. */
-async function addServerMessage(
-  failure: RpcFailure,
-  tool: string,
-  since: number,
-  gateway: GatewayHandle,
-): Promise<Error> {
-  const { catalog, upstreams } = await gateway.inspect()
-  const owner = catalog.find(({ kind, name }) => kind === 'tools' && name === tool)?.upstream
-  const { lastError = '', lastErrorAt = 0 } = upstreams.find(({ name }) => name === owner)?.runtime ?? {}
-  const detail = lastErrorAt < since ? undefined : extractServerMessage(lastError)
-  if (detail === undefined) return failure
-  const converted = await toGatewayError(failure, () => Promise.resolve([]))
-  return new GatewayError(
-    converted.code,
-    { why: converted.message, detail },
-    { ...converted.entry, text: '{why}', hint: SERVER_ERROR_HINT },
-  )
 }
 
 // The prefix identifies the upstream.

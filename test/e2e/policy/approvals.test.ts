@@ -146,10 +146,9 @@ test('a call at a terminal that waits says so once, and how to let it run or not
   const call = serving(t, ['call', 'pay__send', 'amount=7', '--json'], { cwd })
   let stdout = ''
   call.child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
-  const said =
-    /^waiting for approval \(rule "money"\): run gateway approvals approve (\S+), or gateway approvals deny$/m
-  await until(() => said.test(call.stderr()))
-  const id = said.exec(call.stderr())?.[1] ?? ''
+  await until(() => /^waiting for the tool, or for an approval: see gateway approvals list$/m.test(call.stderr()))
+  const listed = await gateway(['approvals', 'list', '--json'], { cwd })
+  const id = /"id": ?"([^"]+)"/.exec(listed.stdout)?.[1] ?? ''
 
   assert.equal((await gateway(['approvals', 'deny', id], { cwd })).code, 0)
   assert.equal(await call.exit, 5)
@@ -161,8 +160,7 @@ test('a call in a gateway of its own that waits says that no command reaches it'
   const cwd = await place(t)
   const call = serving(t, ['call', 'pay__send', '--set', 'approve.by=[owner]'], { cwd })
 
-  const said =
-    /^waiting for approval \(rule "money"\), which is not possible in a temporary gateway: run gateway up, then call again$/m
+  const said = /^waiting for the tool, .* a temporary gateway cannot ask for approvals: run gateway up first$/m
   await until(() => said.test(call.stderr()))
   call.child.kill('SIGTERM')
   await call.exit
