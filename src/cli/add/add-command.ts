@@ -1,9 +1,5 @@
 import { relative } from 'node:path'
-import { fromYaml } from '../../config/source/plain-yaml.ts'
-import { isObject } from '../../protocol/json/json.ts'
-import { tryParseJson, readText } from '../../util/plain-data.ts'
 import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
-import { runOwnProgram } from '../background/run-program.ts'
 import { formatDiff } from '../clients/connect.ts'
 import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'
@@ -33,41 +29,14 @@ export async function runAdd(request: AddRequest, terminal: Terminal, host: Host
   for (const note of adding.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
   const textTerminal = flags.json === true ? undefined : terminal
   if (textTerminal !== undefined) printChange(adding.file, adding.edited, textTerminal)
-  const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
+  const tools = await tryAddition(adding, flags, terminal)
   if (textTerminal !== undefined && tools !== undefined) printTools(adding.name, tools, textTerminal.out)
   const consent = await promptForConsent('Write this?', flags, terminal, host)
   const isWritten = consent === 'given'
-  const pins = isWritten ? await writeAndPin(adding, tools, terminal, host) : undefined
-  printAddResult(adding, tools, { isWritten, pins, textTerminal }, terminal)
+  if (isWritten) await writeAddition(adding, terminal)
+  if (textTerminal === undefined) terminal.out.json(createAdditionJson(adding, tools, isWritten))
+  else if (isWritten) printWritten(adding, textTerminal)
   return consent === 'declined' ? 1 : 0
-}
-
-/** Writes the addition and pins its definitions, if the server was started. */
-async function writeAndPin(
-  adding: PlannedAddition,
-  tools: TrialResult | undefined,
-  terminal: Terminal,
-  host: Host,
-): Promise<PinResult | undefined> {
-  await writeAddition(adding, terminal)
-  return tools === undefined ? undefined : pinDefinitions(adding, host)
-}
-
-interface AddOutcome {
-  readonly isWritten: boolean
-  readonly pins: PinResult | undefined
-  /** Undefined with `--json`. */
-  readonly textTerminal: Terminal | undefined
-}
-
-function printAddResult(
-  adding: PlannedAddition,
-  tools: TrialResult | undefined,
-  { isWritten, pins, textTerminal }: AddOutcome,
-  { out }: Terminal,
-): void {
-  if (textTerminal === undefined) out.json({ ...createAdditionJson(adding, tools, isWritten), pins })
-  else if (isWritten) printWritten(adding, pins, textTerminal)
 }
 
 export async function runRemove(
@@ -154,18 +123,12 @@ function printTools(name: string, { tools, tokens }: TrialResult, out: TerminalO
   if (tools.length > MAX_SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - MAX_SHOWN_TOOLS} more`)}`)
 }
 
-function printWritten(
-  { file, name, secrets }: PlannedAddition,
-  pins: PinResult | undefined,
-  { out, cwd }: Terminal,
-): void {
+function printWritten({ file, name, secrets, edited }: PlannedAddition, { out, cwd }: Terminal): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
   for (const { file: own, location } of secrets.files)
     out.line(`  ${location} is stored in secrets/${own}, readable only by you`)
-  if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
-  if (pins?.problem !== undefined)
-    out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${toOneLine(pins.problem)})`)
   out.line(`${out.paint('dim', 'next:')} gateway reload (not needed with --watch)`)
+  if (/^pins:/m.test(edited.after)) out.line(`${out.paint('dim', 'pins:')} gateway lock ${name}`)
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
 }
 
@@ -178,31 +141,5 @@ function createAdditionJson(
     ...{ file, name, kind: launch.kind, upstream: secrets.upstream, notes, written: isWritten },
     secrets: secrets.files.map(({ location, file: own }) => ({ place: location, file: `secrets/${own}` })),
     ...(tools === undefined ? {} : tools),
-  }
-}
-
-/** File with the pinned definitions, or the reason why pinning failed. */
-type PinResult =
-  { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
-
-/** Pins a new server's definitions with `gateway lock`. Returns undefined if the configuration has no `pins`. */
-async function pinDefinitions({ file, name, edited }: PlannedAddition, host: Host): Promise<PinResult | undefined> {
-  if (!hasPins(edited.after)) return undefined
-  const { text, exit } = await runOwnProgram(host, ['lock', name, '--json', '--config', file])
-  const output = tryParseJson(text)
-  const lock = readText(output, 'file')
-  if (exit === 0 && lock !== undefined) return { file: lock }
-  const [first] = isObject(output) && Array.isArray(output.upstreams) ? (output.upstreams as unknown[]) : []
-  return {
-    problem: readText(first, 'problem') ?? readText(output, 'error', 'message') ?? 'the lock file was not written',
-  }
-}
-
-function hasPins(text: string): boolean {
-  try {
-    const config = fromYaml(text)
-    return isObject(config) && config.pins !== undefined
-  } catch {
-    return false
   }
 }

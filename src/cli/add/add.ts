@@ -245,12 +245,13 @@ function addSandbox(upstream: JsonObject, flags: AddFlags, { environment, cwd }:
   return { ...upstream, sandbox: { type: 'bwrap', network: true } }
 }
 
-/** Starts the server once from a draft configuration. Returns undefined with `--no-start`. */
+/** Starts the server once from a draft configuration. Returns undefined with `--no-start` or `--dry-run`. */
 export async function tryAddition(
   adding: PlannedAddition,
-  flags: AddFlags,
+  flags: AddFlags & { readonly 'dry-run': boolean },
   terminal: Terminal,
 ): Promise<TrialResult | undefined> {
+  if (flags['dry-run']) return undefined
   const { edited: change, name } = adding
   const startDraft = (source: LoadedConfig): Promise<TrialResult | undefined> =>
     flags['no-start']
