@@ -2,14 +2,13 @@ import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig, DescribedValue, LoadedConfig } from '../../config/index.ts'
 import { describeConfig, formatProblem } from '../../config/index.ts'
+import { toYaml } from '../../config/source/plain-yaml.ts'
 import { listLimitedEras } from '../../gateway/inspect.ts'
 import { loadSource, getStateDirectory } from '../load-source.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 import { createSilentLog } from '../serve/logs.ts'
 import type { QueryFlags } from './gateway-handle.ts'
 import { withGatewayHandle } from './gateway-handle.ts'
-import { isPlain } from '../../util/plain-data.ts'
-import { appendPointer } from '../../util/finding.ts'
 import { escapeUnprintable } from '../../util/log.ts'
 import { formatLoad, listOtherEras } from '../output/format-findings.ts'
 import { toOneLine } from '../../util/plain-text.ts'
@@ -22,9 +21,6 @@ const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
   resources: 'resource',
   resourceTemplates: 'template',
 }
-
-/** Marks a continuation line instead of a pointer. */
-const CONTINUED = ' '
 
 /** Inspects the running gateway or a configuration; `live` starts its upstreams. */
 export async function inspectGateway(flags: QueryFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
@@ -65,78 +61,11 @@ function configuredListeners(config: unknown): Inspection['listeners'] {
   })
 }
 
-interface YamlLine {
-  readonly text: string
-  readonly pointer: string
-}
-
-interface ConfigFormatOptions {
-  /** True to append each value's origin as a comment. */
-  readonly withOrigins: boolean
-  readonly out: TerminalOutput
-}
-
-/** Formats a configuration as YAML, with dimmed defaults. */
-export function formatConfig(
-  config: unknown,
-  origins: readonly DescribedValue[],
-  { withOrigins, out }: ConfigFormatOptions,
-): string[] {
-  const lines = [...formatLines(config, '', '  ', out.width ?? 110)]
-  const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
-  const column = Math.min(60, Math.max(0, ...lines.map(({ text }) => text.length)) + 1)
-  let origin: string | undefined
-  return lines.map(({ text, pointer }) => {
-    if (pointer !== CONTINUED) origin = byPointer.get(pointer) ?? byPointer.get(`${pointer}/0`)
-    const painted = origin === 'default' ? out.paint('dim', text) : text
-    if (!withOrigins || origin === undefined || pointer === CONTINUED) return painted
-    return `${painted}${' '.repeat(Math.max(1, column - text.length))}${out.paint('dim', `# ${origin}`)}`
-  })
-}
-
-function* formatLines(value: unknown, pointer: string, indent: string, width: number): Generator<YamlLine> {
-  if (!isPlain(value)) return
-  for (const [key, inner] of Object.entries(value)) {
-    const at = appendPointer(pointer, key)
-    const head = `${indent}${formatScalar(key)}:`
-    if (isPlain(inner) && Object.keys(inner).length > 0) {
-      yield { text: head, pointer: at }
-      yield* formatLines(inner, at, `${indent}  `, width)
-    } else {
-      const [first = '', ...more] = wrapFlow(
-        `${head} ${formatFlow(inner)}`,
-        `${indent}  `,
-        Array.isArray(inner) ? width : Infinity,
-      )
-      yield { text: first, pointer: at }
-      yield* more.map(text => ({ text, pointer: CONTINUED }))
-    }
-  }
-}
-
-// Breaks a list after a comma.
-function wrapFlow(text: string, indent: string, width: number): string[] {
-  const at = text.length <= width ? -1 : text.lastIndexOf(', ', width - 1)
-  if (at <= indent.length) return [text]
-  return [text.slice(0, at + 1), ...wrapFlow(`${indent}${text.slice(at + 2)}`, indent, width)]
-}
-
-function formatFlow(value: unknown): string {
-  if (Array.isArray(value))
-    return `[${value.map(item => (Array.isArray(item) ? formatFlow(item) : formatFlowItem(item))).join(', ')}]`
-  return typeof value === 'string' ? formatScalar(value) : escapeUnprintable(JSON.stringify(value))
-}
-
-function formatFlowItem(value: unknown): string {
-  return typeof value === 'string' && /[\s:]/.test(value) ? escapeUnprintable(JSON.stringify(value)) : formatFlow(value)
-}
-
-// Quotes text that YAML would parse as another type.
-function formatScalar(text: string): string {
-  const isPlainText = /^[A-Za-z_./][\w./@+:-]*(?: [\w./@+:-]+)*$/.test(text) && !/:(?: |$)/.test(text)
-  const isSomethingElse = /^(?:true|false|null|yes|no|on|off|\.inf|\.nan|\.\d.*)$/i.test(text)
-  const isQuantity = /^\d+(?:ms|s|m|h|d|[KMG]iB)$/.test(text)
-  return isQuantity || (isPlainText && !isSomethingElse) ? text : escapeUnprintable(JSON.stringify(text))
+/** Formats a configuration as YAML, optionally with the origin of each value as a comment. */
+export function formatConfig(config: unknown, origins: readonly DescribedValue[], withOrigins: boolean): string[] {
+  const comments = withOrigins ? new Map(origins.map(({ pointer, origin }) => [pointer, origin])) : undefined
+  const lines = toYaml(config, comments).trimEnd().split('\n')
+  return lines.map(line => `  ${escapeUnprintable(line)}`)
 }
 
 export function formatInspection(inspection: FullInspection, withOrigins: boolean, terminal: Terminal): string[] {
@@ -149,7 +78,7 @@ export function formatInspection(inspection: FullInspection, withOrigins: boolea
     ...formatSection(
       'config',
       names.join(' + '),
-      formatConfig(inspection.config, inspection.origins, { withOrigins, out }),
+      formatConfig(inspection.config, inspection.origins, withOrigins),
       out,
     ),
     ...formatSection('listeners', '', formatListeners(inspection, out), out),

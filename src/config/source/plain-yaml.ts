@@ -1,9 +1,14 @@
-import type { Document } from 'yaml'
-import { isMap, isSeq, parse, parseDocument, stringify } from 'yaml'
+import { Document, isMap, isScalar, isSeq, parse, parseDocument } from 'yaml'
+import { parsePointer } from '../../util/finding.ts'
 
-/** Formats plain data as block-style YAML without line folding. */
-export function toYaml(value: unknown): string {
-  return stringify(value, { lineWidth: 0 })
+/** Formats plain data as block-style YAML without line folding, with comments on scalars by JSON pointer. */
+export function toYaml(value: unknown, comments: ReadonlyMap<string, string> = new Map()): string {
+  const document = new Document(value)
+  for (const [pointer, comment] of comments) {
+    const node = document.getIn(parsePointer(pointer), true)
+    if (isScalar(node)) node.comment = ` ${comment}`
+  }
+  return document.toString({ lineWidth: 0 })
 }
 
 /**

@@ -98,9 +98,9 @@ test('the effective configuration is YAML that reads back as itself', () => {
     nested: { deep: { on: true, off: null, map: {}, 'odd key': [{ match: { tool: 'db_*' }, to: 'web' }] } },
   }
 
-  assert.deepEqual(parse(formatConfig(config, [], { withOrigins: false, out: output() }).join('\n')), config)
+  assert.deepEqual(parse(formatConfig(config, [], false).join('\n')), config)
   const origins = [{ pointer: '/version', value: 1, origin: 'gateway.yaml:1:10' }]
-  const lines = formatConfig(config, origins, { withOrigins: true, out: output() })
+  const lines = formatConfig(config, origins, true)
   assert.match(lines[0] ?? '', /^ {2}version: 1 +# gateway\.yaml:1:10$/)
   assert.deepEqual(parse(lines.join('\n')), config)
 })
