@@ -4,7 +4,7 @@ import { compactTool } from './tool-signature.ts'
 import type { MetaTool } from './meta-tools.ts'
 import { createCodeTools, createDescribeTool, assignMetaToolNames, createSearchTools } from './meta-tools.ts'
 import type { SurfaceSettings } from './settings.ts'
-import type { ToolIndex } from './search/ranking.ts'
+import type { ToolIndex } from './search/tool-index.ts'
 
 /** Callable tools of one reader by exposed name, with a search index; both live as long as the list. */
 export class Surface {
@@ -37,7 +37,7 @@ export class Surface {
 
   /** Search index; created and loaded on first use. */
   index(): Promise<ToolIndex> {
-    return (this.#index ??= import('./search/ranking.ts').then(({ ToolIndex }) => new ToolIndex(this.entries)))
+    return (this.#index ??= import('./search/tool-index.ts').then(({ ToolIndex }) => new ToolIndex(this.entries)))
   }
 }
 

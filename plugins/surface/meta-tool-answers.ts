@@ -91,7 +91,7 @@ function serializeDefinition({ exposed }: CatalogEntry, value: JsonObject): stri
 
 /** Describes an unknown tool, with similar names. */
 export async function describeUnknownTool(surface: Surface, name: string): Promise<string> {
-  const similar = (await surface.index()).search(name, 3).map(({ entry }) => entry.exposed)
+  const similar = (await surface.index()).search(name, 3).map(({ exposed }) => exposed)
   const shortName = name.slice(0, 128)
   return `Unknown tool: ${shortName}${similar.length === 0 ? '' : ` – similar: ${similar.join(', ')}`}`
 }
@@ -128,8 +128,8 @@ export async function findTools(
   more = 0,
 ): Promise<readonly CatalogEntry[]> {
   const ranked = (await surface.index()).search(query, surface.entries.length)
-  const fitting = server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
-  return fitting.slice(0, limit + more).map(({ entry }) => entry)
+  const fitting = server === undefined ? ranked : ranked.filter(({ upstream }) => isSameName(upstream, server))
+  return fitting.slice(0, limit + more)
 }
 
 function isSameName(one: string, other: string): boolean {

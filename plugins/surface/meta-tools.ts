@@ -1,6 +1,6 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { estimateBytes, isOwnName, assignOwnNames } from '../../src/plugin.ts'
-import { stemWord } from './search/word-stems.ts'
+import { stemWord } from './search/terms.ts'
 
 /** Generic words in tool names, which do not distinguish servers. */
 const VERBS = new Set(

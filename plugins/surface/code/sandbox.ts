@@ -1,6 +1,4 @@
-import type { MessagePort } from 'node:worker_threads'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import type { FromSandbox, ScriptLimits, ToSandbox } from './messages.ts'
+import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
 
 /** Wraps the script without changing its line numbers. */
 const WRAPPER = ['(async (tools, call, console) => {', '\n})'] as const
@@ -234,4 +232,28 @@ if (!isMainThread && parentPort !== null && isTask(workerData)) {
     const text = `the engine failed: ${String(thrown).slice(0, 500)}`
     port.postMessage({ kind: 'end', hasFailed: true, text } satisfies FromSandbox)
   })
+}
+
+export interface ScriptLimits {
+  /** Milliseconds for the script, including its tool calls. */
+  readonly ms: number
+  /** Memory in bytes. */
+  readonly memory: number
+  /** Maximum tool calls. */
+  readonly calls: number
+  /** Maximum characters for one call's arguments, and for the result. */
+  readonly argumentLength: number
+  readonly resultLength: number
+}
+
+/** Message from the script thread: engine started, a tool call with JSON arguments, or the end. */
+export type FromSandbox =
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly args: string }
+  | { readonly kind: 'end'; readonly hasFailed: boolean; readonly text: string }
+
+/** Answer to a tool call, as JSON: `{ value }` or `{ error }`. */
+export interface ToSandbox {
+  readonly id: number
+  readonly text: string
 }

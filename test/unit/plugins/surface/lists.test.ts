@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { compactTool } from '../../../../plugins/surface/tool-signature.ts'
-import { ToolIndex } from '../../../../plugins/surface/search/ranking.ts'
+import { ToolIndex } from '../../../../plugins/surface/search/tool-index.ts'
 import { createSurfaceResolver, type SurfaceMode } from '../../../../plugins/surface/settings.ts'
 import { createListing, countListTokens } from '../../../../plugins/surface/listing.ts'
 import { formatSignature } from '../../../../plugins/surface/tool-signature.ts'
@@ -89,7 +89,7 @@ test('a schema of any shape makes a line and an index', () => {
 
 test('a word that is misspelled, or only begun, finds its tool', () => {
   const index = new ToolIndex(LIVE)
-  const first = (query: string): string | undefined => index.search(query, 1)[0]?.entry.exposed
+  const first = (query: string): string | undefined => index.search(query, 1)[0]?.exposed
   assert.match(first('wikipeda') ?? '', /wikipedia/)
   assert.match(first('chromagr') ?? '', /chroma/)
   assert.deepEqual(index.search('', 5), [])
