@@ -67,13 +67,6 @@ export const ERRORS = {
     http: 400,
     rpc: RPC.invalidRequest,
   },
-  GW_LOGIN_BUSY: {
-    text: 'too many pending logins for this account',
-    hint: 'Finish one of them, or wait ten minutes.',
-    exit: 5,
-    http: 429,
-    rpc: RPC.internal,
-  },
   GW_OAUTH_METADATA: {
     text: 'OAuth discovery for upstream "{upstream}" failed: {why}',
     hint: 'Ask the operator of the server, or set another issuer in upstreams.{upstream}.oauth or a token in upstreams.{upstream}.headers.',

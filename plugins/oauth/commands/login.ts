@@ -86,7 +86,7 @@ const TIMED_OUT = 2
 const INTERRUPTED = 130
 
 /** Error codes of failed logins; all others are configuration or internal errors. */
-const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN', 'GW_LOGIN_BUSY'])
+const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN'])
 
 type LoginOutcome =
   | { readonly kind: 'granted'; readonly login: JsonObject }

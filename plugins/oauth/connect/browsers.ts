@@ -1,7 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { Clock, HttpRequest } from '../../../src/plugin.ts'
+import type { Clock, HttpRequest, SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap, parseCookie, hashSecret, isSameSecret } from '../../../src/plugin.ts'
-import type { BegunLogin } from '../flow/login.ts'
 import { LINK_MS } from './login-links.ts'
 
 const MAX_SEEN = 10_000
@@ -46,11 +45,7 @@ export interface BrowserState {
   /** Links whose code was entered in this browser. */
   readonly proved: Set<string>
   /** Link ids by `state` of pending upstream logins. */
-  readonly begun: Map<string, string>
-  /** Pending upstream logins by link. */
-  readonly starts: BoundedMap<string, Promise<BegunLogin>>
-  /** Displayed consent keys by link. */
-  readonly shown: BoundedMap<string, string>
+  readonly begun: BoundedMap<string, string>
 }
 
 const MAX_BROWSERS = 10_000
@@ -85,9 +80,7 @@ export class BrowserStore {
       person: undefined,
       login: undefined,
       proved: new Set(),
-      begun: new Map(),
-      starts: new BoundedMap({ max: MAX_BEGUN }),
-      shown: new BoundedMap({ max: MAX_BEGUN }),
+      begun: new BoundedMap({ max: MAX_BEGUN }),
     }
     this.#browsers.set(hashSecret(browser.cookie), browser)
     return browser
@@ -101,13 +94,6 @@ export class BrowserStore {
     return next
   }
 
-  /** Stores a pending login; drops the oldest one if there are too many. */
-  noteLogin(browser: BrowserState, state: string, link: string): void {
-    const [oldest] = browser.begun.keys()
-    if (browser.begun.size >= MAX_BEGUN && oldest !== undefined) browser.begun.delete(oldest)
-    browser.begun.set(state, link)
-  }
-
   /** Formats the `Set-Cookie` header. `__Host-` needs https; plain HTTP is for loopback only. */
   formatCookie({ cookie }: BrowserState, base: string): string {
     const secure = isSecure(base) ? '; Secure' : ''
@@ -118,15 +104,15 @@ export class BrowserStore {
     return `${isSecure(base) ? '__Host-tapgate-login' : 'tapgate-login'}${this.#suffix}`
   }
 
-  /** Creates a CSRF token for this browser and link. */
-  createFormToken({ cookie }: BrowserState, link: string): string {
+  /** Creates a form token for this browser and `purpose`. */
+  createFormToken({ cookie }: BrowserState, purpose: string): string {
     return createHmac('sha256', this.#key)
-      .update(JSON.stringify([cookie, link]))
+      .update(JSON.stringify([cookie, purpose]))
       .digest('base64url')
   }
 
-  isFormToken(browser: BrowserState, link: string, sent: string): boolean {
-    return isSameSecret(this.createFormToken(browser, link), sent)
+  isFormToken(browser: BrowserState, purpose: string, sent: string | null): boolean {
+    return isSameSecret(this.createFormToken(browser, purpose), sent ?? '')
   }
 }
 
@@ -146,4 +132,41 @@ export interface PersonLogin {
   readonly verifier: string
   /** Link that it belongs to. */
   readonly link: string
+}
+
+/** Purpose of a name; a name is valid for its purpose only. */
+type NameUse = 'link' | 'person' | 'state'
+
+interface ReplicaNamesDeps {
+  readonly shared?: SharedStore | undefined
+  getReplicaId(): string | undefined
+}
+
+/**
+ * Names that contain their replica, so that any replica can proxy a login page to the one with the link and browser.
+ * They are sealed, so that guessed names are not proxied.
+ */
+export class ReplicaNames {
+  readonly #deps: ReplicaNamesDeps
+  /** This replica's previous names are still its own. */
+  readonly #own = new Set<string>()
+
+  constructor(deps: ReplicaNamesDeps) {
+    this.#deps = deps
+  }
+
+  createName(use: NameUse): string {
+    const random = randomBytes(16).toString('base64url')
+    const { shared } = this.#deps
+    const ownReplica = this.#deps.getReplicaId()
+    if (shared === undefined || ownReplica === undefined) return random
+    this.#own.add(ownReplica)
+    return shared.seal(`${ownReplica} ${random}`, use)
+  }
+
+  /** Returns the replica that created a name; undefined for this one or for an unknown name. */
+  findReplica(use: NameUse, name: string): string | undefined {
+    const [replicaId, random] = this.#deps.shared?.open(name, use)?.split(' ') ?? []
+    return replicaId === undefined || random === undefined || this.#own.has(replicaId) ? undefined : replicaId
+  }
 }

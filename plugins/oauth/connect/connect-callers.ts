@@ -1,11 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import type { Config, PluginApi, Principal } from '../../../src/plugin.ts'
 import { STRANGER } from '../../../src/plugin.ts'
 import type { OAuthService } from '../service.ts'
 import { hasBrowserLogins } from '../oauth-upstreams.ts'
 import type { LoginRedirectDeps } from './login-redirect.ts'
 import { wrapWithLogins } from './login-redirect.ts'
-import { RequestLimiter, BrowserStore } from './browsers.ts'
-import { ConsentStore, ReplicaNames, SentCallers } from './replica-state.ts'
+import { RequestLimiter, BrowserStore, ReplicaNames } from './browsers.ts'
 import type { Proof } from './login-links.ts'
 import { LoginLinks } from './login-links.ts'
 import { IdentityProvider } from './identity-provider.ts'
@@ -20,22 +20,15 @@ export class ConnectState {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
   readonly requestLimiter: RequestLimiter
-  readonly consents: ConsentStore
-  readonly sentCallers: SentCallers
   /** Bound origins by listener name. */
   readonly bound = new Map<string, string>()
-
   readonly names: ReplicaNames
 
   constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
-    const replicaNames = new ReplicaNames({ shared, replicaId: getReplicaId })
-    this.names = replicaNames
-    this.links = new LoginLinks(clock, () => replicaNames.createName('link'))
-    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${replicaNames.suffix}`)
-    this.consents = new ConsentStore(shared)
-    this.sentCallers = new SentCallers(shared, (account, upstream) =>
-      this.links.findByCaller(account, upstream)?.complete(),
-    )
+    this.names = new ReplicaNames({ shared, getReplicaId })
+    this.links = new LoginLinks(clock, () => this.names.createName('link'))
+    // Each replica knows only its own browsers.
+    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${randomBytes(4).toString('hex')}`)
     this.requestLimiter = new RequestLimiter(clock)
   }
 }
@@ -47,7 +40,6 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
   const identityProvider = person === undefined ? undefined : new IdentityProvider(person, api)
   const deps: LoginRedirectDeps = {
     links: state.links,
-    sentCallers: state.sentCallers,
     wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) => service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
     getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
@@ -55,13 +47,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
   }
   const pages = new LoginPages({
     ...deps,
-    ...{
-      browsers: state.browsers,
-      requestLimiter: state.requestLimiter,
-      consents: state.consents,
-      sentCallers: state.sentCallers,
-    },
-    names: state.names,
+    ...{ browsers: state.browsers, requestLimiter: state.requestLimiter, names: state.names },
     ...{ logins: service.logins, identityProvider, log },
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),

@@ -6,7 +6,7 @@ import { BoundedMap, principalKey, isSameSecret } from '../../../src/plugin.ts'
 export type Proof = 'person' | 'code'
 
 /** A login that a call waits for. */
-interface LinkRequest {
+export interface LinkRequest {
   readonly principal: Principal
   readonly account: string
   readonly upstream: string
@@ -49,7 +49,7 @@ export class LoginLinks {
   openOrCreate(request: LinkRequest): LoginLink {
     const key = createLinkKey(request.account, request.upstream)
     const existing = this.#byCaller.get(key)
-    if (existing?.isOpen === true && existing.base === request.base) return existing
+    if (existing?.isOpen === true && existing.request.base === request.base) return existing
     const link = new LoginLink(request, this.#clock, this.#newId())
     const caller = principalKey(request.principal)
     this.#byId.set(link.id, link, caller)
@@ -74,14 +74,9 @@ function createLinkKey(account: string, upstream: string): string {
   return JSON.stringify([account, upstream])
 }
 
-export class LoginLink implements LinkRequest {
+export class LoginLink {
   readonly id: string
-  readonly principal: Principal
-  readonly account: string
-  readonly upstream: string
-  readonly base: string
-  readonly proof: Proof
-  readonly client: string
+  readonly request: LinkRequest
   /** Shown by the client and typed into the page; undefined if the user logs in instead. */
   readonly code: string | undefined
   readonly #clock: Clock
@@ -93,19 +88,14 @@ export class LoginLink implements LinkRequest {
 
   constructor(request: LinkRequest, clock: Clock, id: string) {
     this.id = id
-    this.principal = request.principal
-    this.account = request.account
-    this.upstream = request.upstream
-    this.base = request.base
-    this.proof = request.proof
-    this.client = request.client
+    this.request = request
     this.code = request.proof === 'code' ? createCode() : undefined
     this.#clock = clock
     this.#until = clock.now() + LINK_MS
   }
 
   get url(): string {
-    return `${this.base}/oauth/connect/${this.id}`
+    return `${this.request.base}/oauth/connect/${this.id}`
   }
 
   get isInTime(): boolean {

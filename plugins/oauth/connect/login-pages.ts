@@ -1,8 +1,7 @@
 import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
 import { getErrorMessage } from '../../../src/plugin.ts'
-import type { BegunLogin, BrowserLogins } from '../flow/login.ts'
-import type { RequestLimiter, BrowserState, BrowserStore } from './browsers.ts'
-import type { ConsentStore, ReplicaNames, SentCallers } from './replica-state.ts'
+import type { BrowserLogins } from '../flow/login.ts'
+import type { BrowserState, BrowserStore, ReplicaNames, RequestLimiter } from './browsers.ts'
 import {
   renderAlreadyDone,
   renderConsentPage,
@@ -22,8 +21,6 @@ interface LoginPagesDeps {
   readonly browsers: BrowserStore
   readonly requestLimiter: RequestLimiter
   readonly names: ReplicaNames
-  readonly sentCallers: Pick<SentCallers, 'publishLogin'>
-  readonly consents: ConsentStore
   readonly logins: Pick<BrowserLogins, 'beginLogin' | 'finishLogin'>
   readonly identityProvider: IdentityProvider | undefined
   readonly log: Log
@@ -120,7 +117,7 @@ export class LoginPages {
   ): HttpReply | undefined | Promise<HttpReply> {
     const { path, method } = request
     const link = this.#deps.links.findById(path.slice(CONNECT.length))
-    if (link === undefined || link.base !== base) return renderUnknownLink()
+    if (link === undefined || link.request.base !== base) return renderUnknownLink()
     if (link.isDone) return renderAlreadyDone()
     if (method === 'GET') {
       const own = browser ?? this.#deps.browsers.openBrowser()
@@ -131,38 +128,33 @@ export class LoginPages {
   }
 
   async #showConsent(consent: ConsentVisit): Promise<HttpReply> {
-    const { link, browser, request, isNew } = consent
-    const cookie = this.#deps.browsers.formatCookie(browser, link.base)
-    const proof = checkProof(consent)
-    if (proof === 'other') return this.#refuseVisit(consent)
-    if (proof === 'none' && link.proof === 'person') {
-      const { identityProvider, names } = this.#deps
+    const { link, browser, isNew } = consent
+    const { base, proof, upstream, account } = link.request
+    const { browsers, identityProvider, names, previewLogin } = this.#deps
+    const cookie = browsers.formatCookie(browser, base)
+    const given = checkProof(consent)
+    if (given === 'other') return this.#refuseVisit(consent)
+    if (given === 'none' && proof === 'person') {
       if (identityProvider === undefined) return renderForbidden()
-      const { url, login } = await identityProvider.beginLogin(link.id, link.base, names.createName('person'))
+      const { url, login } = await identityProvider.beginLogin(link.id, base, names.createName('person'))
       browser.login = login
       return addCookie(redirect(url), cookie)
     }
-    const look = await this.#deps.previewLogin(link.upstream, link.account)
-    // Another site may have linked here: then ask for consent again.
-    const mayGoOn = proof === 'shown' && isUserNavigation(request)
-    if (mayGoOn && (await this.#deps.consents.hasConsent(createConsentKey(link, look))))
-      return this.#beginLogin(consent, look)
-    const page = this.#renderConsent(consent, look)
+    const page = this.#renderConsent(consent, await previewLogin(upstream, account))
     return isNew ? addCookie(page, cookie) : page
   }
 
   #renderConsent(consent: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
     const { link, browser } = consent
-    browser.shown.set(link.id, createConsentKey(link, look))
-    const { issuer, subject } = link.principal
+    const { upstream, principal, client, proof } = link.request
+    const { browsers } = this.#deps
     return renderConsentPage({
-      ...{ upstream: link.upstream, host: look.host, scopes: look.scopes },
-      server: new URL(look.issuer).host,
-      ...{ subject, issuer, client: link.client },
+      ...{ upstream, host: look.host, scopes: look.scopes, server: new URL(look.issuer).host },
+      ...{ subject: principal.subject, issuer: principal.issuer, client, problem },
       action: link.url,
-      token: this.#deps.browsers.createFormToken(browser, link.id),
-      wantsCode: link.proof === 'code' && checkProof(consent) !== 'shown',
-      problem,
+      token: browsers.createFormToken(browser, link.id),
+      access: browsers.createFormToken(browser, formatAccess(link, look)),
+      wantsCode: proof === 'code' && checkProof(consent) !== 'shown',
     })
   }
 
@@ -175,16 +167,16 @@ export class LoginPages {
       this.#recordOutcome(link, 'declined')
       return renderMessage(200, 'Access denied', 'You can close this page.')
     }
-    const refused = link.proof === 'code' ? await this.#checkCode(consent, form.get('code') ?? '') : undefined
+    const refused = link.code === undefined ? undefined : await this.#checkCode(consent, form.get('code') ?? '')
     if (refused !== undefined) return refused
-    return checkProof(consent) === 'shown' ? this.#beginLogin(consent) : renderForbidden()
+    return checkProof(consent) === 'shown' ? this.#beginLogin(consent, form.get('access')) : renderForbidden()
   }
 
   /** Reads the form if its CSRF token and origin are valid. */
   async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await parseForm(request)
-    const isOurs = form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token') ?? '')
+    const isOurs = form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token'))
     return isOurs && site === 'same-origin' ? form : undefined
   }
 
@@ -198,39 +190,24 @@ export class LoginPages {
     }
     this.#recordOutcome(link, 'wrong code')
     if (!link.isInTime) return renderUnknownLink()
-    const look = await this.#deps.previewLogin(link.upstream, link.account)
-    return {
-      ...this.#renderConsent(consent, look, 'The code is wrong.'),
-      status: 403,
-    }
+    const look = await this.#deps.previewLogin(link.request.upstream, link.request.account)
+    return { ...this.#renderConsent(consent, look, 'The code is wrong.'), status: 403 }
   }
 
-  /** Redirects to the authorization server; a second click gets the same redirect. */
-  async #beginLogin(consent: ConsentVisit, look?: LoginPreview): Promise<HttpReply> {
+  /** Redirects to the authorization server, if the login requests the access that the user has seen. */
+  async #beginLogin(consent: ConsentVisit, access: string | null): Promise<HttpReply> {
     const { link, browser } = consent
-    const approvedKey = look === undefined ? browser.shown.get(link.id) : createConsentKey(link, look)
-    const existing = browser.starts.get(link.id)
-    const start = existing ?? this.#startLogin(link)
-    browser.starts.set(link.id, start)
-    const begun = await start.catch((error: unknown) => {
-      browser.starts.delete(link.id)
-      throw error
-    })
-    const preview: LoginPreview = { host: '', issuer: begun.issuer, scopes: begun.scopes }
-    if (approvedKey !== createConsentKey(link, preview)) {
-      browser.starts.delete(link.id)
-      const now = await this.#deps.previewLogin(link.upstream, link.account)
-      return this.#renderConsent(consent, now, 'The requested access has changed.')
-    }
-    this.#deps.browsers.noteLogin(browser, begun.state, link.id)
-    return redirect(begun.url)
-  }
-
-  #startLogin({ upstream, account, base, principal }: LoginLink): Promise<BegunLogin> {
+    const { upstream, account, base, principal } = link.request
+    const { browsers, logins, names, previewLogin } = this.#deps
     const { issuer, subject } = principal
-    const caller = { issuer, subject }
-    const state = this.#deps.names.createName('state')
-    return this.#deps.logins.beginLogin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
+    const begun = await logins.beginLogin({
+      ...{ upstream, account, caller: { issuer, subject } },
+      ...{ redirectUri: base + CALLBACK, state: names.createName('state') },
+    })
+    if (!browsers.isFormToken(browser, formatAccess(link, begun), access))
+      return this.#renderConsent(consent, await previewLogin(upstream, account), 'The requested access has changed.')
+    browser.begun.set(begun.state, link.id)
+    return redirect(begun.url)
   }
 
   /** Identity provider callback. */
@@ -252,7 +229,7 @@ export class LoginPages {
       return addCookie(redirect(link.url), browsers.formatCookie(browsers.renewCookie(browser, person), base))
     } catch (error) {
       log.warn('could not identify the user of a login', {
-        upstream: link.upstream,
+        upstream: link.request.upstream,
         reason: getErrorMessage(error),
       })
       this.#recordOutcome(link, 'unidentified')
@@ -270,25 +247,21 @@ export class LoginPages {
     const id = browser?.begun.get(state)
     if (browser === undefined || id === undefined) return renderUnknownLogin()
     browser.begun.delete(state)
-    browser.starts.delete(id)
     const link = this.#deps.links.findById(id)
     if (link === undefined) return renderUnknownLogin()
     if (link.isDone) return renderAlreadyDone()
-    const { logins, consents, log } = this.#deps
+    const { logins, log } = this.#deps
     try {
       const made = await logins.finishLogin(
         `${base}${CALLBACK}?${query.toString()}`,
-        ({ account }) => account === link.account,
+        ({ account }) => account === link.request.account,
       )
-      const consent = browser.shown.get(link.id)
-      if (consent !== undefined) consents.addConsent(consent)
       log.debug('a caller has logged in', { upstream: made.upstream })
       this.#recordOutcome(link, 'made')
       link.complete()
-      await this.#deps.sentCallers.publishLogin(link)
       return renderMessage(200, 'You are logged in', 'You can close this page and return to your client.')
     } catch (error) {
-      log.warn('a login failed', { upstream: link.upstream, reason: getErrorMessage(error) })
+      log.warn('a login failed', { upstream: link.request.upstream, reason: getErrorMessage(error) })
       this.#recordOutcome(link, 'failed')
       return renderMessage(400, 'Login failed', 'Open the link in your client again. See the gateway log for details.')
     }
@@ -297,7 +270,7 @@ export class LoginPages {
   #refuseVisit({ link, browser }: ConsentVisit): HttpReply {
     const { person } = browser
     this.#deps.log.warn('a login link was opened by another user', {
-      upstream: link.upstream,
+      upstream: link.request.upstream,
       subject: person?.subject,
     })
     this.#recordOutcome(link, 'denied', person === undefined ? {} : { person: person.subject, at: person.issuer })
@@ -308,7 +281,8 @@ export class LoginPages {
     )
   }
 
-  #recordOutcome({ upstream, principal }: LoginLink, outcome: string, more: Record<string, string> = {}): void {
+  #recordOutcome({ request }: LoginLink, outcome: string, more: Record<string, string> = {}): void {
+    const { upstream, principal } = request
     const { issuer, subject } = principal
     this.#deps.record({
       kind: 'login',
@@ -321,19 +295,14 @@ export class LoginPages {
 
 /** Compares the browser's user with the caller. */
 function checkProof({ link, browser }: ConsentVisit): 'shown' | 'none' | 'other' {
-  if (link.proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
+  const { proof, principal } = link.request
+  if (proof === 'code') return browser.proved.has(link.id) ? 'shown' : 'none'
   const { person } = browser
   if (person === undefined) return 'none'
-  const { issuer, subject } = link.principal
-  return person.issuer === issuer && person.subject === subject ? 'shown' : 'other'
+  return person.issuer === principal.issuer && person.subject === principal.subject ? 'shown' : 'other'
 }
 
-function createConsentKey({ account, upstream }: LoginLink, { issuer, scopes }: LoginPreview): string {
-  return JSON.stringify([account, upstream, issuer, [...scopes].sort()])
-}
-
-/** Returns true for a navigation started by the user on this origin or by typing. */
-function isUserNavigation(request: HttpRequest): boolean {
-  const [site] = request.header('sec-fetch-site')
-  return site === 'none' || site === 'same-origin'
+/** Identifies the access that a link's login requests. */
+function formatAccess({ id }: LoginLink, { issuer, scopes }: Pick<LoginPreview, 'issuer' | 'scopes'>): string {
+  return JSON.stringify([id, issuer, [...scopes].sort()])
 }

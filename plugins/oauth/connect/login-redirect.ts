@@ -3,11 +3,9 @@ import type { Answer, Call, ClientDescription, Dispatch, Principal } from '../..
 import { answer, GatewayError, isObject, toOneLine, refuse, RPC, toolError } from '../../../src/plugin.ts'
 import { getAccount, formatCaller } from '../callers.ts'
 import type { LoginLink, LoginLinks, Proof } from './login-links.ts'
-import type { SentCallers } from './replica-state.ts'
 
 export interface LoginRedirectDeps {
   readonly links: LoginLinks
-  readonly sentCallers: Pick<SentCallers, 'noteSent' | 'isSent'>
   wait(ms: number): Promise<void>
   /** The gateway's URL for a listener's clients; undefined if browsers cannot reach it. */
   getBaseUrl(listener: string): string | undefined
@@ -27,38 +25,23 @@ const AGAIN_MS = 1200
 const URLS_SINCE = '2025-11-25'
 const NEEDED = 'GW_LOGIN_NEEDED'
 
-/** Wraps dispatch: a caller without a login is sent to a login page. */
+/** Wraps dispatch: a caller without a login is sent to a login page, and its retry waits for the login. */
 export function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedirectDeps): Dispatch {
   return async call => {
     if (!SENDS.has(call.method)) return next(call)
     const account = getAccount(call.exchange.principal)
-    if (account !== undefined && (await awaitLogin(call, account, deps)) === 'refused')
-      return createTextAnswer(call, `The login to "${upstream}" was declined, so the call was not made.`)
+    if (account === undefined) return next(call)
+    const action = readVisitAction(call)
+    if (action === 'gone') await deps.links.findByCaller(account, upstream)?.waitUntilDone(PATIENCE_MS)
     try {
       return await callAfterLogin(next, call, account, deps)
     } catch (error) {
-      if (account === undefined || !isLoginNeeded(error, account)) throw error
-      return redirectToPage(call, upstream, account, deps)
+      if (!isLoginNeeded(error, account)) throw error
+      return action === 'refused'
+        ? createTextAnswer(call, `The login to "${upstream}" was declined, so the call was not made.`)
+        : redirectToPage(call, upstream, account, deps)
     }
   }
-}
-
-/** Waits for a login after the user opened the page; returns `refused` if the user declined. */
-async function awaitLogin(call: Call, account: string, deps: LoginRedirectDeps): Promise<'refused' | undefined> {
-  const action = readVisitAction(call)
-  const link = action === undefined ? undefined : await findLink(call, account, deps)
-  if (link === undefined) return undefined
-  if (action === 'refused') return action
-  await link.waitUntilDone(PATIENCE_MS)
-  return undefined
-}
-
-/** Finds the caller's link; opens one on this replica if another replica sent the caller. */
-async function findLink(call: Call, account: string, deps: LoginRedirectDeps): Promise<LoginLink | undefined> {
-  const { upstream } = call
-  const own = deps.links.findByCaller(account, upstream)
-  if (own !== undefined || !(await deps.sentCallers.isSent(account, upstream))) return own
-  return openLink(call, upstream, account, deps)
 }
 
 /** Opens a login page; undefined if clients cannot reach one. */
@@ -71,29 +54,16 @@ function openLink(
   const base = deps.getBaseUrl(session.listener)
   const proof = deps.getProof(principal)
   if (base === undefined || proof === undefined) return undefined
-  const link = deps.links.openOrCreate({
-    principal,
-    account,
-    upstream,
-    base,
-    proof,
-    client: session.client.info.name,
-  })
-  deps.sentCallers.noteSent(link)
-  return link
+  const client = session.client.info.name
+  return deps.links.openOrCreate({ principal, account, upstream, base, proof, client })
 }
 
 /** Calls again after a short wait if the caller has logged in meanwhile, as the connection may still pause. */
-async function callAfterLogin(
-  next: Dispatch,
-  call: Call,
-  account: string | undefined,
-  deps: LoginRedirectDeps,
-): Promise<Answer> {
+async function callAfterLogin(next: Dispatch, call: Call, account: string, deps: LoginRedirectDeps): Promise<Answer> {
   try {
     return await next(call)
   } catch (error) {
-    if (account === undefined || !isLoginNeeded(error, account) || isCallSpecific(error)) throw error
+    if (!isLoginNeeded(error, account) || isCallSpecific(error)) throw error
     if (!deps.hasLoggedIn(account, call.upstream)) throw error
     await deps.wait(AGAIN_MS)
     return next(call)

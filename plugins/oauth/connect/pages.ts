@@ -64,6 +64,8 @@ interface ConsentRequest {
   /** Form target and CSRF token. */
   readonly action: string
   readonly token: string
+  /** Token for the displayed access. */
+  readonly access: string
   /** True if the client's code must be entered. */
   readonly wantsCode: boolean
   /** Previous attempt's error message. */
@@ -94,6 +96,7 @@ export function renderConsentPage(consent: ConsentRequest): HttpReply {
 </dl>
 <form method="post" action="${escapeHtml(consent.action)}">
 <input type="hidden" name="token" value="${escapeHtml(consent.token)}">
+<input type="hidden" name="access" value="${escapeHtml(consent.access)}">
 ${code}<div class="acts"><button class="main" name="answer" value="allow">Continue to ${escapeHtml(consent.server)}</button>
 <button name="answer" value="deny" formnovalidate>Deny</button></div>
 </form>

@@ -47,7 +47,7 @@ export interface LoginDeps {
 
 /** Maximum browser login duration. */
 const MAX_PENDING_MS = 600_000
-/** Maximum pending logins: in total, and per account. */
+/** Maximum pending logins: in total, and per account, whose oldest is dropped. */
 const MAX_PENDING = 1000
 const MAX_PENDING_EACH = 8
 
@@ -73,7 +73,7 @@ interface PendingLogin {
 export class BrowserLogins {
   readonly #deps: LoginDeps
   /** By `state` of the authorization request: random and known to the browser only. */
-  readonly #pending = new BoundedMap<string, PendingLogin>({ max: MAX_PENDING })
+  readonly #pending = new BoundedMap<string, PendingLogin>({ max: MAX_PENDING, share: MAX_PENDING_EACH })
 
   constructor(host: LoginDeps) {
     this.#deps = host
@@ -81,7 +81,7 @@ export class BrowserLogins {
 
   /**
    * Discovers the authorization server, registers the gateway if necessary, and returns the authorization URL.
-   * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
+   * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT
    */
   async beginLogin({
     upstream,
@@ -100,11 +100,12 @@ export class BrowserLogins {
     const verifier = lib.generateRandomCodeVerifier()
     const state = options.state ?? lib.generateRandomState()
     const expiresAt = this.#deps.clock.now() + MAX_PENDING_MS
-    this.#addPending(state, {
+    const pending: PendingLogin = {
       ...{ account, expiresAt, upstream, of: flow.resource, resource, redirectUri, verifier, client, server },
       scopes: requestedScopes,
       caller,
-    })
+    }
+    this.#pending.set(state, pending, account)
     const parameters = {
       response_type: 'code',
       client_id: client.id,
@@ -145,14 +146,6 @@ export class BrowserLogins {
     this.#deps.onGranted(account, upstream)
     this.#deps.log.info('logged in', { upstream, account, issuer: server.issuer, scopes })
     return { ...key, upstream, scopes: grant.scopesGranted }
-  }
-
-  #addPending(state: string, login: PendingLogin): void {
-    const now = this.#deps.clock.now()
-    for (const [key, { expiresAt }] of [...this.#pending.entries()]) if (expiresAt <= now) this.#pending.delete(key)
-    const own = [...this.#pending.values()].filter(({ account }) => account === login.account)
-    if (own.length >= MAX_PENDING_EACH) throw oauthError('GW_LOGIN_BUSY')
-    this.#pending.set(state, login)
   }
 
   async #exchangeCode(flow: UpstreamFlow, login: PendingLogin, url: URL, state: string): Promise<NewGrant> {

@@ -92,50 +92,13 @@ describe('the page', () => {
       await new PlainBrowser().post(link, { answer: 'allow', token }, link),
     ].map(({ status }) => status)
     assert.deepEqual(statuses, [403, 403, 403, 403])
+    const other = await browser.post(link, { answer: 'allow', token, access: token }, link)
+    assert.match(other.text, /The requested access has changed/)
     assert.equal(made.recorded.length, 0)
     const declined = await browser.submit(page, { answer: 'deny' })
     assert.match(declined.text, /Access denied/)
     assert.equal(made.recorded.at(-1)?.outcome, 'declined')
   })
-
-  test('sends who clicks twice to the same login, which is made once', async t => {
-    const made = await setting(t)
-    const alice = await made.client('alice')
-    const link = linkIn((await alice.request('tools/call', CALL)).result)
-    const [browser, page] = await opened(made, link, 'alice')
-    const [one, two] = await Promise.all([
-      browser.submit(page, { answer: 'allow' }),
-      browser.submit(page, { answer: 'allow' }),
-    ])
-    const starts = browser.trail.filter(url => url.includes('/auth?') && url.includes('resource='))
-    assert.equal(new Set(starts).size, 1, starts.join('\n'))
-    assert.ok(one.status < 400 && two.status < 400)
-    const done = await throughProvider(browser, one, 'alice', made.idp.issuer)
-    assert.match(done.text, /You are logged in/)
-    assert.match((await browser.open(link)).text, /You are logged in/)
-    assert.deepEqual(
-      made.recorded.map(({ outcome }) => outcome),
-      ['made'],
-    )
-  })
-})
-
-test('what was allowed once is not asked again, unless another site sends the browser', async t => {
-  const made = await setting(t)
-  const alice = await made.client('alice')
-  const link = linkIn((await alice.request('tools/call', CALL)).result)
-  const [browser, page] = await opened(made, link, 'alice')
-  const done = await browser.submit(page, { answer: 'allow' })
-  assert.match((await throughProvider(browser, done, 'alice', made.idp.issuer)).text, /You are logged in/)
-  made.unwanted.add('alice')
-  const next = linkIn((await alice.request('tools/call', CALL)).result)
-  assert.notEqual(next, link)
-  const sent = await browser.open(next, { 'sec-fetch-site': 'cross-site' })
-  assert.match(sent.text, /Allow the gateway to use/)
-  const from = browser.trail.length
-  const straight = await throughProvider(browser, await browser.open(next), 'alice', made.idp.issuer)
-  assert.match(straight.text, /You are logged in/)
-  assert.match(browser.trail[from + 1] ?? '', /\/auth\?/)
 })
 
 describe('the way back', () => {
