@@ -1,7 +1,7 @@
 // Prints code metrics: `npm run house`, `npm run house -- --json`.
 import { dirname } from 'node:path/posix'
 import { findFolderRings, findRings } from '../test/guard/graph.ts'
-import { listCallFiles } from '../test/guard/call-files.ts'
+import { countCall } from '../test/guard/call-files.ts'
 import { CEILINGS, countAll } from '../test/guard/ceilings.ts'
 import { readSources } from '../test/guard/sources.ts'
 import { retiredIn } from '../test/guard/words.ts'
@@ -11,8 +11,12 @@ const lines = sources.map(source => source.lines).sort((a, b) => a - b)
 const functions = sources.flatMap(source => source.functions.map(one => one.lines)).sort((a, b) => a - b)
 const retired = new Map<string, number>()
 for (const { file } of sources) for (const word of retiredIn(file)) retired.set(word, (retired.get(word) ?? 0) + 1)
-const call = await listCallFiles()
-const counts: Record<string, number> = { ...countAll(), 'files of a warm call': call.length }
+const { files: call, entries } = await countCall()
+const counts: Record<string, number> = {
+  ...countAll(),
+  'files of a warm call': call.length,
+  'function entries of a warm call': entries,
+}
 
 const figures = {
   ...Object.fromEntries(Object.entries(counts).map(([what, count]) => [what, `${count} (at most ${CEILINGS[what]})`])),

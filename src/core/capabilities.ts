@@ -33,17 +33,6 @@ export function mergeCapabilities(graph: Graph): JsonObject {
   return merged
 }
 
-/**
- * Checks one capability without merging all of them, as every exchange needs it. An unreached upstream may have any.
- */
-export function offersCapability({ upstreams }: Graph, capability: string): boolean {
-  for (const { upstream } of upstreams.values()) {
-    const { server, state } = upstream
-    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined) return true
-  }
-  return false
-}
-
 /** The first declared upstream decides an extension's settings. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
   if (extensions !== undefined) merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }

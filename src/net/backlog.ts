@@ -63,6 +63,16 @@ export class MemoryShare {
   }
 }
 
+/** Creates a share that ends when the stream closes. */
+export function createHold(
+  stream: { on(event: 'close', listener: () => void): unknown },
+  budget: MemoryBudget,
+): MemoryShare {
+  const hold = new MemoryShare(budget)
+  stream.on('close', () => hold.release())
+  return hold
+}
+
 interface BacklogOptions {
   readonly hold: MemoryShare | undefined
   /** Bytes not yet read by the peer. */

@@ -160,7 +160,7 @@ export class ReplyScanner implements JsonCallbacks {
 
   #visitResultMember(nameStart: number, nameEnd: number, start: number): void {
     for (const { name, begins } of NESTED) {
-      if (!equalsBytes(this.#bytes, nameStart, nameEnd, name)) continue
+      if (name.length !== nameEnd - nameStart || !equalsBytes(this.#bytes, nameStart, nameEnd, name)) continue
       this.hasList ||= begins === OPEN_ARRAY
       this.hasWrongType ||= this.#bytes[start] !== begins
     }

@@ -13,7 +13,6 @@ import type { Payload } from '../../protocol/payload.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
-import { offersCapability } from '../capabilities.ts'
 import { isModernHttp } from '../exchange.ts'
 import type { Graph, ListChange, UpstreamNode } from '../graph-types.ts'
 import { createOnlooker } from '../session.ts'
@@ -405,4 +404,15 @@ function writeViewKey(kind: Kind, session: ProfileViewer): string {
 
 function bindCursor(kind: Kind, session: Session): string {
   return JSON.stringify(['cursor', kind, principalKey(session.principal)])
+}
+
+/**
+ * Checks one capability without merging all of them, as every exchange needs it. An unreached upstream may have any.
+ */
+function offersCapability({ upstreams }: Graph, capability: string): boolean {
+  for (const { upstream } of upstreams.values()) {
+    const { server, state } = upstream
+    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined) return true
+  }
+  return false
 }

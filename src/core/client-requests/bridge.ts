@@ -1,5 +1,6 @@
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
 import { adaptRequest, toModernAsk } from '../../protocol/era/client-requests.ts'
+import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -17,7 +18,7 @@ import {
 import { PipelineCall } from '../exchange.ts'
 import { callAsTask } from '../tasks/call-as-task.ts'
 import type { Graph } from '../graph-types.ts'
-import type { RequestState } from './parking.ts'
+import type { ParkedOutcome, RequestState } from './parking.ts'
 import { HeldCall, createInvalidStateError, openState, sealState } from './parking.ts'
 
 /** Methods whose answer may be an input request (2026-07-28, multi round-trip requests). */
@@ -33,8 +34,14 @@ const RETRY_DELAY_MS = 250
  */
 export function dispatchWithInput(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (!INPUT_METHODS.has(call.method)) return dispatch(call)
-  const asTask = call.method === 'tools/call' ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
+  const asTask = mayBeTask(call, graph) ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
   return asTask ?? dispatchWithoutTask(call, dispatch, graph)
+}
+
+function mayBeTask({ upstream, method, params }: PipelineCall, { upstreams }: Graph): boolean {
+  if (method !== 'tools/call') return false
+  const server = upstreams.get(upstream)?.upstream.server
+  return params?.task !== undefined || (server !== undefined && servesTasks(server))
 }
 
 /** Does the same for a call that is not a task, or not yet. */
@@ -145,15 +152,24 @@ function dispatchFirstRequest(call: PipelineCall, dispatch: Dispatch, graph: Gra
   }
 }
 
+/** Makes a call that is held once its server asks the client. */
 function parkCall(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  const parked = new HeldCall(graph, call)
-  call.exchange.redirectRequests(ask => parked.ask(ask))
-  const next = parked.waitForResponse()
-  dispatch(call).then(
-    answer => parked.settle(answer),
-    (failure: unknown) => parked.settle({ failure }),
-  )
-  return next
+  return new Promise((resolve, reject) => {
+    let held: HeldCall | undefined
+    let isAnswered = false
+    call.exchange.redirectRequests(ask => {
+      if (held === undefined && isAnswered) return Promise.resolve(createCannotAskReply(ask))
+      held ??= new HeldCall(graph, call, { resolve, reject })
+      return held.ask(ask)
+    })
+    const dispatched = dispatch(call)
+    const settle = (outcome: ParkedOutcome): void => {
+      isAnswered = true
+      if (held === undefined) resolve(dispatched)
+      else held.settle(outcome)
+    }
+    dispatched.then(settle, (failure: unknown) => settle({ failure }))
+  })
 }
 
 /** Handles a modern client's retry: of a parked call, or at a server without state. */

@@ -34,7 +34,7 @@ interface ParkedCall {
 }
 
 /** A call's answer, or the thrown error. */
-type ParkedOutcome = Answer | { readonly failure: unknown }
+export type ParkedOutcome = Answer | { readonly failure: unknown }
 
 interface ParkedRequest {
   readonly ask: Ask
@@ -72,6 +72,7 @@ export class Parking {
  * resumes the call.
  */
 export class HeldCall {
+  readonly id = randomUUID()
   readonly owner: string
   readonly #graph: Graph
   readonly #call: PipelineCall
@@ -82,23 +83,16 @@ export class HeldCall {
   #requestCount = 0
   #round = 0
   #disarm: (() => void) | undefined
-  #id: string | undefined
 
-  constructor(graph: Graph, call: PipelineCall) {
+  constructor(graph: Graph, call: PipelineCall, waiting: ParkedCall) {
     this.#graph = graph
+    this.#waiting = waiting
     this.#call = call
     this.#exchange = call.exchange
     this.owner = principalKey(call.exchange.session.principal)
   }
 
-  /** Created on demand, as few calls are looked up by id. */
-  get id(): string {
-    this.#id ??= randomUUID()
-    return this.#id
-  }
-
-  /** Returns the call's answer, or its next input requests. */
-  waitForResponse(): Promise<Answer> {
+  #waitForResponse(): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       this.#finishIfAnswered()
@@ -174,7 +168,7 @@ export class HeldCall {
     }
     // Send unanswered requests again.
     if (this.#open.size > 0) this.#startTimer(BATCH_MS, () => this.#sendRequests())
-    return this.waitForResponse()
+    return this.#waitForResponse()
   }
 
   expire(reason: string): void {

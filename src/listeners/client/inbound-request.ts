@@ -11,31 +11,86 @@ import type {
   Log,
   Notification,
   Principal,
+  Refusal,
   RpcError,
   RunningExchange,
   Session,
   Via,
 } from '../../api/index.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
+import { principalKey } from '../../plugin.ts'
 import { stampSubscription } from '../../protocol/era/convert-to-modern.ts'
-import type { ClientVersion } from '../../protocol/methods.ts'
-import { getNewestVersion } from '../../protocol/methods.ts'
-import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
-import { encodeError, toJsonId } from '../../protocol/jsonrpc.ts'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { encodeError, type RpcId, type RpcRequest, toJsonId } from '../../protocol/jsonrpc.ts'
+import { type ClientVersion, getNewestVersion } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
-import type { Admission } from './admission.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { FairQueue } from '../../util/queues.ts'
 import {
-  encodeAnswer,
-  encodeClientNotification,
   adaptError,
-  LISTEN_METHOD,
+  convertException,
   createListenAnswer,
   createStoppingAnswer,
-  convertException,
+  encodeAnswer,
+  encodeClientNotification,
+  LISTEN_METHOD,
 } from './encode-answer.ts'
-import type { ServerRequests } from './server-requests.ts'
-import { Requester } from './server-requests.ts'
+import { Requester, type ServerRequests } from './server-requests.ts'
+
+/** Queue limit per caller. */
+const MAX_WAITING = 1024
+
+/** Refusal when the listener is at capacity (HTTP 503). */
+export const OVERLOADED: Refusal = createOverloadedRefusal()
+
+function createOverloadedRefusal(): Refusal {
+  const { code, message } = gatewayError('GW_OVERLOADED')
+  return { status: 503, error: rpcError(RPC.internal, message, { code }), headers: { 'retry-after': '2' } }
+}
+
+/** Limits concurrent requests on a listener. Requests above the limit queue, and callers are served in turn. */
+export class Admission {
+  /** Updated on reload. */
+  max: number
+  readonly #memory: MemoryBudget
+  readonly #queue = new FairQueue<() => void>()
+  #open = 0
+
+  constructor(max: number, memory: MemoryBudget) {
+    this.max = max
+    this.#memory = memory
+  }
+
+  /** True if the listener holds too many bytes to start another request. */
+  get isFull(): boolean {
+    return this.#memory.isFull
+  }
+
+  /** Runs a request immediately, or after it has queued. */
+  run(caller: Principal, open: () => Promise<Answer>): Promise<Answer> {
+    return this.#open < this.max ? this.#run(open) : this.#wait(principalKey(caller), open)
+  }
+
+  async #run(open: () => Promise<Answer>): Promise<Answer> {
+    this.#open++
+    try {
+      return await open()
+    } finally {
+      this.#open--
+      if (this.#open < this.max) this.#queue.take()?.()
+    }
+  }
+
+  async #wait(caller: string, open: () => Promise<Answer>): Promise<Answer> {
+    if (this.#queue.countQueued(caller) >= MAX_WAITING) {
+      const { error, status, headers } = OVERLOADED
+      return { error, http: { status, headers } }
+    }
+    await new Promise<void>(resolve => this.#queue.add(caller, resolve))
+    return this.#run(open)
+  }
+}
 
 /** Sends the messages and the answer for one request to its client. */
 export interface ResponseWriter {

@@ -11,19 +11,31 @@ import type {
   Via,
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
-import type { RpcMessage, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
+import {
+  type RpcId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  encodeError,
+  encodeId,
+  isBatch,
+  parseMessage,
+} from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../net/channel.ts'
 import { DroppedMessages } from '../../net/unexpected-messages.ts'
 import { settlesWithin } from '../../util/clock.ts'
-import type { AddressedSocket, ResponseWriter } from '../client/inbound-request.ts'
+import {
+  type AddressedSocket,
+  type Admission,
+  InboundRequest,
+  OVERLOADED,
+  OpenRequests,
+  type ResponseWriter,
+} from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
-import type { Admission } from '../client/admission.ts'
-import { OVERLOADED } from '../client/admission.ts'
 import { encodeClientNotification, convertException } from '../client/encode-answer.ts'
-import { InboundRequest, OpenRequests } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
 

@@ -58,12 +58,12 @@ export function readHeaders(
     const isOwn = OWN.has(name)
     if (!isOwn && !isPassed(name, extraPassed)) continue
     const into = isOwn ? own : passed
+    const value = raw[at + 1] as string
     const before = into[name]
-    if (isRepeated(name, before)) repeated ??= name
-    const value = joinValues(before, raw[at + 1] as string)
-    into[name] = value
+    if (before !== undefined && !LISTS.has(name)) repeated = name
+    into[name] = before === undefined ? value : `${before}, ${value}`
     // Rules may also match headers read here, such as `Origin`.
-    if (isOwn && extraPassed.has(name)) passed[name] = value
+    if (extraPassed.has(name)) passed[name] = into[name]
   }
   return {
     caller: ANONYMOUS,
@@ -76,14 +76,6 @@ export function readHeaders(
     repeated,
     socket: undefined,
   }
-}
-
-function isRepeated(name: string, before: string | undefined): boolean {
-  return before !== undefined && !LISTS.has(name)
-}
-
-function joinValues(before: string | undefined, value: string): string {
-  return before === undefined ? value : `${before}, ${value}`
 }
 
 function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {

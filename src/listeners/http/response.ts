@@ -5,14 +5,13 @@ import type { RpcId } from '../../protocol/jsonrpc.ts'
 import { encodeError } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
-import { UNCOUNTED_BYTES } from '../../net/backlog.ts'
+import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { ByteText, joinPieces, getByteLength } from '../../util/encoded-message.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
 import type { EventStreamWriter, SseStream, SseStreams } from './sse-writer.ts'
-import { createHold } from './sse-writer.ts'
 
 /** Checks per timeout: a stalled connection may live a quarter longer. */
 const CHECKS_PER_LIMIT = 4

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../api/index.ts'
 import { replaceLineEnds } from '../../net/line-splitter.ts'
-import type { MemoryBudget } from '../../net/backlog.ts'
-import { MemoryShare, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../net/backlog.ts'
+import type { MemoryBudget, MemoryShare } from '../../net/backlog.ts'
+import { createHold, MAX_UNREAD_BYTES, UNCOUNTED_BYTES } from '../../net/backlog.ts'
 import { Ticker } from '../../util/clock.ts'
 
 /** Droppable messages are skipped above this. */
@@ -136,13 +136,6 @@ export class SseStream implements EventStreamWriter {
     if (unsent > MAX_UNREAD_BYTES) this.#response.destroy()
     return true
   }
-}
-
-/** Creates a hold that ends with the response. */
-export function createHold(response: ServerResponse, memory: MemoryBudget): MemoryShare {
-  const hold = new MemoryShare(memory)
-  response.on('close', () => hold.release())
-  return hold
 }
 
 export function formatEvent(message: Buffer | string, id?: string): Buffer | string {

@@ -5,7 +5,7 @@ import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { joinPieces } from '../../util/encoded-message.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { MemoryBudget } from '../../net/backlog.ts'
-import { Backlog } from '../../net/backlog.ts'
+import { Backlog, createHold } from '../../net/backlog.ts'
 import type { MessageContext, ChannelEvents } from '../../net/channel.ts'
 import type { Arrival, HttpContext } from './http-context.ts'
 import type { NetworkChannel, PostedConversation } from './open-connections.ts'
@@ -13,7 +13,7 @@ import { checkCapacity } from './open-connections.ts'
 import { readBody, createBodyRefusal, refuseUnread } from './read-body.ts'
 import { parseAccept, checkBody, createRefusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
-import { SSE_HEADERS, formatEvent, createHold } from './sse-writer.ts'
+import { SSE_HEADERS, formatEvent } from './sse-writer.ts'
 
 const SESSION_GONE = createRefusal(404, 'Session not found or expired; open an event stream', RPC.legacyNoSession)
 

@@ -162,7 +162,7 @@ function checkRootObject(bytes: Buffer, open: number, end: number, callbacks: Js
   let at = skipSpace(bytes, open + 1, end)
   if (bytes[at] === CLOSE_OBJECT) return at + 1
   for (;;) {
-    countToken()
+    tokens++
     const nameEnd = checkName(bytes, at, end)
     const start = checkColon(bytes, nameEnd, end)
     const visitsMember = callbacks.enterMember(at + 1, nameEnd) && bytes[start] === OPEN_OBJECT
@@ -261,11 +261,11 @@ function skipWhitespace(bytes: Buffer, at: number, end: number): number {
 
 /** Validates an object and calls the callbacks for its members. */
 function checkVisitedObject(bytes: Buffer, open: number, end: number, callbacks: JsonCallbacks): number {
-  countToken()
+  tokens++
   let at = skipWhitespace(bytes, open + 1, end)
   if (at < end && bytes[at] === CLOSE_OBJECT) return at + 1
   for (;;) {
-    countToken()
+    tokens++
     const nameEnd = checkName(bytes, at, end)
     const start = checkColon(bytes, nameEnd, end)
     const after = checkValue(bytes, start, end, 3)
@@ -273,10 +273,6 @@ function checkVisitedObject(bytes: Buffer, open: number, end: number, callbacks:
     at = next(bytes, after, end, CLOSE_OBJECT)
     if (at < 0) return -at
   }
-}
-
-function countToken(): void {
-  if (++tokens > MAX_TOKENS) throw createLimitError()
 }
 
 function createLimitError(): ScanError {
@@ -291,24 +287,34 @@ function checkName(bytes: Buffer, at: number, end: number): number {
 
 /** Validates the colon after a name; returns the start of its value. */
 function checkColon(bytes: Buffer, quote: number, end: number): number {
-  const colon = skipWhitespace(bytes, quote + 1, end)
+  const next = quote + 1
+  const colon = bytes[next] === COLON ? next : skipSpace(bytes, next, end)
   if (colon >= end || bytes[colon] !== COLON) throw new ScanError('expected ":"')
-  return skipWhitespace(bytes, colon + 1, end)
+  const start = colon + 1
+  return start < end && (bytes[start] as number) > 0x20 ? start : skipSpace(bytes, start, end)
 }
 
 /** Finds the next member or element; returns the end as a negative number after the closing bracket. */
 function next(bytes: Buffer, after: number, end: number, close: number): number {
-  const at = skipSpace(bytes, after, end)
+  const at = bytes[after] === close ? after : skipWhitespace(bytes, after, end)
   if (at >= end) throw new ScanError('unexpected end of message')
   const byte = bytes[at]
-  if (byte === COMMA) return skipSpace(bytes, at + 1, end)
   if (byte === close) return -(at + 1)
+  if (byte === COMMA) return skipWhitespace(bytes, at + 1, end)
   throw new ScanError('expected "," or a closing bracket')
 }
 
 /** Validates the string at `open`; returns its end. */
 function checkString(bytes: Buffer, open: number, end: number): number {
-  const after = checkStringBytes(bytes, open + 1, Math.min(end, open + SHORT), end)
+  const stop = Math.min(end, open + SHORT)
+  let at = open + 1
+  while (at < stop && PLAIN[bytes[at] as number] === 1) at++
+  return at < stop && bytes[at] === QUOTE ? at + 1 : checkAnyString(bytes, at, stop, end)
+}
+
+/** Validates the rest of a string that is long or has escape sequences. */
+function checkAnyString(bytes: Buffer, from: number, stop: number, end: number): number {
+  const after = checkStringBytes(bytes, from, stop, end)
   if (after >= 0) return after
   const at = -after
   const proved = end - at < LONG ? -1 : proveString(bytes, at, end)

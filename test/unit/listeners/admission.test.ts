@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
-import { Admission } from '../../../src/listeners/client/admission.ts'
+import { Admission } from '../../../src/listeners/client/inbound-request.ts'
 import { MemoryBudget } from '../../../src/net/backlog.ts'
 
 const named = (subject: string): Principal => ({ ...ANONYMOUS, issuer: 'test', subject })
