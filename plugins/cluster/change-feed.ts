@@ -1,20 +1,12 @@
-import type { Clock, TopicGap, Notification, SharedStore } from '../../src/plugin.ts'
-import { BoundedMap, CountedTopic, isObject, LIST_CHANGES } from '../../src/plugin.ts'
+import type { Clock, Notification, SharedStore } from '../../src/plugin.ts'
+import { CountedTopic, isObject, LIST_CHANGES } from '../../src/plugin.ts'
 
 const UPDATED = 'notifications/resources/updated'
-/** Notifications that replicas exchange. */
-const NEWS: readonly string[] = [...LIST_CHANGES, UPDATED]
 
 const TOPIC = 'news'
 /** Debounce time for identical notifications. */
-const ONCE_MS = 250
-/** Time for a local server to send the same notification itself. */
-const OWN_MS = 300
-/** Time during which a local notification suppresses a remote duplicate. */
-const SAID_MS = 2000
-/** Counter lifetime in Redis; after it expires, all replicas refresh. */
-const KEPT_MS = 7 * 86_400_000
-const MAX_COUNT = 10_000
+const DEBOUNCE_MS = 250
+const MAX_PENDING = 10_000
 
 /** Upstreams in the current generation, and the function that delivers their notifications. */
 export interface ChangeHandler {
@@ -23,36 +15,35 @@ export interface ChangeHandler {
 }
 
 /**
- * Exchanges list and resource changes with other replicas. Changes are counted per upstream, so that a replica that
- * missed one detects it and refreshes all lists. Unchanged lists are not announced.
+ * Exchanges list and resource changes with other replicas. A replica that missed one refreshes all lists; unchanged
+ * lists are not announced.
  */
 export class ChangeFeed {
-  /** New changes received from other replicas. */
+  /** Notifications that replicas exchange. */
+  readonly methods: readonly string[] = [...LIST_CHANGES, UPDATED]
+  /** Changes received from other replicas. */
   receivedCount = 0
-  readonly #store: SharedStore
   readonly #clock: Clock
-  /** Time when local servers last sent each notification. */
-  readonly #own = new BoundedMap<string, number>({ max: MAX_COUNT })
-  readonly #later = new Map<string, () => void>()
+  readonly #pending = new Map<string, () => void>()
   /** Notifications received from replicas, which must not be forwarded again. */
   readonly #ofOthers = new WeakSet<Notification>()
   readonly #topic: CountedTopic
-  /** Last known counters per upstream. */
-  readonly #totals = new Map<string, number>()
   #handler: ChangeHandler = { names: [], notify: () => undefined }
 
   constructor(store: SharedStore, clock: Clock) {
-    this.#store = store
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
       onMessage: text => this.#receive(text),
-      onGap: gap => this.#compareTotals(gap),
+      onGap: gap => {
+        if (gap === 'first') return
+        for (const name of this.#handler.names) for (const method of LIST_CHANGES) this.#deliver(name, method, '')
+      },
     })
   }
 
-  setHandler(hearer: ChangeHandler): void {
-    this.#handler = hearer
+  setHandler(handler: ChangeHandler): void {
+    this.#handler = handler
   }
 
   start(): void {
@@ -61,35 +52,24 @@ export class ChangeFeed {
 
   stop(): void {
     this.#topic.stop()
-    for (const end of this.#later.values()) end()
-    this.#later.clear()
+    for (const cancel of this.#pending.values()) cancel()
+    this.#pending.clear()
   }
 
   /** Publishes a local server's notification, debounced. */
   publish(upstream: string, notification: Notification): void {
     if (this.#ofOthers.has(notification)) return
-    const { method } = notification
-    const uri = method === UPDATED ? String(notification.params?.uri) : ''
-    const key = formatKey(upstream, method, uri)
-    this.#own.set(key, this.#clock.now())
-    this.#debounce(`tell ${key}`, ONCE_MS, () => void this.#publishChange(upstream, method, uri).catch(() => undefined))
-  }
-
-  async #publishChange(upstream: string, method: string, uri: string): Promise<void> {
-    const own = await this.#countChange(upstream, 1)
-    this.#totals.set(upstream, own)
-    await this.#topic.publish(JSON.stringify({ upstream, method, uri, own }))
+    const { method, params } = notification
+    const text = JSON.stringify({ upstream, method, uri: method === UPDATED ? String(params?.uri) : '' })
+    this.#debounce(`publish ${text}`, () => void this.#topic.publish(text).catch(() => undefined))
   }
 
   #receive(text: string): void {
-    const message = parseChange(text)
-    if (message === undefined) return
-    const { upstream, method, uri, own } = message
-    this.#totals.set(upstream, own)
-    const key = formatKey(upstream, method, uri)
-    this.#debounce(`pass ${key}`, OWN_MS, () => {
-      if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS) this.#deliver(upstream, method, uri)
-    })
+    const message: unknown = JSON.parse(text)
+    if (!isObject(message)) return
+    const { upstream, method, uri } = message
+    if (typeof method !== 'string' || !this.methods.includes(method) || typeof upstream !== 'string') return
+    this.#debounce(`receive ${text}`, () => this.#deliver(upstream, method, String(uri)))
   }
 
   #deliver(upstream: string, method: string, uri: string): void {
@@ -100,54 +80,13 @@ export class ChangeFeed {
     this.#handler.notify(upstream, notification)
   }
 
-  /** Reports changes for upstreams whose counter differs; the first comparison only records the counters. */
-  async #compareTotals(gap: TopicGap): Promise<void> {
-    const { names } = this.#handler
-    const previousTotals = names.map(name => this.#totals.get(name) ?? 0)
-    const now = await Promise.all(names.map(name => this.#countChange(name, 0)))
-    names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
-    if (gap === 'first') return
-    const changed = names.filter((_, index) => gap === 'forgotten' || now[index] !== previousTotals[index])
-    for (const name of changed) for (const method of LIST_CHANGES) this.#deliver(name, method, '')
-  }
-
-  async #countChange(upstream: string, by: number): Promise<number> {
-    const { total } = await this.#store.addToCounter(`${TOPIC} ${upstream}`, {
-      delta: by,
-      expiresInMs: KEPT_MS,
-    })
-    return total
-  }
-
   /** Runs once after a delay, regardless of further calls. */
-  #debounce(key: string, ms: number, run: () => void): void {
-    if (this.#later.has(key) || this.#later.size >= MAX_COUNT) return
-    const take = this.#clock.after(ms, () => {
-      this.#later.delete(key)
+  #debounce(key: string, run: () => void): void {
+    if (this.#pending.has(key) || this.#pending.size >= MAX_PENDING) return
+    const cancel = this.#clock.after(DEBOUNCE_MS, () => {
+      this.#pending.delete(key)
       run()
     })
-    this.#later.set(key, take)
+    this.#pending.set(key, cancel)
   }
-}
-
-interface ListChange {
-  readonly upstream: string
-  readonly method: string
-  readonly uri: string
-  /** The upstream's change counter. */
-  readonly own: number
-}
-
-function parseChange(text: string): ListChange | undefined {
-  const message: unknown = JSON.parse(text)
-  if (!isObject(message)) return undefined
-  const { upstream, method, uri, own } = message
-  const isNews = typeof method === 'string' && NEWS.includes(method)
-  return isNews && typeof upstream === 'string' && typeof uri === 'string' && typeof own === 'number'
-    ? { upstream, method, uri, own }
-    : undefined
-}
-
-function formatKey(upstream: string, method: string, uri: string): string {
-  return `${upstream}\n${method}\n${uri}`
 }

@@ -1,17 +1,18 @@
-import type {
-  Clock,
-  Config,
-  Log,
-  Peer,
-  PeerDirectory,
-  Refusal,
-  SealingKeys,
-  ServeForwarded,
-  PeerLookup,
+import {
+  type Clock,
+  type Config,
+  type Log,
+  type Peer,
+  type PeerDirectory,
+  type PeerLookup,
+  RPC,
+  type Refusal,
+  type SealingKeys,
+  type ServeForwarded,
+  canonicalizeJson,
 } from '../../src/plugin.ts'
-import { canonicalizeJson, RPC } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './host-port.ts'
-import type { ReplicaEntry, LiveReplica } from './replica-directory.ts'
+import type { LiveReplica, ReplicaEntry } from './replica-directory.ts'
 import { ReplicaDirectory } from './replica-directory.ts'
 import { PeerServer } from './peer-server.ts'
 import { clusterError } from './errors.ts'

@@ -47,11 +47,6 @@ export const HEALTH = {
     text: 'Redis rejects commands: {why}',
     fix: 'Grant the required permissions to the user of cluster.redis, or add memory to Redis; see docs/deploy.md',
   },
-  'cluster-clocks': {
-    level: 'error',
-    text: 'the clock of another replica is {how}, or its requests are being replayed: forwarded requests are refused',
-    fix: 'Synchronize the clocks of both machines; they may differ by 20 s',
-  },
   'cluster-plain': {
     level: 'warning',
     text: 'client requests and tokens are forwarded between replicas without TLS, to {address}',

@@ -1,14 +1,21 @@
-import type { Config, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import { checkKeyPair, isObject, LIST_CHANGES, readMap, readOwnPackage, readText, readValue } from '../../src/plugin.ts'
+import {
+  type Config,
+  type Plugin,
+  type PluginApi,
+  type Report,
+  checkKeyPair,
+  isObject,
+  readMap,
+  readOwnPackage,
+  readText,
+  readValue,
+} from '../../src/plugin.ts'
 import { isWildcard, parseAddress } from './host-port.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
-
-/** Notifications that replicas exchange. */
-const NEWS = [...LIST_CHANGES, 'notifications/resources/updated']
 
 /** Runs several gateway processes as one, using Redis. */
 export const cluster: Plugin<ClusterConfig> = {
@@ -45,7 +52,7 @@ export const cluster: Plugin<ClusterConfig> = {
 /** Exchanges list and resource changes with other replicas. */
 function exchangeChanges({ hooks, config, emitNotification }: PluginApi<ClusterConfig>, news: ChangeFeed): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
-  hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
+  hooks.notification.tap({ stage: 'trace', methods: news.methods }, (said, { direction, upstream, exchange }) => {
     if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))
       news.publish(upstream, said)
   })

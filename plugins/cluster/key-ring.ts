@@ -17,7 +17,9 @@ export interface RingKey {
 }
 
 /** Key purposes; each has its own derived key. */
-type Purpose = 'seal' | 'directory' | 'hand-on' | 'id' | 'digest' | 'shared'
+const PURPOSES = ['seal', 'directory', 'hand-on', 'id', 'digest', 'shared'] as const
+
+type Purpose = (typeof PURPOSES)[number]
 
 const BYTES = 32
 const NONCE_BYTES = 12
@@ -57,20 +59,25 @@ export class KeyRing {
     this.#keys = keys.map(({ id, key }) => {
       const bytes = keyBytes(key)
       if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
-      return new DerivedKey(id, bytes, this.#gateway)
+      const keys = PURPOSES.map(purpose => {
+        const info = `tapgate cluster ${purpose}`
+        // Creating a key object from bytes costs as much as five MACs.
+        return [purpose, createSecretKey(Buffer.from(hkdfSync('sha256', bytes, this.#gateway, info, BYTES)))]
+      })
+      return { id, keys: Object.fromEntries(keys) as DerivedKey['keys'] }
     })
   }
 
   /** Derives the keys for a purpose, primary first. */
   deriveKeys(purpose: Purpose): readonly Buffer[] {
-    return this.#keys.map(key => key.deriveBytes(purpose))
+    return this.#keys.map(({ keys }) => keys[purpose].export())
   }
 
   /** Signs a value, which remains readable. */
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
-    return [VERSION, first.id, computeMac(first.deriveKeyObject(purpose), text).toString('base64url'), text].join('.')
+    return [VERSION, first.id, computeMac(first.keys[purpose], text).toString('base64url'), text].join('.')
   }
 
   /** Returns the value; undefined if the signature is invalid or has another purpose. */
@@ -79,7 +86,7 @@ export class KeyRing {
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
-    if (!isEqual(computeMac(key.deriveKeyObject(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
+    if (!isEqual(computeMac(key.keys[purpose], text), Buffer.from(mac, 'base64url'))) return undefined
     return parseJson(Buffer.from(text, 'base64url'))
   }
 
@@ -87,7 +94,7 @@ export class KeyRing {
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
     const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', first.deriveKeyObject(purpose), nonce).setAAD(Buffer.from(boundTo))
+    const cipher = createCipheriv('aes-256-gcm', first.keys[purpose], nonce).setAAD(Buffer.from(boundTo))
     const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
     const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
     return [VERSION, first.id, bytes.toString('base64url')].join('.')
@@ -100,7 +107,7 @@ export class KeyRing {
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')
     if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv('aes-256-gcm', key.deriveKeyObject(purpose), bytes.subarray(0, NONCE_BYTES), {
+    const decipher = createDecipheriv('aes-256-gcm', key.keys[purpose], bytes.subarray(0, NONCE_BYTES), {
       authTagLength: TAG_BYTES,
     })
     decipher.setAAD(Buffer.from(boundTo))
@@ -115,19 +122,19 @@ export class KeyRing {
   /** Creates an unforgeable id with a prefix; forged ids are rejected without a lookup. */
   newId(prefix: string): string {
     const id = prefix + randomBytes(24).toString('base64url')
-    return id + computeTag(this.#first.deriveKeyObject('id'), id)
+    return id + computeTag(this.#first.keys.id, id)
   }
 
   isOurs(id: string): boolean {
     const length = (ID_TAG_BYTES / 3) * 4
     const tag = Buffer.from(id.slice(-length))
     const tagged = id.slice(0, -length)
-    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.deriveKeyObject('id'), tagged)), tag))
+    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.keys.id, tagged)), tag))
   }
 
   /** Returns a keyed digest. */
   digest(text: string): string {
-    return computeMac(this.#first.deriveKeyObject('digest'), text).toString('hex').slice(0, 12)
+    return computeMac(this.#first.keys.digest, text).toString('hex').slice(0, 12)
   }
 
   get #first(): DerivedKey {
@@ -137,35 +144,9 @@ export class KeyRing {
   }
 }
 
-class DerivedKey {
+interface DerivedKey {
   readonly id: string
-  readonly #bytes: Buffer
-  readonly #gateway: string
-  readonly #derived = new Map<Purpose, Buffer>()
-  readonly #objects = new Map<Purpose, KeyObject>()
-
-  constructor(id: string, bytes: Buffer, gateway: string) {
-    this.id = id
-    this.#bytes = bytes
-    this.#gateway = gateway
-  }
-
-  deriveBytes(purpose: Purpose): Buffer {
-    const cached = this.#derived.get(purpose)
-    if (cached !== undefined) return cached
-    const derived = Buffer.from(hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES))
-    this.#derived.set(purpose, derived)
-    return derived
-  }
-
-  /** Caches the key object: creating one from bytes costs as much as five MACs. */
-  deriveKeyObject(purpose: Purpose): KeyObject {
-    const cached = this.#objects.get(purpose)
-    if (cached !== undefined) return cached
-    const object = createSecretKey(this.deriveBytes(purpose))
-    this.#objects.set(purpose, object)
-    return object
-  }
+  readonly keys: Readonly<Record<Purpose, KeyObject>>
 }
 
 function computeMac(key: KeyObject, text: string): Buffer {

@@ -1,13 +1,11 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Log, ServeForwarded } from '../../src/plugin.ts'
-import { BoundedMap, getErrorMessage, RPC } from '../../src/plugin.ts'
-import type { Address } from './host-port.ts'
-import { formatAddress } from './host-port.ts'
+import { BoundedMap, type Log, RPC, type ServeForwarded, getErrorMessage } from '../../src/plugin.ts'
+import { type Address, formatAddress } from './host-port.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
-import type { VoucherProblem, Vouchers } from './vouchers.ts'
+import type { Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
 const MAX_HEADER_BYTES = 32 * 1024
@@ -17,8 +15,6 @@ const KEEP_ALIVE_MS = 120_000
 /** Interval between checks for connections that sent no request in time. */
 const CHECK_MS = 5000
 const WARN_MS = 10_000
-/** Time during which a clock offset is reported. */
-const CLOCK_SHOWN_MS = 120_000
 /** Maximum connections without a valid voucher. */
 const MAX_UNPROVEN = 512
 
@@ -38,7 +34,6 @@ export class PeerServer {
   readonly #deps: PeerServerDeps
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
-  #clockSeen: { readonly offMs: number; readonly at: number } | undefined
   readonly #unproven = new UnprovenConnections(MAX_UNPROVEN)
 
   constructor(deps: PeerServerDeps) {
@@ -63,15 +58,6 @@ export class PeerServer {
     this.#server.maxHeadersCount = MAX_HEADERS
     this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
     this.#server.unref()
-  }
-
-  /**
-   * Clock offset to another replica in milliseconds if it was recently too large; positive if the other clock is
-   * ahead.
-   */
-  get clockOffset(): number | undefined {
-    const { offMs, at = -Infinity } = this.#clockSeen ?? {}
-    return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
   }
 
   /** Starts listening and resolves with the bound address. */
@@ -105,7 +91,7 @@ export class PeerServer {
   #handlePeerRequest(request: IncomingMessage, response: ServerResponse): void {
     const voucher = takeHeader(request.rawHeaders, HANDED)
     const read = this.#deps.vouchers.redeem(voucher ?? '', request, this.#deps.id)
-    if ('problem' in read) return this.#refuseVoucher(request, response, read)
+    if ('problem' in read) return this.#refuse(request, response, read.problem, read.isRetryable === true ? 503 : 403)
     this.#unproven.remove(request.socket)
     const serve = this.#deps.listeners.get(read.listener)
     if (serve === undefined) return this.#refuse(request, response, 'unknown listener', 404)
@@ -113,13 +99,7 @@ export class PeerServer {
     serve(request, response, read)
   }
 
-  #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: VoucherProblem): void {
-    // The voucher's signature is valid, so the offset is trustworthy.
-    if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
-    this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
-  }
-
-  #refuse(request: IncomingMessage, response: ServerResponse, message: string, status = 403): void {
+  #refuse(request: IncomingMessage, response: ServerResponse, message: string, status: number): void {
     this.#warnOnce(message, request.socket.remoteAddress)
     sendAnswer(request, response, status, message)
   }

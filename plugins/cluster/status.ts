@@ -1,4 +1,4 @@
-import type { Metric, HealthFinding, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, HealthFinding, JsonObject, Metric, PluginCommands } from '../../src/plugin.ts'
 import { formatDuration } from '../../src/plugin.ts'
 import type { Cluster } from './cluster.ts'
 import type { ReplicaEntry } from './replica-directory.ts'
@@ -13,7 +13,7 @@ export const commands: PluginCommands = {
     async run(call) {
       // Replicas on one machine share a configuration and know each other, so any one can answer.
       const status = await call.withGateway('one', ask => ask('cluster.replicas'))
-      call.print(status, () => formatReplicas(status, Date.now()))
+      call.print(status, () => formatReplicas(status, call))
     },
   },
 }
@@ -39,7 +39,6 @@ export function listFindings(cluster: Cluster): HealthFinding[] {
   const own = [
     ...checkStore(cluster),
     ...(plainAddress === undefined ? [] : [found('cluster-plain', { address: plainAddress })]),
-    ...checkClock(cluster),
   ]
   const differences = [
     findDifference(directory.entries, 'version', 'versions'),
@@ -51,12 +50,6 @@ export function listFindings(cluster: Cluster): HealthFinding[] {
 function checkStore({ store }: Cluster): HealthFinding[] {
   if (!store.isUp) return [found('cluster-store-away', {})]
   return store.refusal === undefined ? [] : [found('cluster-store-refuses', { why: store.refusal })]
-}
-
-function checkClock({ peerServer: { clockOffset } }: Cluster): HealthFinding[] {
-  if (clockOffset === undefined) return []
-  const difference = `${formatDuration(Math.abs(clockOffset))} ${clockOffset > 0 ? 'ahead' : 'behind'}`
-  return [found('cluster-clocks', { how: difference })]
 }
 
 function findDifference(entries: readonly ReplicaEntry[], key: 'version' | 'config', name: string): string | undefined {
@@ -91,27 +84,15 @@ function buildCounter(name: string, help: string, value: number): Metric {
 
 type ReplicaRow = ReplicaEntry & { readonly isSelf: boolean }
 
-/** Formats the status as table rows. */
-export function formatReplicas(status: JsonObject, now: number): string[] {
-  const replicas = status.replicas as readonly ReplicaRow[]
-  const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [
-    isSelf ? `${id} *` : id,
-    address,
-    version,
-    config,
-    formatDuration(Math.max(0, now - started)),
+function formatReplicas(status: JsonObject, { table }: Pick<CommandCall, 'table'>): string[] {
+  const rows = (status.replicas as readonly ReplicaRow[]).map(({ id, address, started, version, config, isSelf }) => [
+    ...[isSelf ? `${id} *` : id, address, version, config],
+    formatDuration(Math.max(0, Date.now() - started)),
   ])
-  const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
-  const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
-  const { store, handedOn, taken, refused } = status
-  const but = typeof status.refusal === 'string' ? `, and rejects commands: ${status.refusal}` : ''
+  const { store, handedOn, taken, refused, refusal } = status
+  const but = typeof refusal === 'string' ? `, and rejects commands: ${refusal}` : ''
   return [
-    ...table.map(row =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    ),
+    ...table([['replica', 'address', 'version', 'configuration', 'up'], ...rows]),
     '',
     `Redis is ${String(store)}${but}. This replica (*): ${String(handedOn)} requests forwarded, ${String(taken)} accepted, ${String(refused)} refused`,
   ]

@@ -13,8 +13,8 @@ const MAX_NONCES = 200_000
 /** Why a voucher was rejected. */
 export interface VoucherProblem {
   readonly problem: string
-  /** Sender's apparent clock offset in milliseconds, if the time was the only problem. */
-  readonly offMs?: number
+  /** True if only the time was wrong. */
+  readonly isRetryable?: boolean
 }
 
 /** Signed single-use proofs that a replica forwards a request, each bound to one request and one target. */
@@ -47,7 +47,7 @@ export class Vouchers {
     if (to !== me) return { problem: 'issued for another replica' }
     const now = Date.now()
     if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
-    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
+    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', isRetryable: true }
     if (!this.#isNew(String(nonce), now)) return { problem: 'already used' }
     return {
       listener: String(listener),

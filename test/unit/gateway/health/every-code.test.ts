@@ -60,8 +60,6 @@ test('each finding that there is has a test that provokes it and does what it sa
     'pins-changed',
     // test/unit/plugins/cluster/tls.test.ts: its address is that of a start.
     'cluster-plain',
-    // test/unit/plugins/cluster/strangers.test.ts: by a clock that is ten minutes off.
-    'cluster-clocks',
   ])
   const all = [...Object.keys(mergeFindingTables()), ...Object.keys(DOCTOR_FINDINGS)]
   assert.deepEqual(
