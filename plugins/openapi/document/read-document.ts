@@ -1,23 +1,20 @@
-import type { HttpMethod } from '../../../src/plugin.ts'
-import { isObject, readList, readMap, toOneLine, readText } from '../../../src/plugin.ts'
+import { type HttpMethod, isObject, readList, readMap, readText, toOneLine } from '../../../src/plugin.ts'
 import {
-  parseBody,
-  isJsonType,
+  type ApiDocument,
+  type Operation,
+  type Parameter,
+  type PlainObject,
+  type References,
+  type RequestBody,
+  type Requirements,
+  type SecurityScheme,
   findCommonSchema,
-  parseParameters,
-  normalizeContentType,
   findResultSchema,
+  isJsonType,
+  normalizeContentType,
+  parseBody,
+  parseParameters,
 } from './operation-parts.ts'
-import type {
-  ApiDocument,
-  Operation,
-  Parameter,
-  PlainObject,
-  References,
-  RequestBody,
-  Requirements,
-  SecurityScheme,
-} from './types.ts'
 
 /** Swagger 2.0 parameter members that belong to the schema in OpenAPI 3. */
 const SCHEMA_MEMBERS =

@@ -1,8 +1,8 @@
 import { isObject } from '../../../src/plugin.ts'
-import type { PlainObject, References } from '../document/types.ts'
+import type { PlainObject, References } from '../document/operation-parts.ts'
 
-/** Maximum depths, tried in order until the schema fits. */
-const DEPTHS = [12, 6, 4, 3, 2, 1]
+/** Maximum nesting; deeper levels accept anything. */
+const DEPTH = 6
 /** Minimum subschema size: its braces. */
 const PART_BYTES = 2
 const MAX_DESCRIPTION = 1000
@@ -21,10 +21,10 @@ export interface SchemaUse {
 
 /**
  * Converts an OpenAPI schema to JSON Schema 2020-12. References are inlined, as many clients resolve none. A schema
- * that is too large is cut at fewer levels; a recursive one accepts anything at each repetition.
+ * that is too large keeps only its own members; a recursive one accepts anything at each repetition.
  */
 export function convertSchema(schema: unknown, references: References, use: SchemaUse): PlainObject {
-  for (const depth of DEPTHS) {
+  for (const depth of [DEPTH, 0]) {
     const writer = new SchemaWriter(references, use)
     const written = writer.writeSchema(schema, depth, [])
     if (!writer.isOver && JSON.stringify(written).length <= use.maxBytes) return written

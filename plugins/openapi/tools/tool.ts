@@ -1,10 +1,152 @@
-import type { JsonObject } from '../../../src/plugin.ts'
-import { sanitizeText } from '../../../src/plugin.ts'
-import { isJsonType } from '../document/operation-parts.ts'
-import type { ApiDocument, Operation, PlainObject } from '../document/types.ts'
-import type { ToolArgument } from './input-schema.ts'
-import { listArguments, createInputSchema } from './input-schema.ts'
-import { convertSchema } from './convert-schema.ts'
+import { isObject, type JsonObject, readList, readMap, sanitizeText } from '../../../src/plugin.ts'
+import {
+  type ApiDocument,
+  type Operation,
+  type Parameter,
+  type PlainObject,
+  type References,
+  isJsonType,
+  sanitizeName,
+} from '../document/operation-parts.ts'
+import { convertSchema, filterStrings, type SchemaUse } from './convert-schema.ts'
+
+/** Where an argument is sent: a parameter, a body property, or the whole body. */
+type ArgumentTarget =
+  | { readonly to: 'parameter'; readonly parameter: Parameter }
+  | { readonly to: 'property'; readonly name: string }
+  | { readonly to: 'body' }
+
+export interface ToolArgument {
+  readonly name: string
+  readonly isRequired: boolean
+  readonly target: ArgumentTarget
+  readonly schema: PlainObject
+}
+
+const USE: SchemaUse = { isLoose: false, maxBytes: 16 * 1024 }
+const MAX_NAME = 64
+const MAX_ALL = 64 * 1024
+const LOCATION_ORDER = ['path', 'query', 'header', 'cookie']
+/** Maximum `allOf` nesting. */
+const MAX_NESTED = 16
+
+/** Lists an operation's arguments: its parameters, and its body properties unless their names collide. */
+function listArguments(operation: Operation, references: References): readonly ToolArgument[] {
+  const names = new ArgumentNames()
+  const parameters = [...operation.parameters].sort(
+    (a, b) => LOCATION_ORDER.indexOf(a.in) - LOCATION_ORDER.indexOf(b.in),
+  )
+  const own = parameters.map(parameter => {
+    const schema = convertSchema(parameter.schema, references, USE)
+    const { description = schema.description } = parameter
+    return {
+      name: names.assign(parameter.name, parameter.in),
+      isRequired: parameter.required,
+      target: { to: 'parameter' as const, parameter },
+      schema: description === undefined ? schema : { ...schema, description: String(description).slice(0, 1000) },
+    }
+  })
+  return [...own, ...listBodyArguments(operation, references, names)]
+}
+
+function listBodyArguments({ body }: Operation, references: References, names: ArgumentNames): ToolArgument[] {
+  if (body === undefined) return []
+  const members = collectMembers(body.schema, references, 0)
+  const isFlat =
+    members !== undefined &&
+    members.properties.size > 0 &&
+    [...members.properties.keys()].every(name => !names.isTaken(name))
+  if (!isFlat) {
+    const plain = convertSchema(body.schema, references, USE)
+    const schema = body.description === undefined ? plain : { description: body.description.slice(0, 1000), ...plain }
+    return [{ name: names.assign('body', 'request'), isRequired: body.required, target: { to: 'body' }, schema }]
+  }
+  return [...members.properties].flatMap(([name, propertySchema]) => {
+    const followed = references.follow(propertySchema)
+    if (isObject(followed) && followed.readOnly === true) return []
+    const isRequired = body.required && members.required.has(name)
+    const target = { to: 'property' as const, name }
+    return [
+      { name: names.assign(name, 'body'), isRequired, target, schema: convertSchema(propertySchema, references, USE) },
+    ]
+  })
+}
+
+interface ObjectMembers {
+  readonly properties: Map<string, unknown>
+  readonly required: Set<string>
+}
+
+/** Collects the properties of a closed object schema; undefined for any other schema. */
+function collectMembers(input: unknown, references: References, depth: number): ObjectMembers | undefined {
+  const schema = references.follow(input)
+  if (depth > MAX_NESTED || !isObject(schema) || !isClosedObject(schema)) return undefined
+  const members: ObjectMembers = {
+    properties: new Map(Object.entries(readMap(schema, 'properties'))),
+    required: new Set(filterStrings(schema.required)),
+  }
+  for (const branch of readList(schema, 'allOf')) {
+    const inner = collectMembers(branch, references, depth + 1)
+    if (inner === undefined) return undefined
+    for (const [name, value] of inner.properties) members.properties.set(name, value)
+    for (const name of inner.required) members.required.add(name)
+  }
+  return members
+}
+
+/** Returns true for an object without additional properties or alternatives. */
+function isClosedObject({ type = 'object', anyOf, oneOf, additionalProperties = false }: PlainObject): boolean {
+  return type === 'object' && anyOf === undefined && oneOf === undefined && additionalProperties === false
+}
+
+/** Creates the schema for all arguments; if it is too long, the largest are shortened. */
+function createInputSchema(all: readonly ToolArgument[]): PlainObject {
+  const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
+  const properties = all.map(({ name, schema }) => [name, schema] as const)
+  const sizes = properties.map(([, schema]) => JSON.stringify(schema).length)
+  const share = MAX_ALL / Math.max(1, properties.length)
+  const isLong = sizes.reduce((sum, size) => sum + size, 0) > MAX_ALL
+  const fitting = properties.map(([name, schema], i) => {
+    const isOver = isLong && (sizes[i] ?? 0) > share
+    return [name, isOver ? shortenSchema(schema) : schema] as const
+  })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fitting),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  }
+}
+
+function shortenSchema({ type, description }: PlainObject): PlainObject {
+  const text = typeof description === 'string' ? { description: description.slice(0, 100) } : {}
+  return { ...(type === undefined ? {} : { type }), ...text }
+}
+
+/** Assigns unique argument names that every client accepts. */
+class ArgumentNames {
+  readonly #usedNames = new Set<string>()
+
+  isTaken(name: string): boolean {
+    return this.#usedNames.has(sanitizeArgumentName(name))
+  }
+
+  assign(name: string, location: string): string {
+    const plain = sanitizeArgumentName(name)
+    let assigned = plain
+    for (let count = 1; this.#usedNames.has(assigned); count++) {
+      const end = count === 1 ? `_${location}` : `_${location}${count}`
+      assigned = plain.slice(0, MAX_NAME - end.length) + end
+    }
+    this.#usedNames.add(assigned)
+    return assigned
+  }
+}
+
+function sanitizeArgumentName(name: string): string {
+  const plain = /^[A-Za-z0-9_.-]+$/.test(name) ? name : sanitizeName(name)
+  return (plain === '' ? 'argument' : plain).slice(0, MAX_NAME)
+}
 
 /** An operation as a tool. */
 export interface OpenApiTool {
