@@ -64,10 +64,9 @@ class InFlightHold implements AskWatcher {
     this.#update()
   }
 
-  onAskEnd(): undefined {
+  onAskEnd(): void {
     this.#isAsked = false
     this.#update()
-    return undefined
   }
 
   #update(): void {

@@ -1,5 +1,4 @@
-import type { Clock } from '../../src/plugin.ts'
-import { BoundedMap, FairQueue } from '../../src/plugin.ts'
+import { FairQueue } from '../../src/plugin.ts'
 
 /** Call that may wait for a permit. */
 export interface QueuedCall {
@@ -11,57 +10,26 @@ export interface QueuedCall {
   onEvicted(): void
 }
 
-/** One caller's permits. */
-interface PermitHolder {
-  readonly caller: string
-  running: number
-  /** Permits reserved for the caller, each with a function that stops its timer. */
-  readonly reserved: (() => void)[]
-  acquiredAt: number
-}
-
-/** When a caller last released a permit while others waited, and whether its next call came promptly. */
-interface CallerReturn {
-  at: number | undefined
-  /** Milliseconds within which the next call counts as prompt. */
-  ms: number
-  wasPrompt: boolean
-}
-
 /** Limits on running and queued calls. 0 disables the concurrency limit. */
 export interface PermitLimits {
   readonly concurrency: number
   readonly queue: number
 }
 
-/** Maximum time for a reserved permit. */
-const MAX_RESERVED_MS = 100
-/** Maximum callers with a recorded return. */
-const MAX_CALLER_RETURNS = 256
-
 /**
  * Bounded queue in front of a bounded number of permits. Each caller's calls run in order; the caller with the fewest
- * permits is next. A full queue evicts a call from the caller with the longest queue. A resumed call goes before its
- * caller's other calls, even if the queue is full.
- *
- * A caller that makes sequential calls is absent between two of them and would lose its permit to a caller with a
- * long queue. With a clock, its permit stays reserved for as long as its call took, if it has fewer permits than the
- * next caller and was prompt before.
+ * permits is next. A full queue evicts a call from the caller with the longest queue.
  */
 export class PermitQueue {
   readonly #limits: PermitLimits
-  readonly #clock: Clock | undefined
   readonly #queue = new FairQueue<QueuedCall>()
-  /** Callers that hold or reserve a permit. */
-  readonly #holders = new Map<string, PermitHolder>()
-  readonly #returns = new BoundedMap<string, CallerReturn>({ max: MAX_CALLER_RETURNS })
+  /** Permits by caller. */
+  readonly #permits = new Map<string, number>()
   #isGranting = false
-  #reserved = 0
   running = 0
 
-  constructor(limits: PermitLimits, clock?: Clock) {
+  constructor(limits: PermitLimits) {
     this.#limits = limits
-    this.#clock = clock
   }
 
   /**
@@ -76,37 +44,28 @@ export class PermitQueue {
     return this.#queue.size
   }
 
-  /** Acquires a reserved permit, or a free one if no call waits. */
+  /** Acquires a free permit if no call waits. */
   tryAcquire({ caller }: Pick<QueuedCall, 'caller'>): boolean {
     const { concurrency } = this.#limits
-    if (concurrency <= 0) {
-      this.running++
-      return true
-    }
-    if (this.#returns.size > 0) this.#recordReturn(caller)
-    const stop = this.#holders.get(caller)?.reserved.pop()
-    if (stop !== undefined) {
-      stop()
-      this.#reserved--
-    } else if (this.running + this.#reserved >= concurrency || this.waiting > 0) return false
-    this.#acquirePermit(caller)
+    if (concurrency > 0 && (this.running >= concurrency || this.waiting > 0)) return false
+    this.acquire({ caller })
     return true
+  }
+
+  /** Acquires a permit even above the limit, for a call that continues. */
+  acquire({ caller }: Pick<QueuedCall, 'caller'>): void {
+    this.running++
+    if (this.#limits.concurrency > 0) this.#permits.set(caller, this.#countPermits(caller) + 1)
   }
 
   /** Enqueues a call; false if the queue is full and this caller has the longest queue. */
   enqueue(waiter: QueuedCall): boolean {
     const { caller } = waiter
-    const isFull = this.waiting - this.#queue.ahead >= this.#limits.queue
-    const donor = isFull ? this.#findLongestQueue(caller) : undefined
+    const donor = this.waiting >= this.#limits.queue ? this.#findLongestQueue(caller) : undefined
     if (donor === caller) return false
     this.#queue.add(caller, waiter)
     if (donor !== undefined) this.#evictLast(donor)
     return true
-  }
-
-  /** Enqueues a resumed call; never refused. */
-  requeue(waiter: QueuedCall): void {
-    this.#queue.addAhead(waiter.caller, waiter)
   }
 
   /** Removes a call from the queue, if present. */
@@ -114,81 +73,27 @@ export class PermitQueue {
     this.#queue.delete(waiter)
   }
 
-  /** Releases a permit and grants it to the next call, unless it is reserved. */
+  /** Releases a permit and grants it to the next call. */
   release({ caller }: Pick<QueuedCall, 'caller'>): void {
     this.running--
-    const holder = this.#holders.get(caller)
-    if (holder !== undefined) this.#releaseHolder(holder)
-    this.#grantPermits()
+    const remaining = this.#countPermits(caller) - 1
+    if (remaining > 0) this.#permits.set(caller, remaining)
+    else this.#permits.delete(caller)
+    if (this.waiting > 0) this.#grantPermits()
   }
 
-  /** Empties the queue and calls `left` for each call. */
+  /** Empties the queue and calls `onRemoved` for each call. */
   clear(onRemoved: (waiter: QueuedCall) => void): void {
     for (const waiter of this.#queue.clear()) onRemoved(waiter)
-  }
-
-  #acquirePermit(caller: string): void {
-    let holder = this.#holders.get(caller)
-    if (holder === undefined) {
-      holder = { caller, running: 0, reserved: [], acquiredAt: 0 }
-      this.#holders.set(caller, holder)
-    }
-    this.running++
-    holder.running++
-    // Skip reading the clock if no call waits.
-    holder.acquiredAt = this.#clock !== undefined && this.waiting > 0 ? this.#clock.now() : 0
-  }
-
-  #deleteIdleHolder({ caller, running, reserved }: PermitHolder): void {
-    if (running + reserved.length === 0) this.#holders.delete(caller)
-  }
-
-  #releaseHolder(holder: PermitHolder): void {
-    holder.running--
-    if (this.waiting > 0 && this.#clock !== undefined) this.#reserveIfContended(holder, this.#clock)
-    this.#deleteIdleHolder(holder)
-  }
-
-  #reserveIfContended(holder: PermitHolder, clock: Clock): void {
-    const next = this.#queue.countQueued(holder.caller) === 0 ? this.#nextCaller() : undefined
-    if (next !== undefined) this.#reserve(holder, next, clock)
-  }
-
-  #reserve(holder: PermitHolder, next: string, clock: Clock): void {
-    const at = clock.now()
-    const ms = Math.min(at - holder.acquiredAt, MAX_RESERVED_MS)
-    const isShort = this.#returns.get(holder.caller)?.wasPrompt === true
-    this.#returns.set(holder.caller, { at, ms, wasPrompt: isShort })
-    if (!isShort || this.#countPermits(holder.caller) >= this.#countPermits(next)) return
-    const stop = clock.after(ms, () => {
-      holder.reserved.splice(holder.reserved.indexOf(stop), 1)
-      this.#reserved--
-      this.#deleteIdleHolder(holder)
-      this.#grantPermits()
-    })
-    holder.reserved.push(stop)
-    this.#reserved++
-  }
-
-  #recordReturn(caller: string): void {
-    const leave = this.#returns.get(caller)
-    if (leave?.at === undefined || this.#clock === undefined) return
-    leave.wasPrompt = this.#clock.now() - leave.at <= leave.ms
-    leave.at = undefined
   }
 
   /** Returns the caller with the longest queue, counting one more for `joining`; prefers `joining`. */
   #findLongestQueue(joining: string): string {
     let longest = joining
-    let size = this.#countNew(joining) + 1
+    let size = this.#queue.countQueued(joining) + 1
     for (const caller of this.#queue.callers)
-      if (this.#countNew(caller) > size) [longest, size] = [caller, this.#countNew(caller)]
+      if (this.#queue.countQueued(caller) > size) [longest, size] = [caller, this.#queue.countQueued(caller)]
     return longest
-  }
-
-  /** Counts queued calls that have not started. */
-  #countNew(caller: string): number {
-    return this.#queue.countQueued(caller) - this.#queue.countAhead(caller)
   }
 
   #evictLast(caller: string): void {
@@ -202,19 +107,17 @@ export class PermitQueue {
     // A granted call may end synchronously; avoid recursion.
     if (this.#isGranting) return
     this.#isGranting = true
-    while (this.waiting > 0 && this.running + this.#reserved < this.#limits.concurrency) this.#grantNext()
+    while (this.waiting > 0 && this.running < this.#limits.concurrency) {
+      const waiter = this.#queue.take(this.#findNextCaller())
+      if (waiter === undefined) break
+      this.acquire(waiter)
+      waiter.onPermit()
+    }
     this.#isGranting = false
   }
 
-  #grantNext(): void {
-    const caller = this.#nextCaller()
-    if (caller === undefined) return
-    this.#acquirePermit(caller)
-    this.#queue.take(caller)?.onPermit()
-  }
-
   /** Returns the waiting caller with the fewest permits; of several, the one that waited longest. */
-  #nextCaller(): string | undefined {
+  #findNextCaller(): string | undefined {
     let next: string | undefined
     let fewest = Infinity
     for (const caller of this.#queue.callers) {
@@ -226,7 +129,6 @@ export class PermitQueue {
   }
 
   #countPermits(caller: string): number {
-    const holder = this.#holders.get(caller)
-    return holder === undefined ? 0 : holder.running + holder.reserved.length
+    return this.#permits.get(caller) ?? 0
   }
 }

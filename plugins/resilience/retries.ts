@@ -45,25 +45,10 @@ const FIRST_RETRIES = 3
 
 const MAX_RETRIES = 20
 
-/** Calls earn retries, so that retries stay a bounded share even if every call fails. */
-class RetryBudget {
-  #earned = FIRST_RETRIES * CALLS_PER_RETRY
-
-  earn(): void {
-    if (this.#earned < MAX_RETRIES * CALLS_PER_RETRY) this.#earned++
-  }
-
-  spend(): boolean {
-    if (this.#earned < CALLS_PER_RETRY) return false
-    this.#earned -= CALLS_PER_RETRY
-    return true
-  }
-}
-
-/** Decides whether to retry a call. */
+/** Decides whether to retry a call. Calls earn retries, so that these stay a bounded share even if every call fails. */
 export class Retries {
   readonly #limits: RetryLimits
-  readonly #budget = new RetryBudget()
+  #earned = FIRST_RETRIES * CALLS_PER_RETRY
   readonly #isSafeTool: (name: string) => boolean
   readonly #random: () => number
   /** Retries since the gateway started. */
@@ -77,7 +62,7 @@ export class Retries {
 
   /** Records a call's first attempt. */
   recordCall(): void {
-    this.#budget.earn()
+    if (this.#earned < MAX_RETRIES * CALLS_PER_RETRY) this.#earned++
   }
 
   /**
@@ -89,7 +74,8 @@ export class Retries {
     const backoff = failure.isStaleConnection && attempt === 1 ? 0 : this.#limits.backoff
     const pause = backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
     const ms = Math.max(pause, failure.retryAfterMs ?? 0)
-    if (ms >= leftMs || !this.#budget.spend()) return undefined
+    if (ms >= leftMs || this.#earned < CALLS_PER_RETRY) return undefined
+    this.#earned -= CALLS_PER_RETRY
     this.made++
     return ms
   }

@@ -73,15 +73,7 @@ export function parseBulkheadSettings({ timeout, tools, limits, breaker, retry }
       queue: limits.queue,
       queueTimeout: parseDuration(limits.queueTimeout),
     },
-    breaker:
-      breaker === false
-        ? undefined
-        : {
-            ...breaker,
-            latency: parseDuration(breaker.latency),
-            window: parseDuration(breaker.window),
-            open: parseDuration(breaker.open),
-          },
+    breaker: breaker === false ? undefined : { ...breaker, open: parseDuration(breaker.open) },
     retry: retry === false ? undefined : { ...retry, backoff: parseDuration(retry.backoff) },
   }
 }

@@ -97,11 +97,8 @@ export type AskReply = { result: JsonObject } | { error: RpcError }
 export interface AskWatcher {
   /** Called when the first open client request starts. */
   onAskStart(): void
-  /**
-   * Called when no client request is open. The last reply is delivered after the promise; false withholds it, as the
-   * asking call has ended.
-   */
-  onAskEnd(): Promise<boolean> | undefined
+  /** Called when no client request is open, before the last reply is delivered. */
+  onAskEnd(): void
   /** Called for server progress. */
   onProgress?(): void
 }

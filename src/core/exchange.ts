@@ -17,7 +17,7 @@ import type {
   Session,
   Via,
 } from '../api/index.ts'
-import type { PhaseClock, ActivePhase } from '../hooks/phase-clock.ts'
+import type { PhaseClock } from '../hooks/phase-clock.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
@@ -74,9 +74,6 @@ function filterNotification(params: JsonObject | undefined, notification: Notifi
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
-
-/** Reply to a server whose call ended while the reply waited for a permit. */
-const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was cancelled') }
 
 type SendRequest = (ask: Ask) => Promise<AskReply>
 /** Handles a request in the client's place; `sendToClient` sends it to the client itself. */
@@ -256,28 +253,16 @@ export class PipelineExchange implements Exchange {
     this.hasReachedClient = true
     if (this.openAsks++ === 0) for (const watcher of this.#watchers()) watcher.onAskStart()
     const activePhase = this.phases?.startPhase('client')
-    let reply: AskReply
     try {
-      reply = await (this.#asker === undefined
+      const reply = await (this.#asker === undefined
         ? this.#deps.ask(this, ask, this.#send)
         : this.#asker(ask, own => this.#deps.ask(this, own, this.#send)))
       this.#deps.onClientReply?.(this, ask, reply)
-    } catch (error) {
-      await this.#waitForTurn(activePhase)
-      throw error
+      return reply
+    } finally {
+      if (activePhase !== undefined) this.phases?.endPhase(activePhase)
+      if (--this.openAsks === 0) for (const watcher of this.#watchers()) watcher.onAskEnd()
     }
-    return (await this.#waitForTurn(activePhase)) ? reply : GIVEN_UP
-  }
-
-  /**
-   * Waits for a permit before a reply resumes the call, as the permit was released during the client request. False
-   * if the call has ended.
-   */
-  async #waitForTurn(activePhase: ActivePhase | undefined): Promise<boolean> {
-    if (activePhase !== undefined) this.phases?.endPhase(activePhase)
-    if (--this.openAsks > 0) return true
-    const goingOn = this.#watchers().map(async watcher => watcher.onAskEnd())
-    return (await Promise.all(goingOn)).every(goesOn => goesOn !== false)
   }
 
   #watchers(): readonly AskWatcher[] {

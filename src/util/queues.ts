@@ -97,7 +97,6 @@ function releaseOne(): void {
 interface QueueEntry<T> {
   readonly item: T
   readonly own: CallerQueue<T>
-  readonly isAhead: boolean
   before: QueueEntry<T> | undefined
   after: QueueEntry<T> | undefined
 }
@@ -107,10 +106,7 @@ interface CallerQueue<T> {
   readonly caller: string
   first: QueueEntry<T> | undefined
   last: QueueEntry<T> | undefined
-  /** Last priority item. */
-  lastAhead: QueueEntry<T> | undefined
   size: number
-  ahead: number
 }
 
 /** Fair queue: callers alternate; each caller's items are FIFO. An item can be queued once. */
@@ -118,15 +114,9 @@ export class FairQueue<T> {
   /** In round-robin order. */
   readonly #callers = new Map<string, CallerQueue<T>>()
   readonly #entries = new Map<T, QueueEntry<T>>()
-  #ahead = 0
 
   get size(): number {
     return this.#entries.size
-  }
-
-  /** Priority item count. */
-  get ahead(): number {
-    return this.#ahead
   }
 
   /** Callers with queued items, in round-robin order. */
@@ -139,46 +129,17 @@ export class FairQueue<T> {
     return this.#callers.get(caller)?.size ?? 0
   }
 
-  /** Counts a caller's priority items. */
-  countAhead(caller: string): number {
-    return this.#callers.get(caller)?.ahead ?? 0
-  }
-
   get #nextCaller(): CallerQueue<T> | undefined {
     return this.#callers.values().next().value
   }
 
   add(caller: string, item: T): void {
-    const own = this.#getCallerQueue(caller)
-    this.#insertEntry({ item, own, isAhead: false, before: own.last, after: undefined })
-  }
-
-  /** Adds a priority item, after the caller's earlier priority items and before its other items. */
-  addAhead(caller: string, item: T): void {
-    const own = this.#getCallerQueue(caller)
-    const before = own.lastAhead
-    const entry = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
-    own.lastAhead = entry
-    own.ahead++
-    this.#ahead++
-    this.#insertEntry(entry)
-  }
-
-  #getCallerQueue(caller: string): CallerQueue<T> {
     let own = this.#callers.get(caller)
-    if (own === undefined) {
-      own = { caller, first: undefined, last: undefined, lastAhead: undefined, size: 0, ahead: 0 }
-      this.#callers.set(caller, own)
-    }
-    return own
-  }
-
-  #insertEntry(entry: QueueEntry<T>): void {
-    const { item, own, before, after } = entry
-    if (before === undefined) own.first = entry
-    else before.after = entry
-    if (after === undefined) own.last = entry
-    else after.before = entry
+    if (own === undefined) this.#callers.set(caller, (own = { caller, first: undefined, last: undefined, size: 0 }))
+    const entry = { item, own, before: own.last, after: undefined }
+    if (own.last === undefined) own.first = entry
+    else own.last.after = entry
+    own.last = entry
     own.size++
     this.#entries.set(item, entry)
   }
@@ -212,16 +173,8 @@ export class FairQueue<T> {
     else before.after = after
     if (after === undefined) own.last = before
     else after.before = before
-    if (entry.isAhead) this.#removeAhead(entry)
     if (--own.size === 0) this.#callers.delete(own.caller)
     return this.#entries.delete(item)
-  }
-
-  #removeAhead(entry: QueueEntry<T>): void {
-    const { own, before } = entry
-    if (own.lastAhead === entry) own.lastAhead = before
-    own.ahead--
-    this.#ahead--
   }
 
   /** Clears the queue; returns its items in arrival order. */
@@ -229,7 +182,6 @@ export class FairQueue<T> {
     const items = [...this.#entries.keys()]
     this.#entries.clear()
     this.#callers.clear()
-    this.#ahead = 0
     return items
   }
 }

@@ -68,7 +68,6 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: SlowCallDeps
         disarm()
         from = clock.now()
         disarm = clock.after(Math.max(0, remainingMs), () => end(true))
-        return undefined
       },
     }
     exchange.watchAsks(watcher)

@@ -31,7 +31,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     startupTimeout: '30s',
     timeout: '60s',
     limits: { concurrency: 200, queue: 1024, queueTimeout: 0 },
-    breaker: { failures: 5, latency: 0, share: 0.5, window: '30s', calls: 10, open: '30s' },
+    breaker: { failures: 5, open: '30s' },
     retry: { attempts: 2, backoff: '100ms', tools: [] },
     onFailure: 'omit',
     era: 'match',

@@ -42,16 +42,6 @@ function attempts(server: Peer, method: string): number {
 const READ = ['resources/read', { uri: 'memo://a' }] as const
 const CALL = ['tools/call', { name: 'web__a', arguments: {} }] as const
 
-function fine(heard: Heard, response: ServerResponse): void {
-  result(response, heard, {
-    resultType: 'complete',
-    contents: [],
-    content: [],
-    ttlMs: 0,
-    cacheScope: 'private',
-  })
-}
-
 test('a Retry-After that cannot be waited for reaches the client', async t => {
   const { server, client } = await before(t, (_heard, response) => json(response, 429, {}, { 'retry-after': '120' }))
 
@@ -71,19 +61,4 @@ test('Retry-After is a number of seconds, or a date by the clock of the server',
   for (const said of ['', '-1', '1.5', 'soon', '99999999999', 'Sat, 21 Nov 2026 19:00:09 GMT'])
     assert.equal(parseRetryAfter({ 'retry-after': said }), undefined, said)
   assert.equal(parseRetryAfter({}), undefined)
-})
-
-test('a read that meets a busy server is made again; a tool call is not', async t => {
-  let isBusy = true
-  const { server, client } = await before(t, (heard, response) => {
-    if (isBusy) json(response, 503, {})
-    else fine(heard, response)
-    isBusy = heard.message.method === 'tools/call'
-  })
-
-  assert.equal((await client.request(...READ)).error, undefined)
-  assert.equal(attempts(server, 'resources/read'), 2)
-  isBusy = true
-  assert.match((await client.request(...CALL)).error?.message ?? '', /HTTP 503/)
-  assert.equal(attempts(server, 'tools/call'), 1)
 })

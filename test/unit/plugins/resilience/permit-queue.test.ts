@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { PermitQueue, type QueuedCall } from '../../../../plugins/resilience/permit-queue.ts'
-import { TestClock } from '../../../../src/testing/clock.ts'
 
 class Caller implements QueuedCall {
   readonly caller: string
@@ -144,77 +143,4 @@ test('whatever comes in whatever order, each ends once, in order, and nothing gr
       },
     ),
   )
-})
-
-/** A caller with one call after the other, who is away for `gap` between two, beside one with a long queue. */
-function served(clock: TestClock | undefined, gap: number): { waits: number; begun: string } {
-  const begun: Caller[] = []
-  const turns = new PermitQueue({ concurrency: 4, queue: 1000 }, clock)
-  const greedy = Array.from({ length: 200 }, (_, number) => new Caller('greedy', number, begun))
-  for (const one of greedy)
-    if (turns.tryAcquire(one)) one.onPermit()
-    else turns.enqueue(one)
-  let waits = 0
-  for (let number = 0; number < 20; number++) {
-    const one = new Caller('one', number, begun)
-    if (turns.tryAcquire(one)) one.onPermit()
-    else {
-      turns.enqueue(one)
-      while (one.ends.length === 0) {
-        waits++
-        turns.release({ caller: 'greedy' })
-      }
-    }
-    clock?.advance(50)
-    turns.release(one)
-    clock?.advance(gap)
-  }
-  return { waits, begun: names(begun) }
-}
-
-test('the turn of a caller who soon comes back is kept, so that it does not wait behind a long queue', () => {
-  assert.equal(served(new TestClock(), 5).waits, 2)
-  assert.equal(served(undefined, 5).waits, 20)
-})
-
-test('kept turns leave the greedy one its share, and are free again when nobody comes', () => {
-  const clock = new TestClock()
-  const begun: Caller[] = []
-  const turns = new PermitQueue({ concurrency: 2, queue: 100 }, clock)
-  const polite = ['p', 'q'].map((caller, number) => new Caller(caller, number, begun))
-  for (const one of polite) if (turns.tryAcquire(one)) one.onPermit()
-  const greedy = Array.from({ length: 10 }, (_, number) => new Caller('greedy', number, begun))
-  for (const one of greedy) turns.enqueue(one)
-
-  // Both are known to come back soon, and would have both turns for ever.
-  for (let round = 0; round < 6; round++)
-    for (const one of polite) {
-      const running = begun.at(-1)?.caller === 'greedy' ? begun.at(-1) : undefined
-      clock.advance(20)
-      turns.release(one)
-      clock.advance(1)
-      if (!turns.tryAcquire(one)) turns.enqueue(one)
-      if (running !== undefined) turns.release(running)
-    }
-
-  assert.ok(begun.filter(({ caller }) => caller === 'greedy').length > 3)
-})
-
-test('a call that comes back is next of its caller, has a place in a full queue, and never loses it', () => {
-  const begun: Caller[] = []
-  const turns = new PermitQueue({ concurrency: 1, queue: 2 })
-  const [own, back, other, third] = ['a', 'a', 'b', 'c'].map((name, at) => new Caller(name, at, begun))
-  assert.ok(own && back && other && third)
-  turns.tryAcquire(OTHER)
-  assert.deepEqual([turns.enqueue(own), turns.enqueue(other)], [true, true])
-
-  turns.requeue(back)
-  assert.equal(turns.enqueue(third), false)
-  assert.equal(turns.waiting, 3)
-  turns.release(OTHER)
-  turns.release(back)
-  turns.release(other)
-
-  assert.equal(names(begun), 'a1 b2 a0')
-  assert.deepEqual(back.ends, ['began'])
 })

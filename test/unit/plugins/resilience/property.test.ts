@@ -11,7 +11,7 @@ import { HandClock } from '../../fixtures/hand-clock.ts'
 const SPEC = {
   timeout: 50,
   limits: { queue: 5, queueTimeout: 40 },
-  breaker: { failures: 8, latency: 25, share: 0.5, window: '30s', calls: 10, open: 10 },
+  breaker: { failures: 8, open: 10 },
   retry: { attempts: 3, backoff: 4, tools: [] },
 }
 
@@ -43,7 +43,7 @@ class Scripted {
   sent = 0
   most = 0
   #under = 0
-  readonly #thinking = new Set<Call>()
+  readonly #asked = new Set<Call>()
   readonly #scripts: readonly Script[]
   readonly #clock: HandClock
 
@@ -65,13 +65,11 @@ class Scripted {
     return this.#settle(call, takes, thinks === 0 ? ends : asks)
   }
 
-  /** A call whose client thinks is no work. */
+  /** A call whose client is asked does not count, and continues above the limit. */
   async #ask(call: Call): Promise<void> {
     this.#under--
-    this.#thinking.add(call)
+    this.#asked.add(call)
     await call.exchange.ask({ method: 'elicitation/create', params: {} })
-    if (!this.#thinking.delete(call)) return
-    this.most = Math.max(this.most, ++this.#under)
   }
 
   async #settle(call: Call, takes: number, reply: () => Promise<Answer>): Promise<Answer> {
@@ -80,13 +78,13 @@ class Scripted {
         const disarm = this.#clock.after(takes, () => void reply().then(resolve, reject))
         call.onCancel(() => {
           // Promises take their time, and the count must not.
-          if (!this.#thinking.delete(call)) this.#under--
+          if (!this.#asked.has(call)) this.#under--
           disarm()
           resolve({ error: { code: -32603, message: 'cancelled' } })
         })
       })
     } finally {
-      if (!(call.exchange.cancelled || this.#isGivenUp(call))) this.#under--
+      if (!(call.exchange.cancelled || this.#asked.has(call) || this.#isGivenUp(call))) this.#under--
     }
   }
 
