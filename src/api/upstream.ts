@@ -22,7 +22,7 @@ export interface ServerDescription {
 
 /** Upstream runtime state. Times are milliseconds since 1970. */
 export interface UpstreamRuntime {
-  /** Live processes or connections; several with a pool, replicas or isolation. */
+  /** Live processes or connections; several with isolation. */
   readonly instances: readonly {
     readonly pid?: number
     /** This connection's era, if it differs from the upstream's. */

@@ -10,21 +10,26 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import { describeReason, GatewayError, needsAuth, getOwnerProblem } from '../errors/errors.ts'
-import { METHODS, isLegacy, isModern } from '../protocol/methods.ts'
+import { LOG_LEVELS } from '../protocol/era/convert-to-modern.ts'
+import { METHODS, MODERN_VERSION, isLegacy, isModern } from '../protocol/methods.ts'
+import { Payload } from '../protocol/payload.ts'
+import { settlesWithin } from '../util/clock.ts'
 import { createCancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
 import { SessionDoubt, isSessionError } from './http/http-failures.ts'
-import { Connections } from './connections.ts'
-import type { OpenTransport } from './supervisor-factory.ts'
-import { SupervisorFactory } from './supervisor-factory.ts'
+import type { OpenTransport, PooledConnection } from './connection-pool.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { SUBSCRIBE, UNSUBSCRIBE } from './subscriptions.ts'
 import { fingerprintTls } from './tls-files.ts'
 import type { Connection } from './connection/connection.ts'
-import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
 const MEMORY_KEY = 'server'
+
+/** Timeout for setting a session's log level before its call proceeds. */
+const MAX_LEVEL_MS = 1000
 
 /** Limit for a stored server description, in JSON characters. */
 const MAX_SERVER_LENGTH = 256 * 1024
@@ -53,11 +58,10 @@ export class McpUpstream implements Upstream {
   /** Last server description; retained while the server is down, so that its features stay known. */
   server: ServerDescription | undefined
   readonly #context: UpstreamContext
-  readonly #supervisors: SupervisorFactory
-  readonly #connections: Connections
+  readonly #pool: ConnectionPool
+  readonly #levels = new LogLevels()
   readonly #eraDoubt: EraDoubt
   readonly #sessionDoubt: SessionDoubt
-  readonly #interest: ClientInterest
   readonly #storedServer: StoredServer
   readonly #refusals: RefusalLog
   readonly #tlsFiles: string
@@ -69,51 +73,48 @@ export class McpUpstream implements Upstream {
     this.#tlsFiles = fingerprintTls(spec, context)
     this.#eraDoubt = new EraDoubt(context)
     this.#sessionDoubt = new SessionDoubt(context.clock)
-    this.#interest = new ClientInterest(context, session => this.#connections.findOwnSupervisor(session))
-    this.#supervisors = new SupervisorFactory(spec, context, connect, supervisor =>
-      this.#interest.getAudience(supervisor),
-    )
-    this.#storedServer = new StoredServer(context.memory)
-    this.server = this.#storedServer.server
-    if (this.server !== undefined) this.#supervisors.memory.setEra(this.server.era, this.#storedServer.ageMs)
-    this.#connections = new Connections({
+    this.#pool = new ConnectionPool({
       spec,
       context,
-      supervisors: this.#supervisors,
-      isWatched: supervisor => this.#interest.isWatched(supervisor),
-      moved: supervisor => this.#interest.handleConnectionChange(supervisor),
-      changed: (state, connection) => this.#handleMainChange(state, connection),
-      opened: connection => this.#interest.handleConnectionUp(connection),
+      connect,
+      mainChanged: main => this.#handleMainChange(main),
+      opened: connection => void this.#levels.sendLevel(connection),
     })
-    this.#refusals = new RefusalLog(context, problem => this.#connections.recordProblem(problem))
+    this.#refusals = new RefusalLog(context, problem => this.#pool.recordProblem(problem))
+    this.#storedServer = new StoredServer(this.memory)
+    const { server, ageMs } = this.#storedServer
+    if (server !== undefined) this.#pool.eraMemory.setEra(server.era, ageMs)
+    // Before the first login, assume all features; the server's lists decide later.
+    this.server = server ?? (this.#pool.isPerAccount ? createUnknownServer(this.name) : undefined)
   }
 
   get state(): UpstreamState {
-    return this.#connections.main.state
+    return this.#pool.state
   }
 
   get problem(): string | undefined {
-    return this.#connections.main.problem
+    return this.#pool.main?.problem
   }
 
   get problemDetail(): string | undefined {
-    return this.#connections.main.problemDetail
+    return this.#pool.main?.problemDetail
   }
 
   get pid(): number | undefined {
-    return this.#connections.main.connection?.transport.pid
+    return this.#pool.main?.connection?.transport.pid
   }
 
   get dropped(): Readonly<Record<string, number>> | undefined {
-    return this.#supervisors.drops.counts
+    return this.#pool.drops.counts
   }
 
   get runtime(): UpstreamRuntime {
-    return this.#connections.runtime
+    return this.#pool.runtime
   }
 
+  /** Accounts may see different servers, so nothing is stored then. */
   get memory(): UpstreamMemory | undefined {
-    return this.#context.memory
+    return this.#pool.isPerAccount ? undefined : this.#context.memory
   }
 
   get isRemembered(): boolean {
@@ -124,41 +125,40 @@ export class McpUpstream implements Upstream {
     return fingerprintTls(this.spec, this.#context) !== this.#tlsFiles
   }
 
-  /** True while a client waits for notifications. */
-  get isWatched(): boolean {
-    return this.#interest.isWatched()
-  }
-
   get degraded(): string | undefined {
-    return this.#supervisors.drops.degraded
+    return this.#pool.drops.degraded
   }
 
   start(): Promise<void> {
-    return this.#connections.start()
+    return this.#pool.start()
   }
 
   async stop(): Promise<void> {
-    this.#interest.stop()
-    await this.#connections.stop()
+    await this.#pool.stop()
+    if (this.#pool.isPerAccount) this.#context.reportState('stopped')
   }
 
   onSessionEnd(session: Session): void {
-    this.#interest.forgetSession(session, () => this.#connections.listConnections())
-    this.#connections.sessionEnded(session)
+    this.#pool.subscriptions.forgetSession(session)
+    const hadLevel = this.#levels.forgetSession(session.id)
+    // A modern session may be one request, and the next would need the same level again.
+    if (hadLevel && session.client.era === 'legacy')
+      for (const connection of this.#pool.listConnections()) void this.#levels.sendLevel(connection)
+    this.#pool.handleSessionEnd(session)
   }
 
   onRootsChange(changed: readonly Session[]): void {
-    this.#connections.rootsChanged(changed)
+    this.#pool.handleRootsChange(changed)
   }
 
   async dispatch(call: Call): Promise<Answer> {
-    if (call.method === UNSUBSCRIBE) return this.#interest.unsubscribe(call)
-    const connection = this.#connections.getReadyConnection(call) ?? (await this.#connections.waitForConnection(call))
+    if (call.method === UNSUBSCRIBE) return this.#pool.subscriptions.unsubscribe(call)
+    const connection = this.#pool.getReadyConnection(call) ?? (await this.#pool.waitForConnection(call))
     if (connection === undefined) return createCancelledAnswer()
     const { use } = connection
     use.acquire()
     try {
-      const answer = await this.#interest.callServer(call, connection)
+      const answer = await this.#callServer(call, connection)
       if ('error' in answer && isSessionLost(answer.error, connection))
         return await this.#renewSession(connection, call, answer)
       return 'error' in answer && this.#isEraDoubted(answer.error.code, call.method, connection)
@@ -172,20 +172,40 @@ export class McpUpstream implements Upstream {
     }
   }
 
-  #handleMainChange(state: UpstreamState, connection: Connection | undefined): void {
-    const { name, pid } = this
-    const { log } = this.#context
-    const problem = getOwnerProblem(this)
-    if (connection?.server !== undefined) this.#canSendIn(connection.server)
-    const { era, version } = connection?.server ?? {}
-    if (state === 'failed') log.warn('upstream not available', { upstream: name, problem })
-    if (state === 'needs_auth') log.warn('upstream requires a login', { upstream: name, problem })
-    if (state === 'ready') log.info('upstream ready', { upstream: name, era, version, pid })
-    this.#interest.setMainConnection(state === 'ready' ? connection : undefined)
-    this.#context.reportState(state, problem)
+  #handleMainChange({ supervisor, context: { log, account } }: PooledConnection): void {
+    const upstream = this.name
+    const { state, connection } = supervisor
+    const problem = getOwnerProblem(supervisor)
+    if (state === 'failed') log.warn('upstream not available', { upstream, problem })
+    if (state === 'needs_auth') log.warn('upstream requires a login', { upstream, problem })
+    if (connection?.server !== undefined) {
+      const { era, version } = connection.server
+      this.#setServer(connection.server)
+      if (state === 'ready') log.info('upstream ready', { upstream, era, version, pid: connection.transport.pid })
+    }
+    // A failed account does not change the state that others see.
+    if (account === undefined || state === 'ready') this.#context.reportState(state, problem)
   }
 
-  #canSendIn(server: ServerDescription): void {
+  /** Sends a call on its connection, after the session's log level is set. */
+  #callServer(call: Call, connection: Connection): Promise<Answer> {
+    const isModern = connection.server?.era === 'modern'
+    if (call.method === SUBSCRIBE) return this.#pool.subscribe(call, connection)
+    if (call.method === 'logging/setLevel')
+      return isModern ? Promise.resolve({ result: Payload.of({}) }) : this.#levels.setLevel(call, connection)
+    // A modern server gets the level with every request.
+    const { session } = call.exchange
+    const sent =
+      isModern || session.client.logLevel === undefined ? undefined : this.#levels.applyLevel(session, connection)
+    return sent === undefined ? connection.sendCall(call) : this.#sendAfterLevel(sent, call, connection)
+  }
+
+  async #sendAfterLevel(sent: Promise<unknown>, call: Call, connection: Connection): Promise<Answer> {
+    await settlesWithin(this.#context.clock, MAX_LEVEL_MS, sent)
+    return connection.sendCall(call)
+  }
+
+  #setServer(server: ServerDescription): void {
     if (server === this.server) return
     this.server = server
     this.#storedServer.saveServer(server)
@@ -212,20 +232,20 @@ export class McpUpstream implements Upstream {
   }
 
   async #renewSession(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
-    this.#connections.reconnect(connection, 'session expired')
+    this.#pool.reconnect(connection, 'session expired')
     return REPEATABLE.has(call.method) ? this.#retryCall(call) : answer
   }
 
   async #recoverFromError(connection: Connection, call: Call, error: unknown): Promise<Answer> {
     if (!(error instanceof GatewayError)) throw error
     if (needsAuth(error)) {
-      this.#connections.handleAuthRequired(connection, error)
+      this.#pool.handleAuthRequired(connection, error)
       throw error
     }
     const { sessionLost, stale, status, unheard } = error.fields
     // A stale socket does not reflect the connection. The caller decides whether to retry.
     if (stale === true) throw error
-    if (sessionLost === true) this.#connections.reconnect(connection, String(error.fields.why))
+    if (sessionLost === true) this.#pool.reconnect(connection, String(error.fields.why))
     else if (!(await this.#reconnectIfLost(connection, status))) throw error
     if (unheard !== true && !REPEATABLE.has(call.method)) throw error
     return this.#retryCall(call)
@@ -235,7 +255,7 @@ export class McpUpstream implements Upstream {
   async #reconnectIfLost(connection: Connection, status: unknown): Promise<boolean> {
     if (typeof status !== 'number') return false
     if (await this.#sessionDoubt.isConfirmed(connection)) {
-      this.#connections.reconnect(connection, `session rejected (HTTP ${status})`)
+      this.#pool.reconnect(connection, `session rejected (HTTP ${status})`)
       return true
     }
     if (!this.#isEraDoubtedByStatus(status, connection) || !(await this.#eraDoubt.isConfirmed(connection))) return false
@@ -244,19 +264,78 @@ export class McpUpstream implements Upstream {
   }
 
   #restart(): void {
-    this.#supervisors.memory.forgetEra()
-    this.#connections.restart(OTHER_ERA)
+    this.#pool.restart(OTHER_ERA)
   }
 
   async #retryCall(call: Call): Promise<Answer> {
-    const connection = await this.#connections.waitForConnection(call)
+    const connection = await this.#pool.waitForConnection(call)
     if (connection === undefined) return createCancelledAnswer()
     connection.use.acquire()
     try {
-      return await this.#interest.callServer(call, connection)
+      return await this.#callServer(call, connection)
     } finally {
       connection.use.release()
     }
+  }
+}
+
+/** A legacy server's log level: the most verbose that any session requested; others are filtered. */
+class LogLevels {
+  readonly #levels = new Map<string, number>()
+  /** Session count per level. */
+  readonly #counts = LOG_LEVELS.map(() => 0)
+  readonly #sent = new WeakMap<Connection, number>()
+
+  /** Handles `logging/setLevel` for one session. */
+  async setLevel(call: Call, connection: Connection): Promise<Answer> {
+    this.#setSessionLevel(call.exchange.session.id, call.params?.level)
+    const loudest = this.#findLowestLevel()
+    if (loudest === this.#sent.get(connection)) return { result: Payload.of({}) }
+    call.params = { ...call.params, level: LOG_LEVELS[loudest] ?? call.params?.level }
+    const answer = await connection.sendCall(call)
+    if ('result' in answer) this.#sent.set(connection, loudest)
+    return answer
+  }
+
+  /** Applies a session's level; returns undefined if the server already has it. */
+  applyLevel({ id, client }: Session, connection: Connection): Promise<unknown> | undefined {
+    this.#setSessionLevel(id, client.logLevel)
+    return this.sendLevel(connection)
+  }
+
+  /** Sends the level unless the server has it. */
+  sendLevel(connection: Connection): Promise<unknown> | undefined {
+    const loudest = this.#findLowestLevel()
+    const { era, capabilities } = connection.server ?? {}
+    if (loudest < 0 || loudest === this.#sent.get(connection)) return undefined
+    if (era !== 'legacy' || capabilities?.logging === undefined) return undefined
+    this.#sent.set(connection, loudest)
+    return connection.sendRequest('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
+  }
+
+  /** Removes a closed session; returns true if it had requested a level. */
+  forgetSession(session: string): boolean {
+    const level = this.#levels.get(session)
+    if (level === undefined) return false
+    this.#levels.delete(session)
+    this.#countLevel(level, -1)
+    return true
+  }
+
+  #setSessionLevel(session: string, requested: unknown): void {
+    const level = LOG_LEVELS.indexOf(requested as string)
+    if (level < 0 || this.#levels.get(session) === level) return
+    this.forgetSession(session)
+    this.#levels.set(session, level)
+    this.#countLevel(level, 1)
+  }
+
+  #countLevel(level: number, change: number): void {
+    this.#counts[level] = (this.#counts[level] ?? 0) + change
+  }
+
+  #findLowestLevel(): number {
+    return this.#counts.findIndex(count => count > 0)
   }
 }
 
@@ -340,4 +419,14 @@ function isServerDescription(value: unknown): value is ServerDescription {
     typeof info.version === 'string' &&
     (instructions === undefined || typeof instructions === 'string')
   )
+}
+
+function createUnknownServer(name: string): ServerDescription {
+  return {
+    era: 'modern',
+    version: MODERN_VERSION,
+    info: { name, version: '0' },
+    capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
+    instructions: undefined,
+  }
 }

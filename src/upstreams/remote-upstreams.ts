@@ -7,16 +7,13 @@ export const callWs = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return
-    const [{ WsTransport }, { McpUpstream }, { createUpstream }] = await Promise.all([
+    const [{ WsTransport }, { McpUpstream }] = await Promise.all([
       import('./ws/ws-transport.ts'),
       import('./mcp-upstream.ts'),
-      import('./accounts.ts'),
     ])
     hooks.createUpstream.for('ws').tap((spec, context) => {
       if (spec.type !== 'ws') return undefined
-      return createUpstream(spec, context, own => {
-        return new McpUpstream(spec, own, events => new WsTransport(spec, own, events))
-      })
+      return new McpUpstream(spec, context, (events, own) => new WsTransport(spec, own, events))
     })
   },
 })
@@ -30,16 +27,13 @@ export const callSse = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
-    const [{ SseTransport }, { McpUpstream }, { createUpstream }] = await Promise.all([
+    const [{ SseTransport }, { McpUpstream }] = await Promise.all([
       import('./http/sse-transport.ts'),
       import('./mcp-upstream.ts'),
-      import('./accounts.ts'),
     ])
     hooks.createUpstream.for('sse').tap((spec, context) => {
       if (spec.type !== 'sse') return undefined
-      return createUpstream(spec, context, own => {
-        return new McpUpstream(spec, own, events => new SseTransport(spec, own, events))
-      })
+      return new McpUpstream(spec, context, (events, own) => new SseTransport(spec, own, events))
     })
   },
 })
@@ -51,17 +45,14 @@ export const callHttp = definePlugin<undefined>({
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
     // Load the HTTP client lazily, because it is slow to load.
-    const [{ openHttpOrSse }, { McpUpstream }, { createUpstream }] = await Promise.all([
+    const [{ openHttpOrSse }, { McpUpstream }] = await Promise.all([
       import('./http/http-or-sse-transport.ts'),
       import('./mcp-upstream.ts'),
-      import('./accounts.ts'),
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
       const memory = new MemoryBudget(MAX_HELD)
-      return createUpstream(spec, context, own => {
-        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events, memory))
-      })
+      return new McpUpstream(spec, context, (events, own) => openHttpOrSse(spec, own, events, memory))
     })
   },
 })

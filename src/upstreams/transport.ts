@@ -119,6 +119,8 @@ export interface ConnectionDeps<Connection = unknown> {
   isOnlyClient?: ((session: Session) => boolean) | undefined
   /** Requests a client's roots outside calls; absent if no client can be asked. */
   listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
+  /** Finds the client whose roots would be requested; absent if no client can be asked. */
+  findRootsClient?: (() => Promise<Session | undefined>) | undefined
   /** Server notifications may have been lost. */
   missed(connection: Connection): void
   /** The connection is no longer usable. Pending HTTP calls may finish. */

@@ -78,46 +78,20 @@ function explainCommandLine(command: string): { message: string; hint: string } 
   return { message: 'command contains arguments', hint }
 }
 
-/** Reports process counts that contradict `isolation`. */
+/** Reports connection limits that contradict `isolation`. */
 export function checkPools(config: unknown, report: Report): void {
   const upstreams = readMap(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const isPerProject = readValue(upstreams, name, 'cwd') === 'project'
     const forwards = readList(upstreams, name, 'forwardHeaders').length > 0
     const isShared = !isPerProject && !forwards && (readValue(upstreams, name, 'isolation') ?? 'shared') === 'shared'
-    const pointer = appendPointer('/upstreams', name)
-    if (isShared) checkPool(readValue(upstreams, name, 'pool'), pointer, report)
-    else checkReplicas(readValue(upstreams, name, 'replicas'), pointer, report)
-    checkBounds(readValue(upstreams, name, 'pool'), pointer, report)
+    if (!isShared || readValue(upstreams, name, 'pool') === undefined) continue
+    report({
+      pointer: `${appendPointer('/upstreams', name)}/pool`,
+      message: 'pool requires processes per session or caller, but here all clients share one',
+      hint: 'set isolation: session or principal',
+    })
   }
-}
-
-function checkPool(pool: unknown, pointer: string, report: Report): void {
-  if (pool === undefined) return
-  report({
-    pointer: `${pointer}/pool`,
-    message: 'pool requires processes per session or caller, but here all clients share one',
-    hint: 'set isolation: session or principal, or use replicas',
-  })
-}
-
-function checkReplicas(replicas: unknown, pointer: string, report: Report): void {
-  if (typeof replicas !== 'number' || replicas <= 1) return
-  report({
-    pointer: `${pointer}/replicas`,
-    message: 'replicas requires processes shared by all clients, but here each session, caller or project has its own',
-    hint: 'remove isolation and cwd: project, or use pool',
-  })
-}
-
-function checkBounds(pool: unknown, pointer: string, report: Report): void {
-  const [min, max] = [readValue(pool, 'min'), readValue(pool, 'max')]
-  if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return
-  report({
-    pointer: `${pointer}/pool/min`,
-    message: `min (${min}) is greater than max (${max})`,
-    hint: 'raise max',
-  })
 }
 
 /** Warns about process settings that this system cannot enforce. */

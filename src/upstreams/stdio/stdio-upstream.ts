@@ -35,7 +35,11 @@ export const callStdio = definePlugin<undefined>({
       if (why !== undefined) context.log.warn('some "ceilings" are not supported on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }
-      const upstream = new McpUpstream(spec, context, (events, cwd) => new StdioTransport(spec, around, events, cwd))
+      const upstream = new McpUpstream(
+        spec,
+        context,
+        (events, _context, cwd) => new StdioTransport(spec, around, events, cwd),
+      )
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {

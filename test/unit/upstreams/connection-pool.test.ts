@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ClientDescription, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { type Heard, type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
+import { type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
 import {
   type Bench,
   type TestCall,
@@ -21,36 +21,16 @@ const KEEPING = script('keeping-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 
 describe('a shared legacy server', { concurrency: 4 }, () => {
-  it('on HTTP has one session for lists, and one for each thing that clients can be asked for', async t => {
+  it('on HTTP is one session that may ask for everything', async t => {
     const server = await oldServer(t)
     const { upstream } = await bench(t, httpSpec(server.url))
 
-    await upstream.dispatch(callOf('tools/list', undefined, can({ sampling: {} })))
-    for (const client of [can({ sampling: {} }), can({}), can({ sampling: {} }, MODERN), can({ roots: {} })])
+    for (const client of [can({ sampling: {} }), can({}), can({ roots: {} }, MODERN)])
       await upstream.dispatch(tool('a', {}, {}, client))
 
     assert.deepEqual(declarations(server), [
-      {
-        roots: { listChanged: true },
-        sampling: { tools: {}, context: {} },
-        elicitation: { form: {}, url: {} },
-      },
-      { sampling: {} },
-      {},
-      { roots: { listChanged: true } },
+      { roots: { listChanged: true }, sampling: { tools: {}, context: {} }, elicitation: { form: {}, url: {} } },
     ])
-    assert.equal(sessionOf(server.of('tools/list')[0]), 'session-1')
-    assert.deepEqual(server.of('tools/call').map(sessionOf), ['session-2', 'session-3', 'session-2', 'session-4'])
-  })
-
-  it('on HTTP has no more than eight of them: the rest take the one that declares everything', async t => {
-    const server = await oldServer(t)
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    for (let kind = 0; kind < 10; kind++) await upstream.dispatch(tool('a', {}, {}, can({ experimental: { kind } })))
-
-    assert.equal(server.of('initialize').length, 9)
-    assert.deepEqual(server.of('tools/call').slice(-2).map(sessionOf), ['session-1', 'session-1'])
   })
 
   it('on a pipe is one process that may ask for everything', async t => {
@@ -239,10 +219,6 @@ function oldServer(t: Parameters<typeof peer>[0]): Promise<Peer> {
 
 function declarations(server: Peer): unknown[] {
   return server.of('initialize').map(({ message }) => message.params?.capabilities)
-}
-
-function sessionOf(heard: Heard | undefined): unknown {
-  return heard?.headers['mcp-session-id']
 }
 
 /** A link that failed is tried again after a pause. */

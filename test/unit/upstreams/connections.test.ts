@@ -1,55 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
-import type { Session, Upstream } from '../../../src/api/index.ts'
+import type { Upstream } from '../../../src/api/index.ts'
 import { ProcessQuota } from '../../../src/processes/process-quota.ts'
-import {
-  bench,
-  callOf,
-  isAlive,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-  type TestCall,
-} from '../fixtures/upstream-bench.ts'
+import { bench, callOf, isAlive, script, stdioSpec, textOf, type TestCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 
 describe('a pool', { concurrency: 4 }, () => {
-  it('starts processes ahead, gives each to one session, and starts the next', async t => {
-    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }))
-    await upstream.start()
-    await until(() => pids(upstream).length === 3, 'two wait beside the main one')
-    const warm = new Set(pids(upstream))
-
-    const [one, two] = [await count(upstream, 'one'), await count(upstream, 'two')]
-
-    assert.ok(warm.has(one.pid) && warm.has(two.pid))
-    assert.notEqual(one.pid, two.pid)
-    assert.ok(one.pid !== upstream.pid && two.pid !== upstream.pid)
-    await until(() => pids(upstream).length === 5, 'two others wait')
-    assert.equal((await count(upstream, 'one')).calls, 2)
-  })
-
-  it('never gives a process to anybody after its owner', async t => {
-    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }))
-    const seen = new Set<number>()
-
-    for (const id of ['a', 'b', 'c', 'd', 'e']) {
-      const { pid, calls } = await count(upstream, id)
-      assert.equal(calls, 1)
-      assert.ok(!seen.has(pid))
-      seen.add(pid)
-      upstream.onSessionEnd?.(session(id))
-    }
-
-    await until(() => [...seen].every(pid => !isAlive(pid)), 'all of them have ended')
-  })
-
   it('is bounded: the one idle longest makes room, and where none is idle the newcomer is refused', async t => {
-    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }))
+    const { upstream } = await bench(t, keeping({ isolation: 'session', pool: { max: 2, perPrincipal: 16 } }))
     const [first] = [await count(upstream, 'one'), await count(upstream, 'two')]
     await count(upstream, 'three')
     await until(() => !isAlive(first.pid), 'the first has made room')
@@ -62,10 +23,7 @@ describe('a pool', { concurrency: 4 }, () => {
   })
 
   it('rests with its server', async t => {
-    const { upstream } = await bench(
-      t,
-      keeping({ isolation: 'principal', pool: { min: 1, max: 4, perPrincipal: 16 }, idle: '200ms' }),
-    )
+    const { upstream } = await bench(t, keeping({ isolation: 'principal', idle: '200ms' }))
     await count(upstream, 'one')
     const all = pids(upstream)
 
@@ -73,47 +31,6 @@ describe('a pool', { concurrency: 4 }, () => {
     await until(() => all.every(pid => !isAlive(pid)), 'so do all its processes')
 
     assert.equal((await count(upstream, 'one')).calls, 1)
-  })
-})
-
-describe('replicas', { concurrency: 4 }, () => {
-  it('share the calls: each goes to the one with the fewest under way', async t => {
-    const { upstream } = await bench(t, keeping({ replicas: 3 }))
-    await upstream.start()
-    await until(() => pids(upstream).length === 3, 'all are up')
-
-    const calls = Array.from({ length: 9 }, () => upstream.dispatch(toolCall('wait', { ms: 200 })))
-    assert.deepEqual(
-      upstream.runtime?.instances.map(({ inFlight }) => inFlight),
-      [3, 3, 3],
-    )
-
-    const answered = (await Promise.all(calls)).map(textOf)
-    assert.equal(new Set(answered).size, 3)
-    const oneByOne = new Set<number>()
-    for (let call = 0; call < 6; call++) oneByOne.add((await count(upstream)).pid)
-    assert.equal(oneByOne.size, 3, 'those that are equal take turns')
-  })
-
-  it('stand in for the main one when it dies, with what is watched', async t => {
-    const { upstream, states, stderr } = await bench(t, keeping({ replicas: 2 }))
-    await upstream.start()
-    await until(() => pids(upstream).length === 2, 'both are up')
-    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
-    const { pid } = upstream
-
-    process.kill(pid ?? assert.fail(), 'SIGKILL')
-    await until(() => upstream.pid !== pid, 'the other one is the main one')
-
-    assert.equal(upstream.state, 'ready')
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-    await until(
-      () => stderr().filter(line => line === 'resources/subscribe a:b').length === 2,
-      'it was told what is watched',
-    )
-    await until(() => pids(upstream).length === 2, 'the one that died is back')
-    assert.ok(!states.includes('failed'))
-    assert.equal(upstream.runtime?.restarts, 1)
   })
 })
 
@@ -232,10 +149,6 @@ function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamCon
 
 function pids(upstream: Upstream): number[] {
   return (upstream.runtime?.instances ?? []).flatMap(({ pid }) => pid ?? [])
-}
-
-function session(id: string): Session {
-  return own('count', id).exchange.session
 }
 
 function own(name: string, id: string, args: Record<string, unknown> = {}): TestCall {

@@ -40,29 +40,6 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     await until(() => upstream.state === 'idle', 'it rests')
   })
 
-  it('rests with all its replicas, one that has failed included', async t => {
-    const { file, args } = switched(t)
-    const clock = new TestClock()
-    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '10m' })
-    const { upstream, logs } = await bench(t, spec, { clock })
-    await upstream.start()
-    await until(() => upstream.runtime?.instances.length === 2, 'both are up')
-    writeFileSync(file, '')
-    const other = upstream.runtime?.instances.find(({ pid }) => pid !== upstream.pid)?.pid
-    process.kill(other ?? assert.fail(), 'SIGKILL')
-    await until(() => logs.some(({ message }) => message === 'replica not available'), 'it has failed')
-
-    await until(() => {
-      clock.advance(600_000)
-      return upstream.state === 'idle'
-    }, 'it rests')
-    rmSync(file)
-    clock.advance(600_000)
-    await new Promise(resolve => setTimeout(resolve, 100))
-
-    assert.equal(upstream.runtime?.instances.length, 0)
-  })
-
   it('loses no call when it ends as calls come', async t => {
     const { upstream, states } = await bench(t, keeping({ idle: '10ms' }))
 
@@ -173,8 +150,6 @@ describe('a server that dies', () => {
     assert.equal(stderr().filter(line => line === 'holds 1').length, 1)
   })
 })
-
-describe('what is told of a running server', () => {})
 
 function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {
   return stdioSpec([KEEPING], overrides)

@@ -1,172 +1,87 @@
-import { LISTEN_FLAGS } from '../../protocol/methods.ts'
-import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../../api/index.ts'
-import { toModernParams } from '../../protocol/era/convert-to-modern.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { isObject } from '../../protocol/json/json.ts'
-import type { RpcResponse } from '../../protocol/jsonrpc.ts'
-import { Payload } from '../../protocol/payload.ts'
-import type { RpcError } from '../../protocol/rpc-error.ts'
-import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { Backoff, HEALTHY_MS } from '../../net/backoff.ts'
-import type { Connection } from '../connection/connection.ts'
-import { isGlobal } from '../connection/translate-call.ts'
-import type { Supervisor } from '../supervisor.ts'
-import type { Subscription } from '../transport.ts'
+import type { Answer, Call, Notification, ServerDescription, Session, UpstreamContext } from '../api/index.ts'
+import { Backoff, HEALTHY_MS } from '../net/backoff.ts'
+import { toModernParams } from '../protocol/era/convert-to-modern.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { isObject } from '../protocol/json/json.ts'
+import type { RpcResponse } from '../protocol/jsonrpc.ts'
+import { LISTEN_FLAGS } from '../protocol/methods.ts'
+import { Payload } from '../protocol/payload.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import type { Connection } from './connection/connection.ts'
+import { isGlobal } from './connection/translate-call.ts'
+import type { Subscription } from './transport.ts'
 
-/** Finds the supervisor for a session's separate connection if it is ready; undefined for the main one. */
-export type FindOwnSupervisor = (session: Session) => Supervisor | undefined
-
-interface SubscriptionCount {
-  count: number
-  watch: ConnectionSubscriptions
-}
-
-interface SessionSubscriptions {
-  readonly session: Session
-  readonly uris: Map<string, SubscriptionCount>
-}
-
+export const SUBSCRIBE = 'resources/subscribe'
+export const UNSUBSCRIBE = 'resources/unsubscribe'
 const EMPTY_ANSWER: Answer = Object.freeze({ result: Payload.of({}) })
 
-/**
- * Resource subscriptions: each session subscribes on the connection for its calls, and moves to the next when that
- * closes.
- */
+/** One session's subscription to a URI, on the connection for its calls. */
+interface HeldUri {
+  count: number
+  on: ConnectionSubscriptions
+}
+
+/** Resource subscriptions by session. */
 export class ResourceSubscriptions {
-  readonly #context: UpstreamContext
-  readonly #findOwnSupervisor: FindOwnSupervisor
-  /** Subscriptions on the shared connection, including changed lists. */
-  readonly #main: ConnectionSubscriptions
-  readonly #pooled = new Map<Supervisor, ConnectionSubscriptions>()
-  readonly #bySession = new Map<string, SessionSubscriptions>()
+  readonly #bySession = new Map<string, Map<string, HeldUri>>()
 
-  constructor(context: UpstreamContext, findOwnSupervisor: FindOwnSupervisor) {
-    this.#context = context
-    this.#findOwnSupervisor = findOwnSupervisor
-    this.#main = new ConnectionSubscriptions(context, {
-      listensForLists: true,
-      notify: this.#createNotifier(() => this.#main),
-    })
-  }
-
-  /** True if a client watches a resource, on any connection or on this supervisor's. */
-  isWanted(supervisor?: Supervisor): boolean {
-    return supervisor === undefined ? this.#bySession.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
-  }
-
-  /** Handles `resources/subscribe` on the connection for the session's calls. */
-  async subscribe(call: Call, connection: Connection): Promise<Answer> {
+  /** Handles `resources/subscribe` on a connection. */
+  async subscribe(call: Call, connection: Connection, on: ConnectionSubscriptions): Promise<Answer> {
     const uri = String(call.params?.uri)
-    const { session } = call.exchange
-    const supervisor = this.#findOwnSupervisor(session)
-    const watch = supervisor?.connection === connection ? this.#getSubscriptions(supervisor) : this.#main
-    const hold = this.#bySession.get(session.id)?.uris.get(uri)
-    if (hold?.watch === watch) {
-      hold.count++
+    const { id } = call.exchange.session
+    const held = this.#bySession.get(id)?.get(uri)
+    if (held !== undefined) {
+      held.count++
       return EMPTY_ANSWER
     }
-    const answer = await watch.addUri(uri, { call, connection })
-    if ('result' in answer) this.#recordSubscription(session, uri, watch)
-    // The connection may have closed or become ready meanwhile.
-    this.#moveSessions()
+    const answer = await on.addUri(uri, { call, connection })
+    if ('result' in answer) this.#hold(id, uri, on)
     return answer
   }
 
   /** Handles `resources/unsubscribe` on any connection. */
   async unsubscribe({ params, exchange }: Call): Promise<Answer> {
     const uri = String(params?.uri)
-    const subscribed = this.#bySession.get(exchange.session.id)
-    const hold = subscribed?.uris.get(uri)
-    if (subscribed === undefined || hold === undefined || --hold.count > 0) return EMPTY_ANSWER
-    subscribed.uris.delete(uri)
-    if (subscribed.uris.size === 0) this.#bySession.delete(exchange.session.id)
-    await hold.watch.removeUri(uri)
+    const uris = this.#bySession.get(exchange.session.id)
+    const held = uris?.get(uri)
+    if (uris === undefined || held === undefined || --held.count > 0) return EMPTY_ANSWER
+    uris.delete(uri)
+    if (uris.size === 0) this.#bySession.delete(exchange.session.id)
+    await held.on.removeUri(uri)
     return EMPTY_ANSWER
   }
 
-  /** Follows the main connection; undefined when it closed. */
-  setMainConnection(connection: Connection | undefined): void {
-    this.#main.setConnection(connection)
-    if (connection !== undefined) this.#moveSessions()
-  }
-
-  /** A connection other than the main one is ready or closed. */
-  handleConnectionChange(supervisor: Supervisor): void {
-    if (this.#pooled.size === 0 && this.#bySession.size === 0) return
-    const watch = this.#pooled.get(supervisor)
-    if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
-      watch?.setConnection(supervisor.connection)
-    this.#moveSessions()
-  }
-
   forgetSession({ id }: Session): void {
-    const subscribed = this.#bySession.get(id)
-    if (subscribed === undefined) return
+    const uris = this.#bySession.get(id)
     this.#bySession.delete(id)
-    for (const [uri, { watch }] of subscribed.uris) void watch.removeUri(uri)
+    for (const [uri, { on }] of uris ?? []) void on.removeUri(uri)
   }
 
-  stop(): void {
-    for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
+  /** True if a session has a subscription on this connection. */
+  isHeld({ id }: Session, on: ConnectionSubscriptions): boolean {
+    return [...(this.#bySession.get(id)?.values() ?? [])].some(held => held.on === on)
   }
 
-  /** Returns a filter for the sessions that a change on this connection concerns; undefined for all subscribers. */
-  getAudience(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
-    return this.#createAudience(this.#pooled.get(supervisor) ?? this.#main)
-  }
-
-  #createAudience(watch: ConnectionSubscriptions): ((session: Session) => boolean) | undefined {
-    if (this.#pooled.size === 0) return undefined
-    return ({ id }) => [...(this.#bySession.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
-  }
-
-  #createNotifier(of: () => ConnectionSubscriptions): (notification: Notification) => void {
-    return notification => this.#context.notify(notification, this.#createAudience(of()))
-  }
-
-  #getSubscriptions(supervisor: Supervisor | undefined): ConnectionSubscriptions {
-    if (supervisor === undefined) return this.#main
-    const existing = this.#pooled.get(supervisor)
-    if (existing !== undefined) return existing
-    const watch: ConnectionSubscriptions = new ConnectionSubscriptions(this.#context, {
-      listensForLists: false,
-      notify: this.#createNotifier(() => watch),
-    })
-    watch.setConnection(supervisor.connection)
-    this.#pooled.set(supervisor, watch)
-    return watch
-  }
-
-  #recordSubscription(session: Session, uri: string, watch: ConnectionSubscriptions): void {
-    const subscribed = this.#bySession.get(session.id) ?? { session, uris: new Map<string, SubscriptionCount>() }
-    this.#bySession.set(session.id, subscribed)
-    const before = subscribed.uris.get(uri)
-    subscribed.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
-    // Count a subscription once, even if it was repeated or moved meanwhile.
-    void before?.watch.removeUri(uri)
-  }
-
-  /**
-   * Moves subscriptions to the connections that calls use now; unsubscribes from the old connection after the new one
-   * is subscribed.
-   */
-  #moveSessions(): void {
-    for (const { session, uris } of this.#bySession.values()) {
-      const watch = this.#getSubscriptions(this.#findOwnSupervisor(session))
-      for (const [uri, hold] of uris) {
-        const before = hold.watch
-        if (before === watch) continue
-        hold.watch = watch
-        void watch.addUri(uri).then(() => before.removeUri(uri))
+  /** A connection was removed: its subscriptions continue on the main one. */
+  move(from: ConnectionSubscriptions, to: ConnectionSubscriptions | undefined): void {
+    from.stop()
+    if (!from.isWanted || to === undefined) return
+    for (const uris of this.#bySession.values())
+      for (const [uri, held] of uris) {
+        if (held.on !== from) continue
+        held.on = to
+        void to.addUri(uri)
       }
-    }
-    this.#removeClosed()
   }
 
-  /** Drops closed connections. A ready one may be needed again. */
-  #removeClosed(): void {
-    for (const [supervisor, watch] of this.#pooled)
-      if (supervisor.connection === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
+  #hold(session: string, uri: string, on: ConnectionSubscriptions): void {
+    const uris = this.#bySession.get(session) ?? new Map<string, HeldUri>()
+    this.#bySession.set(session, uris)
+    const before = uris.get(uri)
+    uris.set(uri, { count: (before?.count ?? 0) + 1, on })
+    // Count a subscription once, even if it was repeated meanwhile.
+    void before?.on.removeUri(uri)
   }
 }
 
@@ -185,7 +100,7 @@ interface SubscriptionsRole {
  * Subscriptions on one connection: one open `subscriptions/listen` on a modern server, one subscription per URI on a
  * legacy server; renewed on every new connection.
  */
-class ConnectionSubscriptions {
+export class ConnectionSubscriptions {
   readonly #context: UpstreamContext
   readonly #role: SubscriptionsRole
   readonly #uris = new Map<string, number>()
@@ -203,10 +118,6 @@ class ConnectionSubscriptions {
   constructor(context: UpstreamContext, role: SubscriptionsRole) {
     this.#context = context
     this.#role = role
-  }
-
-  get connection(): Connection | undefined {
-    return this.#connection
   }
 
   get isWanted(): boolean {
