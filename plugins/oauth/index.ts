@@ -1,7 +1,7 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { checkOAuth } from './config-check.ts'
 import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
-import { hasCallerLogins, hasOAuth, isPerCaller } from './oauth-upstreams.ts'
+import { hasCallerLogins, hasOAuth, isPerCaller } from './types.ts'
 
 /** Logs in to upstreams with OAuth, and adds the tokens to their requests. */
 export const oauth: Plugin<Config['oauth']> = {

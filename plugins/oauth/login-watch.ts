@@ -2,8 +2,7 @@ import type { Clock, Metric, HealthFinding, PluginHooks, Upstream, UpstreamState
 import type { LoginCounts } from './callers.ts'
 import { loginFinding } from './errors.ts'
 import type { OAuthService } from './service.ts'
-import { GATEWAY_ACCOUNT } from './types.ts'
-import { isPerCaller } from './oauth-upstreams.ts'
+import { GATEWAY_ACCOUNT, isPerCaller } from './types.ts'
 
 /** Vault poll interval while an upstream waits for a login, which another process may make. */
 const LOOK_MS = 1000

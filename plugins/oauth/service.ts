@@ -1,17 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Authorizer, PluginApi } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
+import { type Authorizer, type PluginApi, getErrorMessage } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { createAuthorizer } from './flow/authorizer.ts'
-import type { LoginDeps } from './flow/login.ts'
-import { BrowserLogins } from './flow/login.ts'
+import { BrowserLogins, type LoginDeps } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
-import type { OAuthUpstream } from './oauth-upstreams.ts'
-import { getAddress, isPerCaller } from './oauth-upstreams.ts'
-import { createMachineTokens } from './machine/token-requests.ts'
-import type { CallerIdentity, RefreshResult, StoredGrant } from './types.ts'
+import {
+  type CallerIdentity,
+  type OAuthUpstream,
+  type RefreshResult,
+  type StoredGrant,
+  getAddress,
+  isPerCaller,
+} from './types.ts'
+import { MachineTokens } from './flow/machine-tokens.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { SharedBackend } from './vault/shared-backend.ts'
 import { loadVaultKey, SqliteBackend, VAULT_FILE } from './vault/sqlite-backend.ts'
@@ -146,7 +149,7 @@ export class OAuthService {
     if (spec.oauth.grant !== 'code')
       return createAuthorizer(
         flow,
-        createMachineTokens(flow, {
+        new MachineTokens(flow, {
           clock,
           directory,
           log,

@@ -1,7 +1,6 @@
-import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
-import { getErrorMessage } from '../../../src/plugin.ts'
+import { type AuditEvent, type HttpReply, type HttpRequest, type Log, getErrorMessage } from '../../../src/plugin.ts'
 import type { BrowserLogins } from '../flow/login.ts'
-import type { BrowserState, BrowserStore, ReplicaNames, RequestLimiter } from './browsers.ts'
+import type { BrowserState, BrowserStore, LoginLink, LoginLinks, ReplicaNames, RequestLimiter } from './login-state.ts'
 import {
   renderAlreadyDone,
   renderConsentPage,
@@ -13,7 +12,6 @@ import {
   renderUnknownLink,
   addCookie,
 } from './pages.ts'
-import type { LoginLink, LoginLinks } from './login-links.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 
 interface LoginPagesDeps {

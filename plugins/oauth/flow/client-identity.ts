@@ -47,7 +47,10 @@ interface ConfiguredClient {
   readonly issuer?: string | undefined
 }
 
-interface ClientDeps {
+/** A client identity to resolve. */
+interface ClientRequest {
+  readonly server: AuthorizationServer
+  readonly redirectUri: string
   readonly upstream: string
   readonly client: ConfiguredClient | undefined
   /** Client metadata document URL, if there is a public one. */
@@ -67,24 +70,15 @@ export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 const RENEW_MS = 60_000
 
 /** Resolves the client identity: configured, metadata document, or dynamic registration. */
-export async function resolveClient(
-  host: ClientDeps,
-  server: AuthorizationServer,
-  redirectUri: string,
-): Promise<ClientIdentity> {
-  const { client } = host
+export async function resolveClient(request: ClientRequest): Promise<ClientIdentity> {
+  const { client, server, redirectUri } = request
   const takesDocuments = server.client_id_metadata_document_supported === true
-  if (client !== undefined && !isDocumentUrl(client.id)) return useConfiguredClient(host, client, server, redirectUri)
-  const document = client?.id ?? selectDocument(host, redirectUri)
+  if (client !== undefined && !isDocumentUrl(client.id)) return useConfiguredClient(request, client)
+  const document = client?.id ?? selectDocument(request)
   if (document !== undefined && takesDocuments)
     return { id: document, method: client?.keyFile === undefined ? 'none' : 'private_key_jwt', redirectUri }
-  if (server.registration_endpoint !== undefined) return findOrRegister(host, server, redirectUri)
-  throw createClientError(
-    host,
-    server,
-    redirectUri,
-    'it supports neither client registration nor client metadata documents',
-  )
+  if (server.registration_endpoint !== undefined) return findOrRegister(request)
+  throw createClientError(request, 'it supports neither client registration nor client metadata documents')
 }
 
 /** Returns true if an id is a client metadata document URL. */
@@ -94,10 +88,7 @@ function isDocumentUrl(id: string): boolean {
 }
 
 /** Selects how a configured client authenticates. */
-export function selectAuthMethod(
-  { secret, method, keyFile }: ConfiguredClient,
-  server: AuthorizationServer,
-): AuthMethod {
+function selectAuthMethod({ secret, method, keyFile }: ConfiguredClient, server: AuthorizationServer): AuthMethod {
   if (method !== undefined) return method
   if (keyFile !== undefined) return 'private_key_jwt'
   if (secret === undefined) return 'none'
@@ -108,86 +99,59 @@ export function selectAuthMethod(
 }
 
 /** One issuer's client id must not be sent to another. */
-async function useConfiguredClient(
-  host: ClientDeps,
-  client: ConfiguredClient,
-  server: AuthorizationServer,
-  redirectUri: string,
-): Promise<ClientIdentity> {
-  const issuer = client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
+async function useConfiguredClient(request: ClientRequest, client: ConfiguredClient): Promise<ClientIdentity> {
+  const { server, redirectUri, vault } = request
+  const issuer = client.issuer ?? (await vault.list()).find(one => one.client.id === client.id)?.issuer
   if (issuer !== undefined && !isSameIssuer(issuer, server.issuer))
-    throw createClientError(host, server, redirectUri, `the configured client "${client.id}" belongs to ${issuer}`)
+    throw createClientError(request, `the configured client "${client.id}" belongs to ${issuer}`)
+  return { ...createConfiguredIdentity(client, server), redirectUri }
+}
+
+export function createConfiguredIdentity(client: ConfiguredClient, server: AuthorizationServer): ClientIdentity {
   const { id, secret } = client
-  return {
-    id,
-    method: selectAuthMethod(client, server),
-    redirectUri,
-    ...(secret === undefined ? {} : { secret }),
-  }
+  return { id, method: selectAuthMethod(client, server), ...(secret === undefined ? {} : { secret }) }
 }
 
 /** The document lists redirects of its own origin only. */
-function selectDocument({ document }: ClientDeps, redirectUri: string): string | undefined {
+function selectDocument({ document, redirectUri }: ClientRequest): string | undefined {
   if (document === undefined || !isDocumentUrl(document)) return undefined
   return URL.parse(redirectUri)?.origin === new URL(document).origin ? document : undefined
 }
 
-async function findOrRegister(
-  host: ClientDeps,
-  server: AuthorizationServer,
-  redirectUri: string,
-): Promise<ClientIdentity> {
-  const registered = await host.vault.findRegistration(server.issuer, redirectUri)
+async function findOrRegister(request: ClientRequest): Promise<ClientIdentity> {
+  const { server, redirectUri, vault } = request
+  const registered = await vault.findRegistration(server.issuer, redirectUri)
   if (registered !== undefined && (registered.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return registered
-  const identity = await registerClient(host, server, redirectUri)
-  await host.vault.saveRegistration(server.issuer, redirectUri, identity)
+  const identity = await registerClient(request)
+  await vault.saveRegistration(server.issuer, redirectUri, identity)
   return identity
 }
 
-async function registerClient(
-  host: ClientDeps,
-  server: AuthorizationServer,
-  redirectUri: string,
-): Promise<ClientIdentity> {
-  const { wire, name } = host
+async function registerClient(request: ClientRequest): Promise<ClientIdentity> {
+  const { server, redirectUri, wire, name } = request
   const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const method = METHODS.find(one => supported.includes(one))
   if (method === undefined)
-    throw createClientError(
-      host,
-      server,
-      redirectUri,
-      `it requires clients to authenticate with ${supported.join(' or ')}`,
-    )
-  try {
-    const { lib, options } = wire
-    const metadata = createMetadata({ name, redirectUri, method })
-    // Request options differ only in the body type.
-    const plain = options() as unknown as DynamicClientRegistrationRequestOptions
-    const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
-    const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
-    return createIdentity(client, method, redirectUri)
-  } catch (error) {
-    const reason = `registration was refused (${wire.getErrorCode(error) ?? getErrorMessage(error)})`
-    throw createClientError(host, server, redirectUri, reason)
-  }
-}
-
-interface RegistrationRequest {
-  readonly name: string
-  readonly redirectUri: string
-  readonly method: AuthMethod
-}
-
-/** Requests no scopes: some servers would limit the client to them. */
-function createMetadata({ name, redirectUri, method }: RegistrationRequest): Partial<OmitSymbolProperties<Client>> {
-  return {
+    throw createClientError(request, `it requires clients to authenticate with ${supported.join(' or ')}`)
+  // Request no scopes: some servers would limit the client to them.
+  const metadata = {
     client_name: name,
     redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: method,
     application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
+  }
+  try {
+    const { lib, options } = wire
+    // Request options differ only in the body type.
+    const plain = options() as unknown as DynamicClientRegistrationRequestOptions
+    const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
+    const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
+    return createRegisteredIdentity(client, method, redirectUri)
+  } catch (error) {
+    const reason = wire.getErrorCode(error) ?? getErrorMessage(error)
+    throw createClientError(request, `registration was refused (${reason})`)
   }
 }
 
@@ -200,7 +164,7 @@ async function normalizeRegistration(response: Response): Promise<Response> {
 }
 
 /** Uses the registered values, which may differ from the request. */
-function createIdentity(
+function createRegisteredIdentity(
   client: OmitSymbolProperties<Client>,
   defaultMethod: AuthMethod,
   redirectUri: string,
@@ -229,11 +193,6 @@ export function createClientDocument(document: string, name: string, redirectUri
   }
 }
 
-function createClientError(
-  { upstream }: ClientDeps,
-  { issuer }: AuthorizationServer,
-  redirect: string,
-  why: string,
-): Error {
-  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, redirect, why })
+function createClientError({ upstream, server, redirectUri }: ClientRequest, why: string): Error {
+  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer: server.issuer, redirect: redirectUri, why })
 }

@@ -1,9 +1,9 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import type { Clock, Config, Log } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
 import { BoundedMap } from '../../../src/plugin.ts'
-import type { ClientIdentity, LoginKey, RefreshResult, StoredGrant } from '../types.ts'
+import type { ClientIdentity, LoginKey, OAuthSpec, RefreshResult, StoredGrant } from '../types.ts'
 import type { Vault } from '../vault/vault.ts'
-import { resolveClient, selectAuthMethod } from './client-identity.ts'
+import { resolveClient } from './client-identity.ts'
 import type { DiscoveredServer, DiscoveryDeps, FetchFrom } from './discovery.ts'
 import { canonicalizeResource, discoverServer, fetchServerMetadata } from './discovery.ts'
 import type { Challenge, KeySpec } from './oauth-requests.ts'
@@ -64,8 +64,6 @@ function createUnreachable(response: Response): RefreshResult {
     ? { kind: 'unreachable', reason }
     : { kind: 'unreachable', reason, retryAfterMs: seconds * 1000 }
 }
-
-export type OAuthSpec = NonNullable<Extract<Config['upstreams'][string], { readonly oauth?: unknown }>['oauth']>
 
 /** An upstream with `oauth`. */
 interface FlowSpec {
@@ -172,15 +170,17 @@ export class UpstreamFlow {
   async getClient(server: AuthorizationServer, redirectUri: string): Promise<ClientIdentity> {
     const { vault, clientName: name, document } = this.#deps
     const { name: upstream, oauth } = this.spec
-    const host = {
+    const wire = await this.loadWire()
+    return resolveClient({
       upstream,
       client: oauth.client,
       document: document(),
       vault,
-      wire: await this.loadWire(),
+      wire,
       name,
-    }
-    return resolveClient(host, server, redirectUri)
+      server,
+      redirectUri,
+    })
   }
 
   /** The server's own URL as the resource of its grants. */
@@ -278,14 +278,6 @@ const PING = JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' })
 export function getKeySpec(client: OAuthSpec['client']): KeySpec | undefined {
   if (client?.keyFile === undefined) return undefined
   return { file: client.keyFile, id: client.keyId, algorithm: client.algorithm }
-}
-
-export function createConfiguredIdentity(
-  client: NonNullable<OAuthSpec['client']>,
-  server: AuthorizationServer,
-): ClientIdentity {
-  const { id, secret } = client
-  return { id, method: selectAuthMethod(client, server), ...(secret === undefined ? {} : { secret }) }
 }
 
 function readStrings(value: unknown): readonly string[] | undefined {

@@ -1,10 +1,235 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, Log } from '../../../src/plugin.ts'
-import { BoundedMap, getErrorMessage } from '../../../src/plugin.ts'
-import type { Access, LoginKey, StoredGrant, TokenEndpoint } from '../types.ts'
-import type { RenewalOutcome } from './refresher.ts'
-import { Refresher } from './refresher.ts'
+import { BoundedMap, type Clock, getErrorMessage, type Log, toOneLine } from '../../../src/plugin.ts'
+import type { Access, LoginKey, NewGrant, RefreshResult, StoredGrant, TokenEndpoint } from '../types.ts'
 import type { Vault } from './vault.ts'
+
+/** Refresh request timeout. */
+const REQUEST_MS = 30_000
+/** Longer than any request, so that a crashed process blocks others only this long. */
+const LEASE_MS = REQUEST_MS + 15_000
+/** How long other processes wait for the lease holder, and their poll interval. */
+const WAIT_MS = 5000
+const POLL_MS = 50
+/** Backoff after an unreachable authorization server. */
+const FIRST_PAUSE_MS = 1000
+const MAX_PAUSE_MS = 60_000
+const MAX_PAUSED = 1000
+/** Retry interval for failed writes. */
+const WRITE_AGAIN_MS = 1000
+/** Maximum text length from an authorization server. */
+const MAX_WORDS = 200
+
+interface RefresherDeps {
+  readonly vault: Vault
+  readonly endpoint: TokenEndpoint
+  readonly clock: Clock
+  readonly log: Log
+  readonly now: () => number
+  /** This process's name in leases. */
+  readonly owner: string
+}
+
+/** Refresh result. */
+type RenewalOutcome =
+  | { readonly kind: 'granted'; readonly grant: StoredGrant }
+  /** The grant was removed. */
+  | { readonly kind: 'lost'; readonly why: string }
+  /** The authorization server refuses, but the grant may still be valid. */
+  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+interface Pause {
+  readonly until: number
+  readonly ms: number
+  readonly outcome: RenewalOutcome
+}
+
+/** Refreshes grants: one request at a time for each over all processes, independent of waiting calls. */
+class Refresher {
+  readonly #options: RefresherDeps
+  readonly #flights = new Map<string, Promise<RenewalOutcome>>()
+  /** Grants in backoff. */
+  readonly #pauses = new BoundedMap<string, Pause>({ max: MAX_PAUSED })
+  /** Renewed grants that could not be written; their old refresh tokens are consumed. */
+  readonly #unwritten = new BoundedMap<string, StoredGrant>({ max: MAX_PAUSED })
+
+  constructor(options: RefresherDeps) {
+    this.#options = options
+  }
+
+  /** Refreshes a grant; concurrent calls share the result. */
+  renew(grant: StoredGrant): Promise<RenewalOutcome> {
+    const key = createRefreshKey(grant)
+    let flight = this.#flights.get(key)
+    if (flight === undefined) {
+      flight = this.#renewWithLease(grant).finally(() => this.#flights.delete(key))
+      this.#flights.set(key, flight)
+    }
+    return flight
+  }
+
+  /** Returns the unwritten newer grant, if there is one. */
+  preferUnwritten(stored: StoredGrant | undefined): StoredGrant | undefined {
+    if (stored === undefined) return undefined
+    const unwritten = this.#unwritten.get(createRefreshKey(stored))
+    return unwritten?.generation === stored.generation ? unwritten : stored
+  }
+
+  /** Resolves when no refresh is running and failed writes were retried once. */
+  async waitUntilIdle(): Promise<void> {
+    await Promise.allSettled(this.#flights.values())
+    for (const unwritten of [...this.#unwritten.values()]) await this.#writeAgain(unwritten)
+  }
+
+  async #renewWithLease(grant: StoredGrant): Promise<RenewalOutcome> {
+    try {
+      const paused = this.#getPauseOutcome(grant)
+      if (paused !== undefined) return paused
+      const result = await this.#acquireLease(grant)
+      if (result !== undefined) return result
+      try {
+        // Another process may have renewed it before.
+        return (await this.#findOtherResult(grant)) ?? (await this.#toOutcome(grant, await this.#requestRefresh(grant)))
+      } finally {
+        await this.#options.vault.release(grant, this.#options.owner).catch(() => undefined)
+      }
+    } catch (error) {
+      return { kind: 'unavailable', why: getErrorMessage(error) }
+    }
+  }
+
+  /** Takes the lease; if another process has it, waits for its result. */
+  async #acquireLease(grant: StoredGrant): Promise<RenewalOutcome | undefined> {
+    const { vault, clock, owner } = this.#options
+    const end = clock.now() + WAIT_MS
+    while (!(await vault.lease(grant, owner, LEASE_MS))) {
+      const result = await this.#findOtherResult(grant)
+      if (result !== undefined) return result
+      if (clock.now() >= end)
+        return { kind: 'unavailable', why: 'timed out waiting for another process to renew the login' }
+      await new Promise<void>(resolve => void clock.after(POLL_MS, resolve))
+    }
+    return undefined
+  }
+
+  /** Returns another process's result: a new generation, or a removed grant. */
+  async #findOtherResult(grant: StoredGrant): Promise<RenewalOutcome | undefined> {
+    const { vault } = this.#options
+    const now = await vault.findCurrent(grant)
+    if (now === undefined) return { kind: 'lost', why: (await vault.findLossReason(grant)) ?? 'logged out' }
+    return now.generation === grant.generation ? undefined : { kind: 'granted', grant: now }
+  }
+
+  async #toOutcome(grant: StoredGrant, refreshed: RefreshResult): Promise<RenewalOutcome> {
+    if (refreshed.kind === 'granted') return this.#storeGrant(grant, refreshed.grant)
+    if (refreshed.kind === 'unreachable') {
+      const why = `the authorization server is unreachable: ${toOneLine(refreshed.reason).slice(0, MAX_WORDS)}`
+      return this.#startPause(grant, { kind: 'unavailable', why }, refreshed.retryAfterMs)
+    }
+    const why = formatRefusal(refreshed)
+    if (refreshed.error !== 'invalid_grant') return this.#startPause(grant, { kind: 'refused', why }, MAX_PAUSE_MS)
+    const { vault } = this.#options
+    if (!(await vault.remove(grant, grant.generation, why)))
+      return (await this.#findOtherResult(grant)) ?? createLost(why)
+    return createLost(why)
+  }
+
+  /** Requests a refresh with its own timeout. */
+  async #requestRefresh(grant: StoredGrant): Promise<RefreshResult> {
+    const { endpoint, clock } = this.#options
+    const ending = new AbortController()
+    let takeBack = (): void => undefined
+    const timeout = new Promise<RefreshResult>(resolve => {
+      takeBack = clock.after(REQUEST_MS, () => {
+        ending.abort()
+        resolve({ kind: 'unreachable', reason: `no answer within ${REQUEST_MS / 1000} s` })
+      })
+    })
+    try {
+      return await Promise.race([endpoint.refresh(grant, ending.signal), timeout])
+    } catch (error) {
+      return { kind: 'unreachable', reason: getErrorMessage(error) }
+    } finally {
+      takeBack()
+    }
+  }
+
+  /** Stores the grant before it is used. */
+  async #storeGrant(before: StoredGrant, grant: NewGrant): Promise<RenewalOutcome> {
+    const { vault, now, log } = this.#options
+    const { account, resource, issuer, caller, refresh } = before
+    const renewed = {
+      ...(caller && { caller }),
+      ...(refresh !== undefined && { refresh }),
+      ...grant,
+    }
+    this.#pauses.delete(createPauseKey(before))
+    try {
+      const generation = await vault.put(before, renewed, before.generation)
+      // A concurrent login wins.
+      if (generation === undefined) return (await this.#findOtherResult(before)) ?? createLost('logged out')
+      return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: now() } }
+    } catch (error) {
+      log.error('a renewed login could not be written; kept in memory', {
+        resource,
+        why: getErrorMessage(error),
+      })
+      const renewedGrant = { ...before, ...renewed, at: now() }
+      this.#unwritten.set(createRefreshKey(before), renewedGrant)
+      this.#writeLater(renewedGrant)
+      return { kind: 'granted', grant: renewedGrant }
+    }
+  }
+
+  /** Retries a failed write later. */
+  #writeLater(grant: StoredGrant): void {
+    this.#options.clock.after(WRITE_AGAIN_MS, () => void this.#writeAgain(grant))
+  }
+
+  async #writeAgain(grant: StoredGrant): Promise<void> {
+    if (this.#unwritten.get(createRefreshKey(grant)) !== grant) return
+    const { vault, log } = this.#options
+    try {
+      await vault.put(grant, grant, grant.generation)
+    } catch {
+      return this.#writeLater(grant)
+    }
+    this.#unwritten.delete(createRefreshKey(grant))
+    log.info('the renewed login was written', { resource: grant.resource })
+  }
+
+  #getPauseOutcome(grant: StoredGrant): RenewalOutcome | undefined {
+    const pause = this.#pauses.get(createPauseKey(grant))
+    return pause !== undefined && this.#options.clock.now() < pause.until ? pause.outcome : undefined
+  }
+
+  #startPause(grant: StoredGrant, outcome: RenewalOutcome, minPauseMs = 0): RenewalOutcome {
+    const { clock } = this.#options
+    const before = this.#pauses.get(createPauseKey(grant))?.ms ?? FIRST_PAUSE_MS / 2
+    const ms = Math.min(Math.max(before * 2, minPauseMs), MAX_PAUSE_MS)
+    this.#pauses.set(createPauseKey(grant), { until: clock.now() + ms, ms, outcome })
+    return outcome
+  }
+}
+
+function createLost(why: string): RenewalOutcome {
+  return { kind: 'lost', why }
+}
+
+/** Formats the error in one line; its description is untrusted text. */
+function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
+  const details = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
+  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${details}`
+}
+
+function createRefreshKey({ account, resource }: LoginKey): string {
+  return JSON.stringify([account, resource])
+}
+
+/** A new login must not inherit the old one's backoff. */
+function createPauseKey(grant: StoredGrant): string {
+  return `${grant.generation} ${createRefreshKey(grant)}`
+}
 
 /** Maximum generations with a rejection. */
 const MAX_REJECTED = 1000

@@ -1,0 +1,244 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
+import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
+import { BoundedMap, GatewayError, getErrorMessage, getToken } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
+import type { Access, OAuthSpec } from '../types.ts'
+import type { TokenSource } from './authorizer.ts'
+import { createConfiguredIdentity } from './client-identity.ts'
+import { isSameIssuer } from './discovery.ts'
+import { formatFailure, limitScopes } from './oauth-requests.ts'
+import type { UpstreamFlow } from './upstream-flow.ts'
+import { getKeySpec } from './upstream-flow.ts'
+
+/** Maximum accounts with cached tokens. */
+const MAX_CACHED = 1000
+/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
+const AHEAD_MS = 60_000
+const QUARTER = 4
+/** Default token lifetime. */
+const UNKNOWN_MS = 300_000
+/** Pause after a refusal, as otherwise each call would request a token. */
+const PAUSE_MS = 5000
+/** Discovered server cache lifetime. */
+const LOCATED_MS = 600_000
+/** Maximum token file size. */
+const MAX_TOKEN = 64 * 1024
+
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
+
+interface CachedToken {
+  readonly token: string
+  readonly generation: number
+  /** Clock time of the renewal. */
+  readonly dueAt: number
+  /** The caller's token that it was exchanged for. */
+  readonly subject: string | undefined
+}
+
+interface MachineDeps {
+  /** Hides a token in all output. */
+  keepSecret(token: string): void
+  readonly clock: Clock
+  readonly log: Log
+  readonly directory: string
+}
+
+type Parameters = Record<string, string>
+
+/** An authorization server, and the gateway's client there; undefined if an assertion identifies the workload. */
+interface TokenTarget {
+  readonly server: AuthorizationServer
+  readonly client: OAuthSpec['client']
+}
+
+/** An upstream's authorization server with the parameters of all requests for this resource. */
+interface TokenIssuer {
+  readonly server: AuthorizationServer
+  readonly parameters: Parameters
+  /** Clock time until which it is cached. */
+  readonly until: number
+}
+
+/** No client authentication: the assertion identifies the workload. */
+const noClientAuth: ClientAuth = () => undefined
+
+/** Tokens for grants without a browser. They are stored in memory only, as they can be requested again. */
+export class MachineTokens implements TokenSource {
+  readonly isInteractive = false
+  readonly #flow: UpstreamFlow
+  readonly #deps: MachineDeps
+  readonly #oauth: OAuthSpec
+  readonly #cached = new BoundedMap<string, CachedToken>({ max: MAX_CACHED })
+  readonly #flights = new Map<string, Promise<Access>>()
+  readonly #failures = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
+    max: MAX_CACHED,
+  })
+  #issuer: TokenIssuer | undefined
+  #generation = 0
+
+  constructor(flow: UpstreamFlow, deps: MachineDeps) {
+    this.#flow = flow
+    this.#deps = deps
+    this.#oauth = flow.spec.oauth
+  }
+
+  access(account: string, { principal }: OutgoingRequest): Promise<Access> {
+    const { grant, subject: configured } = this.#oauth
+    const isExchanged = (grant === 'exchange' || grant === 'id-jag') && configured?.file === undefined
+    const subject = isExchanged && principal !== undefined ? getToken(principal) : undefined
+    const cached = this.#cached.use(account)
+    if (cached !== undefined && this.#deps.clock.now() < cached.dueAt && cached.subject === subject)
+      return Promise.resolve({ kind: 'token', token: cached.token, generation: cached.generation })
+    return this.#requestOnce(account, subject)
+  }
+
+  renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access> {
+    if (this.#cached.get(account)?.generation === generation) this.#cached.delete(account)
+    return this.access(account, request)
+  }
+
+  /** Sends one request for all callers that wait with the same token. */
+  #requestOnce(account: string, subject: string | undefined): Promise<Access> {
+    const key = JSON.stringify([account, subject ?? null])
+    const failed = this.#failures.get(key)
+    if (failed !== undefined && this.#deps.clock.now() < failed.until) return Promise.resolve(failed.access)
+    let flight = this.#flights.get(key)
+    if (flight === undefined) {
+      flight = this.#requestAccess(account, subject, key).finally(() => this.#flights.delete(key))
+      this.#flights.set(key, flight)
+    }
+    return flight
+  }
+
+  async #requestAccess(account: string, subject: string | undefined, key: string): Promise<Access> {
+    const { clock, keepSecret, log } = this.#deps
+    try {
+      const { access_token: token, expires_in: seconds = 0 } = await this.#requestGrant(account, subject)
+      const lifeMs = seconds <= 0 ? UNKNOWN_MS : seconds * 1000
+      const dueAt = clock.now() + lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER)
+      const generation = ++this.#generation
+      keepSecret(token)
+      this.#failures.delete(key)
+      this.#cached.set(account, { token, generation, dueAt, subject })
+      return { kind: 'token', token, generation }
+    } catch (error) {
+      this.#issuer = undefined
+      const reason = formatFailure(await this.#flow.loadWire(), error)
+      const why = error instanceof GatewayError ? error.message : this.#createRefusedError(reason).message
+      log.warn('token request failed', { account, why })
+      const access: Access = { kind: 'unavailable', why }
+      this.#failures.set(key, { access, until: clock.now() + PAUSE_MS })
+      return access
+    }
+  }
+
+  async #requestGrant(account: string, subject: string | undefined): Promise<TokenEndpointResponse> {
+    const { grant, client, assertionFile = '' } = this.#oauth
+    const { server, parameters } = await this.#locateIssuer(account)
+    if (grant === 'exchange') return this.#exchangeToken({ server, client }, parameters, subject)
+    if (grant === 'id-jag') return this.#requestEnterpriseToken({ server, client }, parameters, subject)
+    if (grant !== 'workload') return this.#requestToken({ server, client }, 'client_credentials', parameters)
+    // The assertion identifies the workload, so there is no client (SEP-1933).
+    const assertion = await this.#readToken(assertionFile)
+    return this.#requestToken({ server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
+  }
+
+  async #exchangeToken(
+    target: TokenTarget,
+    parameters: Parameters,
+    subject: string | undefined,
+  ): Promise<TokenEndpointResponse> {
+    const { identityProvider, audience } = this.#oauth
+    return this.#requestToken(identityProvider === undefined ? target : await this.#getIdentityProvider(), EXCHANGE, {
+      ...(await this.#createSubject(subject)),
+      requested_token_type: `${TOKEN_TYPE}access_token`,
+      ...(audience === undefined ? {} : { audience }),
+      ...parameters,
+    })
+  }
+
+  /**
+   * Exchanges the caller's token at the identity provider for an assertion, which the upstream's authorization server
+   * accepts.
+   */
+  async #requestEnterpriseToken(
+    target: TokenTarget,
+    parameters: Parameters,
+    subject: string | undefined,
+  ): Promise<TokenEndpointResponse> {
+    const { access_token: assertion } = await this.#requestToken(await this.#getIdentityProvider(), EXCHANGE, {
+      ...(await this.#createSubject(subject)),
+      requested_token_type: `${TOKEN_TYPE}id-jag`,
+      audience: target.server.issuer,
+      ...parameters,
+    })
+    return this.#requestToken(target, JWT_BEARER, { assertion, ...parameters })
+  }
+
+  async #requestToken(
+    { server, client }: TokenTarget,
+    grant: string,
+    parameters: Parameters,
+  ): Promise<TokenEndpointResponse> {
+    const wire = await this.#flow.loadWire()
+    if (client?.issuer !== undefined && !isSameIssuer(client.issuer, server.issuer))
+      throw this.#createRefusedError(`the configured client "${client.id}" belongs to ${client.issuer} only`)
+    const metadata = { client_id: client?.id ?? '-' }
+    const auth =
+      client === undefined
+        ? noClientAuth
+        : await wire.createClientAuth(createConfiguredIdentity(client, server), getKeySpec(client))
+    const response = await wire.lib.genericTokenEndpointRequest(
+      ...([server, metadata, auth, grant, parameters, wire.options()] as const),
+    )
+    // An assertion has the token type `N_A` (RFC 8693, section 2.2.1).
+    const recognizedTokenTypes = { n_a: () => undefined }
+    return wire.lib.processGenericTokenEndpointResponse(server, metadata, response, { recognizedTokenTypes })
+  }
+
+  async #getIdentityProvider(): Promise<TokenTarget> {
+    const { identityProvider } = this.#oauth
+    if (identityProvider === undefined) throw this.#createRefusedError('identityProvider is not configured')
+    const { issuer, tokenEndpoint, client } = identityProvider
+    if (tokenEndpoint !== undefined) return { server: { issuer, token_endpoint: tokenEndpoint }, client }
+    return { server: await this.#flow.getServer(issuer), client }
+  }
+
+  async #createSubject(own: string | undefined): Promise<Parameters> {
+    const { file, type = 'access_token' } = this.#oauth.subject ?? {}
+    const token = file === undefined ? own : await this.#readToken(file)
+    if (token === undefined)
+      throw this.#createRefusedError('the caller has no token to exchange; callers need a token accepted by auth.jwt')
+    return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
+  }
+
+  async #locateIssuer(account: string): Promise<TokenIssuer> {
+    const now = this.#deps.clock.now()
+    if (this.#issuer !== undefined && now < this.#issuer.until) return this.#issuer
+    const { server, resource, scopes: supported, challenge } = await this.#flow.locateServer(account)
+    const bound = this.#oauth.scopes
+    const scopes = limitScopes(challenge.scopes ?? bound ?? supported ?? [], bound)
+    const parameters = { ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }), resource }
+    this.#issuer = { server, parameters, until: now + LOCATED_MS }
+    return this.#issuer
+  }
+
+  async #readToken(file: string): Promise<string> {
+    try {
+      const text = (await readFile(resolve(this.#deps.directory, file), 'utf8')).trim()
+      if (text === '' || text.length > MAX_TOKEN) throw new Error('it contains no token')
+      return text
+    } catch (cause) {
+      const reason = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
+      throw this.#createRefusedError(`cannot read ${file} (${reason})`)
+    }
+  }
+
+  #createRefusedError(why: string): GatewayError {
+    return oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why })
+  }
+}
