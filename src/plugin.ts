@@ -230,7 +230,6 @@ export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
 export { tryParseJson, readList, readMap, readText, readValue } from './util/plain-data.ts'
 export { parsePointer, appendPointer } from './util/finding.ts'
-export { describeArguments } from './protocol/json/json-members.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
 export { BoundedMap } from './util/bounded-map.ts'
@@ -259,7 +258,7 @@ export {
 } from './util/storage/sqlite.ts'
 export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
 export { findMissingCapabilities, normalizeCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, getOutcome, OUTCOMES } from './api/exchange.ts'
+export { hasFailed, getOutcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer } from './protocol/rpc-peer.ts'
@@ -285,6 +284,7 @@ export type {
   ClientDescription,
   Clock,
   Config,
+  CallRecord,
   CredentialHeaders,
   Credentials,
   Dispatch,

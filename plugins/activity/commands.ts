@@ -9,8 +9,9 @@ import {
   toOneLine,
   parseDuration,
   estimateTokens,
+  tryParseJson,
 } from '../../src/plugin.ts'
-import type { StoredCall, UsageRow, CallFilter } from './queries.ts'
+import type { StoredCall, UsageRow, CallFilter } from './database.ts'
 
 type ActivityOptions = NonNullable<Config['activity']>
 
@@ -47,7 +48,7 @@ export const commands: PluginCommands = {
       const path = await resolveActivityFile(call)
       const filter = parseFilter(call)
       await flushGateway(call)
-      const { queryCalls } = await import('./queries.ts')
+      const { queryCalls } = await import('./database.ts')
       const calls = queryCalls(path, filter).reverse()
       if (calls.length === 0) await checkToolName(filter.tool, path, call)
       if (call.flags.follow !== true)
@@ -64,7 +65,7 @@ export const commands: PluginCommands = {
     async run(call) {
       const path = await resolveActivityFile(call)
       const listed = await flushGateway(call, listTools)
-      const { queryUsage } = await import('./queries.ts')
+      const { queryUsage } = await import('./database.ts')
       const tools = queryUsage(path, parseSince(call.flags.since) ?? 0)
       const called = new Set(tools.map(({ name }) => name))
       const uncalled = listed?.filter(name => !called.has(name))
@@ -83,7 +84,7 @@ export const commands: PluginCommands = {
 async function resolveActivityFile(call: CommandCall): Promise<string> {
   const { options, directory } = await call.load()
   if (!isObject(options)) throw gatewayError('GW_NOT_CONFIGURED', { keys: 'activity' })
-  const { resolveDatabasePath } = await import('./database-path.ts')
+  const { resolveDatabasePath } = await import('./database.ts')
   return resolveDatabasePath(options as unknown as ActivityOptions, directory)
 }
 
@@ -123,7 +124,7 @@ async function listTools(ask: (verb: string, params?: JsonObject) => Promise<Jso
 /** Rejects a tool name that was never called and is not offered; patterns may match nothing. */
 async function checkToolName(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
   if (tool === undefined || /[*?[]/.test(tool)) return
-  const { queryNames } = await import('./queries.ts')
+  const { queryNames } = await import('./database.ts')
   const called = queryNames(path)
   if (called.includes(tool)) return
   const listed = await flushGateway(call, listTools)
@@ -191,25 +192,21 @@ function formatCallJson({ at, principal, scopes, shape, args, times, ...call }: 
     time: new Date(at).toISOString(),
     principal: formatCaller(principal),
     scopes: scopes === '' ? '' : scopes.split(' '),
-    shape: tryParseJson(shape),
-    arguments: tryParseJson(args),
-    timing: tryParseJson(times ?? ''),
+    shape: parseJson(shape),
+    arguments: parseJson(args),
+    timing: parseJson(times),
   }
   return Object.fromEntries(
     Object.entries(all).filter(([key, value]) => value !== '' && (key !== 'code' || value !== 0)),
   )
 }
 
-function tryParseJson(text: string): unknown {
-  try {
-    return text === '' ? '' : JSON.parse(text)
-  } catch {
-    return text
-  }
+function parseJson(text: string): unknown {
+  return tryParseJson(text) ?? text
 }
 
 function formatCaller(principal: string): string {
-  const parts = tryParseJson(principal)
+  const parts = parseJson(principal)
   return Array.isArray(parts) ? String(parts[2]) : principal
 }
 

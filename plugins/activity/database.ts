@@ -1,20 +1,18 @@
-import { closeSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { StatementSync } from 'node:sqlite'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { SQLInputValue } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
-import { makeDirectorySync } from '../../src/plugin.ts'
-import type { CallRecord } from './call-record.ts'
+import type { CallRecord, Config } from '../../src/plugin.ts'
+import { makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
 
-/** Schema version. Files with other versions are set aside, except the previous one, which only lacks a column. */
+/** Schema version; files with other versions are set aside. */
 const FORM = 2
-const BEFORE = 1
 const PAGE_BYTES = 4096
 /** Share deleted when the file is full, as 1/n. */
 const PART = 10
+const BUSY_MS = 2000
 
-const COLUMNS = [
-  'at',
-  'ms',
+const TEXT_COLUMNS = [
   'method',
   'name',
   'upstream',
@@ -25,21 +23,29 @@ const COLUMNS = [
   'session',
   'profile',
   'outcome',
-  'code',
   'by',
-  'bytesIn',
-  'bytesOut',
   'shape',
   'args',
   'times',
-] as const satisfies readonly (keyof CallRecord)[]
+] as const
+const NUMBER_COLUMNS = ['at', 'ms', 'code', 'bytesIn', 'bytesOut'] as const
+const COLUMNS = [...NUMBER_COLUMNS, ...TEXT_COLUMNS]
 
-const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, ms REAL NOT NULL,
-  method TEXT NOT NULL, name TEXT NOT NULL, upstream TEXT NOT NULL, principal TEXT NOT NULL, scopes TEXT NOT NULL,
-  client TEXT NOT NULL, era TEXT NOT NULL, session TEXT NOT NULL, profile TEXT NOT NULL, outcome TEXT NOT NULL,
-  code INTEGER NOT NULL, by TEXT NOT NULL, bytesIn INTEGER NOT NULL, bytesOut INTEGER NOT NULL, shape TEXT NOT NULL,
-  args TEXT NOT NULL, times TEXT NOT NULL DEFAULT '');
-  CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
+/** A recorded call: `principal`, `shape`, `args` and `times` are JSON, or empty. */
+export type CallRow = Pick<CallRecord, (typeof NUMBER_COLUMNS)[number]> & Record<(typeof TEXT_COLUMNS)[number], string>
+
+/** A call read from the database. */
+export interface StoredCall extends CallRow {
+  readonly id: number
+}
+
+const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY,
+  ${NUMBER_COLUMNS.map(name => `${name} ${name === 'ms' ? 'REAL' : 'INTEGER'} NOT NULL`).join(', ')},
+  ${TEXT_COLUMNS.map(name => `${name} TEXT NOT NULL`).join(', ')});
+  CREATE INDEX IF NOT EXISTS calls_at ON calls (at);
+  PRAGMA user_version = ${FORM}`
+
+const INSERT = `INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`
 
 /** Retention limits. */
 export interface ActivityLimits {
@@ -48,46 +54,53 @@ export interface ActivityLimits {
   readonly maxBytes: number
 }
 
+/** Resolves the database path against the configuration directory. */
+export function resolveDatabasePath({ file }: NonNullable<Config['activity']>, directory: string): string {
+  return resolve(directory, file)
+}
+
 /** Database handle for writing. Fails on locks instead of waiting; the writer retries later. */
 export class ActivityDatabase {
-  readonly #database: DatabaseSync
-  readonly #insert: StatementSync
+  readonly #database: SqlDatabase
 
-  constructor(database: DatabaseSync, maxBytes: number) {
-    this.#database = database
-    database.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
-      PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
-    const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
-    if (form !== 0 && form !== BEFORE && form !== FORM)
-      throw new Error(`the file has schema version ${String(form)}, expected ${FORM}`)
-    if (form !== FORM) migrateTable(database)
-    const marks = COLUMNS.map(() => '?').join(', ')
-    this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
-  }
-
-  /** Inserts records in one transaction. */
-  write(records: readonly CallRecord[]): void {
-    this.#database.exec('BEGIN IMMEDIATE')
+  /** Opens the file, readable only by its owner. */
+  constructor(path: string, maxBytes: number) {
+    makeDirectorySync(dirname(path), 0o700)
+    // SQLite would create the file with default permissions.
+    closeSync(openSync(path, 'a', 0o600))
+    const database = new DatabaseSync(path)
+    this.#database = new SqlDatabase(database)
     try {
-      for (const record of records) this.#insert.run(...COLUMNS.map(column => record[column]))
-      this.#database.exec('COMMIT')
+      database.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+        PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
+      const form = this.#database.get('PRAGMA user_version')?.user_version
+      if (form !== 0 && form !== FORM) throw new Error(`the file has schema version ${String(form)}, expected ${FORM}`)
+      // Another process may do the same concurrently.
+      if (form !== FORM) this.#database.runTransaction(() => database.exec(TABLE))
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      database.close()
       throw error
     }
   }
 
-  /** Deletes records that exceed the age or count limit. */
+  /** Inserts rows in one transaction. */
+  write(rows: readonly CallRow[]): void {
+    this.#database.runTransaction(() => {
+      for (const row of rows) this.#database.run(INSERT, ...COLUMNS.map(column => row[column]))
+    })
+  }
+
+  /** Deletes rows that exceed the age or count limit. */
   prune({ keepMs, maxCalls }: ActivityLimits, now: number): void {
-    this.#database.prepare('DELETE FROM calls WHERE at < ?').run(now - keepMs)
-    this.#database.prepare('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)').run(maxCalls)
+    this.#database.run('DELETE FROM calls WHERE at < ?', now - keepMs)
+    this.#database.run('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)', maxCalls)
   }
 
   /** Deletes the oldest tenth when the file is full. */
   pruneOldest(): void {
-    const { first, last } = this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
+    const { first, last } = this.#database.get('SELECT min(id) AS first, max(id) AS last FROM calls') ?? {}
     const part = Math.ceil((Number(last ?? 0) - Number(first ?? 0) + 1) / PART)
-    this.#database.prepare('DELETE FROM calls WHERE id < ?').run(Number(first ?? 0) + part)
+    this.#database.run('DELETE FROM calls WHERE id < ?', Number(first ?? 0) + part)
   }
 
   close(): void {
@@ -95,40 +108,68 @@ export class ActivityDatabase {
   }
 }
 
-/** Opens the database for writing, readable only by its owner. */
-export function openActivityDatabase(path: string, maxBytes: number): ActivityDatabase {
-  makeDirectorySync(dirname(path), 0o700)
-  // SQLite would create the file with default permissions.
-  closeSync(openSync(path, 'a', 0o600))
-  const database = new DatabaseSync(path)
+/** Search conditions, combined with AND. */
+export interface CallFilter {
+  /** Tool name; `*` is a wildcard. */
+  readonly tool?: string | undefined
+  readonly principal?: string | undefined
+  /** True to select unsuccessful calls only. */
+  readonly failed?: boolean | undefined
+  /** Milliseconds since 1970. */
+  readonly since?: number | undefined
+  /** Select calls after this row id, oldest first. */
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** Call statistics per tool. */
+export interface UsageRow {
+  readonly name: string
+  readonly upstream: string
+  readonly calls: number
+  readonly failures: number
+  readonly callers: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly ms: number
+  readonly last: number
+}
+
+const FAILED = `outcome NOT IN ('ok', 'input_required', 'task')`
+
+const SEARCH = `SELECT * FROM calls WHERE (:tool IS NULL OR name GLOB :tool)
+  AND (:principal IS NULL OR json_extract(principal, '$[2]') = :principal)
+  AND (NOT :failed OR ${FAILED}) AND at >= :since AND id > :after`
+
+/** Returns matching calls, newest first; none if the file is missing. */
+export function queryCalls(path: string, filter: CallFilter): StoredCall[] {
+  const { tool = null, principal = null, failed = false, since = 0, after, limit = 50 } = filter
+  const text = `${SEARCH} ORDER BY id ${after === undefined ? 'DESC' : 'ASC'} LIMIT :limit`
+  const values = { tool, principal, failed: Number(failed), since, after: after ?? 0, limit }
+  return queryRows(path, text, values) as unknown as StoredCall[]
+}
+
+/** Returns all recorded names. */
+export function queryNames(path: string): string[] {
+  return queryRows(path, 'SELECT DISTINCT name FROM calls', {}).map(({ name }) => String(name))
+}
+
+/** Returns statistics per tool, most called first. */
+export function queryUsage(path: string, since: number): UsageRow[] {
+  const text = `SELECT name, max(upstream) AS upstream, count(*) AS calls,
+    sum(${FAILED}) AS failures, count(DISTINCT principal) AS callers,
+    sum(bytesIn) AS bytesIn, sum(bytesOut) AS bytesOut, avg(ms) AS ms, max(at) AS last
+    FROM calls WHERE method = 'tools/call' AND at >= :since GROUP BY name ORDER BY calls DESC, name`
+  return queryRows(path, text, { since }) as unknown as UsageRow[]
+}
+
+function queryRows(path: string, text: string, values: Record<string, SQLInputValue>): Record<string, unknown>[] {
+  if (!existsSync(path)) return []
+  const database = new DatabaseSync(path, { readOnly: true })
   try {
-    return new ActivityDatabase(database, maxBytes)
-  } catch (error) {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    return database.prepare(text).all(values)
+  } finally {
     database.close()
-    throw error
-  }
-}
-
-/** Classifies a SQLite error. */
-export function classifyError(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
-  const code = (error as { errcode?: unknown }).errcode
-  const primary = typeof code === 'number' ? code & 0xff : undefined
-  if (primary === 5 || primary === 6) return 'busy'
-  if (primary === 13) return 'full'
-  if (primary === 11 || primary === 26) return 'damaged'
-  return error instanceof Error && error.message.startsWith('the file has schema version') ? 'damaged' : 'other'
-}
-
-/** Creates or upgrades the table; another process may do the same concurrently. */
-function migrateTable(database: DatabaseSync): void {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
-    if (form === BEFORE) database.exec("ALTER TABLE calls ADD COLUMN times TEXT NOT NULL DEFAULT ''")
-    else database.exec(TABLE)
-    database.exec(`PRAGMA user_version = ${FORM}; COMMIT`)
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK')
-    throw error
   }
 }

@@ -1,7 +1,6 @@
-import type { Config, Plugin } from '../../src/plugin.ts'
+import type { CallRecord, Config, Plugin } from '../../src/plugin.ts'
 import { compileGlobs, METHODS, parseDuration, parseSize } from '../../src/plugin.ts'
-import { resolveDatabasePath } from './database-path.ts'
-import { RecordFactory } from './call-record.ts'
+import type { CallRow } from './database.ts'
 
 type ActivityOptions = NonNullable<Config['activity']>
 
@@ -10,22 +9,41 @@ export const activity: Plugin<ActivityOptions> = {
   name: 'activity',
   claims: { section: 'activity', records: true },
   commands: () => import('./commands.ts'),
-  async setup({ options, directory, hooks, clock, log, hide, slot }) {
+  async setup({ options, directory, hooks, clock, log, slot }) {
     const { RecordCounters, ActivityWriter } = await import('./writer.ts')
+    const { resolveDatabasePath } = await import('./database.ts')
     const path = resolveDatabasePath(options, directory)
     const bounds = { keepMs: parseDuration(options.keep), maxBytes: parseSize(options.maxSize) }
     const settings = { path, ...bounds, maxCalls: options.maxCalls, everyMs: parseDuration(options.every) }
     const counts = slot.gateway(() => new RecordCounters())
     const writer = new ActivityWriter(settings, counts, { clock, log })
-    const records = new RecordFactory(hide, () => clock.now(), options.values ?? [])
+    const showsValues = compileGlobs(options.values ?? [])
 
-    hooks.settled.tap({ ...buildMethodFilter(options), timed: true }, exchange =>
-      writer.add(records.createRecord(exchange)),
+    hooks.settled.tap({ ...buildMethodFilter(options), timed: true }, ({ record }) =>
+      writer.add(createRow(record, record.shape !== undefined && showsValues(record.name))),
     )
     hooks.control.for('activity.flush').tap(() => ({ written: writer.flush() }))
     hooks.metrics.tap(figures => [...figures, ...counts.figures()])
     hooks.close.tap(() => writer.close())
   },
+}
+
+/** Creates a database row; structured values are JSON. */
+function createRow(record: CallRecord, hasValues: boolean): CallRow {
+  // Omit the functions, which refer to the call's values.
+  const { writeArguments, writeResult: _, principal, shape, times, ...facts } = record
+  return {
+    ...facts,
+    principal: JSON.stringify(principal),
+    shape: shape === undefined ? '' : JSON.stringify(shape),
+    args: hasValues ? writeArguments() : '',
+    times: times === undefined ? '' : formatTimes(times),
+  }
+}
+
+/** Omits phases that took no time. */
+function formatTimes({ tries, isDispatched: _, ...phases }: NonNullable<CallRecord['times']>): string {
+  return JSON.stringify({ tries, ...Object.fromEntries(Object.entries(phases).filter(([, ms]) => ms > 0)) })
 }
 
 /** Omits the method list if all are recorded: a tap without names also receives unknown methods. */

@@ -1,15 +1,17 @@
 import { renameSync } from 'node:fs'
 import type { Clock, Metric, Log } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
-import type { ActivityDatabase, ActivityLimits } from './database.ts'
-import { openActivityDatabase, classifyError } from './database.ts'
-import type { CallRecord } from './call-record.ts'
+import { getErrorMessage, getSqlCode, isSqlBusy } from '../../src/plugin.ts'
+import type { ActivityLimits, CallRow } from './database.ts'
+import { ActivityDatabase } from './database.ts'
 
 /** Queue limit; further records are dropped and counted. */
 const MAX_WAITING = 10_000
 /** Records per transaction: a write blocks the event loop. */
 const MAX_BATCH = 250
 const PRUNE_MS = 60_000
+/** SQLite result codes. */
+const FULL = 13
+const DAMAGED: ReadonlySet<number | undefined> = new Set([11, 26])
 /** Prune attempts on a full file before giving up. */
 const MAX_ATTEMPTS = 20
 /** Delay after a persistent failure. */
@@ -44,7 +46,7 @@ export class ActivityWriter {
   readonly #counts: RecordCounters
   readonly #clock: Clock
   readonly #log: Log
-  #waiting: CallRecord[] = []
+  #waiting: CallRow[] = []
   #database: ActivityDatabase | undefined
   #stopTimer: (() => void) | undefined
   #prunedAt = -Infinity
@@ -58,7 +60,7 @@ export class ActivityWriter {
     this.#log = log
   }
 
-  add(record: CallRecord): void {
+  add(record: CallRow): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.#counts.dropped++
       return
@@ -100,7 +102,7 @@ export class ActivityWriter {
   #writeBatch(): number {
     const some = this.#waiting.slice(0, MAX_BATCH)
     try {
-      this.#database ??= this.#openFile()
+      this.#database ??= openFile(this.#settings, this.#log)
       this.#insertBatch(some, this.#database)
     } catch (error) {
       this.#reportFailure(error)
@@ -113,40 +115,23 @@ export class ActivityWriter {
     return some.length
   }
 
-  #insertBatch(some: readonly CallRecord[], database: ActivityDatabase): void {
+  #insertBatch(some: readonly CallRow[], database: ActivityDatabase): void {
     const now = this.#clock.now()
-    if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
-    this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
-    for (let tries = 0; !tryInsert(some, database); tries++) {
-      if (tries >= MAX_ATTEMPTS) throw new Error('the file is full and contains no deletable records')
-      database.pruneOldest()
+    if (now - this.#prunedAt >= PRUNE_MS) {
+      database.prune(this.#settings, Date.now())
+      this.#prunedAt = now
     }
-  }
-
-  #openFile(): ActivityDatabase {
-    const { path, maxBytes } = this.#settings
-    try {
-      return openActivityDatabase(path, maxBytes)
-    } catch (error) {
-      if (classifyError(error) !== 'damaged') throw error
-      return this.#recreateFile(error)
-    }
-  }
-
-  /** Moves an unreadable file aside for inspection, replacing an earlier one. */
-  #recreateFile(error: unknown): ActivityDatabase {
-    const { path, maxBytes } = this.#settings
-    this.#log.warn('the activity file is damaged; starting a new one', {
-      reason: getErrorMessage(error),
-      kept: `${path}.damaged`,
-    })
-    renameSync(path, `${path}.damaged`)
-    return openActivityDatabase(path, maxBytes)
+    for (let tries = 1; ; tries++)
+      try {
+        return database.write(some)
+      } catch (error) {
+        if (getSqlCode(error) !== FULL || tries > MAX_ATTEMPTS) throw error
+        database.pruneOldest()
+      }
   }
 
   #reportFailure(error: unknown): void {
-    const trouble = classifyError(error)
-    if (trouble === 'busy') return
+    if (isSqlBusy(error)) return
     // Reopening detects damage that occurred while the file was open.
     this.#closeFile()
     if (!this.#isFailing) this.#log.warn('cannot write activity', { reason: getErrorMessage(error) })
@@ -163,13 +148,17 @@ export class ActivityWriter {
   }
 }
 
-/** Returns false if the file is full. */
-function tryInsert(some: readonly CallRecord[], database: ActivityDatabase): boolean {
+/** Moves an unreadable file aside for inspection, replacing an earlier one. */
+function openFile({ path, maxBytes }: WriterSettings, log: Log): ActivityDatabase {
   try {
-    database.write(some)
-    return true
+    return new ActivityDatabase(path, maxBytes)
   } catch (error) {
-    if (classifyError(error) === 'full') return false
-    throw error
+    const code = getSqlCode(error)
+    const isDamaged = DAMAGED.has(code) || getErrorMessage(error).startsWith('the file has schema version')
+    if (!isDamaged) throw error
+    const kept = `${path}.damaged`
+    log.warn('the activity file is damaged; starting a new one', { reason: getErrorMessage(error), kept })
+    renameSync(path, kept)
+    return new ActivityDatabase(path, maxBytes)
   }
 }

@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import type { Clock, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import type { Sink } from './journal-file.ts'
-import { BEGINNING, chainLine, parseHash, parseKeptCount } from './journal-file.ts'
 
 interface JournalSettings {
   /** File size in bytes that triggers rotation. */
@@ -53,11 +53,10 @@ export class AuditJournal {
   #unreported = 0
   #flushedAt = -Infinity
   #stopTimer: (() => void) | undefined = undefined
-  #work: Promise<void> = Promise.resolve()
 
-  constructor(settings: JournalSettings, host: AuditJournalDeps) {
+  constructor(settings: JournalSettings, deps: AuditJournalDeps) {
     this.#settings = settings
-    this.#deps = host
+    this.#deps = deps
   }
 
   /** True if buffered lines may never be written. */
@@ -65,17 +64,18 @@ export class AuditJournal {
     return this.#isFailing || this.#isFull
   }
 
-  /** Opens the sink. With `strict`, rejects on failure; otherwise retries later. */
-  async open(settings: JournalSettings, strict: boolean): Promise<void> {
+  /** Opens the sink; on failure retries later. @throws Error on failure, if `isStrict` */
+  open(settings: JournalSettings, isStrict: boolean): void {
     this.#settings = settings
-    const opened = this.#enqueue(async () => {
-      await this.#openSink()
-      await this.#drain()
-    })
-    await (strict ? opened : opened.catch((error: unknown) => this.#recordWriteFailure(error)))
+    try {
+      this.#openSink()
+    } catch (error) {
+      if (isStrict) throw error
+      this.#recordFailure(error)
+    }
   }
 
-  /** Adds a line to the buffer; does no I/O. */
+  /** Adds a line to the buffer; does no I/O unless many lines wait. */
   add(line: string): void {
     if (this.#isFull) {
       this.lost++
@@ -84,47 +84,34 @@ export class AuditJournal {
     }
     this.#lines.push(line)
     this.#characters += line.length
-    if (this.#lines.length === MANY_LINES) void this.flush()
-    else this.#stopTimer ??= this.#deps.clock.after(this.#pauseMs, () => void this.flush())
+    const { clock } = this.#deps
+    if (this.#lines.length === MANY_LINES) this.flush()
+    else this.#stopTimer ??= clock.after(Math.max(0, this.#flushedAt + FLUSH_MS - clock.now()), this.flush)
   }
 
-  get #pauseMs(): number {
-    return Math.max(0, this.#flushedAt + FLUSH_MS - this.#deps.clock.now())
-  }
-
-  /**
-   * Writes buffered lines synchronously, for process exit and strict mode. Lines stay buffered during another write
-   * or on failure.
-   */
-  readonly flushNow = (): void => {
-    if (!this.#isOpen || this.#isRotating || this.#isFailing || this.#pending.length > 0) return
-    this.#takeLines()
-    try {
-      const written = this.#deps.sink.writeSync(this.#pending)
-      this.#pending = this.#pending.subarray(written)
-    } catch (error) {
-      this.#recordWriteFailure(error)
-      return
-    }
-    if (this.#pending.length > 0 || this.#isTooLarge) void this.flush()
-  }
-
-  /** Writes buffered lines. Never rejects: on failure they stay buffered and are retried. */
-  flush(): Promise<void> {
+  /** Writes buffered lines. On failure they stay buffered and are retried. */
+  readonly flush = (): void => {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     this.#flushedAt = this.#deps.clock.now()
-    return this.#enqueue(() => this.#write()).then(
-      () => this.#recordSuccess(),
-      (error: unknown) => this.#recordWriteFailure(error),
-    )
+    try {
+      this.#write()
+    } catch (error) {
+      this.#recordFailure(error)
+      return
+    }
+    if (this.#isFailing) this.#deps.log.warn('audit log resumed', { lost: this.#unreported })
+    this.#isFailing = false
+    const lines = this.#unreported
+    this.#unreported = 0
+    if (lines > 0) this.add(this.#deps.note('lost', { lines }))
   }
 
-  async close(): Promise<void> {
-    await this.flush()
+  close(): void {
+    this.flush()
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    await this.#deps.sink.close()
+    this.#deps.sink.close()
     this.#isOpen = false
   }
 
@@ -132,74 +119,52 @@ export class AuditJournal {
     return this.#lines.length >= MAX_LINES || this.#characters >= MAX_CHARACTERS
   }
 
-  /** Runs operations sequentially. */
-  #enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.#work.then(work)
-    this.#work = done.catch(() => undefined)
-    return done
-  }
-
-  get #isTooLarge(): boolean {
-    return this.#deps.sink.size > this.#settings.maxSize
-  }
-
-  async #write(): Promise<void> {
-    await this.#drain()
-    if (this.#lines.length > 0) await this.#writeLines()
-    if (this.#isOpen && this.#isTooLarge) await this.#rotateFile()
-  }
-
-  async #writeLines(): Promise<void> {
-    await this.#openSink()
-    await this.#drain()
-    if (this.#isRotating || (this.#settings.chain && this.#hash === undefined)) await this.#rotateFile()
-    this.#takeLines()
-    await this.#drain()
-  }
-
-  #takeLines(): void {
+  #write(): void {
+    if (this.#lines.length > 0 || this.#isOpen) this.#openSink()
+    if (this.#isRotating) this.#rotateFile()
     const lines = this.#lines
     this.#lines = []
     this.#characters = 0
     this.#addLines(lines)
+    this.#drain()
+    const { sink } = this.#deps
+    if (this.#isOpen && sink.size > this.#settings.maxSize) this.#rotateFile()
   }
 
-  async #drain(): Promise<void> {
-    while (this.#pending.length > 0) {
-      const written = await this.#deps.sink.write(this.#pending)
-      this.#pending = this.#pending.subarray(written)
-    }
+  /** Writes pending bytes; those that cannot be written stay pending. */
+  #drain(): void {
+    while (this.#pending.length > 0) this.#pending = this.#pending.subarray(this.#deps.sink.write(this.#pending))
   }
 
-  async #openSink(): Promise<void> {
-    if (this.#isOpen) return
-    const { first, last, torn, cut } = await this.#deps.sink.open()
+  #openSink(): void {
+    if (!this.#isOpen) this.#continueFile()
+    this.#drain()
+    // A file without a chain cannot be continued with one.
+    if (this.#settings.chain && this.#hash === undefined) this.#rotateFile()
+  }
+
+  #continueFile(): void {
     const { chain } = this.#settings
-    // Without a chain, the torn line may belong to another writer; keep it.
-    if (torn > 0 && chain) await cut()
-    this.#continueChain(first, last)
-    this.#isOpen = true
-    if (chain && this.#hash === undefined) return this.#rotateFile()
-    if (torn > 0 && !chain) this.#pending = Buffer.from('\n')
-    this.#addOpening(last === undefined, torn)
-    await this.#drain()
-  }
-
-  #continueChain(first: string | undefined, last: string | undefined): void {
+    const { first, last, torn, cut } = this.#deps.sink.open()
     this.#hash = last === undefined ? BEGINNING : parseHash(last)
     this.#keptFileCount = parseKeptCount(first) ?? 0
+    this.#isOpen = true
+    // Without a chain, the torn line may belong to another writer; keep it.
+    if (torn > 0 && chain) cut()
+    else if (torn > 0) this.#pending = Buffer.from('\n')
+    if (!chain || this.#hash !== undefined) this.#addOpening(last === undefined, torn)
   }
 
   /** Begins a new file that links to the previous one. */
-  async #rotateFile(): Promise<void> {
+  #rotateFile(): void {
     this.#isRotating = true
-    await this.#deps.sink.rotate(this.#settings.keep)
+    this.#deps.sink.rotate(this.#settings.keep)
     this.#isRotating = false
     // A file without a chain cannot be verified, so the count restarts.
     this.#keptFileCount = this.#hash === undefined ? 0 : Math.min(this.#keptFileCount + 1, this.#settings.keep)
     this.#hash ??= BEGINNING
     this.#addOpening(true, 0)
-    await this.#drain()
+    this.#drain()
   }
 
   /** Adds a file's first line, which records the rotated file count. */
@@ -226,18 +191,49 @@ export class AuditJournal {
     return next.line
   }
 
-  #recordSuccess(): void {
-    if (this.#isFailing) this.#deps.log.warn('audit log resumed', { lost: this.#unreported })
-    this.#isFailing = false
-    if (this.#unreported === 0) return
-    const lines = this.#unreported
-    this.#unreported = 0
-    this.add(this.#deps.note('lost', { lines }))
-  }
-
-  #recordWriteFailure(error: unknown): void {
+  #recordFailure(error: unknown): void {
     if (!this.#isFailing) this.#deps.log.error('cannot write audit log', { reason: getErrorMessage(error) })
     this.#isFailing = true
-    this.#stopTimer ??= this.#deps.clock.after(RETRY_MS, () => void this.flush())
+    this.#stopTimer ??= this.#deps.clock.after(RETRY_MS, this.flush)
   }
+}
+
+/** Previous hash of the very first line. */
+export const BEGINNING = '0'.repeat(64)
+
+const END = /,"hash":"([0-9a-f]{64})"\}$/
+
+const TAIL = `,"hash":"${BEGINNING}"}`.length
+
+/** Appends a hash over the line and the previous hash. */
+export function chainLine(line: string, before: string): { readonly line: string; readonly hash: string } {
+  const body = line.slice(0, -1)
+  const own = hash('sha256', before + body, 'hex')
+  return { line: `${body},"hash":"${own}"}`, hash: own }
+}
+
+/** Returns undefined if the line has no hash. */
+export function parseHash(line: string): string | undefined {
+  return END.exec(line)?.[1]
+}
+
+/**
+ * Parses the rotated file count from a file's first line. Undefined for any other line: then earlier lines were
+ * removed.
+ */
+export function parseKeptCount(line: string | undefined): number | undefined {
+  if (line === undefined || parseHash(line) === undefined) return undefined
+  try {
+    const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
+    return kind === 'opened' && typeof kept === 'number' ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** True if the line matches its hash, given the previous hash. */
+export function isIntact(line: Buffer, before: string): boolean {
+  const noted = parseHash(line.toString('latin1'))
+  const body = line.subarray(0, line.length - TAIL)
+  return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
 }

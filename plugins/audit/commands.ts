@@ -2,7 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { PluginCommands } from '../../src/plugin.ts'
 import { gatewayError, getErrorMessage } from '../../src/plugin.ts'
-import { parseHash, isIntact, parseKeptCount } from './journal-file.ts'
+import { parseHash, isIntact, parseKeptCount } from './audit-journal.ts'
 
 /** Exit code if the audit log was modified. */
 const CHANGED = 5

@@ -1,10 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { Clock, Config, Plugin, PluginApi, Session } from '../../src/plugin.ts'
-import { defineErrors, gatewayError, compileGlobs, METHODS, parseSize, getErrorMessage, RPC } from '../../src/plugin.ts'
-import { JournalFile, JournalStderr } from './journal-file.ts'
+import type {
+  AuditEvent,
+  Clock,
+  Config,
+  Credentials,
+  Exchange,
+  JsonObject,
+  Plugin,
+  PluginApi,
+  Refusal,
+} from '../../src/plugin.ts'
+import {
+  ANONYMOUS,
+  defineErrors,
+  gatewayError,
+  compileGlobs,
+  isObject,
+  METHODS,
+  parseSize,
+  getErrorMessage,
+  RPC,
+  tryParseJson,
+} from '../../src/plugin.ts'
+import { JournalFile, STDERR } from './journal-file.ts'
 import { AuditJournal } from './audit-journal.ts'
-import { LineFormatter, TextEncoderCache } from './line-formatter.ts'
 
 const ERRORS = {
   GW_AUDIT: {
@@ -17,7 +37,8 @@ const ERRORS = {
 
 const auditError = defineErrors(ERRORS)
 
-const PER_SECOND = 50
+/** Longest text of an event, so that peers cannot fill the disk. */
+const MAX_LENGTH = 256
 
 type AuditOptions = NonNullable<Config['audit']>
 
@@ -28,36 +49,29 @@ export const audit: Plugin<AuditOptions> = {
   errors: ERRORS,
   commands: () => import('./commands.ts'),
   setup(api) {
-    const { options, hooks, slot, clock } = api
-    const lines = createLineFormatter(api)
+    const { options, hooks, clock } = api
+    const lines = new LineFormatter(api)
     const methods = buildMethodFilter(options)
-    const { journal, release } = openJournal(api, lines)
+    const { journal, release } = openJournal(api)
     const isStrict = options.onFailure === 'refuse'
-    const sessions = slot.session(({ client }) => ({ client, who: '' }))
+    const addLine = (line: string): void => {
+      journal.add(line)
+      // In strict mode the line is written before the caller gets its answer.
+      if (isStrict) journal.flush()
+    }
 
-    hooks.ready.tap(() =>
-      journal.open(parseSettings(options), isStrict).catch((cause: unknown) => {
+    hooks.ready.tap(() => {
+      try {
+        journal.open(parseSettings(options), isStrict)
+      } catch (cause) {
         throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: getErrorMessage(cause), cause })
-      }),
-    )
+      }
+    })
     if (isStrict)
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
         if (journal.isFailing) throw auditError('GW_AUDIT')
       })
-    const formatCaller = (session: Session): string => {
-      const caller = sessions.get(session)
-      // A client may identify itself after the session begins.
-      if (caller.who === '' || caller.client !== session.client) {
-        caller.client = session.client
-        caller.who = lines.formatCaller(session)
-      }
-      return caller.who
-    }
-    hooks.settled.tap(methods, exchange => {
-      journal.add(lines.formatCall(exchange, formatCaller(exchange.session)))
-      // In strict mode the line is written before the caller gets its answer.
-      if (isStrict) journal.flushNow()
-    })
+    hooks.settled.tap(methods, exchange => addLine(lines.formatCall(exchange)))
     hooks.explain.tap((steps, { exchange }) => {
       if (methods.methods?.includes(exchange.method) === false) return undefined
       const base = { by: 'audit', at: 'request' } as const
@@ -65,53 +79,119 @@ export const audit: Plugin<AuditOptions> = {
       const text = isShut ? 'refused while the audit log cannot be written' : 'an audit line is written'
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
-    hooks.auditEvent.tap(event => {
-      journal.add(lines.formatEvent(event, event.exchange === undefined ? '' : formatCaller(event.exchange.session)))
-      if (isStrict) journal.flushNow()
-    })
-    const sampler = new RefusalSampler(clock, count => journal.add(lines.formatNote('refused', { more: count })))
+    hooks.auditEvent.tap(event => addLine(lines.formatEvent(event)))
+    const sampler = new RefusalSampler(clock, count => journal.add(formatAuditLine('refused', { more: count })))
     hooks.refused.tap((refusal, credentials) => {
       if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
     })
     hooks.close.tap(() => {
       sampler.reportOmitted()
-      return release()
+      release()
     })
   },
 }
 
-function createLineFormatter({ options, hide, clock }: PluginApi<AuditOptions>): LineFormatter {
-  return new LineFormatter({
-    texts: new TextEncoderCache(hide),
-    hide,
-    time: () => Date.now(),
-    now: () => clock.now(),
-    run: randomBytes(4).toString('hex'),
-    hashSessions: options.sessions === 'hash',
-    showsValues: compileGlobs(options.values ?? []),
-  })
+/** Formats exchanges, events and refusals as JSON lines. */
+class LineFormatter {
+  /** Makes ids differ between runs. */
+  readonly #run = randomBytes(4).toString('hex')
+  readonly #hide: (text: string) => string
+  readonly #hasPlainSessions: boolean
+  /** True if this tool's or prompt's arguments are logged. */
+  readonly #showsValues: (name: string) => boolean
+
+  constructor({ options, hide }: PluginApi<AuditOptions>) {
+    this.#hide = hide
+    this.#hasPlainSessions = options.sessions === 'plain'
+    this.#showsValues = compileGlobs(options.values ?? [])
+  }
+
+  formatCall(exchange: Exchange): string {
+    const { id, method, name, upstream, original, outcome, by, code, reason, ms, bytesIn, bytesOut, shape, trace } =
+      exchange.record
+    const values = shape !== undefined && this.#showsValues(name) ? exchange.record.writeArguments() : ''
+    return formatAuditLine('call', {
+      id: `${this.#run}-${id}`,
+      ...this.#describeCaller(exchange),
+      ...{ method, name, upstream, original, outcome },
+      by: outcome === 'refused' ? by || 'catalog' : '',
+      code: code === 0 ? '' : code,
+      ...{ reason, ms, bytesIn, bytesOut: bytesOut === 0 ? '' : bytesOut, shape },
+      arguments: tryParseJson(values) ?? values,
+      trace,
+    })
+  }
+
+  /** Formats an event outside calls, such as a client request, a permission or an owner action. */
+  formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent): string {
+    const call = exchange && { call: `${this.#run}-${exchange.id}`, ...this.#describeCaller(exchange) }
+    const texts = Object.entries(fields).map(([key, value]) => [key, this.#toText(value)])
+    return formatAuditLine(kind, {
+      ...call,
+      name: this.#toText(name),
+      upstream: exchange?.record.upstream,
+      ...(Object.fromEntries(texts) as JsonObject),
+      outcome: this.#toText(outcome),
+    })
+  }
+
+  /** Formats an HTTP request that failed authentication. */
+  formatRefusal({ status, error }: Refusal, { listener, method, path, remoteAddress }: Credentials): string {
+    const reason = isObject(error.data) && typeof error.data.code === 'string' ? error.data.code : error.message
+    return formatAuditLine('refused', {
+      listener,
+      http: method,
+      path: this.#toText(path),
+      address: remoteAddress,
+      status,
+      code: error.code,
+      reason: this.#toText(reason),
+    })
+  }
+
+  #describeCaller({ record, session }: Exchange): JsonObject {
+    const { principal, listener, client, clientVersion, era } = record
+    const isAnonymous = principal[0] === '' && principal[2] === ANONYMOUS.subject
+    return {
+      session: this.#hasPlainSessions && record.session !== '' ? session.id : record.session,
+      principal: isAnonymous ? ANONYMOUS.subject : principal,
+      ...{ listener, client, clientVersion, era },
+    }
+  }
+
+  /** Hides secrets before truncating, or half a secret could remain. */
+  #toText(value: string | number): string | number {
+    if (typeof value === 'number') return value
+    const text = this.#hide(value)
+    return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text
+  }
+}
+
+/** Omits empty members. */
+function formatAuditLine(kind: string, fields: object): string {
+  const members = Object.entries(fields).filter(([, value]) => value !== '')
+  return JSON.stringify({ time: new Date().toISOString(), kind, ...Object.fromEntries(members) })
 }
 
 /** Opens the journal; generations with the same destination share it. */
-function openJournal(
-  { options, directory, slot, clock, log }: PluginApi<AuditOptions>,
-  lines: LineFormatter,
-): { journal: AuditJournal; release: () => Promise<void> } {
+function openJournal({ options, directory, slot, clock, log }: PluginApi<AuditOptions>): {
+  journal: AuditJournal
+  release: () => void
+} {
   const journals = slot.gateway(() => new Map<string, AuditJournal>())
   const file = options.file?.replaceAll('{pid}', String(process.pid))
   const key = file === undefined ? '' : resolve(directory, file)
-  const sink = key === '' ? new JournalStderr(text => process.stderr.write(text)) : new JournalFile(key)
-  const formatNote = (kind: string, fields: object): string => lines.formatNote(kind, fields)
-  const journal = journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatNote })
+  const sink = key === '' ? STDERR : new JournalFile(key)
+  const journal = journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatAuditLine })
   journals.set(key, journal)
   // A second signal exits immediately, so flush on exit.
-  if (journal.owners++ === 0) process.on('exit', journal.flushNow)
-  const release = async (): Promise<void> => {
+  if (journal.owners++ === 0) process.on('exit', journal.flush)
+  const release = (): void => {
     journal.owners--
     if (journal.owners > 0) return journal.flush()
-    process.off('exit', journal.flushNow)
+    process.off('exit', journal.flush)
     journals.delete(key)
-    await journal.close()
+    journal.close()
   }
   return { journal, release }
 }
@@ -131,6 +211,8 @@ function buildMethodFilter({ methods }: AuditOptions): { methods?: string[] } {
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
 }
 
+const PER_SECOND = 50
+
 /** Limits lines about refused requests per second, so that a flood cannot displace other lines. */
 class RefusalSampler {
   readonly #clock: Clock
@@ -139,7 +221,7 @@ class RefusalSampler {
   #noted = 0
   #more = 0
 
-  /** `tell` receives the omitted line count, once per second with omissions. */
+  /** `report` receives the omitted line count, once per second with omissions. */
   constructor(clock: Clock, report: (more: number) => void) {
     this.#clock = clock
     this.#report = report

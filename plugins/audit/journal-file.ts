@@ -1,16 +1,6 @@
-import { writeSync } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
-import { open, rename, rm } from 'node:fs/promises'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { hash } from 'node:crypto'
-import { makeDirectory } from '../../src/plugin.ts'
-
-/** Previous hash of the very first line. */
-export const BEGINNING = '0'.repeat(64)
-
-const END = /,"hash":"([0-9a-f]{64})"\}$/
-
-const TAIL = `,"hash":"${BEGINNING}"}`.length
+import { makeDirectorySync } from '../../src/plugin.ts'
 
 /** Larger than the longest line. */
 const TAIL_BYTES = 1024 * 1024
@@ -20,17 +10,16 @@ const HEAD_BYTES = 4096
 
 const NEWLINE = 0x0a
 
-/** Audit line destination; tests substitute failing ones. */
+/** Audit line destination; tests substitute failing ones. All methods throw on failure. */
 export interface Sink {
-  open(): Promise<JournalContents>
-  /** Appends bytes and resolves with the number written; rejects if none could be written. */
-  write(bytes: Buffer): Promise<number>
-  writeSync(bytes: Buffer): number
+  open(): JournalContents
+  /** Appends bytes; returns the number written, at least one. */
+  write(bytes: Buffer): number
   /** Current size in bytes. */
   readonly size: number
-  /** Rotates the file and begins an empty one; keeps at most `keep` old files. */
-  rotate(maxFiles: number): Promise<void>
-  close(): Promise<void>
+  /** Rotates the file and begins an empty one; keeps at most `maxFiles` old files. */
+  rotate(maxFiles: number): void
+  close(): void
 }
 
 export interface JournalContents {
@@ -41,82 +30,64 @@ export interface JournalContents {
   /** Size of an incomplete last line, left by a crash during a write. */
   readonly torn: number
   /** Removes the incomplete line. */
-  cut(): Promise<void>
+  cut(): void
 }
 
 /** Audit file that only its owner can read; `<file>.1` and so on are rotated files. */
 export class JournalFile implements Sink {
   readonly #path: string
-  #handle: FileHandle | undefined = undefined
+  #file: number | undefined = undefined
   size = 0
 
   constructor(path: string) {
     this.#path = path
   }
 
-  async open(): Promise<JournalContents> {
-    await makeDirectory(dirname(this.#path), 0o700)
-    const handle = await open(this.#path, 'a+', 0o600)
-    this.#handle = handle
-    this.size = (await handle.stat()).size
-    const first = await readFirst(handle, this.size)
-    const { last, torn } = await readTail(handle, this.size)
-    const cut = async (): Promise<void> => {
+  open(): JournalContents {
+    makeDirectorySync(dirname(this.#path), 0o700)
+    const file = this.#reopen()
+    const { last, torn } = readTail(file, this.size)
+    const cut = (): void => {
       this.size -= torn
-      await handle.truncate(this.size)
+      ftruncateSync(file, this.size)
     }
-    return { first, last, torn, cut }
+    return { first: readFirst(file, this.size), last, torn, cut }
   }
 
-  async write(bytes: Buffer): Promise<number> {
-    const handle = this.#handle ?? (await this.#reopen())
-    const { bytesWritten } = await handle.write(bytes)
-    this.size += bytesWritten
-    return bytesWritten
-  }
-
-  writeSync(bytes: Buffer): number {
-    if (this.#handle === undefined) return 0
-    const written = writeSync(this.#handle.fd, bytes)
+  write(bytes: Buffer): number {
+    const written = writeSync(this.#file ?? this.#reopen(), bytes)
     this.size += written
     return written
   }
 
-  async rotate(maxFiles: number): Promise<void> {
-    await this.close()
-    await this.#removeOlder(maxFiles)
+  rotate(maxFiles: number): void {
+    this.close()
+    // A smaller `keep` must leave no gap, so older files are removed too.
+    for (let number = maxFiles; ignoreMissing(() => rmSync(this.#getPath(number))); number++);
     for (let number = maxFiles; number >= 1; number--)
-      await rename(this.#getPath(number - 1), this.#getPath(number)).catch(ignoreMissing)
-    await this.#reopen()
+      ignoreMissing(() => renameSync(this.#getPath(number - 1), this.#getPath(number)))
+    this.#reopen()
   }
 
-  /** Removes a rotated file and all older ones, so that a smaller `keep` leaves no gap. */
-  async #removeOlder(number: number): Promise<void> {
-    while (await rm(this.#getPath(number)).then(isRemoved, ignoreMissing)) number++
+  close(): void {
+    const file = this.#file
+    this.#file = undefined
+    if (file !== undefined) closeSync(file)
   }
 
   #getPath(number: number): string {
     return number === 0 ? this.#path : `${this.#path}.${number}`
   }
 
-  async close(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = undefined
-    await handle?.close()
-  }
-
-  async #reopen(): Promise<FileHandle> {
-    const handle = await open(this.#path, 'a+', 0o600)
-    this.#handle = handle
-    this.size = (await handle.stat()).size
-    return handle
+  #reopen(): number {
+    this.#file = openSync(this.#path, 'a+', 0o600)
+    this.size = fstatSync(this.#file).size
+    return this.#file
   }
 }
 
-async function readTail(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
-  const start = Math.max(0, size - TAIL_BYTES)
-  const tail = Buffer.alloc(size - start)
-  await handle.read(tail, 0, tail.length, start)
+function readTail(file: number, size: number): Pick<JournalContents, 'last' | 'torn'> {
+  const tail = readBytes(file, Math.max(0, size - TAIL_BYTES), size)
   const end = tail.lastIndexOf(NEWLINE)
   const torn = tail.length - end - 1
   if (end < 0) return { last: undefined, torn }
@@ -124,79 +95,37 @@ async function readTail(handle: FileHandle, size: number): Promise<{ last: strin
   return { last: tail.toString('utf8', begin, end), torn }
 }
 
-async function readFirst(handle: FileHandle, size: number): Promise<string | undefined> {
-  const head = Buffer.alloc(Math.min(size, HEAD_BYTES))
-  await handle.read(head, 0, head.length, 0)
+function readFirst(file: number, size: number): string | undefined {
+  const head = readBytes(file, 0, Math.min(size, HEAD_BYTES))
   const end = head.indexOf(NEWLINE)
   return end < 0 ? undefined : head.toString('utf8', 0, end)
 }
 
-const isRemoved = (): true => true
-
-function ignoreMissing(error: unknown): void {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+function readBytes(file: number, from: number, to: number): Buffer {
+  const bytes = Buffer.alloc(to - from)
+  readSync(file, bytes, 0, bytes.length, from)
+  return bytes
 }
 
-/** Appends a hash over the line and the previous hash. */
-export function chainLine(line: string, before: string): { readonly line: string; readonly hash: string } {
-  const body = line.slice(0, -1)
-  const own = hash('sha256', before + body, 'hex')
-  return { line: `${body},"hash":"${own}"}`, hash: own }
-}
-
-/** Returns undefined if the line has no hash. */
-export function parseHash(line: string): string | undefined {
-  return END.exec(line)?.[1]
-}
-
-/**
- * Parses the rotated file count from a file's first line. Undefined for any other line: then earlier lines were
- * removed.
- */
-export function parseKeptCount(line: string | undefined): number | undefined {
-  if (line === undefined || parseHash(line) === undefined) return undefined
+/** Returns false if the file is missing. */
+function ignoreMissing(work: () => void): boolean {
   try {
-    const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
-    return kind === 'opened' && typeof kept === 'number' ? kept : undefined
-  } catch {
-    return undefined
+    work()
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
   }
-}
-
-/** True if the line matches its hash, given the previous hash. */
-export function isIntact(line: Buffer, before: string): boolean {
-  const noted = parseHash(line.toString('latin1'))
-  const body = line.subarray(0, line.length - TAIL)
-  return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
 }
 
 /** Writes audit lines to stderr, because stdout carries the protocol. */
-export class JournalStderr implements Sink {
-  readonly #write: (text: Buffer) => void
-  readonly size = 0
-
-  constructor(write: (text: Buffer) => void) {
-    this.#write = write
-  }
-
-  open(): Promise<JournalContents> {
-    return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
-  }
-
-  write(bytes: Buffer): Promise<number> {
-    return Promise.resolve(this.writeSync(bytes))
-  }
-
-  writeSync(bytes: Buffer): number {
-    this.#write(bytes)
+export const STDERR: Sink = {
+  size: 0,
+  open: () => ({ first: undefined, last: undefined, torn: 0, cut: () => undefined }),
+  write(bytes) {
+    process.stderr.write(bytes)
     return bytes.length
-  }
-
-  rotate(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
+  },
+  rotate: () => undefined,
+  close: () => undefined,
 }

@@ -127,6 +127,9 @@ export function createBackgroundExchange(of: Exchange, now: number): BackgroundE
     hasAsked: false,
     listShownEntries: kind => of.listShownEntries(kind),
     callTool: (name, args) => of.callTool(name, args),
+    get record() {
+      return of.record
+    },
     get hasReachedClient() {
       return this.hasAsked
     },

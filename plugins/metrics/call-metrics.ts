@@ -1,141 +1,180 @@
-import type { Exchange, Metric } from '../../src/plugin.ts'
-import { METHODS, getOutcome, OUTCOMES } from '../../src/plugin.ts'
+import type { Answer, CallRecord, Clock, Dispatch, Metric } from '../../src/plugin.ts'
+import { GatewayError, METHODS } from '../../src/plugin.ts'
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-class ToolCounts {
-  readonly counts = new Float64Array(OUTCOMES.length)
-}
-
-class CallSeries {
-  readonly tools = new Map<string, ToolCounts>()
-  readonly buckets: Float64Array
-  count = 0
-  seconds = 0
-
-  constructor(buckets: number) {
-    this.buckets = new Float64Array(buckets)
-  }
-}
-
-const OUTCOME_INDEX: Readonly<Record<string, number>> = Object.fromEntries(OUTCOMES.map((name, index) => [name, index]))
-
 const OTHER = 'other'
+/** Methods whose target is in the catalog; URIs and task ids are too many. */
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
+/** Bucket bounds from the OpenTelemetry conventions for MCP, in seconds. */
+const BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
+/** Maximum error types with their own series; servers choose their codes. */
+const MAX_ERRORS = 50
+const OTHER_ERROR = '_OTHER'
+const TOOL_ERROR = 'tool_error'
 
 /**
- * Counts calls by method, upstream, tool and outcome. Series are created once; recording is a lookup and an
- * increment.
+ * Counts calls by method, upstream, tool and outcome, and measures them. Includes the OpenTelemetry histograms for MCP:
+ * `mcp.server.operation.duration` for client requests and `mcp.client.operation.duration` for attempts at upstreams.
+ * Prometheus names use `_` for dots and end with the unit.
  */
 export class CallMetrics {
   #bounds: readonly number[]
   #maxTools: number
-  readonly #lines = new Map<string, Map<string, CallSeries>>()
+  #durations: Histogram
+  readonly #counts = new SeriesMap(['method', 'upstream', 'tool', 'outcome'], () => ({ value: 0 }))
+  readonly #requests = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
+  readonly #attempts = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
+  readonly #labels = new LabelLimiter()
 
   /** `bounds` in seconds, ascending. */
-  constructor(bounds: readonly number[], mostTools: number) {
+  constructor(bounds: readonly number[], maxTools: number) {
     this.#bounds = bounds
-    this.#maxTools = mostTools
+    this.#maxTools = maxTools
+    this.#durations = new Histogram(['method', 'upstream'], bounds)
   }
 
-  /** Applies new settings. Changed bounds reset the histogram, as its counts cannot be converted. */
-  configure(bounds: readonly number[], mostTools: number): void {
-    this.#maxTools = mostTools
+  /** Applies new settings. Changed bounds reset the histogram. */
+  configure(bounds: readonly number[], maxTools: number): void {
+    this.#maxTools = maxTools
     if (String(bounds) === String(this.#bounds)) return
     this.#bounds = bounds
-    this.#lines.clear()
+    this.#durations = new Histogram(['method', 'upstream'], bounds)
   }
 
-  recordCall(exchange: Exchange, ms: number): void {
-    const { route } = exchange
-    const method = METHODS.has(exchange.method) ? exchange.method : OTHER
-    const line = this.#getSeries(method, route?.to === 'one' ? route.upstream : '')
-    const { counts } = this.#getTool(line, getCalledName(exchange))
-    const index = OUTCOME_INDEX[getOutcome(exchange)] as number
-    counts[index] = (counts[index] as number) + 1
-    const seconds = ms / 1000
-    line.count++
-    line.seconds += seconds
-    const bounds = this.#bounds
-    let bucket = 0
-    while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++
-    if (bucket < bounds.length) line.buckets[bucket] = (line.buckets[bucket] as number) + 1
+  recordCall({ method: called, upstream, name, outcome, code, ms }: CallRecord): void {
+    const method = METHODS.has(called) ? called : OTHER
+    // Unknown names are omitted, so that clients cannot create series.
+    const named = upstream !== '' && NAMED.has(method) ? name : ''
+    const tool = this.#labels.limit(`${method} ${upstream}`, named, this.#maxTools, OTHER)
+    this.#counts.get(method, upstream, tool, outcome).value++
+    this.#durations.add(ms, method, upstream)
+    this.#addOperation(this.#requests, method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''), ms)
+  }
+
+  /** Wraps dispatch to measure each attempt. */
+  wrap(next: Dispatch, clock: Clock): Dispatch {
+    return call => {
+      const began = clock.now()
+      const method = METHODS.has(call.method) ? call.method : OTHER
+      const record = (type: string): void => this.#addOperation(this.#attempts, method, type, clock.now() - began)
+      return next(call).then(
+        answer => {
+          record(getErrorType(answer))
+          return answer
+        },
+        (error: unknown) => {
+          record(error instanceof GatewayError ? error.code : OTHER_ERROR)
+          throw error
+        },
+      )
+    }
+  }
+
+  #addOperation(histogram: Histogram, method: string, errorType: string, ms: number): void {
+    const type = this.#labels.limit(method, errorType, MAX_ERRORS, OTHER_ERROR)
+    histogram.add(ms, method, type === '' ? undefined : type)
   }
 
   families(): Family[] {
+    const counts = [...this.#counts].map(([labels, { value }]) => ({ suffix: '_total', labels, value }))
     return [
-      {
-        name: 'tapgate_calls',
-        type: 'counter',
-        help: 'Completed client requests.',
-        samples: this.#collectCounts(),
-      },
-      {
-        name: 'tapgate_call_duration_seconds',
-        type: 'histogram',
-        help: 'Duration of client requests.',
-        samples: this.#collectDurations(),
-      },
+      { name: 'tapgate_calls', type: 'counter', help: 'Completed client requests.', samples: counts },
+      this.#durations.format('tapgate_call_duration_seconds', 'Duration of client requests.'),
+      this.#requests.format('mcp_server_operation_duration_seconds', 'Duration of client requests at the gateway.'),
+      this.#attempts.format('mcp_client_operation_duration_seconds', 'Duration of request attempts at an upstream.'),
     ]
-  }
-
-  #getSeries(method: string, upstream: string): CallSeries {
-    let byUpstream = this.#lines.get(method)
-    if (byUpstream === undefined) this.#lines.set(method, (byUpstream = new Map<string, CallSeries>()))
-    let line = byUpstream.get(upstream)
-    if (line === undefined) byUpstream.set(upstream, (line = new CallSeries(this.#bounds.length)))
-    return line
-  }
-
-  #getTool({ tools }: CallSeries, name: string): ToolCounts {
-    const existing = tools.get(name)
-    if (existing !== undefined) return existing
-    const own = name === '' || tools.size < this.#maxTools ? name : OTHER
-    const tool = tools.get(own) ?? new ToolCounts()
-    tools.set(own, tool)
-    return tool
-  }
-
-  #collectCounts(): Sample[] {
-    const samples: Sample[] = []
-    for (const [method, upstream, { tools }] of this.#all())
-      for (const [tool, { counts }] of tools)
-        counts.forEach((value, index) => {
-          const outcome = OUTCOMES[index] ?? ''
-          if (value > 0) samples.push({ suffix: '_total', labels: { method, upstream, tool, outcome }, value })
-        })
-    return samples
-  }
-
-  #collectDurations(): Sample[] {
-    const samples: Sample[] = []
-    for (const [method, upstream, { buckets, count, seconds }] of this.#all()) {
-      const labels = { method, upstream }
-      let sum = 0
-      this.#bounds.forEach((bound, index) => {
-        sum += buckets[index] as number
-        samples.push({ suffix: '_bucket', labels: { ...labels, le: formatBound(bound) }, value: sum })
-      })
-      samples.push({ suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count })
-      samples.push({ suffix: '_sum', labels, value: seconds }, { suffix: '_count', labels, value: count })
-    }
-    return samples
-  }
-
-  *#all(): Generator<[method: string, upstream: string, line: CallSeries]> {
-    for (const [method, byUpstream] of this.#lines)
-      for (const [upstream, line] of byUpstream) yield [method, upstream, line]
   }
 }
 
-/**
- * Returns the called tool or prompt by its exposed name. Empty without a route, so that clients cannot create series;
- * URIs are too many.
- */
-function getCalledName({ params, route }: Exchange): string {
-  return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
+/** Returns `error.type`; empty on success. */
+function getErrorType(answer: Answer): string {
+  if ('error' in answer) return String(answer.error.code)
+  return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
+}
+
+/** Bounds the values of a label, because peers choose them. */
+class LabelLimiter {
+  readonly #values = new Map<string, Set<string>>()
+
+  /** Returns the value, or `other` if the group has `max` values already. */
+  limit(group: string, value: string, max: number, other: string): string {
+    let values = this.#values.get(group)
+    if (values === undefined) this.#values.set(group, (values = new Set()))
+    if (value === '' || values.has(value)) return value
+    if (values.size >= max) return other
+    values.add(value)
+    return value
+  }
+}
+
+type SeriesLabels = Readonly<Record<string, string>>
+
+/** Series by label values, created once. */
+class SeriesMap<T> {
+  readonly #names: readonly string[]
+  readonly #create: () => T
+  readonly #series = new Map<string, readonly [labels: SeriesLabels, series: T]>()
+
+  constructor(names: readonly string[], create: () => T) {
+    this.#names = names
+    this.#create = create
+  }
+
+  /** Omits labels without a value. */
+  get(...values: readonly (string | undefined)[]): T {
+    const key = values.join('\0')
+    let entry = this.#series.get(key)
+    if (entry === undefined) {
+      const labels = this.#names.flatMap((name, at) => (values[at] === undefined ? [] : [[name, values[at]] as const]))
+      entry = [Object.fromEntries(labels), this.#create()]
+      this.#series.set(key, entry)
+    }
+    return entry[1]
+  }
+
+  [Symbol.iterator](): Iterator<readonly [labels: SeriesLabels, series: T]> {
+    return this.#series.values()
+  }
+}
+
+class Histogram {
+  readonly #bounds: readonly number[]
+  readonly #series: SeriesMap<{ readonly buckets: Float64Array; count: number; seconds: number }>
+
+  constructor(labels: readonly string[], bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#series = new SeriesMap(labels, () => ({ buckets: new Float64Array(bounds.length), count: 0, seconds: 0 }))
+  }
+
+  add(ms: number, ...labels: readonly (string | undefined)[]): void {
+    const series = this.#series.get(...labels)
+    const seconds = ms / 1000
+    series.count++
+    series.seconds += seconds
+    const bucket = this.#bounds.findIndex(bound => seconds <= bound)
+    if (bucket >= 0) series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1
+  }
+
+  format(name: string, help: string): Family {
+    const samples = [...this.#series].flatMap(([labels, { buckets, count, seconds }]) => {
+      let sum = 0
+      const counted = this.#bounds.map((bound, index) => {
+        sum += buckets[index] ?? 0
+        return { suffix: '_bucket', labels: { ...labels, le: formatBound(bound) }, value: sum }
+      })
+      return [
+        ...counted,
+        { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+        { suffix: '_sum', labels, value: seconds },
+        { suffix: '_count', labels, value: count },
+      ]
+    })
+    return { name, type: 'histogram', help, samples }
+  }
 }
 
 /** OpenMetrics requires the canonical float form. */

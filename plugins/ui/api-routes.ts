@@ -1,11 +1,19 @@
-import type { JsonObject } from '../../src/plugin.ts'
-import { isObject } from '../../src/plugin.ts'
+import type { Clock, JsonObject, PluginApi } from '../../src/plugin.ts'
+import { isObject, toOneLine } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ApiRoutesDeps } from './overview-routes.ts'
-import { createOverviewRoutes } from './overview-routes.ts'
+import type { Recorder } from './recorder.ts'
 import { createToolRoutes } from './tool-routes.ts'
-import type { ConfigValue, ConfigValues, PagePart } from './types.ts'
+import type { ToolTrials } from './tool-trials.ts'
+import type { ConfigValue, ConfigValues, HealthFinding, Overview, PagePart, ServerRow } from './types.ts'
+
+export interface ApiRoutesDeps {
+  readonly control: PluginApi['control']
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly trials: ToolTrials
+  readonly parts: readonly PagePart[]
+}
 
 const MAX_ENTRIES = 500
 const TASK_ROWS = { min: 1, max: 200, usual: 100 }
@@ -22,7 +30,7 @@ export function createApiRoutes(deps: ApiRoutesDeps): ApiRoutes {
   return {
     ...createOverviewRoutes(deps),
     ...createRecordRoutes(deps),
-    ...createToolRoutes(deps),
+    ...createToolRoutes(deps.control),
     ...createTaskRoutes(deps),
     ...createConfigRoutes(deps),
     ...deps.trials.createRoutes(),
@@ -30,22 +38,81 @@ export function createApiRoutes(deps: ApiRoutesDeps): ApiRoutes {
   }
 }
 
+/** Maximum wait for a server action. */
+const MAX_WAIT_MS = 4000
+
+/** Routes for the overview page. */
+function createOverviewRoutes(deps: ApiRoutesDeps): ApiRoutes {
+  return {
+    'GET overview': { run: () => readOverview(deps) },
+    'POST server': {
+      changesState: true,
+      body: { name: 'string', action: ['start', 'stop', 'restart'] },
+      run: ({ body }) => runVerb(deps, `upstream.${String(body.action)}`, { upstream: body.name }),
+    },
+    'GET logs': {
+      run: ({ text }) => deps.control('upstream.logs', { upstream: text('name'), lines: 200 }),
+    },
+  }
+}
+
+async function readOverview({ control, recorder }: ApiRoutesDeps): Promise<Overview> {
+  const { gateway, listeners, upstreams, health } = (await control('ps')) as unknown as Pick<
+    Overview,
+    'gateway' | 'listeners'
+  > & { upstreams: JsonObject[]; health: { level: string; findings: HealthFinding[] } }
+  const { level, findings } = health
+  return {
+    ...{ gateway, listeners, level },
+    servers: upstreams.map(row => toServerRow(row, findings)),
+    findings: findings.filter(({ upstream }) => upstream === undefined),
+    figures: recorder.figures.read(Date.now()),
+  }
+}
+
+function toServerRow(row: JsonObject, all: readonly HealthFinding[]): ServerRow {
+  const part = (name: string): JsonObject => (isObject(row[name]) ? row[name] : {})
+  const [runtime, cache, queue, server] = [part('runtime'), part('cache'), part('queue'), part('server')]
+  const findings = all.filter(({ upstream }) => upstream === row.name)
+  const cells: Record<keyof ServerRow, unknown> = {
+    ...{ name: row.name, type: row.type, state: row.state },
+    problem: toLine(row.problem) ?? toLine(row.degraded),
+    protocol: row.version === undefined ? undefined : joinWords(row.version, row.era),
+    server: joinWords(server.name, server.version),
+    inFlight: runtime.inFlight,
+    waiting: queue.waiting,
+    ...{ cacheHits: cache.hits, cacheMisses: cache.misses },
+    ...{ lastError: toLine(runtime.lastError), lastErrorAt: runtime.lastErrorAt },
+    findings: findings.length === 0 ? undefined : findings,
+  }
+  return cells as unknown as ServerRow
+}
+
+function joinWords(...values: readonly unknown[]): string | undefined {
+  return values.flatMap(value => toLine(value) ?? []).join(' ') || undefined
+}
+
+function toLine(value: unknown): string | undefined {
+  return typeof value === 'string' ? toOneLine(value) : undefined
+}
+
+/** Runs a verb; later failures appear as the server state. */
+function runVerb({ control, clock }: ApiRoutesDeps, verb: string, params: JsonObject): Promise<JsonObject> {
+  const done = control(verb, params)
+  done.catch(() => undefined)
+  const timeout = new Promise<JsonObject>(resolve => {
+    clock.after(MAX_WAIT_MS, () => resolve({ isPending: true }))
+  })
+  return Promise.race([done, timeout])
+}
+
 function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET calls': {
       run({ text, count }) {
         const before = text('before') === undefined ? undefined : count('before')
-        const [tool, caller, server] = [text('tool'), text('caller'), text('server')]
-        const limit = count('limit', ROW_LIMITS)
-        return calls.search({
-          tool,
-          caller,
-          server,
-          outcome: text('outcome'),
-          before,
-          after: count('after'),
-          limit,
-        })
+        const [tool, caller, server, outcome] = [text('tool'), text('caller'), text('server'), text('outcome')]
+        return calls.search({ tool, caller, server, outcome, before, limit: count('limit', ROW_LIMITS) })
       },
     },
     'GET call': {
@@ -61,7 +128,7 @@ function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutes
       run({ user, http }) {
         const stream = streams.openStream(user)
         if (stream === undefined) throw new ApiError(429, 'too many open pages')
-        http.onDisconnect(() => stream.end())
+        http.onDisconnect(() => streams.close(stream))
         return new EventStreamReply(stream)
       },
     },

@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/plugin.ts'
+import { TextStream } from '../../src/plugin.ts'
 import type { PageUser } from './page-access.ts'
 import type { HideSecrets } from './api.ts'
 import { safeJson } from './api.ts'
@@ -7,16 +8,22 @@ import type { CallRow, Event } from './types.ts'
 const MAX_STREAMS = 64
 /** Maximum streams per caller. */
 const MAX_STREAMS_PER_CALLER = 16
-/** Maximum queued events for a slow reader. */
-const MAX_QUEUED_EVENTS = 256
 const HEARTBEAT_MS = 15_000
 /** Interval between call events. */
 const CALL_EVENT_INTERVAL_MS = 1000
 
+interface PageStream {
+  readonly share: string
+  /** Events dropped because the reader is slow. */
+  missed: number
+  stopHeartbeat: () => void
+}
+
+/** Event streams of open pages. */
 export class PageStreams {
   readonly #clock: Clock
   readonly #hide: HideSecrets
-  readonly #open = new Set<PageEventStream>()
+  readonly #open = new Map<TextStream, PageStream>()
   #newest: CallRow | undefined
   #count = 0
   #isThrottled = false
@@ -27,18 +34,25 @@ export class PageStreams {
   }
 
   /** Opens a stream; undefined if the limit is reached. */
-  openStream(reader: PageUser): PageEventStream | undefined {
-    const own = [...this.#open].filter(({ share }) => share === reader.share)
+  openStream(reader: PageUser): TextStream | undefined {
+    const own = [...this.#open.values()].filter(({ share }) => share === reader.share)
     if (this.#open.size >= MAX_STREAMS || own.length >= MAX_STREAMS_PER_CALLER) return undefined
-    const stream = new PageEventStream(reader, this.#clock, () => this.#open.delete(stream))
-    this.#open.add(stream)
+    const stream = new TextStream()
+    // Browsers reconnect after two seconds.
+    stream.append('retry: 2000\n\n')
+    this.#open.set(stream, { share: reader.share, missed: 0, stopHeartbeat: () => undefined })
+    this.#scheduleHeartbeat(stream, reader)
     return stream
   }
 
   publish(event: Event): void {
     if (this.#open.size === 0) return
-    const text = `data: ${safeJson(event, this.#hide)}\n\n`
-    for (const stream of this.#open) stream.add(text)
+    const text = this.#format(event)
+    for (const [stream, state] of this.#open) {
+      if (!stream.hasCapacity) state.missed++
+      else stream.append(state.missed === 0 ? text : this.#format({ type: 'missed', count: state.missed }) + text)
+      if (stream.hasCapacity) state.missed = 0
+    }
   }
 
   /** Emits a call event; at most one per second, with the call count. */
@@ -62,72 +76,32 @@ export class PageStreams {
     })
   }
 
-  endAll(): void {
-    for (const stream of [...this.#open]) stream.end()
-  }
-}
-
-/** One stream. Drops and counts events if the reader is slow. */
-export class PageEventStream implements AsyncIterable<string> {
-  readonly share: string
-  readonly #onClose: () => void
-  // Browsers reconnect after two seconds.
-  #waiting: string[] = ['retry: 2000\n\n']
-  #droppedCount = 0
-  #isOver = false
-  #stopHeartbeat: () => void = () => undefined
-  #wake: () => void = () => undefined
-
-  constructor(reader: PageUser, clock: Clock, closed: () => void) {
-    this.share = reader.share
-    this.#onClose = closed
-    this.#scheduleHeartbeat(reader, clock)
+  close(stream: TextStream): void {
+    this.#open.get(stream)?.stopHeartbeat()
+    this.#open.delete(stream)
+    stream.end('')
   }
 
-  add(text: string): void {
-    if (this.#waiting.length >= MAX_QUEUED_EVENTS) this.#droppedCount++
-    else this.#waiting.push(text)
-    this.#wake()
+  closeAll(): void {
+    for (const stream of [...this.#open.keys()]) this.close(stream)
   }
 
-  end(): void {
-    this.#isOver = true
-    this.#stopHeartbeat()
-    this.#onClose()
-    this.#wake()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    try {
-      while (!this.#isOver) {
-        const text = this.#takeQueued()
-        if (text !== '') yield text
-        else await new Promise<void>(resolve => (this.#wake = resolve))
-      }
-    } finally {
-      this.end()
-    }
-  }
-
-  #takeQueued(): string {
-    const missed: Event = { type: 'missed', count: this.#droppedCount }
-    const text = this.#waiting.join('') + (this.#droppedCount > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
-    this.#waiting = []
-    this.#droppedCount = 0
-    return text
+  #format(event: Event): string {
+    return `data: ${safeJson(event, this.#hide)}\n\n`
   }
 
   /** Keeps the stream alive, and ends it when the user loses access. */
-  #scheduleHeartbeat(reader: PageUser, clock: Clock): void {
-    this.#stopHeartbeat = clock.after(HEARTBEAT_MS, () => {
+  #scheduleHeartbeat(stream: TextStream, reader: PageUser): void {
+    const state = this.#open.get(stream)
+    if (state === undefined) return
+    state.stopHeartbeat = this.#clock.after(HEARTBEAT_MS, () => {
       void reader
         .isAllowed()
         .catch(() => false)
         .then(isAllowed => {
-          if (!isAllowed) return this.end()
-          if (this.#isOver) return
-          this.add(':\n\n')
-          this.#scheduleHeartbeat(reader, clock)
+          if (!isAllowed) return this.close(stream)
+          stream.append(':\n\n')
+          this.#scheduleHeartbeat(stream, reader)
         })
     })
   }

@@ -3,7 +3,7 @@ import { STRANGER } from '../../src/plugin.ts'
 import { PageAccess } from './page-access.ts'
 import { Browsers } from './browser-sessions.ts'
 import { listPageListeners, listAuthListeners } from './page-listeners.ts'
-import { Recorder } from './figure-recorder.ts'
+import { Recorder } from './recorder.ts'
 import { createApiRoutes } from './api-routes.ts'
 import { PageSite } from './page-site.ts'
 import { ToolTrials } from './tool-trials.ts'
@@ -35,7 +35,7 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
     urls: new Map(),
     generations: 0,
   }))
-  state.recorder.tap(hooks, options, clock)
+  state.recorder.tap(hooks, options)
   followEvents(api, state)
   const site = createSite(api, state)
   const listeners = listPageListeners({ ...config, ui: options })
@@ -91,9 +91,9 @@ function followEvents({ hooks, options }: PluginApi<UiOptions>, state: UiState):
     if (state.generations > 1) streams.publish({ type: 'changed', what: 'configuration' })
   })
   // An open stream would delay the shutdown.
-  hooks.stopping.tap(() => streams.endAll())
+  hooks.stopping.tap(() => streams.closeAll())
   hooks.close.tap(() => {
     state.generations--
-    if (state.generations === 0) streams.endAll()
+    if (state.generations === 0) streams.closeAll()
   })
 }

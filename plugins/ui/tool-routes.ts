@@ -1,14 +1,13 @@
-import type { JsonObject } from '../../src/plugin.ts'
+import type { JsonObject, PluginApi } from '../../src/plugin.ts'
 import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ApiRoutesDeps } from './overview-routes.ts'
 import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TITLE = 160
 
 /** Routes for tools and explanations. */
-export function createToolRoutes({ control }: ApiRoutesDeps): ApiRoutes {
+export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
   /** Token estimates by definition. */
   const estimates = new WeakMap<object, number>()
   const estimateToolTokens = (value: object): number => {
@@ -52,7 +51,7 @@ export function createToolRoutes({ control }: ApiRoutesDeps): ApiRoutes {
 
 /** Describes how a client sees a tool, and which changes were made for it. */
 async function describeToolForClient(
-  control: ApiRoutesDeps['control'],
+  control: PluginApi['control'],
   { tool, server, client }: JsonObject,
 ): Promise<ToolVisibility> {
   const isRequestedTool = (row: JsonObject): boolean => row.name === tool && row.upstream === server

@@ -82,7 +82,7 @@ export interface Timing {
   readonly policy: number
   readonly cache: number
   readonly queue: number
-  readonly server: number
+  readonly upstream: number
   readonly client: number
   readonly other: number
   readonly after: number
@@ -127,8 +127,6 @@ export interface Calls {
   readonly calls: readonly CallRow[]
   /** Recorded calls, with or without a match. */
   readonly kept: number
-  /** Newest recorded call's id: `after` for the next request. */
-  readonly newest: number
   /** `before` for the next page; absent at the end. */
   readonly next?: number
 }

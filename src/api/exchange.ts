@@ -142,6 +142,8 @@ export interface Exchange {
   readonly startedAt: number
   /** Time in each phase so far; set only if a `settled` tap is `timed`. */
   readonly times?: PhaseTimes | undefined
+  /** Facts for logs and statistics, without secrets; final in a `settled` tap. */
+  readonly record: CallRecord
   readonly cancelled: boolean
   /** Created on first use, as an AbortSignal is expensive. */
   readonly signal: AbortSignal
@@ -272,14 +274,11 @@ export interface HttpErrorResponse {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Exchange outcomes. */
-export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'input_required', 'task'] as const
-
 /**
  * `ok` · `is_error` tool reported a failure · `error` · `refused` by a plugin or the catalog before any server was
  * called · `cancelled` by the client · `input_required` the client must answer first · `task` continues as a task.
  */
-export type ExchangeOutcome = (typeof OUTCOMES)[number]
+export type ExchangeOutcome = 'ok' | 'is_error' | 'error' | 'refused' | 'cancelled' | 'input_required' | 'task'
 
 /** Classifies a settled exchange. */
 export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exchange): ExchangeOutcome {
@@ -294,6 +293,54 @@ export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exch
 /** True if the tool reported a failure (`isError`). */
 export function hasFailed(result: Payload): boolean {
   return result.isToolError
+}
+
+/** Facts about a settled request: secrets are hidden, and texts of peers truncated. */
+export interface CallRecord {
+  /** Unique in this generation. */
+  readonly id: number
+  /** End, in milliseconds since 1970. */
+  readonly at: number
+  readonly ms: number
+  readonly method: string
+  /** Name or task id as the client sent it, or a URI without query and credentials; empty if there is none. */
+  readonly name: string
+  /** The server's name of it; empty without a server. */
+  readonly original: string
+  readonly upstream: string
+  /** Issuer, client and subject. */
+  readonly principal: readonly [issuer: string, client: string, subject: string]
+  readonly scopes: string
+  readonly listener: string
+  readonly profile: string
+  readonly client: string
+  readonly clientVersion: string
+  readonly era: string
+  readonly via: string
+  /** Digest of the session id; empty for modern clients, which have a session per request. */
+  readonly session: string
+  readonly outcome: ExchangeOutcome
+  /** Plugin that refused or answered the request. */
+  readonly by: string
+  /** JSON-RPC error code; 0 without an error. */
+  readonly code: number
+  /** Error code of the gateway, or a plugin's message. Empty for a server's error, which may contain secrets. */
+  readonly reason: string
+  /** Error message, for the owner only. */
+  readonly error: string
+  readonly bytesIn: number
+  /** Size of the result; 0 without one. */
+  readonly bytesOut: number
+  /** Names, types and lengths of the arguments of a tool or prompt. */
+  readonly shape: unknown
+  /** Incoming `traceparent`; empty if there is none. */
+  readonly trace: string
+  /** Set if a `settled` tap is `timed`. */
+  readonly times: PhaseTimes | undefined
+  /** Returns the arguments as JSON; a note if they are too long. Record them only if the owner wants values. */
+  writeArguments(): string
+  /** Returns the beginning of the result as JSON; empty without one. */
+  writeResult(): string
 }
 
 /** A hosted task, as its owner sees it. */

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { PhaseTimes } from '../api/exchange.ts'
+import type { CallRecord, PhaseTimes } from '../api/exchange.ts'
 import type {
   Answer,
   Ask,
@@ -22,6 +22,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import type { CallRecorder } from './call-recorder.ts'
 
 /** Many clients send null for absent `arguments`, which few servers accept. */
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
@@ -100,6 +101,7 @@ export interface ExchangeDeps {
    * have removed its server, name or caller.
    */
   outdated?(call: PipelineCall): Promise<string | undefined>
+  readonly recorder: CallRecorder
 }
 
 /** One request in progress. The constructor sets every field, so that all exchanges share one hidden class. */
@@ -136,6 +138,7 @@ export class PipelineExchange implements Exchange {
   #pending: PendingNotifications | undefined = undefined
   #unwrapped: JsonObject | undefined = undefined
   #backgroundChannel: ClientChannel | undefined = undefined
+  #record: CallRecord | undefined = undefined
 
   constructor(id: number, session: Session, inbound: IncomingRequest, deps: ExchangeDeps, now: number) {
     this.id = id
@@ -153,6 +156,12 @@ export class PipelineExchange implements Exchange {
 
   get times(): PhaseTimes | undefined {
     return this.phases?.times
+  }
+
+  get record(): CallRecord {
+    const record = this.#record ?? this.#deps.recorder.createRecord(this)
+    if (this.answer !== undefined) this.#record = record
+    return record
   }
 
   get received(): JsonObject | undefined {

@@ -23,6 +23,7 @@ import { isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
+import { CallRecorder } from './call-recorder.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { UnlistedMethods } from './catalog/upstream-list.ts'
 import type { View } from './catalog/view.ts'
@@ -134,6 +135,7 @@ export class RuntimeGraph implements Graph {
   readonly log: Log
   readonly clock: Clock
   readonly hide: HideSecrets
+  readonly recorder: CallRecorder
   readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
   /** True if any plugin has rules about resources. */
@@ -158,6 +160,7 @@ export class RuntimeGraph implements Graph {
     this.log = parts.log
     this.clock = parts.clock
     this.hide = parts.hide
+    this.recorder = new CallRecorder({ hide: parts.hide, now: () => parts.clock.now() })
     this.grace = new StartupGrace(parts.config, parts.clock, parts.before?.grace)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.checksUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
@@ -173,6 +176,7 @@ export class RuntimeGraph implements Graph {
       listShown: (exchange, kind) => this.#listShownEntries(exchange, kind),
       callTool: (exchange, params) => callToolWithin(exchange, params, this),
       outdated: call => getOutdatedReason(call, this),
+      recorder: this.recorder,
       onClientReply: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, summarizeReply(reply)),
     }
   }

@@ -22,6 +22,7 @@ import type { ParamHeader } from '../protocol/headers.ts'
 import type { Era, Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
+import type { CallRecorder } from './call-recorder.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { StartupGrace } from './reused-upstream.ts'
 import type { Seal } from './seal.ts'
@@ -186,6 +187,7 @@ export interface Graph {
   readonly log: Log
   readonly clock: Clock
   readonly hide: HideSecrets
+  readonly recorder: CallRecorder
   readonly grace: StartupGrace
   readonly unlisted: UnlistedMethods
   /** True if any plugin has rules about resources. */

@@ -361,6 +361,7 @@ export interface HookTaps {
    * May change: Nothing; it only observes. `exchange.answer` is the answer that the client receives. With `timed:
    * true`, `exchange.times` has the time per phase: `before` (dispatch), `policy`, `cache`, `queue`, `upstream`,
    * `client` (waiting for the client), `other` (plugins) and `after`. Without such a tap nothing is measured.
+   * `exchange.record` has the facts for logs and statistics, without secrets.
    *
    * If it throws: The error is logged; the client still receives its answer.
    *

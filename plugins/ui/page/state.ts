@@ -24,16 +24,11 @@ export interface QueryResult<T> {
   readonly again: () => void
 }
 
-export interface QueryOptions<T> {
+interface QueryOptions {
   /** Refetch interval in milliseconds, while the page is visible. */
   readonly every?: number
   /** Refetches on these events, at most twice a second. */
   readonly on?: readonly Event['type'][]
-  /** Then fetches only newer data. */
-  readonly newer?: {
-    readonly formatUrl: (data: T) => string
-    readonly merge: (data: T, newer: T) => T
-  }
 }
 
 function storeAnswer(url: string, data: unknown): void {
@@ -43,40 +38,31 @@ function storeAnswer(url: string, data: unknown): void {
 }
 
 /** Fetches from the API, and refetches on events or a timer. */
-export function useQuery<T>(url: string, { every, on = [], newer }: QueryOptions<T> = {}): QueryResult<T> {
+export function useQuery<T>(url: string, { every, on = [] }: QueryOptions = {}): QueryResult<T> {
   const [, setTurn] = useState(0)
   const [problem, setProblem] = useState<ApiFailure | undefined>()
   const current = useRef(url)
   current.current = url
-  const isAsking = useRef('')
-  const ask = useCallback(
-    (from: string, made: (answer: T) => T) => {
-      // Skip: the same request is in flight.
-      if (isAsking.current === from) return
-      isAsking.current = from
-      void getJson<T>(from)
-        .then(
-          answer => {
-            storeAnswer(url, made(answer))
-            if (current.current !== url) return
-            setProblem(undefined)
-            setTurn(count => count + 1)
-          },
-          (error: unknown) => {
-            if (current.current === url) setProblem(toFailure(error))
-          },
-        )
-        .finally(() => {
-          if (isAsking.current === from) isAsking.current = ''
-        })
-    },
-    [url],
-  )
-  const again = useCallback(() => ask(url, answer => answer), [url])
-  const refresh = useCallback(() => {
-    const data = answersByUrl.get(url) as T | undefined
-    if (data === undefined || newer === undefined) return again()
-    ask(newer.formatUrl(data), answer => newer.merge((answersByUrl.get(url) as T | undefined) ?? data, answer))
+  const asked = useRef('')
+  const again = useCallback(() => {
+    // Skip: the same request is in flight.
+    if (asked.current === url) return
+    asked.current = url
+    void getJson<T>(url)
+      .then(
+        answer => {
+          storeAnswer(url, answer)
+          if (current.current !== url) return
+          setProblem(undefined)
+          setTurn(count => count + 1)
+        },
+        (error: unknown) => {
+          if (current.current === url) setProblem(toFailure(error))
+        },
+      )
+      .finally(() => {
+        if (asked.current === url) asked.current = ''
+      })
   }, [url])
   useEffect(again, [url])
   useEffect(() => {
@@ -84,14 +70,14 @@ export function useQuery<T>(url: string, { every, on = [], newer }: QueryOptions
     const timer = setInterval(() => void (document.hidden || again()), every)
     return () => clearInterval(timer)
   }, [url, every])
-  useEvents(on, refresh)
+  useEvents(on, again)
   return { data: answersByUrl.get(url) as T | undefined, problem, again }
 }
 
 const THROTTLE_MS = 500
 
 /** Runs `act` after these events; once for a burst. */
-export function useEvents(on: readonly Event['type'][], act: () => void): void {
+function useEvents(on: readonly Event['type'][], act: () => void): void {
   useEffect(() => {
     if (on.length === 0) return
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -120,7 +106,7 @@ export interface ListResult<A, T> extends QueryResult<A> {
   readonly hasMore: boolean
 }
 
-interface ListOptions<A, T> extends QueryOptions<A> {
+interface ListOptions<A, T> extends QueryOptions {
   readonly getRows: (answer: A) => readonly T[]
   readonly getNextUrl: (answer: A, count: number) => string | undefined
 }

@@ -133,13 +133,13 @@ export function createDetachedExchange(
     graph.nextId(),
     session,
     { method, params: undefined, emit: () => undefined, headers, via, remoteAddress },
-    SILENT,
+    { ...SILENT, recorder: graph.recorder },
     graph.clock.now(),
   )
 }
 
 /** Carrier for list requests: drops notifications and refuses client requests. */
-const SILENT: ExchangeDeps = {
+const SILENT: Pick<ExchangeDeps, 'emit' | 'ask'> = {
   emit: () => undefined,
   ask: (_exchange, ask) => Promise.resolve(createCannotAskReply(ask)),
 }

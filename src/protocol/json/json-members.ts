@@ -1,42 +1,4 @@
-import type { JsonObject } from './json.ts'
-import { isObject } from './json.ts'
 import { COMMA as COMMA_BYTE, scanObject } from './scan-json.ts'
-
-/** Maximum listed members over all levels. */
-const MAX_MEMBERS = 64
-const MAX_DEPTH = 3
-const MAX_KEY_LENGTH = 64
-
-/**
- * Describes argument names and types as JSON, without values: `{"path":"string","deep":{"n":"number"}}`; undefined
- * without arguments.
- */
-export function describeArguments(params: JsonObject | undefined): string | undefined {
-  const args = params?.arguments
-  return args === undefined ? undefined : describeShape(args, MAX_DEPTH, { remaining: MAX_MEMBERS })
-}
-
-function describeShape(value: unknown, depth: number, budget: { remaining: number }): string {
-  if (Array.isArray(value)) return '"array"'
-  if (isObject(value)) return depth > 0 ? describeMembers(value, depth - 1, budget) : '"object"'
-  return value === null ? '"null"' : `"${typeof value}"`
-}
-
-function describeMembers(
-  value: Readonly<Record<string, unknown>>,
-  depth: number,
-  budget: { remaining: number },
-): string {
-  const parts: string[] = []
-  for (const key in value) {
-    if (budget.remaining-- <= 0) {
-      parts.push('"…":"more"')
-      break
-    }
-    parts.push(`${JSON.stringify(key.slice(0, MAX_KEY_LENGTH))}:${describeShape(value[key], depth, budget)}`)
-  }
-  return `{${parts.join(',')}}`
-}
 
 /** Position of a member: `start` of its name, `end` of its value. */
 export interface Member {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { BEGINNING, chainLine } from '../../../plugins/audit/journal-file.ts'
+import { BEGINNING, chainLine } from '../../../plugins/audit/audit-journal.ts'
 import { directory, gateway, SERVER, serving } from './run.ts'
 
 /** Three lines of an audit as it writes them. */

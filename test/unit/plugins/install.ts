@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
 import type { Answer, Clock, Config, Dispatch, Log, Programs, Session, Upstream } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
+import { CallRecorder } from '../../../src/core/call-recorder.ts'
 import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
 import { createHandles, Seal } from '../../../src/core/seal.ts'
 import { PipelineSession } from '../../../src/core/session.ts'
@@ -99,9 +100,12 @@ export function sessionOf(client = 'tester', subject?: string, era: 'modern' | '
   })
 }
 
+/** Creates records of calls, without hiding anything. */
+export const RECORDER = new CallRecorder({ hide: text => text, now: () => performance.now() })
+
 export function exchangeOf(method: string, params?: JsonObject, session: Session = sessionOf()): PipelineExchange {
   const emit = (): void => undefined
-  const carrier = { emit, ask: () => Promise.resolve({ result: {} }) }
+  const carrier = { emit, ask: () => Promise.resolve({ result: {} }), recorder: RECORDER }
   return new PipelineExchange(1, session, { method, params, emit }, carrier, 0)
 }
 

@@ -47,10 +47,6 @@ export function Calls({ route }: PageProps): ViewNode {
     getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...query, before: next })),
     // Pause updates while older pages are shown.
     on: isHeld || isReading ? [] : ['call'],
-    newer: {
-      formatUrl: ({ newest }) => formatApiUrl('calls', { ...query, after: newest }),
-      merge: mergeNewer,
-    },
   })
   if (hasMore !== isReading) setReading(hasMore)
   const id = params.get('id')
@@ -71,14 +67,6 @@ export function Calls({ route }: PageProps): ViewNode {
 
 /** Calls per page; a busy gateway sends this many every second. */
 const MAX_SHOWN = 50
-
-/** Merges newer calls into the first page; if there are more than a page, only those. */
-function mergeNewer(previous: Answer, { calls, kept, newest, next }: Answer): Answer {
-  const all = next === undefined ? [...calls.filter(({ id }) => id > previous.newest), ...previous.calls] : [...calls]
-  const visible = all.slice(0, MAX_SHOWN)
-  const further = all.length > MAX_SHOWN ? visible.at(-1)?.id : (next ?? previous.next)
-  return { calls: visible, kept, newest, ...(further === undefined ? {} : { next: further }) }
-}
 
 function createColumns({ params }: PageLocation): Column<CallRow>[] {
   const formatCallLink = ({ id }: CallRow): string =>
@@ -163,7 +151,7 @@ const STEPS: readonly (readonly [keyof Timing, string])[] = [
   ['policy', 'policy: limits, rules, approval'],
   ['cache', 'cache'],
   ['queue', 'queue'],
-  ['server', 'server'],
+  ['upstream', 'server'],
   ['client', 'client requests'],
   ['other', 'other plugins'],
   ['after', 'after: response filters'],

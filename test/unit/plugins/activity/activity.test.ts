@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
-import { queryCalls, queryUsage, type StoredCall } from '../../../../plugins/activity/queries.ts'
+import { queryCalls, queryUsage, type StoredCall } from '../../../../plugins/activity/database.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -69,7 +68,7 @@ describe('activity', () => {
       ],
     )
     const [first] = kept
-    assert.equal(first?.shape, '{"path":"string","deep":{"n":"number"},"list":"array"}')
+    assert.equal(first?.shape, '{"path":"string(14)","deep":{"n":"number"},"list":"array(1)"}')
     assert.equal(first.args, '')
     assert.equal(first.era, 'modern')
     assert.ok(first.bytesIn > 0 && first.bytesOut > 0)
@@ -189,29 +188,5 @@ describe('the times of calls', () => {
     const sum = Object.values(phases).reduce((total, ms) => total + ms, 0)
     assert.ok(Math.abs(sum - (made?.ms ?? 0)) < 0.01, `${sum} of ${made?.ms}`)
     assert.equal((JSON.parse(refused?.times ?? '') as Record<string, number>).tries, 0)
-  })
-
-  test('goes on with a file of the form before, which has no times', async t => {
-    const directory = directoryOf(t)
-    const first = await lab(t, {}, directory)
-    await first.client.request('tools/call', { name: 'web__search' })
-    await first.calls()
-    await first.gateway.gateway.close()
-    const database = new DatabaseSync(first.file)
-    database.exec('ALTER TABLE calls DROP COLUMN times; PRAGMA user_version = 1')
-    database.close()
-    assert.equal(queryCalls(first.file, { limit: 10 }).length, 1, 'it is read as it is')
-
-    const second = await lab(t, {}, directory)
-    await second.client.request('tools/call', { name: 'web__search' })
-    const rows = await second.calls()
-    assert.deepEqual(
-      rows.map(({ name, times }) => [name, times === '']),
-      [
-        ['web__search', true],
-        ['web__search', false],
-      ],
-    )
-    assert.equal(existsSync(`${first.file}.damaged`), false)
   })
 })

@@ -26,7 +26,7 @@ describe('a journal', () => {
     const file = join(await directoryFor(t), 'audit.jsonl')
     const journal = journalAt(file)
     add(journal, 0, 2)
-    await journal.close()
+    journal.close()
     const bytes = await readFile(file)
     assert.deepEqual([(await verifyChain(file)).isIntact, (await verifyChain(file)).lines], [true, 3])
 
@@ -44,7 +44,7 @@ describe('a journal', () => {
     const file = join(await directoryFor(t), 'audit.jsonl')
     const journal = journalAt(file)
     add(journal, 0, 3)
-    await journal.close()
+    journal.close()
     const [opened, first, second, third] = (await readFile(file, 'utf8')).split('\n')
 
     await writeFile(file, [opened, first, third, ''].join('\n'))
@@ -60,9 +60,9 @@ describe('a journal', () => {
       const journal = journalAt(file, { maxSize: 400, keep: 2, chain: true })
       for (let n = 0; n < 4; n++) {
         add(journal, n, n + 4)
-        await journal.flush()
+        journal.flush()
       }
-      await journal.close()
+      journal.close()
     }
 
     assert.deepEqual((await readdir(directory)).sort(), ['audit.jsonl', 'audit.jsonl.1', 'audit.jsonl.2'])
@@ -80,7 +80,7 @@ describe('a chain', () => {
     for (let run = 0; run < 3; run++) {
       const journal = journalAt(file)
       add(journal, run * 5, run * 5 + 5)
-      await journal.close()
+      journal.close()
     }
     return { file, lines: (await readFile(file, 'utf8')).split('\n').slice(0, -1) }
   }
@@ -103,9 +103,9 @@ describe('a chain', () => {
     const journal = journalAt(file, { maxSize: 400, keep: 3, chain: true })
     for (let n = 0; n < 6; n++) {
       add(journal, n, n + 4)
-      await journal.flush()
+      journal.flush()
     }
-    await journal.close()
+    journal.close()
     const oldest = await readFile(`${file}.3`)
 
     await rm(`${file}.3`)
@@ -123,12 +123,12 @@ describe('a journal in trouble', () => {
     const file = join(await directoryFor(t), 'audit.jsonl')
     const before = journalAt(file)
     add(before, 0, 2)
-    await before.close()
+    before.close()
     await appendFile(file, '{"n":2,"te')
 
     const after = journalAt(file)
     add(after, 3, 4)
-    await after.close()
+    after.close()
 
     assert.equal((await verifyChain(file)).isIntact, true)
     const lines = await linesOf(file)
@@ -142,11 +142,11 @@ describe('a journal in trouble', () => {
     const file = join(await directoryFor(t), 'audit.jsonl')
     const plain = journalAt(file, { ...CHAINED, chain: false })
     add(plain, 0, 1)
-    await plain.close()
+    plain.close()
 
     const journal = journalAt(file)
     add(journal, 1, 2)
-    await journal.close()
+    journal.close()
 
     assert.equal((await linesOf(`${file}.1`)).length, 2)
     assert.deepEqual(
@@ -155,18 +155,18 @@ describe('a journal in trouble', () => {
     )
   })
 
-  test('waits while a disk is full, says that it does, and goes on where it was', async () => {
+  test('waits while a disk is full, says that it does, and goes on where it was', () => {
     const clock = new HandClock()
     const disk = new SmallDisk(150)
     const journal = new AuditJournal({ ...CHAINED, chain: false }, hostOf(disk, clock))
     add(journal, 0, 10)
-    await journal.flush()
+    journal.flush()
     assert.equal(journal.isFailing, true)
 
     add(journal, 10, 12)
     disk.room = 10_000
     clock.pass(1000)
-    await journal.flush()
+    journal.flush()
 
     assert.equal(journal.isFailing, false)
     const lines = disk.text
@@ -179,18 +179,18 @@ describe('a journal in trouble', () => {
     )
   })
 
-  test('holds so many lines and no more, and counts those that are lost', async () => {
+  test('holds so many lines and no more, and counts those that are lost', () => {
     const disk = new SmallDisk(0)
     const journal = new AuditJournal({ ...CHAINED, chain: false }, hostOf(disk, new HandClock()))
     add(journal, 0, 30_000)
-    await journal.flush()
+    journal.flush()
     assert.equal(journal.isFailing, true)
     const { lost } = journal
     assert.ok(lost > 0 && lost < 30_000)
 
     disk.room = 1e9
-    await journal.flush()
-    await journal.flush()
+    journal.flush()
+    journal.flush()
 
     assert.match(disk.text, new RegExp(`"kind":"lost","lines":${lost}`))
     assert.equal(disk.text.match(/"n":/g)?.length, 30_000 - lost)
@@ -216,7 +216,7 @@ describe('a journal in trouble', () => {
     assert.ok(numbers.length > Math.max(-1, ...owed), `${numbers.length} lines, ${told.at(-1)?.[0]} told`)
     const after = journalAt(file)
     add(after, 0, 1)
-    await after.close()
+    after.close()
     assert.equal((await verifyChain(file)).isIntact, true)
   })
 })

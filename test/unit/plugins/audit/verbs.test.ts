@@ -51,10 +51,6 @@ const LOOK = [
   'plan.present',
   'ps',
   'tasks.list',
-  'ui.call',
-  'ui.calls',
-  'ui.clients',
-  'ui.figures',
   'upstream.definitions',
   'upstream.logs',
 ]

@@ -3,6 +3,7 @@ import type { Answer, Call, Dispatch, Principal, Session, Upstream, UpstreamStat
 import { ANONYMOUS } from '../../../../src/api/principal.ts'
 import type { CacheConfig } from '../../../../src/config/config.gen.ts'
 import { PipelineCall, PipelineExchange } from '../../../../src/core/exchange.ts'
+import { RECORDER } from '../install.ts'
 import { PipelineSession } from '../../../../src/core/session.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { configOf, install, resultOf } from '../install.ts'
@@ -54,7 +55,7 @@ export function ask(
       scopes: who.scopes ?? [],
     }),
     { method, params, headers: who.headers ?? {}, emit: () => undefined },
-    { emit: () => undefined, ask: () => Promise.resolve({ result: {} }) },
+    { emit: () => undefined, ask: () => Promise.resolve({ result: {} }), recorder: RECORDER },
     0,
   )
   return new PipelineCall('web', method, params, exchange)

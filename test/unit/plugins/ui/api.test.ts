@@ -47,7 +47,7 @@ describe('what the API tells', () => {
     const { tries, ...phases } = detail.timing as Record<string, number>
     assert.equal(tries, 1)
     assert.deepEqual(Object.keys(phases).sort(), [
-      ...['after', 'before', 'cache', 'client', 'other', 'policy', 'queue', 'server'],
+      ...['after', 'before', 'cache', 'client', 'other', 'policy', 'queue', 'upstream'],
     ])
     const parts = Object.values(phases)
     assert.ok(parts.every(part => part >= 0))
@@ -62,7 +62,7 @@ describe('what the API tells', () => {
     await (await made.client()).request(...call('web__echo', { text: 'private' }))
     const { ask, json } = await made.opened()
     const detail = await json('call?id=1')
-    assert.equal(detail.shape, '{"text":"string"}')
+    assert.equal(detail.shape, '{"text":"string(7)"}')
     assert.doesNotMatch(await (await ask('call?id=1')).text(), /private/)
   })
 

@@ -107,20 +107,6 @@ describe('the plan of a text', () => {
   })
 })
 
-test('an answer in which nothing fits says how far it has looked, so that no call is looked at twice', async t => {
-  const made = await setting(t)
-  const client = await made.client()
-  const { json } = await made.opened()
-  const call = (): Promise<unknown> => client.request('tools/call', { name: 'web__echo', arguments: {} })
-  assert.equal((await json('calls?tool=none')).newest, 0)
-  for (let i = 0; i < 3; i++) await call()
-  const before = await json('calls?tool=none')
-  assert.deepEqual([before.calls, before.newest], [[], 3])
-  await call()
-  const since = await json(`calls?tool=echo&limit=1&after=${String(before.newest)}`)
-  assert.deepEqual([(since.calls as JsonObject[]).map(({ id }) => id), since.newest, since.next], [[4], 4, undefined])
-})
-
 test('values of the configuration come page by page, those that nobody has set when they are asked for', async t => {
   const made = await setting(t)
   const { json } = await made.opened()

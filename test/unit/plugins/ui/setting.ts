@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import type { ApiRoutesDeps } from '../../../../plugins/ui/overview-routes.ts'
-import { createApiRoutes } from '../../../../plugins/ui/api-routes.ts'
+import { createApiRoutes, type ApiRoutesDeps } from '../../../../plugins/ui/api-routes.ts'
 import { ToolTrials } from '../../../../plugins/ui/tool-trials.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {

@@ -1,5 +1,8 @@
-import type { Session } from '../../src/plugin.ts'
+import type { CallRecord, Clock, Config, PluginHooks, Session } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
+import type { HideSecrets } from './api.ts'
+import { FigureRing } from './figure-ring.ts'
+import { PageStreams } from './page-event-streams.ts'
 import type { CallDetail, CallRow, Calls, ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000
@@ -10,7 +13,7 @@ const MAX_LENGTH = 100
 type MutableClientRow = { -readonly [K in keyof ClientRow]: ClientRow[K] }
 
 /** Connected and past clients; equal clients of one caller share a row. */
-export class ClientLog {
+class ClientLog {
   readonly #rows = new BoundedMap<string, MutableClientRow>({
     max: MAX_CLIENTS,
     share: MAX_CLIENTS_PER_CALLER,
@@ -67,19 +70,17 @@ export interface CallLogFilter {
   readonly outcome?: string | undefined
   /** Only calls before this id. */
   readonly before?: number | undefined
-  /** Only calls after this id. */
-  readonly after?: number | undefined
   readonly limit: number
 }
 
 const SUCCESS_OUTCOMES: ReadonlySet<string> = new Set(['ok', 'input_required', 'task'])
 
-export function isFailedOutcome(outcome: string): boolean {
+function isFailedOutcome(outcome: string): boolean {
   return !SUCCESS_OUTCOMES.has(outcome)
 }
 
 /** Ring buffer of recent calls, indexed by id. */
-export class CallLog {
+class CallLog {
   #calls: (CallDetail | undefined)[] = []
   #max: number
   #next = 1
@@ -108,19 +109,17 @@ export class CallLog {
     return call?.id === id ? call : undefined
   }
 
-  search({ limit, before, after = 0, ...conditions }: CallLogFilter): Calls {
+  search({ limit, before = Infinity, ...conditions }: CallLogFilter): Calls {
     const fits = compileFilter(conditions)
     const matching: CallRow[] = []
-    const newest = this.#next - 1
-    const size = Math.min(newest, this.#max)
-    const oldest = Math.max(this.#next - size, after + 1)
-    for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
+    const kept = Math.min(this.#next - 1, this.#max)
+    for (let id = Math.min(before, this.#next) - 1; id >= this.#next - kept; id--) {
       const call = this.findCall(id)
       if (call === undefined || !fits(call)) continue
-      if (matching.length === limit) return { calls: matching, kept: size, newest, next: id + 1 }
+      if (matching.length === limit) return { calls: matching, kept, next: id + 1 }
       matching.push(toCallRow(call))
     }
-    return { calls: matching, kept: size, newest }
+    return { calls: matching, kept }
   }
 
   #listNewest(): CallDetail[] {
@@ -133,7 +132,7 @@ function compileFilter({
   caller,
   server,
   outcome,
-}: Omit<CallLogFilter, 'limit' | 'before' | 'after'>): (call: CallDetail) => boolean {
+}: Omit<CallLogFilter, 'limit' | 'before'>): (call: CallDetail) => boolean {
   const isTool = tool === undefined ? undefined : compileGlobs(/[*?]/.test(tool) ? tool : `*${tool}*`)
   return call =>
     (isTool === undefined || isTool(call.name)) &&
@@ -142,7 +141,64 @@ function compileFilter({
     (outcome === undefined || (outcome === 'failed' ? isFailedOutcome(call.outcome) : call.outcome === outcome))
 }
 
-export function toCallRow(call: CallDetail): CallRow {
+function toCallRow(call: CallDetail): CallRow {
   const { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut } = call
   return { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut }
+}
+
+const RECORDED_METHODS = ['tools/call', 'prompts/get', 'resources/read']
+
+/** Recent calls, clients and figures of the gateway; survives a reload. */
+export class Recorder {
+  readonly calls: CallLog
+  readonly clients = new ClientLog()
+  readonly figures = new FigureRing()
+  readonly streams: PageStreams
+
+  constructor(clock: Clock, hide: HideSecrets, maxCalls: number) {
+    this.calls = new CallLog(maxCalls)
+    this.streams = new PageStreams(clock, hide)
+  }
+
+  tap(hooks: PluginHooks, { values = [] }: NonNullable<Config['ui']>): void {
+    const { clients } = this
+    const hasValues = compileGlobs(values)
+    hooks.session.tap(session => clients.sessionOpened(session))
+    hooks.sessionEnd.tap(session => clients.sessionClosed(session))
+    hooks.settled.tap({ methods: RECORDED_METHODS, timed: true }, ({ session, record }) => {
+      clients.recordCall(session)
+      this.#recordCall(record, hasValues(record.name))
+    })
+  }
+
+  #recordCall(record: CallRecord, hasValues: boolean): void {
+    const { at, ms, outcome, bytesIn, bytesOut, times } = record
+    const isCached = outcome === 'ok' && times?.tries === 0
+    this.figures.add({ at, ms, isFailed: isFailedOutcome(outcome), isCached, bytes: bytesIn + bytesOut })
+    this.streams.emitCall(toCallRow(this.calls.add(createDetail(record, hasValues))))
+  }
+}
+
+/** A call that was not dispatched has no phases. */
+function createTiming(times: CallRecord['times']): Pick<CallDetail, 'timing'> {
+  if (times?.isDispatched !== true) return {}
+  const { isDispatched: _, ...timing } = times
+  return { timing }
+}
+
+function createDetail(record: CallRecord, hasValues: boolean): Omit<CallDetail, 'id'> {
+  // Omit the functions, which refer to the call's values.
+  const { id: _, writeArguments, writeResult, principal, shape, times, error, ...facts } = record
+  const [issuer, , subject] = principal
+  const [args, result] = hasValues ? [writeArguments(), writeResult()] : ['', '']
+  return {
+    ...facts,
+    issuer,
+    subject,
+    shape: shape === undefined ? '' : JSON.stringify(shape),
+    ...createTiming(times),
+    ...(args === '' ? {} : { arguments: args }),
+    ...(result === '' ? {} : { result }),
+    ...(error === '' ? {} : { error }),
+  }
 }
