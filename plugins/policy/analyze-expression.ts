@@ -3,27 +3,7 @@ import { suggestName } from '../../src/plugin.ts'
 import type { SubjectKind, Variable } from './expression-variables.ts'
 import { FIELDS, LISTED, VARIABLES } from './expression-variables.ts'
 
-const NOTHING: ReadonlySet<string> = new Set()
-
-/** Collects arguments that must exist if `node` has this value. */
-function collectGuards(node: ASTNode, isTrue: boolean): ReadonlySet<string> {
-  if (node.op === '!_') return collectGuards(node.args, !isTrue)
-  const parts = (node.op === '&&' && isTrue) || (node.op === '||' && !isTrue) ? node.args : undefined
-  if (parts !== undefined) return mergeSets(collectGuards(parts[0], isTrue), collectGuards(parts[1], isTrue))
-  return isTrue ? collectTrueGuards(node) : NOTHING
-}
-
-function collectTrueGuards(node: ASTNode): ReadonlySet<string> {
-  if (node.op === 'call' && node.args[0] === 'has') return new Set(findArgument(node.args[1][0]))
-  if (node.op === 'in' && isArgs(node.args[1]))
-    return node.args[0].op === 'value' ? new Set([String(node.args[0].args)]) : NOTHING
-  return isAboutName(node) ? new Set(['*']) : NOTHING
-}
-
-function isArgs(node: ASTNode): boolean {
-  return node.op === 'id' && node.args === 'args'
-}
-
+/** Fields that name a target: a condition on one implies the target's arguments. */
 const NAMES: ReadonlySet<string> = new Set([
   'tool.name',
   'tool.original',
@@ -32,29 +12,6 @@ const NAMES: ReadonlySet<string> = new Set([
   'resource.uri',
   'resource.original',
 ])
-
-/** Returns true if a condition depends on the target's name only: then it implies the target's arguments. */
-function isAboutName(node: ASTNode): boolean {
-  const names = collectFields(node)
-  return names.size > 0 && [...names].every(name => NAMES.has(name))
-}
-
-function collectFields(node: ASTNode, fields = new Set<string>()): Set<string> {
-  if (node.op === '.' && node.args[0].op === 'id') return fields.add(`${node.args[0].args}.${node.args[1]}`)
-  if (node.op === 'id') return fields.add(node.args)
-  for (const child of listChildren(node)) collectFields(child, fields)
-  return fields
-}
-
-function findArgument(node: ASTNode | undefined): string[] {
-  if (node?.op !== '.' && node?.op !== '.?') return []
-  const [owner, field] = node.args
-  return owner.op === 'id' && owner.args === 'args' ? [field] : findArgument(owner)
-}
-
-function mergeSets(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlySet<string> {
-  return other.size === 0 ? one : new Set([...one, ...other])
-}
 
 function listChildren(node: ASTNode): ASTNode[] {
   const nodes: ASTNode[] = []
@@ -145,8 +102,8 @@ type Scope = ReadonlyMap<string, boolean>
 interface ExpressionScope {
   readonly scope: Scope
   readonly inLoop: boolean
-  /** Arguments that are known to exist; `*` for all, such as after a check of the tool's name. */
-  readonly guarded: ReadonlySet<string>
+  /** True inside `has()`, whose argument may be missing. */
+  readonly isChecked: boolean
 }
 
 /** Finds an expression's properties and mistakes. */
@@ -155,7 +112,7 @@ export function analyzeExpression(ast: ASTNode): {
   readonly mistakes: readonly Mistake[]
 } {
   const walk = new ExpressionWalker()
-  walk.visit(ast, { scope: new Map(), inLoop: false, guarded: new Set() })
+  walk.visit(ast, { scope: new Map(), inLoop: false, isChecked: false })
   return { analysis: walk.analysis, mistakes: walk.mistakes }
 }
 
@@ -186,7 +143,10 @@ class ExpressionWalker {
   readonly mistakes: Mistake[] = []
   readonly #reads = new Set<Variable>()
   readonly #inPaths = new Set<string>()
-  #bareArgument: string | undefined
+  /** Arguments that are read, and those that are checked to exist. */
+  readonly #bareArguments = new Set<string>()
+  readonly #checkedArguments = new Set<string>()
+  #readsName = false
   #readsClaims = false
   #loops = false
   #perItem: Analysis['perItem'] = 'little'
@@ -197,7 +157,9 @@ class ExpressionWalker {
       reads,
       kinds: listKinds(reads),
       isListable: [...reads].every(name => LISTED.has(name)) && !this.#readsClaims,
-      bareArgument: this.#bareArgument,
+      bareArgument: this.#readsName
+        ? undefined
+        : [...this.#bareArguments].find(name => !this.#checkedArguments.has(name)),
       loops: this.#loops,
       perItem: this.#perItem,
       inPaths: [...this.#inPaths],
@@ -222,8 +184,6 @@ class ExpressionWalker {
 
   #visitOperator(node: ASTNode, context: ExpressionScope): void {
     if (node.op === '[]' || node.op === '[?]') return this.#visitIndex(node, context)
-    if (node.op === '&&' || node.op === '||') return this.#visitLogical(node, context)
-    if (node.op === '?:') return this.#visitTernary(node, context)
     if (node.op === 'in') this.#checkMembership(node, context)
     for (const child of listChildren(node)) this.visit(child, context)
   }
@@ -239,17 +199,11 @@ class ExpressionWalker {
 
   #visitCall(node: Extract<ASTNode, { op: 'call' }>, context: ExpressionScope): void {
     const [name, args] = node.args
-    if (name === 'has') return this.#visitHas(args, context)
     if (CONSTANT.has(name)) {
       if (args[0]?.op !== 'value') this.#addMistake(node, `${name}() requires a constant`)
     } else if (!FUNCTIONS.has(name)) this.#reportUnknown(name, node)
-    for (const arg of args) this.visit(arg, context)
-  }
-
-  /** The argument of `has` may be missing, and so may its members. */
-  #visitHas(args: readonly ASTNode[], context: ExpressionScope): void {
-    const guarded = new Set([...context.guarded, '*'])
-    for (const arg of args) this.visit(arg, { ...context, guarded })
+    const isChecked = context.isChecked || name === 'has'
+    for (const arg of args) this.visit(arg, { ...context, isChecked })
   }
 
   #visitMethod(node: Extract<ASTNode, { op: 'rcall' }>, context: ExpressionScope): void {
@@ -300,7 +254,7 @@ class ExpressionWalker {
     this.visit(index, context)
     if (owner.op !== 'id' || context.scope.has(owner.args)) return
     if (index.op === 'value' && typeof index.args === 'string') this.#checkMember(owner, index.args, node, context)
-    else if (owner.args === 'args') this.#bareArgument ??= '…'
+    else if (owner.args === 'args') this.#bareArguments.add('…')
     else if (Object.hasOwn(FIELDS, owner.args)) this.#addMistake(node, `${owner.args}[…] requires a constant`)
   }
 
@@ -308,34 +262,21 @@ class ExpressionWalker {
     if (owner.op !== 'id' || context.scope.has(owner.args)) return
     if (owner.args === 'args') return this.#noteArgument(field, node, context)
     if (!Object.hasOwn(FIELDS, owner.args)) return
+    if (NAMES.has(`${owner.args}.${field}`)) this.#readsName = true
     const fields = Object.keys(FIELDS[owner.args as keyof typeof FIELDS])
     if (!fields.includes(field)) this.#addMistake(node, `${owner.args} has no "${field}"`, suggestName(field, fields))
     if (owner.args === 'principal' && field === 'claims') this.#readsClaims = true
   }
 
-  #noteArgument(name: string, { op }: ASTNode, { guarded }: ExpressionScope): void {
-    const mayLack = op === '.?' || op === '[?]'
-    if (!mayLack && !guarded.has('*') && !guarded.has(name)) this.#bareArgument ??= name
-  }
-
-  /** Guards of one side hold on the other: CEL ignores an error if the other side decides. */
-  #visitLogical(node: Extract<ASTNode, { op: '&&' | '||' }>, context: ExpressionScope): void {
-    const [left, right] = node.args
-    const isAnd = node.op === '&&'
-    this.visit(left, { ...context, guarded: mergeSets(context.guarded, collectGuards(right, isAnd)) })
-    this.visit(right, { ...context, guarded: mergeSets(context.guarded, collectGuards(left, isAnd)) })
-  }
-
-  #visitTernary(node: Extract<ASTNode, { op: '?:' }>, context: ExpressionScope): void {
-    const [condition, yes, no] = node.args
-    this.visit(condition, context)
-    this.visit(yes, { ...context, guarded: mergeSets(context.guarded, collectGuards(condition, true)) })
-    this.visit(no, { ...context, guarded: mergeSets(context.guarded, collectGuards(condition, false)) })
+  #noteArgument(name: string, { op }: ASTNode, { isChecked }: ExpressionScope): void {
+    if (isChecked) this.#checkedArguments.add(name)
+    else if (op === '.' || op === '[]') this.#bareArguments.add(name)
   }
 
   #checkMembership(node: ASTNode, { scope }: ExpressionScope): void {
     const [left, right] = listChildren(node)
     if (left === undefined || right === undefined) return
+    if (left.op === 'value' && right.op === 'id' && right.args === 'args') this.#checkedArguments.add(String(left.args))
     if (this.#isCallerValue(left, scope) && this.#isCallerValue(right, scope))
       this.#addMistake(node, '"in" must not search for a value from the caller in a value from the caller')
   }

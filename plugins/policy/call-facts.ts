@@ -195,7 +195,8 @@ function readSubjectName(method: string, params: JsonObject | undefined): string
   return toText(ref.type === 'ref/prompt' ? ref.name : ref.uri)
 }
 
-function toText(value: unknown): string {
+/** Returns a string as it is, and anything else as an empty one. */
+export function toText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 

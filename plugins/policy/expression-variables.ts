@@ -58,49 +58,29 @@ export type Facts = { [V in Variable]?: object | string }
 
 /** Each structured variable has its own class, by which the CEL engine knows its fields. */
 export class PrincipalFacts {
-  readonly authenticated: boolean
-  readonly issuer: string
-  readonly subject: string
-  readonly client: string
-  readonly scopes: readonly string[]
-  readonly groups: readonly string[]
-  readonly claims: JsonObject
-  readonly key: string
+  declare readonly authenticated: boolean
+  declare readonly issuer: string
+  declare readonly subject: string
+  declare readonly client: string
+  declare readonly scopes: readonly string[]
+  declare readonly groups: readonly string[]
+  declare readonly claims: JsonObject
+  declare readonly key: string
 
-  constructor(from: {
-    authenticated: boolean
-    issuer: string
-    subject: string
-    client: string
-    scopes: readonly string[]
-    groups: readonly string[]
-    claims: JsonObject
-    key: string
-  }) {
-    this.authenticated = from.authenticated
-    this.issuer = from.issuer
-    this.subject = from.subject
-    this.client = from.client
-    this.scopes = from.scopes
-    this.groups = from.groups
-    this.claims = from.claims
-    this.key = from.key
+  constructor(values: Pick<PrincipalFacts, keyof PrincipalFacts>) {
+    Object.assign(this, values)
   }
 }
 
 export class ClientFacts {
-  readonly name: string
-  readonly version: string
-  readonly era: string
-  readonly via: string
-  readonly listener: string
+  declare readonly name: string
+  declare readonly version: string
+  declare readonly era: string
+  declare readonly via: string
+  declare readonly listener: string
 
-  constructor(from: { name: string; version: string; era: string; via: string; listener: string }) {
-    this.name = from.name
-    this.version = from.version
-    this.era = from.era
-    this.via = from.via
-    this.listener = from.listener
+  constructor(values: Pick<ClientFacts, keyof ClientFacts>) {
+    Object.assign(this, values)
   }
 }
 

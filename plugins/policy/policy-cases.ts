@@ -1,5 +1,6 @@
 import type { Config, JsonObject } from '../../src/plugin.ts'
 import { suggestName, gatewayError, isObject, getErrorMessage } from '../../src/plugin.ts'
+import { toText } from './call-facts.ts'
 import type { Facts, SubjectKind } from './expression-variables.ts'
 import {
   ClientFacts,
@@ -203,10 +204,6 @@ function parseClient({ name, version, era, via, listener }: JsonObject): ClientF
 
 function toObject(value: unknown): JsonObject {
   return isObject(value) ? value : {}
-}
-
-function toText(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }
 
 function toTexts(value: unknown): string[] {
