@@ -178,11 +178,6 @@ export function getChangedKinds(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)
 }
 
-/** Returns true if a notification only asks the receiver to read something again; duplicates may be merged. */
-export function isChangeNotification(notification: string): boolean {
-  return notification === 'notifications/resources/updated' || LIST_CHANGES.includes(notification)
-}
-
 /** `subscriptions/listen` members for list changes. */
 export const LISTEN_FLAGS = {
   tools: 'toolsListChanged',

@@ -57,8 +57,8 @@ export interface EventStreamWriter {
   /** True if the reader can resume. */
   readonly isResumable: boolean
   readonly isOpen: boolean
-  /** Sends a droppable message; false if it is dropped. `isNews`: earlier equal messages are obsolete. */
-  notify(message: string, isNews?: boolean): boolean
+  /** Sends a droppable message; false if it is dropped. */
+  notify(message: string): boolean
   /** Sends a message; false if it can never be read. */
   send(message: Buffer | string): boolean
   end(message?: Buffer | string): void
@@ -82,12 +82,7 @@ export class SseStream implements EventStreamWriter {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  notify(message: string): boolean {
-    return this.notifyWithId(message)
-  }
-
-  /** Like `notify`, with an event id. */
-  notifyWithId(message: string, id?: string): boolean {
+  notify(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
     if (waiting > MAX_UNSENT || (waiting > UNCOUNTED_BYTES && this.#hold.isHalfFull)) return false
     return this.send(message, id)

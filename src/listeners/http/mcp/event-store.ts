@@ -4,7 +4,6 @@ import { MemoryShare } from '../../../net/backlog.ts'
 import type { EventStreamWriter, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
-const MAX_STREAM_EVENTS = 128
 const MAX_BYTES = 1024 * 1024
 /** Shared by all sessions of a listener; they may use half of it. */
 export const MAX_STORED_BYTES = 128 * 1024 * 1024
@@ -18,11 +17,9 @@ export class EventStore {
   /** Random, so that ids from other sessions do not match. */
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<string, ResumableStream>()
-  #events: StoredEvent[] = []
-  /** Latest event per text, for messages that make earlier equal ones obsolete. */
-  #latest: Map<Buffer | string, StoredEvent> | undefined
-  #bytes = 0
   readonly #hold: MemoryShare
+  #events: StoredEvent[] = []
+  #bytes = 0
   #lastStream = 0
   #lastEvent = 0
   #isClosed = false
@@ -38,41 +35,21 @@ export class EventStore {
     return stream
   }
 
-  /** Id for an event without content. */
-  createEventId(stream: ResumableStream): string {
-    return formatEventId(stream, ++this.#lastEvent)
-  }
-
-  /**
-   * Stores a message unless it is too large, and gives it an id. `isNews` drops an earlier equal message, such as
-   * `list_changed`, to save space.
-   */
-  store(stream: ResumableStream, message: Buffer | string, isNews = false): StoredEvent {
+  /** Creates an event without content. */
+  createEvent(stream: ResumableStream, message: Buffer | string = ''): StoredEvent {
     const number = ++this.#lastEvent
-    const event = createEvent(stream, number, message)
+    return { id: `${stream.id}.${number}`, number, stream, message, size: Buffer.byteLength(message) }
+  }
+
+  /** Stores a message unless it is too large, and gives it an id. */
+  store(stream: ResumableStream, message: Buffer | string): StoredEvent {
+    const event = this.createEvent(stream, message)
     if (this.#isClosed || event.size > MAX_BYTES) return event
-    if (isNews) this.#replaceEqual(event)
-    this.#push(event)
-    this.#evict()
-    return event
-  }
-
-  #replaceEqual(event: StoredEvent): void {
-    this.#latest ??= new Map()
-    const before = this.#latest.get(event.message)
-    if (before?.stream === event.stream) this.#drop(this.#events.indexOf(before))
-    this.#latest.set(event.message, event)
-  }
-
-  #push(event: StoredEvent): void {
-    const { stream } = event
     this.#events.push(event)
-    this.#countBytes(event, 1)
-    if (stream.storedEvents > MAX_STREAM_EVENTS) this.#drop(this.#events.findIndex(old => old.stream === stream))
-  }
-
-  #evict(): void {
-    while (this.#isOverLimit() || !this.#claim()) this.#drop(0)
+    this.#bytes += event.size
+    while (this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES || !this.#hold.claim(this.#bytes))
+      this.#dropOldest()
+    return event
   }
 
   /** True if the event, the newest, was stored. */
@@ -89,16 +66,15 @@ export class EventStore {
   find(eventId: string): StreamPosition | undefined {
     const [, id = '', number] = EVENT_ID.exec(eventId) ?? []
     const stream = this.#streams.get(id)
-    const after = Number(number)
-    return stream === undefined ? undefined : { stream, after }
+    return stream === undefined ? undefined : { stream, after: Number(number) }
   }
 
   /** Removes a stream: a partial answer is useless. */
   forget(stream: ResumableStream): void {
-    for (const event of this.#events) if (event.stream === stream) this.#countBytes(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
-    this.#remove(stream)
-    this.#claim()
+    this.#bytes = this.#events.reduce((sum, { size }) => sum + size, 0)
+    this.#hold.claim(this.#bytes)
+    this.#streams.delete(stream.id)
   }
 
   /** Called when the session ends. */
@@ -107,44 +83,16 @@ export class EventStore {
     this.#hold.release()
     this.#bytes = 0
     this.#events = []
-    this.#latest = undefined
     this.#streams.clear()
   }
 
-  #isOverLimit(): boolean {
-    return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
-  }
-
-  /** Claims the bytes in use; false if the shared limit is reached. */
-  #claim(): boolean {
-    return this.#hold.claim(this.#bytes)
-  }
-
-  #drop(index: number): void {
-    const [event] = this.#events.splice(index, 1)
+  #dropOldest(): void {
+    const event = this.#events.shift()
     if (event === undefined) return
-    this.#countBytes(event, -1)
-    if (event.stream.isOver && event.stream.storedEvents === 0) this.#remove(event.stream)
+    this.#bytes -= event.size
+    const { stream } = event
+    if (stream.isOver && this.#events.every(other => other.stream !== stream)) this.#streams.delete(stream.id)
   }
-
-  #remove(stream: ResumableStream): void {
-    this.#streams.delete(stream.id)
-  }
-
-  #countBytes(event: StoredEvent, sign: 1 | -1): void {
-    event.stream.storedEvents += sign
-    this.#bytes += sign * event.size
-    if (sign < 0 && this.#latest?.get(event.message) === event) this.#latest.delete(event.message)
-  }
-}
-
-function formatEventId(stream: ResumableStream, number: number): string {
-  return `${stream.id}.${number}`
-}
-
-function createEvent(stream: ResumableStream, number: number, message: Buffer | string): StoredEvent {
-  const size = typeof message === 'string' ? Buffer.byteLength(message) : message.length
-  return { id: formatEventId(stream, number), number, stream, message, size }
 }
 
 /** A stream that its reader can leave and resume. Messages in between are stored, within limits. */
@@ -152,8 +100,6 @@ export class ResumableStream implements EventStreamWriter {
   /** Event id prefix. */
   readonly id: string
   readonly isResumable = true
-  /** Stored events, updated by the store. */
-  storedEvents = 0
   readonly #store: EventStore
   #live: SseStream
   #isOver = false
@@ -176,7 +122,7 @@ export class ResumableStream implements EventStreamWriter {
 
   /** Sends an event id ahead of any message. */
   prime(): void {
-    this.#live.sendPrimingEvent(this.#store.createEventId(this))
+    this.#live.sendPrimingEvent(this.#store.createEvent(this).id)
   }
 
   retryAfter(ms: number): void {
@@ -184,10 +130,10 @@ export class ResumableStream implements EventStreamWriter {
   }
 
   /** Sends a message, and stores it for a reader that resumes. */
-  notify(message: string, isNews = false): boolean {
+  notify(message: string): boolean {
     if (this.#isOver) return false
-    const event = this.#store.store(this, message, isNews)
-    return this.#live.notifyWithId(message, event.id) || this.#store.isStored(event)
+    const event = this.#store.store(this, message)
+    return this.#live.notify(message, event.id) || this.#store.isStored(event)
   }
 
   send(message: Buffer | string): boolean {
@@ -201,8 +147,8 @@ export class ResumableStream implements EventStreamWriter {
     this.#isOver = true
     const last = message === undefined ? undefined : this.#store.store(this, message)
     this.#live.end(message, last?.id)
-    const isWhole = last === undefined ? this.storedEvents > 0 : this.#store.isStored(last)
-    if (!isWhole) this.#store.forget(this)
+    const isEmpty = last === undefined && this.#store.listAfter({ stream: this, after: 0 }).length === 0
+    if (isEmpty || (last !== undefined && !this.#store.isStored(last))) this.#store.forget(this)
   }
 
   /** Attaches a new reader that has read up to an event, and detaches the previous one. */

@@ -13,7 +13,6 @@ import type {
   SessionInit,
 } from '../../../api/index.ts'
 import { principalKey } from '../../../plugin.ts'
-import { isChangeNotification } from '../../../protocol/methods.ts'
 import { MemoryBudget } from '../../../net/backlog.ts'
 import { DroppedMessages } from '../../../net/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/clock.ts'
@@ -175,7 +174,7 @@ class StandaloneStream {
 
   notify(notification: Notification): boolean {
     const message = encodeClientNotification(notification, this.#client)
-    return message !== undefined && this.#stream?.notify(message, isChangeNotification(notification.method)) === true
+    return message !== undefined && this.#stream?.notify(message) === true
   }
 
   ask(ask: Ask): Promise<AskReply> {

@@ -19,21 +19,6 @@ async function leftCall(gate: FakeGate, url: URL, session: string, id = 1): Prom
   return [seen, primed?.id ?? '']
 }
 
-test('of one stream 128 events are kept, the newest', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url)
-  const [seen, id] = await leftCall(gate, url, session)
-
-  for (let count = 1; count <= 300; count++) seen.emit('notifications/progress', { count })
-  seen.resolve(result({ done: true }))
-  await roundTrip(url)
-  const events = await (await openEvents(url, listening(session, id))).rest()
-
-  assert.equal(events.length, 128)
-  assert.equal(events[0]?.message.params.count, 174)
-  assert.deepEqual(events.at(-1)?.message.result, { done: true })
-})
-
 test('of one session 256 events are kept, and a stream without any is forgotten', async t => {
   const { gate, url } = await serve(t)
   const session = await initializeAs(url)
