@@ -20,8 +20,8 @@ import { isUp } from '../reused-upstream.ts'
 import { ListCache } from './list-cache.ts'
 import type { Freshness, RejectedListing } from './view.ts'
 import { Listings, View } from './view.ts'
-import type { TruncatedList, LateList, UpstreamList } from './upstream-list.ts'
-import { guessEntries, EMPTY_LIST, mergeLists } from './upstream-list.ts'
+import type { LateList, UpstreamList } from './upstream-list.ts'
+import { guessEntries, EMPTY_LIST } from './upstream-list.ts'
 
 const NO_CACHE: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
@@ -78,8 +78,6 @@ export class Catalog {
   /** Set once a view was evicted: clients may have seen it, and it can no longer be compared. */
   #hasForgotten = false
   readonly #partial = new Set<Kind>()
-  /** Upstreams whose lists are truncated in the merged list. */
-  readonly #truncated = new Map<string, Map<Kind, string>>()
   readonly #headerParams = new WeakMap<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #viewKeys = new WeakMap<Principal, Map<Kind, string>>()
 
@@ -261,9 +259,7 @@ export class Catalog {
 
   /** Problems with an upstream's lists, by kind; undefined if it has none. */
   getListProblems(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
-    const cut = this.#truncated.get(upstream)
-    const own = this.#lists.getListProblems(upstream)
-    return cut === undefined ? own : { ...Object.fromEntries(cut), ...own }
+    return this.#lists.getListProblems(upstream)
   }
 
   /** True if an upstream may have entries of this kind that could not be listed, at all or in time. */
@@ -325,9 +321,8 @@ export class Catalog {
 
   #makeView(kind: Kind, session: Session, parts: readonly UpstreamList[]): View {
     const graph = this.#graph
-    const merged = mergeLists(parts)
-    this.#noteCuts(kind, merged.cuts, parts)
-    const entries = this.#runCatalogTaps(merged.entries, kind, session)
+    const all = parts.flatMap(part => part.entries)
+    const entries = this.#runCatalogTaps(all, kind, session)
     const perCaller =
       graph.hooks.getRunner('catalog') !== undefined && principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
@@ -343,22 +338,6 @@ export class Catalog {
     })
     for (const { entry, owner } of view.withheld) this.#reportWithheld(entry, owner)
     return view
-  }
-
-  #noteCuts(kind: Kind, cuts: readonly TruncatedList[], parts: readonly UpstreamList[]): void {
-    if (cuts.length === 0 && this.#truncated.size === 0) return
-    for (const { upstream } of parts) this.#truncated.get(upstream)?.delete(kind)
-    for (const { upstream, listed, of } of cuts) {
-      const reason = `${listed} of ${of} listed: the merged list exceeds its limit`
-      const reasons = this.#truncated.get(upstream) ?? new Map<Kind, string>()
-      this.#truncated.set(upstream, reasons.set(kind, reason))
-      if (!this.#isNew(JSON.stringify(['cut', kind, upstream]))) continue
-      this.#graph.log.warn(`${kind} of upstream "${upstream}" are truncated`, {
-        upstream,
-        reason,
-        hint: 'reduce the lists of the servers, or run separate gateways',
-      })
-    }
   }
 
   #runCatalogTaps(entries: readonly CatalogEntry[], kind: Kind, session: ProfileViewer): readonly CatalogEntry[] {

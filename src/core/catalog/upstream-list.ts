@@ -65,55 +65,6 @@ export interface LateList {
   readonly leftMs: number
 }
 
-/** Limits of a merged list: entries, and bytes as received. */
-const MAX_MERGED = { entries: 40_000, bytes: 64 * 1024 * 1024 }
-
-export interface TruncatedList {
-  readonly upstream: string
-  readonly listed: number
-  readonly of: number
-}
-
-interface MergedList {
-  readonly entries: readonly CatalogEntry[]
-  readonly cuts: readonly TruncatedList[]
-}
-
-/** Merges the lists in declaration order. Over the limit, the longest are truncated to equal shares. */
-export function mergeLists(parts: readonly UpstreamList[], limits = MAX_MERGED): MergedList {
-  const lengths = parts.map(({ entries }) => entries.length)
-  const sizes = parts.map(({ payloads }) => payloads.reduce((all, payload) => all + payload.bytes().length, 0))
-  if (sum(lengths) <= limits.entries && sum(sizes) <= limits.bytes)
-    return { entries: parts.flatMap(({ entries }) => entries), cuts: [] }
-  const entriesEach = computeFairShare(lengths, limits.entries)
-  const bytesEach = computeFairShare(sizes, limits.bytes)
-  const cuts = parts.map(({ upstream, entries }, index) => {
-    const size = sizes[index] ?? 0
-    const fitting = size <= bytesEach ? entries.length : Math.floor((entries.length * bytesEach) / size)
-    return { upstream, listed: Math.min(entriesEach, fitting), of: entries.length }
-  })
-  return {
-    entries: parts.flatMap(({ entries }, index) => entries.slice(0, cuts[index]?.listed)),
-    cuts: cuts.filter(cut => cut.listed < cut.of),
-  }
-}
-
-/** Computes the equal share of a total; unused shares go to larger requests. */
-function computeFairShare(requested: readonly number[], total: number): number {
-  const rising = [...requested].sort((a, b) => a - b)
-  let remaining = total
-  for (const [index, want] of rising.entries()) {
-    const share = Math.floor(remaining / (rising.length - index))
-    if (want > share) return share
-    remaining -= want
-  }
-  return Infinity
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((all, one) => all + one, 0)
-}
-
 /**
  * Guesses the entries of an upstream whose list is missing: an unprefixed name may belong to any upstream without a
  * prefix; a URI is more specific.

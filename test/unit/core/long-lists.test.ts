@@ -51,3 +51,36 @@ test('a list of more than 16 MiB is read no further and left out whole, and log 
   const { upstreams } = await gateway.inspect()
   assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)
 })
+
+test('a list of more than 10,000 entries is cut, and log and inspect say of which server and how', async t => {
+  const long = closeAfter(t, await testUpstream({ tools: {} }))
+  const tools = Array.from({ length: 10_001 }, (_, n) => ({ name: `t${n}`, inputSchema: { type: 'object' } }))
+  long.offer.methods.set('tools/list', () => ({ tools }))
+  const lists = { grace: '30s', wait: '30s', pageSize: 10_000 }
+  const { gateway, log } = closeAfter(t, await testGateway({ upstreams: { long }, config: { lists } }))
+  const client = await gateway.connect()
+
+  const answer = await client.request('tools/list')
+
+  assert.equal((answer.tools as unknown[]).length, 10_000)
+  assert.equal(answer.nextCursor, undefined)
+  const warnings = log.filter(({ message }) => message === 'a list from upstream "long" is truncated')
+  assert.deepEqual(
+    warnings.map(({ reason }) => reason),
+    ['limited to the first 10000 of 10001 entries'],
+  )
+  const { upstreams } = await gateway.inspect()
+  assert.equal(upstreams[0]?.lists?.tools, 'limited to the first 10000 of 10001 entries')
+})
+
+test('an error that a server answers to a list is told as its own error', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: {} }))
+  web.offer.methods.set('tools/list', () => ({ code: -32000, message: 'no licence' }))
+  const { gateway, log } = closeAfter(t, await testGateway({ upstreams: { web } }))
+  const client = await gateway.connect()
+
+  await client.request('tools/list')
+
+  const warning = log.find(({ message }) => message === 'upstream "web" is missing from the lists')
+  assert.equal(warning?.code, 'GW_UPSTREAM_ERROR')
+})
