@@ -8,7 +8,7 @@ export const CEILINGS: Readonly<Record<string, number>> = {
   'product files': 622,
   'lines of product code': 81_800,
   'lines of TypeScript in test/': 84_500,
-  'function entries of a warm call': 532,
+  'function entries of a warm call': 520,
   'files of a warm call': 77,
   'functions that end in a preposition, in 1,000': 2,
   'functions without a verb': 2,
