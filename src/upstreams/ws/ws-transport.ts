@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http'
-import type { ClientOptions } from 'ws'
-import { WebSocket } from 'ws'
-import type { EncodedMessage } from '../../util/encoded-message.ts'
-import { getByteLength } from '../../util/encoded-message.ts'
+import { type ClientRequestArgs, type IncomingMessage, request as requestPlain } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import { isIP, type Socket } from 'node:net'
+import { connect, type ConnectionOptions, getCACertificates } from 'node:tls'
+import { type ClientOptions, WebSocket } from 'ws'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -11,18 +11,18 @@ import type {
   UpstreamRefusal,
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
-import type { Reason } from '../../errors/errors.ts'
-import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { findProxy } from '../../net/proxy.ts'
+import { GatewayError, getErrorMessage, type Reason } from '../../errors/errors.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../net/channel.ts'
+import { ClientError } from '../../net/http-client-types.ts'
+import { findProxy } from '../../net/proxy.ts'
+import { type EncodedMessage, getByteLength } from '../../util/encoded-message.ts'
 import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
-import { MAX_REFUSAL_BYTES, MAX_SHOWN_BYTES, extractServerMessage, describeUnreachable } from '../http/http-failures.ts'
+import { describeUnreachable, extractServerMessage, MAX_REFUSAL_BYTES, MAX_SHOWN_BYTES } from '../http/http-failures.ts'
 import { createStandingHeaders, createTargetUrl } from '../http/request.ts'
 import { readTlsFiles } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
-import { connectThroughProxy } from './proxy-tunnel.ts'
 
 const CONNECT_MS = 5000
 /** Handshake retries with new credentials. */
@@ -198,4 +198,62 @@ function describeFailure(error: Error, { maxReply }: WsUpstreamConfig): string {
   return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
     ? `the WebSocket failed (${formatPeerText(error.message, 200)})`
     : describeUnreachable(error)
+}
+
+/** A connection's proxy, and its trusted authorities in addition to the system's. */
+interface ProxyTunnel {
+  readonly proxy: string
+  readonly ca?: string | undefined
+  readonly connectMs: number
+}
+
+type TunnelCallback = (error: Error | null, socket?: Socket) => void
+
+/** Opens connections for Node HTTP requests through a proxy: a CONNECT tunnel, with TLS inside for https and wss. */
+function connectThroughProxy(
+  tunnel: ProxyTunnel,
+  isSecure: boolean,
+): (options: ClientRequestArgs, done: TunnelCallback) => undefined {
+  return (options, done) => {
+    const host = String(options.host)
+    const isAddress = isIP(host) !== 0
+    const request = createConnectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
+    request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
+      request.setTimeout(0)
+      if (statusCode < 200 || statusCode > 299) {
+        socket.destroy()
+        return done(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
+      }
+      const secure: ConnectionOptions = { ...(options as ConnectionOptions), socket }
+      done(null, isSecure ? connect({ ...secure, ...(isAddress ? {} : { servername: host }) }) : socket)
+    })
+    request.once('response', ({ statusCode = 0 }) => {
+      request.destroy(new ClientError('PROXY', `proxy error: HTTP ${statusCode}`))
+    })
+    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'proxy timed out')))
+    request.once('error', error => done(error))
+    request.end()
+    return undefined
+  }
+}
+
+function createConnectRequest({ proxy, ca, connectMs }: ProxyTunnel, target: string): ReturnType<typeof requestPlain> {
+  const { protocol, hostname, port, username, password } = new URL(proxy)
+  const isSecure = protocol === 'https:'
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const authorization =
+    username === '' && password === ''
+      ? {}
+      : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+  const options = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    method: 'CONNECT',
+    path: target,
+    headers: { host: target, ...authorization },
+    agent: false,
+    timeout: connectMs,
+  } as const
+  const trust = ca === undefined ? {} : { ca: [ca, ...getCACertificates('default')] }
+  return isSecure ? requestSecure({ ...options, ...trust }) : requestPlain(options)
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { classifyHost } from '../../../src/net/addresses.ts'
-import type { Lookup } from '../../../src/net/guarded-fetch.ts'
+import { type Lookup, classifyHost } from '../../../src/net/guarded-fetch.ts'
 import { Canaries, codeOf, opened, STRANGER } from './canaries.ts'
 
 /** Sixty and more ways to write this machine, its network or a cloud's metadata. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toOneLine, sanitizeText } from '../../../src/util/plain-text.ts'
-import { classifyUrl } from '../../../src/net/addresses.ts'
+import { classifyUrl } from '../../../src/net/guarded-fetch.ts'
 import { sanitizeName } from '../../../plugins/openapi/document/operation-parts.ts'
 
 /** Characters of a text that a stranger made to be slow to read. */
