@@ -14,8 +14,6 @@ const POLL_MS = 50
 const FIRST_PAUSE_MS = 1000
 const MAX_PAUSE_MS = 60_000
 const MAX_PAUSED = 1000
-/** Retry interval for failed writes. */
-const WRITE_AGAIN_MS = 1000
 /** Maximum text length from an authorization server. */
 const MAX_WORDS = 200
 
@@ -50,8 +48,6 @@ class Refresher {
   readonly #flights = new Map<string, Promise<RenewalOutcome>>()
   /** Grants in backoff. */
   readonly #pauses = new BoundedMap<string, Pause>({ max: MAX_PAUSED })
-  /** Renewed grants that could not be written; their old refresh tokens are consumed. */
-  readonly #unwritten = new BoundedMap<string, StoredGrant>({ max: MAX_PAUSED })
 
   constructor(options: RefresherDeps) {
     this.#options = options
@@ -68,17 +64,9 @@ class Refresher {
     return flight
   }
 
-  /** Returns the unwritten newer grant, if there is one. */
-  preferUnwritten(stored: StoredGrant | undefined): StoredGrant | undefined {
-    if (stored === undefined) return undefined
-    const unwritten = this.#unwritten.get(createRefreshKey(stored))
-    return unwritten?.generation === stored.generation ? unwritten : stored
-  }
-
-  /** Resolves when no refresh is running and failed writes were retried once. */
+  /** Resolves when no refresh is running. */
   async waitUntilIdle(): Promise<void> {
     await Promise.allSettled(this.#flights.values())
-    for (const unwritten of [...this.#unwritten.values()]) await this.#writeAgain(unwritten)
   }
 
   async #renewWithLease(grant: StoredGrant): Promise<RenewalOutcome> {
@@ -174,28 +162,10 @@ class Refresher {
         resource,
         why: getErrorMessage(error),
       })
-      const renewedGrant = { ...before, ...renewed, at: now() }
-      this.#unwritten.set(createRefreshKey(before), renewedGrant)
-      this.#writeLater(renewedGrant)
-      return { kind: 'granted', grant: renewedGrant }
+      const unwritten = { account, resource, issuer, ...renewed, generation: before.generation, at: now() }
+      vault.keepUnwritten(unwritten)
+      return { kind: 'granted', grant: unwritten }
     }
-  }
-
-  /** Retries a failed write later. */
-  #writeLater(grant: StoredGrant): void {
-    this.#options.clock.after(WRITE_AGAIN_MS, () => void this.#writeAgain(grant))
-  }
-
-  async #writeAgain(grant: StoredGrant): Promise<void> {
-    if (this.#unwritten.get(createRefreshKey(grant)) !== grant) return
-    const { vault, log } = this.#options
-    try {
-      await vault.put(grant, grant, grant.generation)
-    } catch {
-      return this.#writeLater(grant)
-    }
-    this.#unwritten.delete(createRefreshKey(grant))
-    log.info('the renewed login was written', { resource: grant.resource })
   }
 
   #getPauseOutcome(grant: StoredGrant): RenewalOutcome | undefined {
@@ -277,7 +247,7 @@ export class RefreshedGrants {
   /** Returns a valid token, refreshed before it expires. */
   async access(key: LoginKey): Promise<Access> {
     return toUnavailable(async () => {
-      const grant = this.#refresher.preferUnwritten(await this.#options.vault.find(key))
+      const grant = await this.#options.vault.find(key)
       if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
       if (this.#isRecent(this.#refused, grant)) return { kind: 'login', why: REJECTED }
       if (!this.#isDue(grant)) return toTokenAccess(grant)
@@ -290,7 +260,7 @@ export class RefreshedGrants {
   async renewRefused(key: LoginKey, generation: number): Promise<Access> {
     return toUnavailable(async () => {
       const { vault, clock } = this.#options
-      const grant = this.#refresher.preferUnwritten(await vault.findCurrent(key))
+      const grant = await vault.findCurrent(key)
       if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
       if (grant.generation !== generation) return this.access(key)
       const isUseless = this.#isRecent(this.#forced, grant) || this.#isRecent(this.#refused, grant)
@@ -307,7 +277,7 @@ export class RefreshedGrants {
   /** Returns the status from the vault, without requests. */
   async getStatus(key: LoginKey): Promise<LoginStatus> {
     try {
-      const grant = this.#refresher.preferUnwritten(await this.#options.vault.find(key))
+      const grant = await this.#options.vault.find(key)
       if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(key) }
       if (this.#isRecent(this.#refused, grant)) return { kind: 'needs_auth', why: REJECTED }
       if (grant.refresh === undefined && !this.#isAlive(grant)) return { kind: 'needs_auth', why: EXPIRED }

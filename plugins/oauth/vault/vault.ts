@@ -72,7 +72,15 @@ export class Vault {
     const name = formatName(LOGIN, key)
     const version = await this.#backend.version()
     const entry = await this.#backend.get(name)
-    return this.#cacheGrant(name, entry === undefined ? undefined : this.#parseGrant(entry), version)
+    const stored = entry === undefined ? undefined : this.#parseGrant(entry)
+    const cached = this.#cache.get(name)?.grant
+    return this.#cacheGrant(name, cached?.generation === stored?.generation ? cached : stored, version)
+  }
+
+  /** Uses a renewed grant that could not be written; the next renewal writes again. */
+  keepUnwritten(grant: StoredGrant): void {
+    this.#reportSecrets(grant)
+    this.#cache.set(formatName(LOGIN, grant), { grant, version: -1 })
   }
 
   list(): Promise<StoredGrant[]> {
