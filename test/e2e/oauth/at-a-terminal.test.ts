@@ -73,20 +73,3 @@ test('a pasted refusal is one, and Ctrl-C gives the login up', { skip: noTermina
   const { stdout } = await gateway(['logins', '--json'], { cwd })
   assert.match(stdout, /"state": ?"needs_auth"/)
 })
-
-test(
-  'who declines to paste an address, or leaves, has not logged in, and it ends with 1',
-  { skip: noTerminal },
-  async t => {
-    const { cwd, server } = await place(t)
-    for (const key of ['\r', '\u0004']) {
-      const screen = login(t, cwd, ['--no-browser'])
-      await screen.shows(/authorize[^]*address \(empty declines\)/)
-      screen.press(key)
-
-      assert.equal(await screen.exit, 1, screen.shown())
-      assert.match(screen.shown(), /nothing was changed/)
-    }
-    assert.equal(server.given.length, 0)
-  },
-)

@@ -9,23 +9,7 @@ import { callAs } from './log-in.ts'
 
 const CI = ['--account', 'key:ci']
 
-test('a call right after a login gets through, though one was refused just before', async t => {
-  const where = await behindLogin(t, 'cache: false\n')
-  await (
-    await loggingIn(t, where)
-  ).exit
-  const running = serving(t, ['serve'], where)
-  const url = String((await running.logged('listening'))['url'])
-  assert.match(await callAs(url), /here/)
-  const page = await pageOf(serving(t, ['login', 'web'], where))
-  where.server.endAll()
-
-  for (let i = 0; i < 2; i++) assert.match(await callAs(url), /needs a login/)
-  assert.equal((await visit(page)).status, 200)
-  assert.match(await callAs(url), /here/)
-})
-
-test('the same for a caller with a login of its own; nobody else is tried again', async t => {
+test('a call of a caller right after its login gets through; nobody else is tried again', async t => {
   const where = await behindLogin(t)
   const { cwd, server } = where
   const keys = ['ci', 'dev'].map(name => ({ name, hash: hashOf(name) }))

@@ -105,20 +105,6 @@ async function retrying(t: TestContext): Promise<
   return { ...made, link: linkIn(first), retry }
 }
 
-test('a retry at another replica goes on when the login is made, whichever has the page', { skip }, async t => {
-  const made = await retrying(t)
-  const { second, link, retry } = made
-  const early = await retry(second, 'accept')
-  const other = linkIn(early)
-  assert.notEqual(other, link, 'before the login each replica has a page of its own')
-
-  const waiting = retry(second, 'accept', String(early.requestState))
-  assert.match((await loggedIn(made, link, 'alice')).text, /You are logged in/)
-  const answer = await waiting
-  const last = answer.requestState === undefined ? answer : await retry(second, 'accept', String(answer.requestState))
-  assert.match(JSON.stringify(last), /you are alice/)
-})
-
 test('who declines at another replica is not asked again', { skip }, async t => {
   const { second, retry } = await retrying(t)
   assert.match(JSON.stringify(await retry(second, 'decline')), /declined.*"isError":true/)

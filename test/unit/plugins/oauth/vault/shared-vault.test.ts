@@ -110,19 +110,6 @@ test('what belongs to one account cannot be given to another, read, or made by w
   assert.equal((await world.vault().find(BOB))?.access, 'access-again.0')
 })
 
-test('one that died before it sent anything leaves the refresh to another, after its lease', async t => {
-  const world = new World()
-  const server = await servers(t)
-  const vault = world.vault()
-  await vault.put(KEY, grantOf('f', Date.now() + 1000), 0)
-  assert.equal(await vault.lease(KEY, 'dead', 45_000), true)
-  world.later = 46_000
-
-  const answers = await Promise.all([1, 2, 3].map(() => grantsOf(world, server).access(KEY)))
-  assert.deepEqual(server.presented, ['f.0'])
-  assert.deepEqual(kinds(answers), ['token'])
-})
-
 test('while the store is away a token lives on and nothing is renewed', async t => {
   const world = new World()
   const server = await servers(t)
