@@ -1,20 +1,170 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config, ListenerConfig, PluginApi, UpstreamConfig } from '../../src/plugin.ts'
-import { gatewayError, GatewayError, getErrorMessage } from '../../src/plugin.ts'
-import type { AgentRuntime } from './runtime.ts'
-import { LocalRuntime } from './runtime.ts'
-import type { TaskService } from './tasks/service.ts'
-import { registerVerbs } from './control-verbs.ts'
-import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
-import type { McpDeps } from './mcp/callers.ts'
-import { CallPatience, Foreground } from './mcp/callers.ts'
-import { AgentsUpstream } from './mcp/upstream.ts'
+import {
+  ANONYMOUS,
+  type Config,
+  gatewayError,
+  GatewayError,
+  getErrorMessage,
+  type JsonObject,
+  type ListenerConfig,
+  type PluginApi,
+  type PluginHooks,
+  principalKey,
+  suggestHint,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
+import { agentError } from './errors.ts'
+import { CallPatience, Foreground, type McpDeps } from './mcp/callers.ts'
+import { parseRequest } from './mcp/delegate.ts'
+import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
+import { formatAgentRow, formatStructured, parseAnswer } from './mcp/task-results.ts'
+import { AgentsUpstream } from './mcp/upstream.ts'
+import { type AgentRuntime, LocalRuntime } from './runtime.ts'
 import { createRouter } from './scheduling.ts'
-import type { AgentSettings, AgentsConfig } from './settings.ts'
-import { resolveAgents } from './settings.ts'
+import { type AgentsConfig, type AgentSettings, resolveAgents } from './settings.ts'
+import type { TaskService, TaskSummary, TaskView } from './tasks/service.ts'
+import type { AgentHealth, TaskCaller, TaskEvent } from './types.ts'
+
+/** Events per response. */
+const MAX_EVENTS = 100
+/** Default tasks per response. */
+const MAX_TASKS = 100
+/** Bytes per response. */
+const MAX_PAGE = 64 * 1024
+/** Caller for the control socket; shares its tasks with unauthenticated clients. */
+const OWNER: TaskCaller = {
+  owner: principalKey(ANONYMOUS),
+  issuer: ANONYMOUS.issuer,
+  subject: ANONYMOUS.subject,
+  parent: undefined,
+  identity: { principal: ANONYMOUS, profile: undefined },
+}
+
+/**
+ * Registers the owner's verbs `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`, `reply` and
+ * `cancel`. The last five access tasks of all callers.
+ */
+function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
+  const { control } = hooks
+  control.for('agents.list').tap({ readOnly: true }, () => ({ agents: parts.service().agents().map(formatAgentRow) }))
+  control.for('agents.probe').tap(async ({ agents }) => {
+    const ids = parseAgentIds(agents)
+    for (const id of ids ?? []) checkAgent(id, parts)
+    const rows = await parts.service().probe(ids)
+    return { agents: rows.map(row => ({ ...formatAgentRow(row), ...formatProbe(row.health) })) }
+  })
+  control.for('agents.route').tap({ readOnly: true }, params => {
+    checkAgent(params.agent, parts)
+    const { chosen, by, candidates } = parts
+      .service()
+      .route(parseRequest(validateParams('agents.route', params)), OWNER)
+    return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
+  })
+  control.for('agents.run').tap(async params => {
+    checkAgent(params.agent, parts)
+    const request = { ...parseRequest(validateParams('agents.run', params)), background: true }
+    const view = await parts.service().delegate(request, OWNER)
+    return formatStructured(view)
+  })
+  control.for('agents.tasks').tap({ readOnly: true }, ({ after, limit = MAX_TASKS }) => {
+    const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
+    return { tasks: parts.service().listAll(page).map(formatSummary) }
+  })
+  registerTaskVerbs(control, parts)
+}
+
+function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): void {
+  control.for('agents.status').tap({ readOnly: true }, async params => {
+    const { since = 0, waitMs = 0 } = params
+    const { id, owner } = findTask('agents.status', params, parts)
+    const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
+    const view = await parts.service().wait(id, owner, until)
+    if (view === undefined) throw createUnknownTaskError(id)
+    return addEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
+  })
+  control.for('agents.output').tap({ readOnly: true }, params => {
+    const { id, owner } = findTask('agents.output', params, parts)
+    const { what = 'text', offset = 0 } = params
+    if (what !== 'text' && what !== 'diff' && what !== 'log')
+      throw createParamsError('agents.output', '"what" must be text, diff or log')
+    const page = parts.service().readPage(id, owner, what, Number(offset), MAX_PAGE)
+    if (page === undefined) throw createUnknownTaskError(id)
+    return {
+      text: page.text,
+      end: page.end,
+      total: page.total,
+      cut: page.cut,
+      hasMore: page.next !== undefined,
+    }
+  })
+  control.for('agents.reply').tap(params => {
+    const { id, owner } = findTask('agents.reply', params, parts)
+    const answer = parseAnswer(params)
+    if (answer === undefined || typeof params.question !== 'string')
+      throw createParamsError('agents.reply', '"question" and "action" are required')
+    // An agent working for another caller must not call back as the gateway's owner.
+    const identity = owner === OWNER.owner ? OWNER.identity : undefined
+    return formatStructured(parts.service().answerQuestion(id, owner, params.question, answer, identity))
+  })
+  control.for('agents.cancel').tap(params => {
+    const { id, owner } = findTask('agents.cancel', params, parts)
+    return { cancelled: parts.service().cancel(id, owner, 'cancelled by the gateway owner') }
+  })
+}
+
+function formatSummary({ owner: _, ...row }: TaskSummary): JsonObject {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
+}
+
+function addEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
+  return { ...formatStructured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
+}
+
+/** Formats a probe. Includes stderr, which may contain anything, so lists omit it. */
+function formatProbe({ facts, lastWords }: AgentHealth): JsonObject {
+  return {
+    ...(facts === undefined ? {} : { facts: { ...facts } }),
+    ...(lastWords === undefined ? {} : { last_words: lastWords }),
+  }
+}
+
+/** Suggests similar names. @throws GatewayError GW_AGENT_UNKNOWN */
+function checkAgent(agent: unknown, parts: McpDeps): void {
+  if (typeof agent !== 'string') return
+  const agents = parts.service().agents()
+  const ids = agents.map(({ id }) => id)
+  if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: suggestHint(agent, ids) })
+}
+
+function parseAgentIds(agents: unknown): string[] | undefined {
+  return Array.isArray(agents) ? (agents as unknown[]).filter(id => typeof id === 'string') : undefined
+}
+
+function validateParams(verb: string, params: JsonObject): JsonObject {
+  const problem = validateArguments(params, INPUTS.delegate_task)
+  if (problem !== undefined) throw createParamsError(verb, problem)
+  return params
+}
+
+/** Finds a task and its owner's key. */
+function findTask(verb: string, { task }: JsonObject, parts: McpDeps): { readonly id: string; readonly owner: string } {
+  if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
+  const owner = parts.service().findOwner(task)
+  if (owner === undefined) throw createUnknownTaskError(task)
+  return { id: task, owner }
+}
+
+function createUnknownTaskError(task: string): Error {
+  return agentError('GW_AGENT_TASK_UNKNOWN', { task })
+}
+
+function createParamsError(verb: string, why: string): Error {
+  return gatewayError('GW_VERB_PARAMS', { verb, why })
+}
 
 const NO_ROOTS = 'agents.roots is not set: each task works in an empty directory, and cwd and files are not allowed'
 

@@ -109,7 +109,6 @@ interface ToolTexts {
   readonly title: string
   readonly description: string
   readonly annotations: JsonObject
-  readonly execution?: JsonObject
 }
 
 const READS = { readOnlyHint: true, openWorldHint: false }
@@ -120,7 +119,6 @@ const WORDS: Readonly<Record<ToolName, ToolTexts>> = {
     description:
       'Delegates work to a coding agent and waits up to 45 s. Longer tasks continue in the background: the result has the task_id, and agent_status reports progress.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    execution: { taskSupport: 'optional' },
   },
   agent_status: {
     title: 'Get the status of a delegated task',
@@ -155,13 +153,12 @@ const WORDS: Readonly<Record<ToolName, ToolTexts>> = {
 export const TOOL_LIST = Payload.of(
   {
     resultType: 'complete',
-    tools: Object.entries(WORDS).map(([name, { title, description, annotations, execution }]) => ({
+    tools: Object.entries(WORDS).map(([name, { title, description, annotations }]) => ({
       name,
       title,
       description,
       inputSchema: INPUTS[name as ToolName],
       annotations: { title, ...annotations },
-      ...(execution === undefined ? {} : { execution }),
     })),
     ttlMs: 300_000,
     cacheScope: 'public',

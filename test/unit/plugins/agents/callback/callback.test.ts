@@ -21,12 +21,6 @@ async function begun(client: TestClient, { service }: Setting): Promise<{ task: 
   return { task: service.last.view.id, caller: service.last.caller }
 }
 
-/** The task that a client has begun without being told of it. */
-async function firstTask({ service }: Setting): Promise<{ id: string; caller: TaskCaller }> {
-  while (service.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
-  return { id: service.last.view.id, caller: service.last.caller }
-}
-
 function open({ callback, settings }: Setting, task: string, caller: TaskCaller, depth = 0): CallbackToken {
   const [agent] = settings
   const callbackToken = agent && callback.open({ task, root: 'root', depth, caller, agent })
@@ -138,31 +132,6 @@ test('an agent reaches the tasks that it began, and neither its own nor any othe
     (listed.tasks as { task_id: string }[]).map(({ task_id }) => task_id),
     [child.task],
   )
-})
-
-test('an agent finds none of the tasks that the gateway hosts for its owner, by whatever it asks', async t => {
-  const around = await setting(t)
-  const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
-  const legacy = { era: 'legacy', capabilities: { tasks, elicitation: {} } } as const
-  const owner = await around.client({ ...legacy, headers: { 'x-who': 'ada' } })
-  const params = { name: 'delegate_task', arguments: { prompt: 'p' }, task: {} }
-  const { result } = await owner.request('tools/call', params)
-  assert.ok(isObject(result?.task))
-  const { taskId } = result.task
-  const { id, caller } = await firstTask(around)
-  around.service.ask(id, { message: 'May it delete everything?' })
-  const { url, headers } = placeOf(open(around, id, caller))
-  const agent = closeAfter(t, await testClient(url, { ...legacy, headers }))
-
-  const idsOf = async (client: TestClient): Promise<unknown[]> => {
-    const listed = (await client.request('tasks/list')).result?.tasks
-    return (listed as JsonObject[]).map(task => task.taskId)
-  }
-  assert.deepEqual(await idsOf(owner), [taskId])
-  assert.deepEqual(await idsOf(agent), [])
-  for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
-    assert.equal((await agent.request(method, { taskId })).error?.code, -32602, method)
-  assert.deepEqual(around.service.answers, [])
 })
 
 test('an agent of somebody who came through a profile sees no more than that shows, and cannot choose another', async t => {
