@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/session-updates.ts'
 import { AgentFailure } from '../../../../plugins/agents/types.ts'
-import { ANN, CANCELLED, END, FakeHost, OPTIONS, type Play, call, deskOf, request, settled } from './tasks/kit.ts'
+import { ANN, END, FakeHost, type Play, deskOf, request, settled } from './tasks/kit.ts'
 
 const failing =
   (kind: AgentFailure['kind']): Play =>
@@ -24,30 +24,6 @@ test('a task whose agent failed has failed, and is counted by what came of it', 
       { suffix: '_total', labels: { agent: 'a', outcome: kind }, value: 1 },
     ])
   }
-})
-
-test('whoever denied what the agent wanted is named', async context => {
-  const asks: Play = async ({ side }) => {
-    await side.permission({ call: call(), options: OPTIONS })
-    return CANCELLED
-  }
-  const byRule = deskOf(context, [new FakeHost('a', asks, { permissions: { default: 'deny' } })])
-  const denied = await settled(byRule, (await byRule.delegate(request(), ANN)).id)
-  assert.deepEqual([denied.state, denied.why], ['failed', 'denied by policy'])
-
-  const byOwner = deskOf(context, [new FakeHost('a', asks, { permissions: { default: 'ask' } })])
-  const { id } = await byOwner.delegate(request(), ANN)
-  const waiting = await settled(byOwner, id)
-  byOwner.answerQuestion(id, 'ann', waiting.questions[0]?.id ?? '', { action: 'decline' })
-  const view = await settled(byOwner, id)
-  assert.deepEqual([view.state, view.why], ['failed', 'denied by the owner'])
-
-  const soon = { permissions: { default: 'ask', askTimeout: '5ms' } } as const
-  const byTime = deskOf(context, [new FakeHost('a', asks, soon)])
-  const begun = await byTime.delegate(request(), ANN)
-  let late = await settled(byTime, begun.id)
-  while (late.state !== 'failed') late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
-  assert.equal(late.why, 'denied: the approval timed out')
 })
 
 test('a turn that ends well has failed where the agent said that its thread is in error, and has not where that passed', async context => {

@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toAgentFailure, RpcFault } from '../../../../plugins/agents/acp/rpc-connection.ts'
-import { agentWorld, listener, say, wanted } from './kit.ts'
-
-test('an agent that says at the prompt that it wants a login is not ready any more', async t => {
-  const world = await agentWorld(t)
-  const pool = world.pool({ args: ['--fail', 'session/prompt=-32000'] })
-  const session = await pool.openSession(wanted(world.directory, listener().side))
-  await assert.rejects(session.prompt(say('hello')))
-
-  assert.equal(pool.health.state, 'needs_auth')
-})
+import { agentWorld } from './kit.ts'
 
 test('an agent whose program is not there is known to be so before it is first wanted', async t => {
   const world = await agentWorld(t)
