@@ -43,7 +43,7 @@ function sources(): Plugin {
     },
     load(id) {
       if (id !== `\0${CLIENTS}`) return null
-      const { clients } = JSON.parse(readFileSync(join(ROOT, 'src/cli/clients/clients.json'), 'utf8')) as {
+      const { clients } = JSON.parse(readFileSync(join(ROOT, 'src/cli/servers/clients.json'), 'utf8')) as {
         clients: unknown
       }
       return `export const clients = ${JSON.stringify(clients)}`

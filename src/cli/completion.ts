@@ -84,7 +84,7 @@ function listNextWords(names: readonly string[][], before: readonly string[]): s
 }
 
 async function listRunningUpstreams(terminal: Terminal): Promise<string[]> {
-  const { requestPs } = await import('./remote/ps.ts')
+  const { requestPs } = await import('./remote/control-requests.ts')
   const state = await requestPs({}, terminal).catch(() => undefined)
   return state?.upstreams.map(({ name }) => name) ?? []
 }

@@ -44,7 +44,7 @@ export const CONTROL_COMMANDS = {
       ...CONTROL_FLAGS,
     },
     async run({ flags, terminal, print }) {
-      const { requestPs, formatPs, watchPs } = await import('../remote/ps.ts')
+      const { requestPs, formatPs, watchPs } = await import('../remote/control-requests.ts')
       if (flags.watch) return watchPs(flags, terminal)
       if (flags.all) {
         const { listRunningGateways } = await import('../remote/control-connection.ts')

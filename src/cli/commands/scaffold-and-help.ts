@@ -18,7 +18,7 @@ export const MISC_COMMANDS = {
       ...JSON_FLAG,
     },
     async run({ args, flags, terminal, config: { name, version, root }, print }) {
-      const { createPlugin, formatPluginSteps } = await import('../scaffold/new-plugin.ts')
+      const { createPlugin, formatPluginSteps } = await import('../scaffold.ts')
       const own = { name, version, root }
       const written = await createPlugin({ ...flags, name: args.name, cwd: terminal.cwd, own })
       print(written, () => formatPluginSteps(written, terminal))
@@ -38,7 +38,7 @@ export const MISC_COMMANDS = {
       ...JSON_FLAG,
     },
     async run({ flags, terminal, print }) {
-      const { formatKey, createKey } = await import('../scaffold/new-key.ts')
+      const { formatKey, createKey } = await import('../scaffold.ts')
       const made = createKey(flags.name, flags.scope ?? [])
       print(made, () => formatKey(made, terminal))
     },

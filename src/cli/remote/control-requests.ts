@@ -1,11 +1,125 @@
+import { relative } from 'node:path'
 import type { ConfigChanges, NameChanges, UpstreamStatus } from '../../api/gateway.ts'
-import { toOneLine, sanitizeText } from '../../util/plain-text.ts'
-import { formatState } from '../serve/summary.ts'
-import type { TerminalOutput, Terminal } from '../output/terminal.ts'
-import type { ControlFlags } from './control-connection.ts'
-import { withControl } from './control-connection.ts'
-import { formatTable } from '../output/table.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { formatBytes, formatDuration, sanitizeText, toOneLine } from '../../util/plain-text.ts'
+import { formatFindings, formatLoad, listOtherEras } from '../output/format-findings.ts'
+import { formatTable, measureFixedColumns } from '../output/table.ts'
+import type { Terminal, TerminalOutput } from '../output/terminal.ts'
+import { formatState } from '../serve/summary.ts'
+import { type ControlFlags, type PsOutput, withControl } from './control-connection.ts'
+
+const REFRESH_MS = 1000
+const CLEAR_SCREEN = '\u001b[H\u001b[2J'
+const COLUMNS = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'in flight', 'queue', 'memory', 'problem']
+/** Columns that a narrow terminal omits, in this order. */
+const OPTIONAL_COLUMNS = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
+
+export function requestPs(flags: ControlFlags, terminal: Terminal): Promise<PsOutput> {
+  return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as PsOutput)
+}
+
+/** Prints the state every second until the gateway stops or the reader closes. */
+export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Terminal): Promise<never> {
+  const { out } = terminal
+  return withControl(flags, terminal, async client => {
+    for (;;) {
+      const now = (await client.request('ps')) as unknown as PsOutput
+      if (flags.json) out.line(JSON.stringify(now))
+      else {
+        const lines = formatPs(now, Date.now(), terminal)
+        out.line(`${out.width === undefined ? '' : CLEAR_SCREEN}${lines.join('\n')}`)
+      }
+      await new Promise(resolve => setTimeout(resolve, REFRESH_MS))
+    }
+  })
+}
+
+/** Formats gateway state; `now` is milliseconds since the epoch. */
+export function formatPs(
+  { gateway, listeners, load, health, upstreams }: PsOutput,
+  now: number,
+  { cwd, out }: Terminal,
+): string[] {
+  const { name, version, pid, startedAt, config, rss } = gateway
+  const about = [
+    `pid ${pid}`,
+    startedAt === undefined ? undefined : `up ${formatDuration(now - startedAt)}`,
+    formatBytes(rss),
+    config === undefined ? undefined : toOneLine(relative(cwd, config)),
+  ].filter(text => text !== undefined)
+  const rows = upstreams.map(row => formatUpstreamRow(row, now, out))
+  // Without problems, omit the heading, which would take its own line on a narrow terminal.
+  const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
+  const head = COLUMNS.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
+  const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(toOneLine))
+  return [
+    `${out.paint('bold', toOneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
+    ...formatTable(urls, out, 2),
+    ...(load === undefined ? [] : [`  ${formatLoad(load, out)}`]),
+    '',
+    ...formatTable(fitColumns([head, ...rows], out.width), out),
+    ...(health === undefined ? [] : formatFindings(health.findings, out)),
+  ]
+}
+
+/** Drops optional columns until the others fit; the last column may be truncated. */
+function fitColumns(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
+  const visibleColumns = new Set(COLUMNS)
+  const selectCells = (row: readonly string[]): string[] => row.filter((_, i) => visibleColumns.has(String(COLUMNS[i])))
+  for (const column of OPTIONAL_COLUMNS) {
+    if (measureFixedColumns(rows.map(selectCells)) <= width) break
+    visibleColumns.delete(column)
+  }
+  return rows.map(selectCells)
+}
+
+function formatUpstreamRow(row: PsOutput['upstreams'][number], now: number, out: TerminalOutput): string[] {
+  const { name, state, era = '', version, rss } = row
+  return [
+    out.paint('bold', toOneLine(name)),
+    formatState(state, out),
+    version === undefined ? '-' : toOneLine(`${version} ${[era, ...listOtherEras(row)].join('+')}`),
+    ...formatProcessCells(row, now),
+    formatQueue(row['queue']),
+    rss === undefined ? '-' : formatBytes(rss),
+    formatLastProblem(row, now),
+  ]
+}
+
+function formatProcessCells(row: UpstreamStatus, now: number): string[] {
+  const { instances = [], restarts = '-', inFlight = '-' } = row.runtime ?? {}
+  const [pid, ...morePids] = listPids(row)
+  const since = Math.min(...instances.map(({ startedAt }) => startedAt))
+  return [
+    pid === undefined ? '-' : `${pid}${morePids.length > 0 ? ` +${morePids.length}` : ''}`,
+    Number.isFinite(since) ? formatDuration(now - since) : '-',
+    String(restarts),
+    String(inFlight),
+  ]
+}
+
+function listPids({ pid, runtime }: UpstreamStatus): number[] {
+  const pids = runtime?.instances.flatMap(instance => instance.pid ?? []) ?? []
+  return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
+}
+
+/** Waiting call count, as a plugin reports it. */
+function formatQueue(queue: unknown): string {
+  if (typeof queue === 'number') return String(queue)
+  const { waiting } = isObject(queue) ? queue : ({} as JsonObject)
+  return typeof waiting === 'number' ? String(waiting) : '-'
+}
+
+/** Current problem, or the last error. */
+function formatLastProblem({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
+  const degraded = row['degraded']
+  const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)
+  if (current !== undefined) return toOneLine(current)
+  if (runtime?.lastError === undefined) return ''
+  const when = runtime.lastErrorAt === undefined ? '' : `${formatDuration(now - runtime.lastErrorAt)} ago: `
+  return toOneLine(`${when}${runtime.lastError}`)
+}
 
 export function controlUpstream(
   verb: 'start' | 'stop' | 'restart',

@@ -1,4 +1,4 @@
-import { createKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold.ts'
 import { testClient, testGateway, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 
 const POLITE = 8

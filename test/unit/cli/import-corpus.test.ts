@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
-import { readSettings } from '../../../src/cli/import/read-settings.ts'
+import { importServers, type ImportResult } from '../../../src/cli/servers/import.ts'
+import { readSettings } from '../../../src/cli/servers/formats.ts'
 import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
 
 const CORPUS = join(import.meta.dirname, '../../fixtures/client-corpus')

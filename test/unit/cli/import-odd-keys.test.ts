@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/servers/import.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'odd-'))
 after(() => rmSync(directory, { recursive: true }))

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { formatImport, importServers } from '../../../src/cli/import/import.ts'
+import { formatImport, importServers } from '../../../src/cli/servers/import.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'

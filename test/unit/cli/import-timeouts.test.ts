@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { importServers } from '../../../src/cli/import/import.ts'
+import { importServers } from '../../../src/cli/servers/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const COMMAND = { command: 'node', cmd: 'node' }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importServers, type ImportResult } from '../../../src/cli/import/import.ts'
+import { importServers, type ImportResult } from '../../../src/cli/servers/import.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const OPTIONS = {

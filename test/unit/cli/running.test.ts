@@ -4,8 +4,12 @@ import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
-import { formatPs } from '../../../src/cli/remote/ps.ts'
-import { formatChanges, formatUpstreamState, formatLogLine } from '../../../src/cli/remote/control-requests.ts'
+import {
+  formatChanges,
+  formatLogLine,
+  formatPs,
+  formatUpstreamState,
+} from '../../../src/cli/remote/control-requests.ts'
 import type { PsOutput } from '../../../src/cli/remote/control-connection.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 

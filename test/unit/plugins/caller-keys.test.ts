@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { mockApi } from '../../fixtures/openapi/mock-api.ts'
-import { createKey } from '../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../src/cli/scaffold.ts'
 import { linesOf } from '../config/temp.ts'
 
 const [ann, bob, eve] = ['ann', 'bob', 'eve'].map(name => createKey(name, []))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { listLaunchOptions } from '../../../src/cli/add/launch-options.ts'
+import { listLaunchOptions } from '../../../src/cli/servers/launch-options.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 interface OwnEntry extends JsonObject {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { runAdd, runSearch } from '../../../../src/cli/add/add-command.ts'
+import { runAdd, runSearch } from '../../../../src/cli/servers/add-command.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 

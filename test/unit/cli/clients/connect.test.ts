@@ -3,16 +3,16 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, wri
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { CLIENTS, findSettingsFile, type ClientDefinition } from '../../../../src/cli/clients/clients.ts'
+import { CLIENTS, findSettingsFile, type ClientDefinition } from '../../../../src/cli/servers/clients.ts'
 import {
+  type ConnectOptions,
+  type ConnectPlan,
+  ConnectRecords,
   applyPlan,
   planConnect,
   undoConnect,
-  type ConnectOptions,
-  type ConnectPlan,
-} from '../../../../src/cli/clients/connect.ts'
-import { ConnectRecords } from '../../../../src/cli/clients/connect-records.ts'
-import { selectEditor } from '../../../../src/cli/clients/settings-editor.ts'
+} from '../../../../src/cli/servers/connect.ts'
+import { selectEditor } from '../../../../src/cli/servers/settings-editor.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLIENTS, type ClientDefinition } from '../../../../src/cli/clients/clients.ts'
-import { selectEditor } from '../../../../src/cli/clients/settings-editor.ts'
+import { CLIENTS, type ClientDefinition } from '../../../../src/cli/servers/clients.ts'
+import { selectEditor } from '../../../../src/cli/servers/settings-editor.ts'
 import { fromYaml } from '../../../../src/config/source/plain-yaml.ts'
 import { isObject } from '../../../../src/protocol/json/json.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatServers } from '../../../../src/cli/init/questions.ts'
+import { formatServers } from '../../../../src/cli/servers/questions.ts'
 import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 const FROM = ['Claude Code', 'Cursor']

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
-import { SERVICE_KINDS, type ServiceParameters } from '../../../../src/cli/service/definitions.ts'
+import { SERVICE_KINDS, type ServiceParameters } from '../../../../src/cli/service.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
 
 const SCHEMAS = fileURLToPath(new URL('../../../fixtures/service-schemas/', import.meta.url))

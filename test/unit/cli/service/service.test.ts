@@ -4,8 +4,15 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { SERVICE_KINDS, type ServiceParameters, type ServiceKind } from '../../../../src/cli/service/definitions.ts'
-import { runInstall, runServiceStatus, runUninstall, resolveService } from '../../../../src/cli/service/service.ts'
+import {
+  SERVICE_KINDS,
+  type ServiceKind,
+  type ServiceParameters,
+  resolveService,
+  runInstall,
+  runServiceStatus,
+  runUninstall,
+} from '../../../../src/cli/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { badTokens } from '../../../proof/access/bad-tokens.ts'
 import { startIssuer, type Issuer } from '../../../proof/access/issuer.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold.ts'
 import {
   closeAfter,
   testClient,

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
   closeAfter,

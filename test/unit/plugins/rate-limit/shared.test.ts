@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold.ts'
 import { gatewayError, type JsonObject, type Plugin, type SharedStore } from '../../../../src/plugin.ts'
 import { SharedMemory } from '../../../fixtures/shared-memory.ts'
 import {

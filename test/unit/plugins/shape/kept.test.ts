@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../src/cli/scaffold.ts'
 import { call, handleOf, LONG, MAIN, readAll, scene, texts } from './scene.ts'
 
 test('nobody else opens a handle, and none opens when its time is over', async t => {

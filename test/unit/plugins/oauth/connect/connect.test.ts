@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createKey } from '../../../../../src/cli/scaffold/new-key.ts'
+import { createKey } from '../../../../../src/cli/scaffold.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs'
 import { getErrorMessage } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { isObject } from '../../protocol/json/json.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { toOneLine } from '../../util/plain-text.ts'
-import type { ClientDefinition } from '../clients/clients.ts'
-import { CLIENTS, isInstalled, findSettingsFile } from '../clients/clients.ts'
-import { convertServers, readSettings } from '../import/read-settings.ts'
+import { CLIENTS, type ClientDefinition, findSettingsFile, isInstalled } from './clients.ts'
+import { convertServers, readSettings } from './formats.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { createLocalEntry } from './server-entry.ts'
 import { findFreeName, toUpstreamName } from '../server-names.ts'
 
 /** Servers to start with if no client has one; they are npm packages and need only Node. */
@@ -31,8 +30,8 @@ export const STARTERS: readonly (DetectedServer & { readonly title: string })[] 
   },
 ]
 
-function createNpxServer(name: string, ...args: string[]): DetectedServer['upstream'] {
-  return { type: 'stdio', command: 'npx', args: ['-y', name, ...args] }
+function createNpxServer(name: string, ...args: string[]): JsonObject {
+  return createLocalEntry('npx', ['-y', name, ...args])
 }
 
 /** Server found in client settings. */

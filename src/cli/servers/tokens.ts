@@ -4,7 +4,12 @@ import { collectSecrets } from '../../config/secrets.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { makeDirectory } from '../../util/storage/files.ts'
-import type { ClientInputs, PlaceholderStyle } from './formats.ts'
+
+/** Client placeholder syntax. */
+export type PlaceholderStyle = 'braces' | 'dollar' | 'opencode' | 'none'
+
+/** Inputs that a client prompts for, by id. */
+export type ClientInputs = ReadonlyMap<string, JsonObject>
 
 /** A function, because `$$` is special in replacement strings. */
 const getEscapedBrace = (): string => '$${'

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { toOneLine, plural, truncateText } from '../../util/plain-text.ts'
-import { formatDiff } from '../clients/connect.ts'
+import { formatDiff } from './connect.ts'
 import type { Host, TerminalOutput, Terminal } from '../output/terminal.ts'
 import { promptForConsent } from '../output/prompt.ts'
 import { formatTable } from '../output/table.ts'

@@ -6,8 +6,8 @@ import { GatewayError, gatewayError, getErrorMessage } from '../../errors/errors
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import { isSecretName } from '../../util/secrets.ts'
-import { formatSchemaLine, listVariables } from '../import/import.ts'
-import { extractSecrets, writeTokens } from '../import/tokens.ts'
+import { formatSchemaLine, listVariables } from './import.ts'
+import { extractSecrets, writeTokens } from './tokens.ts'
 import type { DetectedServer } from './find-servers.ts'
 
 /** Directory of the secret files, next to the configuration. */

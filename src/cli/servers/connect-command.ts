@@ -1,18 +1,65 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
+import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
-import type { Consent } from '../output/prompt.ts'
-import { promptForConsent } from '../output/prompt.ts'
+import { type Consent, promptForConsent } from '../output/prompt.ts'
 import { formatTable, wrapWords } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import type { ClientDefinition, EntryValues } from './clients.ts'
-import { CLIENTS, createExport, isInstalled } from './clients.ts'
-import type { ClientStatus, ConnectPlan, UndoPlan, UndoResult } from './connect.ts'
-import { applyPlan, listClientStatus, planConnect, planUndo, undoConnect } from './connect.ts'
-import { ConnectRecords } from './connect-records.ts'
-import { formatConnectPlan, formatUndoPlan } from './format-plan.ts'
+import { type ClientDefinition, CLIENTS, createExport, isInstalled } from './clients.ts'
+import {
+  applyPlan,
+  type ClientStatus,
+  type ConnectPlan,
+  ConnectRecords,
+  formatDiff,
+  listClientStatus,
+  planConnect,
+  planUndo,
+  undoConnect,
+  type UndoPlan,
+  type UndoResult,
+} from './connect.ts'
+import type { EntryValues } from './server-entry.ts'
+
+export function formatConnectPlan(
+  { client, file = '', before, after, isDone, problem }: ConnectPlan,
+  out: Terminal['out'],
+): string[] {
+  const name = out.paint('bold', client.title)
+  if (problem !== undefined) return [`${name} ${file} ${out.paint('red', 'unchanged:')} ${problem}`]
+  if (isDone === true) return [`${name} ${file} is already connected`]
+  return [
+    `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
+    ...formatDiff(before?.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
+  ]
+}
+
+function formatUndoPlan({ result, before, after }: UndoPlan, out: Terminal['out']): string[] {
+  const { client, file, outcome, why = '' } = result
+  const name = out.paint('bold', CLIENTS.find(one => one.name === client)?.title ?? client)
+  if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'unchanged:')} ${why}`]
+  if (before === undefined) return [`${name} ${file}: entry already removed`]
+  return [
+    `${name} ${file}${after === undefined ? ' (deleted)' : ''}`,
+    ...formatDiff(before.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
+  ]
+}
+
+/** Assignments with a name, to redact secrets: a settings file may be a single line. */
+const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
+
+function redactLine(line: string): string {
+  return line.replace(NAMED_VALUE, (match, name: string, between: string) =>
+    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : match,
+  )
+}
+
+function paintChange(line: string, out: Terminal['out']): string {
+  if (line.startsWith('+')) return out.paint('green', line)
+  return line.startsWith('-') ? out.paint('red', line) : line
+}
 
 export interface ConnectFlags {
   readonly config?: string | undefined

@@ -4,6 +4,7 @@ import { deriveCommandName } from '../server-names.ts'
 import { REGISTRY_NAME } from './registry.ts'
 import type { LaunchOption } from './launch-options.ts'
 import { parsePackage } from './launch-options.ts'
+import { createLocalEntry, createRemoteEntry } from './server-entry.ts'
 
 /** Parsed `gateway add` argument. */
 export type AddTarget =
@@ -40,8 +41,7 @@ function parseRegistryName(text: string): AddTarget {
 
 function createCommandTarget(command: readonly string[]): AddTarget {
   const [program = '', ...args] = command
-  const upstream = { type: 'stdio', command: program, ...(args.length === 0 ? {} : { args }) }
-  return createDirectTarget('command', command.join(' '), upstream, deriveCommandName(command))
+  return createDirectTarget('command', command.join(' '), createLocalEntry(program, args), deriveCommandName(command))
 }
 
 function parsePackageTarget(kind: string, text: string): AddTarget {
@@ -65,8 +65,7 @@ function parseUrlTarget(text: string): AddTarget {
     throw createUsageError(
       `"${text.slice(0, 100)}" is not a URL, or contains credentials; use --header for credentials`,
     )
-  const type = /\/sse\/?$/.test(url.pathname) ? 'sse' : 'http'
-  return createDirectTarget('remote', url.origin, { type, url: url.href }, deriveHostName(url))
+  return createDirectTarget('remote', url.origin, createRemoteEntry(url.href), deriveHostName(url))
 }
 
 function createOpenApiTarget(text: string): AddTarget {

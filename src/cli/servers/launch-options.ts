@@ -1,8 +1,7 @@
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { isObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { readList, readMap, readText } from '../../util/plain-data.ts'
-import type { Answers, InputValue, Input } from './registry-inputs.ts'
-import { parseInputValue, escapeReferences } from './registry-inputs.ts'
+import { toOneLine } from '../../util/plain-text.ts'
+import { createLocalEntry, createRemoteEntry } from './server-entry.ts'
 
 /** One way to run or reach a server. */
 export interface LaunchOption {
@@ -119,7 +118,11 @@ function createRunnerOption(
     upstream: (answers, more = []) => {
       const args = [...own.flatMap(argument => argument.format(answers)), ...more]
       const separator = args.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return createStdioUpstream(runner.command, [...line, ...separator, ...args], fillValues(environment, answers))
+      return createLocalEntry(
+        runner.command,
+        [...line, ...separator, ...args],
+        Object.fromEntries(fillValues(environment, answers)),
+      )
     },
   }
 }
@@ -154,7 +157,7 @@ function createDockerOption({ definition, identifier, environment, own }: Packag
       const settings = [...fillValues(environment, answers).map(pair => pair.join('=')), ...chosen]
       const { flags, env } = splitDockerVariables(settings)
       const args = [...own.flatMap(argument => argument.format(answers)), ...more]
-      return createStdioUpstream('docker', ['run', '--rm', '-i', ...flags, image, ...args], env)
+      return createLocalEntry('docker', ['run', '--rm', '-i', ...flags, image, ...args], Object.fromEntries(env))
     },
   }
 }
@@ -181,10 +184,6 @@ function splitDockerVariables(settings: readonly string[]): {
 }
 
 type EnvironmentEntry = readonly [name: string, value: string]
-
-function createStdioUpstream(command: string, args: readonly string[], env: readonly EnvironmentEntry[]): JsonObject {
-  return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
-}
 
 function collectInputs(environment: ReadonlyMap<string, InputValue>, all: readonly PackageArgument[]): Input[] {
   return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
@@ -267,11 +266,8 @@ function parseRemote(definition: JsonObject): PackageMatch {
     kind: type === 'http' ? 'remote' : 'sse',
     title: template,
     inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
-    upstream: answers => {
-      const sent = fillValues(headers, answers)
-      const headerOptions = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
-      return { type, url: url.value(answers), ...headerOptions }
-    },
+    upstream: answers =>
+      createRemoteEntry(url.value(answers) ?? '', type, Object.fromEntries(fillValues(headers, answers))),
   }
 }
 
@@ -304,4 +300,84 @@ function fillValues(all: ReadonlyMap<string, InputValue>, answers: Answers): Env
 
 function quoteExcerpt(text: string): string {
   return JSON.stringify(text.slice(0, 80)).slice(1, -1)
+}
+
+/** Input value target. */
+type InputKind = 'env' | 'header' | 'arg'
+
+/** Value that the user provides. */
+export interface Input {
+  readonly kind: InputKind
+  readonly name: string
+  readonly description: string
+  readonly isRequired: boolean
+  readonly isSecret: boolean
+  readonly fallback: string | undefined
+  readonly choices: readonly string[]
+}
+
+/** Values by kind and name, such as `env API_KEY`. They may contain references such as `${API_KEY}`. */
+export type Answers = ReadonlyMap<string, string>
+
+export function getInputKey({ kind, name }: Pick<Input, 'kind' | 'name'>): string {
+  return `${kind} ${kind === 'header' ? name.toLowerCase() : name}`
+}
+
+/** Escapes references in registry text, which could otherwise run programs and read files. */
+export function escapeReferences(text: string): string {
+  return text.replaceAll('${', () => '$${')
+}
+
+/** Registry value, fixed or prompted for. */
+interface InputValue {
+  readonly inputs: readonly Input[]
+  /** Fills in the answers; undefined if the value is omitted. */
+  readonly value: (answers: Answers) => string | undefined
+}
+
+/** Parses a `server.json` input. Variables in a fixed value become inputs. */
+function parseInputValue(definition: JsonObject, kind: InputKind, name: string): InputValue {
+  const value = readText(definition, 'value')
+  const variables = Object.entries(readMap(definition, 'variables')).filter(([, about]) => isObject(about))
+  if (value === undefined) return createPromptedValue(parseInput(definition, kind, name))
+  const own = variables.map(([variable, about]) => parseInput(about as JsonObject, 'arg', variable))
+  const inputsByName = new Map(own.map(input => [input.name, input]))
+  return {
+    inputs: own,
+    value: answers =>
+      escapeReferences(value).replace(/\{([\w.-]+)\}/g, (placeholder, variable: string) => {
+        const input = inputsByName.get(variable)
+        return input === undefined ? placeholder : (getAnswer(input, answers) ?? '')
+      }),
+  }
+}
+
+function createPromptedValue(input: Input): InputValue {
+  return { inputs: [input], value: answers => getAnswer(input, answers) }
+}
+
+/** Returns the given value or the registry default. */
+function getAnswer(input: Input, answers: Answers): string | undefined {
+  const { fallback } = input
+  return answers.get(getInputKey(input)) ?? (fallback === undefined ? undefined : escapeReferences(fallback))
+}
+
+function parseInput(definition: JsonObject, kind: InputKind, name: string): Input {
+  const choices = Array.isArray(definition.choices) ? definition.choices.filter(one => typeof one === 'string') : []
+  return {
+    ...{ kind, name, choices },
+    description: toOneLine(readText(definition, 'description') ?? '').slice(0, 200),
+    isRequired: definition.isRequired === true,
+    isSecret: definition.isSecret === true,
+    fallback: readText(definition, 'default'),
+  }
+}
+
+/** Lists required inputs without a value. */
+export function findMissingInputs(inputs: readonly Input[], answers: Answers): Input[] {
+  return inputs.filter(input => input.isRequired && (getAnswer(input, answers) ?? '') === '')
+}
+
+export function formatFlag({ kind, name }: Input): string {
+  return kind === 'header' ? `--header '${name}: …'` : `--${kind} ${name}=…`
 }

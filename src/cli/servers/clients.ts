@@ -3,6 +3,8 @@ import { dirname, join, resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { getPlatform } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { EntryValues } from './server-entry.ts'
+import { createClientEntry } from './server-entry.ts'
 import data from './clients.json' with { type: 'json' }
 
 /** MCP client: its settings files and their format. A row of clients.json. */
@@ -75,36 +77,6 @@ function expandPath(path: string, environment: Terminal['environment']): string 
     .replace(/^~/, () => homeDirectory ?? ((isKnown = false), ''))
     .replace(/%(\w+)%/g, (_, name: string) => environment[name] ?? ((isKnown = false), ''))
   return isKnown ? filled : undefined
-}
-
-export interface EntryValues {
-  readonly name: string
-  /** A stdio entry's program and arguments. */
-  readonly line: readonly string[]
-  readonly url?: string
-}
-
-/** Creates a client's gateway entry. Returns undefined if the client does not support URLs. */
-export function createClientEntry(
-  { stdio, http }: ClientDefinition,
-  { name, line, url }: EntryValues,
-): JsonObject | undefined {
-  const [command, ...args] = line
-  const values: Readonly<Record<string, unknown>> = {
-    $name: name,
-    $command: command,
-    $args: args,
-    $line: line,
-    $url: url,
-  }
-  const form = url === undefined ? stdio : http
-  if (form === undefined) return undefined
-  return Object.fromEntries(
-    Object.entries(form).map(([key, value]) => [
-      key,
-      typeof value === 'string' && value in values ? values[value] : value,
-    ]),
-  )
 }
 
 /** Install link, if the client has one, and settings snippet. */

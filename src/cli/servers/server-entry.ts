@@ -3,8 +3,60 @@ import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import type { ClientInputs, PlaceholderStyle, TimeoutUnit } from './formats.ts'
+import type { ClientInputs, PlaceholderStyle } from './tokens.ts'
 import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
+
+/** Creates the entry of a local program. */
+export function createLocalEntry(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): JsonObject {
+  return {
+    ...{ type: 'stdio', command },
+    ...(args.length === 0 ? {} : { args }),
+    ...(Object.keys(env).length === 0 ? {} : { env }),
+  }
+}
+
+/** Creates the entry of a server at a URL. */
+export function createRemoteEntry(
+  url: string,
+  type: string = inferType(url),
+  headers: Readonly<Record<string, string>> = {},
+): JsonObject {
+  return { type, url, ...(Object.keys(headers).length === 0 ? {} : { headers }) }
+}
+
+export interface EntryValues {
+  readonly name: string
+  /** A stdio entry's program and arguments. */
+  readonly line: readonly string[]
+  readonly url?: string
+}
+
+/** Creates a client's gateway entry. Returns undefined if the client does not support URLs. */
+export function createClientEntry(
+  { stdio, http }: { readonly stdio: JsonObject; readonly http?: JsonObject },
+  { name, line, url }: EntryValues,
+): JsonObject | undefined {
+  const [command, ...args] = line
+  const values: Readonly<Record<string, unknown>> = {
+    $name: name,
+    $command: command,
+    $args: args,
+    $line: line,
+    $url: url,
+  }
+  const form = url === undefined ? stdio : http
+  if (form === undefined) return undefined
+  return Object.fromEntries(
+    Object.entries(form).map(([key, value]) => [
+      key,
+      typeof value === 'string' && value in values ? values[value] : value,
+    ]),
+  )
+}
 
 /** Converted upstream, or the reason why it cannot be one. */
 type ConversionResult = { readonly upstream: JsonObject } | { readonly why: string }
@@ -18,6 +70,9 @@ interface UpstreamDraft {
   type: string | undefined
   readonly directory: string
 }
+
+/** Unit of `timeout`; clients that share a format differ. */
+export type TimeoutUnit = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
 
 interface EntryReporter {
   /** Reports a setting that could not be converted. */
@@ -74,10 +129,10 @@ function finishDraft({ spec, tools, type }: UpstreamDraft, note: (text: string) 
     if (!isReachable(url)) {
       note(`${url} is not a URL that a gateway can reach: set another one, and remove "enabled"`)
       return {
-        upstream: { type: type ?? 'http', url: UNREACHABLE_URL, ...remote, enabled: false, ...filter },
+        upstream: { ...createRemoteEntry(UNREACHABLE_URL, type), ...remote, enabled: false, ...filter },
       }
     }
-    return { upstream: { type: type ?? inferType(url), url, ...remote, ...filter } }
+    return { upstream: { ...createRemoteEntry(url, type), ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
   if (type !== undefined) note(`"type" is ${type}, which does not apply to a server with a command, and was skipped`)
