@@ -21,10 +21,9 @@ import {
   RPC,
   toolError,
 } from '../../src/plugin.ts'
-import type { ReplicaApprovals } from './replica-approvals.ts'
 import { summarizeArguments } from './format-arguments.ts'
 import type { ApprovalJournal } from './unfinished-calls.ts'
-import type { WaitingLimits, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
+import type { WaitingLimits, Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
 import type { Webhook } from './webhook.ts'
 
 const SCHEMA = {
@@ -66,10 +65,6 @@ export type ApproveConfig = NonNullable<Config['approve']>
 
 const NOBODY = { outcome: 'unavailable', by: 'no approver is available' } as const
 const FULL = { outcome: 'unavailable', by: 'too many calls are waiting for approval' } as const
-const AWAY = {
-  outcome: 'unavailable',
-  by: 'the other replicas are unavailable; retry later',
-} as const
 const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown exactly' } as const
 
 /** Refusal reasons shown to callers. */
@@ -84,11 +79,8 @@ type ApprovalChannel = ApproveConfig['by'][number]
 
 interface ApproverDeps {
   readonly waiting: WaitingCalls
-  readonly decisions: Decisions
   readonly journal: ApprovalJournal
   readonly webhook: Webhook | undefined
-  /** Other replicas, any of which may take the decision. */
-  readonly replicas?: ReplicaApprovals | undefined
   /** Returns the active configuration, which a reload may have changed. */
   inForce(): ApproveConfig
 }
@@ -110,39 +102,12 @@ export class Approver {
     const { waiting } = this.#deps
     if (request.call.exchange.hasExactNumbers === false) return this.#refuseCall(request, INEXACT)
     if (!this.#canAsk(request)) return this.#refuseCall(request, NOBODY)
-    const open = waiting.add(request, this.#bounds)
+    const open = waiting.add(request, this.#bounds, this.#api.getReplicaId())
     if (open === undefined) return this.#refuseCall(request, FULL)
-    if (!(await this.#isShown(open))) {
-      waiting.decide(open.id, AWAY)
-      return this.#refuseCall(request, AWAY, open)
-    }
     const stop = this.#askChannels(open)
     const decision = await open.decided
     stop()
-    this.#deps.replicas?.withdraw(open.id)
     return decision.outcome === 'approved' ? this.#grantCall(open, decision) : this.#refuseCall(request, decision, open)
-  }
-
-  /** Announces the call to the other replicas before asking, so that every approver can decide; false on failure. */
-  async #isShown(open: OpenCall): Promise<boolean> {
-    try {
-      await this.#deps.replicas?.announce(open)
-      return true
-    } catch (error) {
-      this.#api.log.warn('cannot announce pending call to other replicas', {
-        why: getErrorMessage(error),
-      })
-      return false
-    }
-  }
-
-  /** Decides, or refuses if another replica's decision cannot be ruled out. */
-  #settleDecision(id: string, decision: Decision): void {
-    const { decisions, waiting } = this.#deps
-    decisions.decide(id, decision).catch((error: unknown) => {
-      this.#api.log.warn('cannot record decision', { id, why: getErrorMessage(error) })
-      waiting.decide(id, AWAY)
-    })
   }
 
   #canAsk({ call }: ApprovalRequest): boolean {
@@ -157,13 +122,13 @@ export class Approver {
   /** Asks on all channels concurrently; returns a function that stops asking. */
   #askChannels(open: OpenCall): () => void {
     const { by } = this.#api.options
-    const { webhook } = this.#deps
+    const { waiting, webhook } = this.#deps
     const { call } = open.request
     const cleanups = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
-        this.#settleDecision(open.id, { outcome: 'expired', by: 'approval timed out' }),
+        waiting.decide(open.id, { outcome: 'expired', by: 'approval timed out' }),
       ),
-      call.exchange.onCancel(() => this.#settleDecision(open.id, { outcome: 'cancelled', by: 'client' })),
+      call.exchange.onCancel(() => waiting.decide(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
     const replies: Promise<Decision | undefined | false>[] = []
     const ask = (channel: ApprovalChannel, reply: Promise<Decision | undefined | false>): void =>
@@ -172,11 +137,11 @@ export class Approver {
     if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.notify(open))
     for (const reply of replies)
       void reply.then(decision => {
-        if (decision !== undefined && decision !== false) this.#settleDecision(open.id, decision)
+        if (decision !== undefined && decision !== false) waiting.decide(open.id, decision)
       })
     if (!by.includes('owner'))
       void Promise.all(replies).then(all => {
-        if (all.every(decision => decision === false)) this.#settleDecision(open.id, NOBODY)
+        if (all.every(decision => decision === false)) waiting.decide(open.id, NOBODY)
       })
     return () => cleanups.forEach(end => end())
   }

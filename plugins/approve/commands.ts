@@ -61,22 +61,18 @@ async function sendDecision(call: CommandCall, verb: string, message: string): P
   return isDecided ? 0 : NONE
 }
 
-function formatApprovals({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
+function formatApprovals({ approvals }: JsonObject, { table }: CommandCall): string[] {
   const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
-  const more = missing === undefined ? [] : [`other replicas are unavailable: ${toOneLine(String(missing))}`]
-  if (rows.length === 0) return ['no pending approvals', ...more]
+  if (rows.length === 0) return ['no pending approvals']
   const cell = (value: unknown): string => toOneLine(typeof value === 'string' ? value : '')
-  const isOfMany = rows.some(row => row.replica !== undefined)
-  const rendered = table([
-    ['ID', 'UNTIL', 'CALLER', 'RULE', ...(isOfMany ? ['REPLICA'] : []), 'CALL'],
+  return table([
+    ['ID', 'UNTIL', 'CALLER', 'RULE', 'CALL'],
     ...rows.map(row => [
       cell(row.id),
       cell(row.until),
       cell(row.subject),
       cell(row.rule),
-      ...(isOfMany ? [cell(row.replica)] : []),
       `${cell(row.name)} ${cell(row.arguments)}`,
     ]),
   ])
-  return [...rendered, ...more]
 }

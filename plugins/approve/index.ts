@@ -1,12 +1,11 @@
 import type { JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
 import { defineFindings, createActiveGetter, readList, parseDuration, readValue } from '../../src/plugin.ts'
-import { ReplicaApprovals } from './replica-approvals.ts'
 import type { ApproveConfig } from './approver.ts'
 import { Approver } from './approver.ts'
 import { summarizeArguments, writeArguments } from './format-arguments.ts'
 import { ApprovalJournal } from './unfinished-calls.ts'
-import type { Decisions, OpenCall } from './waiting-calls.ts'
-import { createDecisions, WaitingCalls } from './waiting-calls.ts'
+import type { OpenCall } from './waiting-calls.ts'
+import { WaitingCalls } from './waiting-calls.ts'
 import { Webhook } from './webhook.ts'
 
 /** Upper bound for `ttl`: clients do not wait longer. */
@@ -68,24 +67,16 @@ export const approve: Plugin<ApproveConfig> = {
     const reported = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
-    const replicas = slot.gateway(() => shareApprovals(api, waiting))
-    const decisions = replicas ?? createDecisions(waiting)
     const running = slot.gateway((): ApproveConfig[] => [])
-    const parts = { waiting, decisions, journal, webhook, replicas }
+    const parts = { waiting, journal, webhook }
     const approver = new Approver(api, { ...parts, inForce: createActiveGetter(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (reported.isDone ? undefined : reportUnfinished(journal, reported, api)))
     hooks.close.tap(() => journal.forgetClaimed())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
-    registerVerbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(formatRow) })
-    hooks.control.for('approvals.show').tap({ readOnly: true }, async ({ id }) => {
-      const own = waiting.calls.find(call => call.id === id)
-      if (own !== undefined) return { approvals: [{ ...formatRow(own), arguments: writeArguments(own.request) }] }
-      const { approvals = [] } = (await replicas?.list()) ?? {}
-      return { approvals: approvals.filter(row => row.id === id) }
-    })
+    registerVerbs(api, waiting)
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.handleDecision(request, decisions))
+      hooks.http.for(callback).tap(request => webhook.handleDecision(request, waiting))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
@@ -128,27 +119,15 @@ async function reportUnfinished(
   clock.after(TOLD_MS, () => void journal.forgetClaimed())
 }
 
-/** Lets approvers connected to any replica decide. */
-function shareApprovals(
-  { shared, clock, log, getReplicaId }: PluginApi<ApproveConfig>,
-  waiting: WaitingCalls,
-): ReplicaApprovals | undefined {
-  if (shared === undefined) return undefined
-  return new ReplicaApprovals(
-    { store: shared, clock, log, place: () => getReplicaId() ?? '', rowOf: formatRow },
-    waiting,
-  )
-}
-
-function registerVerbs(
-  { hooks }: PluginApi<ApproveConfig>,
-  decisions: Decisions,
-  list: () => Promise<JsonObject>,
-): void {
-  const decide = async (id: unknown, outcome: 'approved' | 'denied'): Promise<JsonObject> => ({
-    decided: (await decisions.decide(String(id), { outcome, by: 'owner' })) ? 1 : 0,
+function registerVerbs({ hooks }: PluginApi<ApproveConfig>, waiting: WaitingCalls): void {
+  const decide = (id: unknown, outcome: 'approved' | 'denied'): JsonObject => ({
+    decided: waiting.decide(String(id), { outcome, by: 'owner' }) ? 1 : 0,
   })
-  hooks.control.for('approvals.list').tap({ readOnly: true }, list)
+  hooks.control.for('approvals.list').tap({ readOnly: true }, () => ({ approvals: waiting.calls.map(formatRow) }))
+  hooks.control.for('approvals.show').tap({ readOnly: true }, ({ id }) => {
+    const calls = waiting.calls.filter(call => call.id === id)
+    return { approvals: calls.map(call => ({ ...formatRow(call), arguments: writeArguments(call.request) })) }
+  })
   hooks.control.for('approvals.approve').tap(({ id }) => decide(id, 'approved'))
   hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }

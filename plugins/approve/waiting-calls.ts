@@ -41,11 +41,16 @@ export class WaitingCalls {
   }
 
   /** Adds a call; returns undefined if the limit is reached. */
-  add(request: ApprovalRequest, { open, openPerCaller, ttlMs }: WaitingLimits): OpenCall | undefined {
+  add(
+    request: ApprovalRequest,
+    { open, openPerCaller, ttlMs }: WaitingLimits,
+    replicaId?: string,
+  ): OpenCall | undefined {
     const caller = callerKey(request.call.exchange.session)
     const own = this.calls.filter(call => call.caller === caller)
     if (this.#open.size >= open || own.length >= openPerCaller) return undefined
-    const id = newId()
+    // The prefix leads a webhook's decision to the replica that holds the call.
+    const id = `${replicaId === undefined ? '' : `${replicaId}.`}${newId()}`
     const { promise, resolve } = Promise.withResolvers<Decision>()
     const since = Date.now()
     const call = {
@@ -59,15 +64,6 @@ export class WaitingCalls {
     }
     this.#open.set(id, { call, decide: resolve })
     return call
-  }
-
-  has(id: string): boolean {
-    return this.#open.has(id)
-  }
-
-  /** Returns the deadline in milliseconds since 1970, or undefined for an unknown id. */
-  getDeadline(id: string): number | undefined {
-    return this.#open.get(id)?.call.until
   }
 
   /** Applies a decision; returns false for an unknown id. */
@@ -101,15 +97,4 @@ function computeBinding({ call, rules }: ApprovalRequest): string {
     rules,
   }
   return createHash('sha256').update(canonicalizeJson(bound)).digest('hex')
-}
-
-/** Applies decisions from all channels. */
-export interface Decisions {
-  /** Applies a decision; returns false for an unknown id. Rejects if the id cannot be looked up. */
-  decide(id: string, decision: Decision): Promise<boolean>
-}
-
-/** Creates decisions for calls in this process. */
-export function createDecisions(waiting: WaitingCalls): Decisions {
-  return { decide: (id, decision) => Promise.resolve(waiting.decide(id, decision)) }
 }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Config, HttpReply, HttpRequest, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { isObject, getErrorMessage } from '../../src/plugin.ts'
 import { selectArguments, summarizeArguments } from './format-arguments.ts'
-import type { Decision, Decisions, OpenCall } from './waiting-calls.ts'
+import type { Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 
@@ -10,7 +10,8 @@ const SIGNATURE = 'x-tapgate-signature'
 const TIMESTAMP = 'x-tapgate-timestamp'
 /** Maximum signed request age, against replay. */
 const MAX_AGE_MS = 300_000
-const AGAIN = { 'content-type': 'text/plain', 'retry-after': '1' }
+/** An id with a replica, as in clusters. */
+const REPLICA_ID = /^(r[0-9a-f]{16})\./
 const DECISIONS = { approve: 'approved', deny: 'denied' } as const
 
 /** Notifies an external program about pending calls and receives its decisions. */
@@ -47,21 +48,17 @@ export class Webhook {
   }
 
   /** Receives a later decision. */
-  async handleDecision(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
+  async handleDecision(request: HttpRequest, waiting: WaitingCalls): Promise<HttpReply> {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')
     const id = parseId(body)
     const decision = id === undefined ? undefined : parseDecision(body, id, 'webhook')
     if (id === undefined || decision === undefined) return createReply(400, 'invalid decision')
-    try {
-      return (await decisions.decide(id, decision))
-        ? createReply(200, 'decided')
-        : createReply(404, 'no such pending call')
-    } catch (error) {
-      this.#api.log.warn('cannot record decision', { id, why: getErrorMessage(error) })
-      return { ...createReply(503, 'cannot look up the call; retry later'), headers: AGAIN }
-    }
+    if (waiting.decide(id, decision)) return createReply(200, 'decided')
+    const replicaId = REPLICA_ID.exec(id)?.[1]
+    const unknown = createReply(404, 'no such pending call')
+    return replicaId === undefined ? unknown : { ...unknown, replicaId }
   }
 
   #signHeaders(body: string): Record<string, string> {
