@@ -7,23 +7,11 @@ interface DecodedText {
   sourceOffset(at: number): number
 }
 
-/** Escapes in JSON, URLs, HTML and quoted-printable mail. */
-const ESCAPE =
-  /\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf"'\\/])|%[0-9a-fA-F]{2}|&(?:#x[0-9a-fA-F]{1,6}|#\d{1,7}|amp|lt|gt|quot|apos|commat|colon|sol|num);|=(?:[0-9A-F]{2}|\r?\n)/g
-const MAY_ESCAPE = /[\\%&]|=(?:[0-9A-F]{2}|\r?\n)/
+/** Escapes in JSON and URLs. */
+const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf"'\\/])|%[0-9a-fA-F]{2}/g
+const MAY_ESCAPE = /[\\%]/
 
 const LETTERS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  commat: '@',
-  colon: ':',
-  sol: '/',
-  num: '#',
-}
 
 /** Escapes decoded before the event loop gets a turn. */
 const ESCAPES_PER_STEP = 1000
@@ -49,17 +37,9 @@ export function* decodeEscapes(text: string): Generator<void, DecodedText | unde
 function decodeEscape(escape: string): string {
   const first = escape.charAt(0)
   if (first === '%') return String.fromCharCode(parseInt(escape.slice(1), 16))
-  if (first === '=') return escape.endsWith('\n') ? '' : String.fromCharCode(parseInt(escape.slice(1), 16))
-  if (first === '&') return decodeEntity(escape.slice(1, -1))
   const kind = escape.charAt(1)
   if (kind === 'u' || kind === 'x') return String.fromCharCode(parseInt(escape.slice(2), 16))
   return LETTERS[kind] ?? kind
-}
-
-function decodeEntity(name: string): string {
-  if (!name.startsWith('#')) return ENTITIES[name] ?? ''
-  const code = name.startsWith('#x') ? parseInt(name.slice(2), 16) : Number(name.slice(1))
-  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : ''
 }
 
 /** Binary search for the last pair at or before `at`. */
@@ -85,22 +65,9 @@ export interface EncodedRun {
 }
 
 const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{4,})*={0,2}/g
-const HEX = /(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){8,}(?![0-9A-Za-z])/g
-
-/** Finds base64 and hexadecimal runs that decode to text. */
+/** Finds base64 runs that decode to text. */
 export function* findEncodedRuns(text: string): Generator<void, EncodedRun[]> {
   const runs: EncodedRun[] = []
-  for (const { from, to } of yield* findInWindows(text, part => findMatches(part, HEX, ''))) {
-    const run = text.slice(from, to)
-    const decoded = Buffer.from(run, 'hex').toString('latin1')
-    const isUpper = run === run.toUpperCase()
-    const encode = (bytes: string): string => {
-      const hex = Buffer.from(bytes, 'latin1').toString('hex')
-      return isUpper ? hex.toUpperCase() : hex
-    }
-    if (isMostlyText(decoded)) runs.push({ from, to, decoded, skipped: 0, encode })
-    yield
-  }
   for (const { from, to } of yield* findInWindows(text, part => findMatches(part, BASE64, ''))) {
     for (const run of yield* findBase64Runs(text.slice(from, to), from)) runs.push(run)
     yield

@@ -15,26 +15,23 @@ function allReadings(text: string): string {
   const readings = [text]
   for (let at = 0; at < readings.length && readings.length < 40; at++) {
     const one = readings[at] ?? ''
-    const unfolded = one.replace(/=\r?\n/g, '').replace(/(?<=[A-Za-z0-9+/])\r?\n(?=[A-Za-z0-9+/])/g, '')
+    const unfolded = one.replace(/(?<=[A-Za-z0-9+/])\r?\n(?=[A-Za-z0-9+/])/g, '')
     const next = [
       unfolded.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
       unfolded.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
-      unfolded.replace(/=([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(parseInt(code, 16))),
-      unfolded.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code))),
       unfolded.replace(/\\(["\\n])/g, (_, letter: string) => (letter === 'n' ? '\n' : letter)),
       unfolded.replace(/[A-Za-z0-9+/_-]{16,}={0,2}/g, run => Buffer.from(run, 'base64').toString('latin1')),
-      unfolded.replace(/(?:[0-9a-f]{2}){8,}/g, run => Buffer.from(run, 'hex').toString('latin1')),
     ]
     for (const reading of next) if (!readings.includes(reading)) readings.push(reading)
   }
   return readings.join('\n\n')
 }
 
-test('two hundred secrets in twelve forms: none is left, in whatever way the text is read', () => {
+test('two hundred secrets in nine forms: none is left, in whatever way the text is read', () => {
   const all = secrets()
   const redact = redactor('replace', 'secrets')
   assert.equal(all.length, 200)
-  assert.equal(Object.keys(ENCODINGS).length, 12)
+  assert.equal(Object.keys(ENCODINGS).length, 9)
 
   const missed: string[] = []
   for (const [form, encode] of Object.entries(ENCODINGS))
@@ -96,16 +93,14 @@ test('JSON inside a text stays JSON: numbers keep their text, and a card in figu
   assert.deepEqual(Object.values(JSON.parse(names) as object), [1, 2])
 })
 
-test('base64 and hex stay what they are, without what was in them', () => {
+test('base64 stays what it is, without what was in them', () => {
   const redact = redactor('replace', 'email')
   const inner = 'From: ann@example.com\r\nHello, this is a mail.'
 
   const base64 = redact(Buffer.from(inner).toString('base64'))
-  const hex = redact(Buffer.from(inner).toString('hex'))
 
   const wanted = inner.replace('ann@example.com', '[redacted:email]')
   assert.equal(Buffer.from(base64, 'base64').toString(), wanted)
-  assert.equal(Buffer.from(hex, 'hex').toString(), wanted)
 })
 
 test('an expression of the owner is one of RE2, and a wrong one says what is wrong', async () => {

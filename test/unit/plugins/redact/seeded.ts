@@ -80,10 +80,6 @@ export const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
     Buffer.from(`The key of this account is ${secret}\nand it ends next year.`)
       .toString('base64')
       .replace(/.{76}/g, '$&\r\n'),
-  hex: secret => `0a ${Buffer.from(secret).toString('hex')}`,
-  HTML: secret => `<td>${everyCharacter(secret, code => `&#${code};`)}</td>`,
-  'quoted-printable': secret =>
-    everyCharacter(secret, code => `=${hex(code, 2).toUpperCase()}`).replace(/.{75}/g, '$&=\n'),
 }
 
 /** Personal data with the detector that finds it. */
