@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Access, GrantKey } from '../../../../../plugins/oauth/types.ts'
+import type { GrantKey } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
 import { SharedBackend } from '../../../../../plugins/oauth/vault/shared-backend.ts'
 import { Vault } from '../../../../../plugins/oauth/vault/vault.ts'
@@ -66,8 +66,6 @@ function grantsOf(world: World, { url }: TokenServer, vault = world.vault()): Re
     ...{ vault, endpoint: plainEndpoint(url), clock: systemClock, log: SILENT, now: world.now },
   })
 }
-
-const kinds = (all: readonly Access[]): string[] => [...new Set(all.map(({ kind }) => kind))]
 
 test('a login that one replica writes is there for the others, and only over the generation that is there', async () => {
   const world = new World()
