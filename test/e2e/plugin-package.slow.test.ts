@@ -100,14 +100,6 @@ test('a package that is not there is named with the way to get it', async t => {
   assert.doesNotMatch(stderr, /Require stack/)
 })
 
-test('a key at the top that belongs to no plugin is a mistake as ever', async t => {
-  const { gateway } = await project(t)
-  const { code, stderr } = await gateway(['validate'], CONFIG.replace('\nbudget:', '\nbudgets:'))
-
-  assert.equal(code, 3)
-  assert.match(stderr, /\/budgets unknown key "budgets"/)
-})
-
 test('its command is in the help and in completion, and runs against the gateway that serves', async t => {
   const { gateway, cwd } = await project(t)
   const help = await gateway(['--help'])

@@ -76,22 +76,6 @@ test('serve on stdio has loaded a handful of files when it has ended', async t =
   assertFew(await loaded(), 22)
 })
 
-test('a configuration without agents loads nothing of them', async t => {
-  const agents = 'agents: { list: { one: { command: agent-that-is-not-there } } }\n'
-  const cwd = await directory(t, { 'gateway.yaml': ON_STDIO, 'agents.yaml': ON_STDIO + agents })
-  const { env, loaded } = await counting(t)
-  const setUp = async (file: string): Promise<readonly string[]> => {
-    const { code, stderr } = await gateway(['validate', '-c', file], { cwd, env })
-    assert.equal(code, 0, stderr)
-    const { files } = await loaded()
-    const texts = await Promise.all(files.map(url => readFile(new URL(url), 'utf8')))
-    return files.filter((_, i) => texts[i]?.includes('delegate_task'))
-  }
-
-  assert.notDeepEqual(await setUp('agents.yaml'), [], 'this is how they are known')
-  assert.deepEqual(await setUp('gateway.yaml'), [])
-})
-
 test('compiled code is kept for the user alone', async t => {
   const home = await directory(t)
   const cache = join(home, 'cache')
@@ -118,18 +102,6 @@ test('compiled code is kept nowhere that others can write to, nor behind a link'
     assert.deepEqual(await readdir(join(cache, 'tapgate/compiled')).then(found => found.includes('others')), false)
   }
   assert.deepEqual(await readdir(temporary), [`tapgate-compiled-${process.getuid?.()}`])
-})
-
-test('a home that nothing can be written to is no obstacle', async t => {
-  const cwd = await directory(t, { 'gateway.yaml': CONFIG, 'no-directory': '' })
-  const nowhere = join(cwd, 'no-directory')
-  const env = { HOME: nowhere, XDG_CACHE_HOME: '', TMPDIR: nowhere, NODE_COMPILE_CACHE: '' }
-
-  const { code, stdout, stderr } = await gateway(['validate', '-c', 'gateway.yaml'], { cwd, env })
-
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /is valid/)
-  assert.equal(stderr, '')
 })
 
 const skip = process.platform === 'linux' ? false : 'the directory is of Linux alone'

@@ -122,19 +122,6 @@ test('with --json a flag that no command has is an error in JSON, whichever way 
   }
 })
 
-/** Commands whose lines are tables, made to fit. */
-test('where flags exclude each other the usage has no empty choice', async () => {
-  const several = Object.entries(COMMANDS).filter(([, { flags }]) =>
-    Object.values(flags).some(({ exclusive = [] }) => exclusive.length > 0),
-  )
-  for (const [id] of several) {
-    const { stdout } = await gateway([...id.split(':'), '--help'])
-
-    assert.match(stdout, /USAGE/, id)
-    assert.doesNotMatch(stdout.replace(/\s+/g, ' '), /\| *\||\[ *\||\| *\]/, id)
-  }
-})
-
 const TABLES = ['validate', 'tools', 'search', 'connect', 'doctor', 'ps', 'help']
 
 test('at a terminal of 80 columns tables fit, and NO_COLOR is heard', { skip: noTerminal }, async t => {

@@ -41,14 +41,6 @@ test('a command about something that the gateway has not says what to add, and l
   }
 })
 
-test('validate counts the servers that the file has', async t => {
-  const cwd = await place(t, { shape: { maxTokens: 8000 } })
-
-  const { stdout } = await gateway(['validate'], { cwd })
-
-  assert.match(stdout, /is valid: 1 upstream, 1 listener/)
-})
-
 test('explain of a tool that is not there names no other forty, and the nearest one', async t => {
   const cwd = await place(t)
 
@@ -96,15 +88,6 @@ test('a word too many is said to be one, and not that there is no such command',
   assert.equal(code, 2)
   assert.match(stderr, /^error GW_USAGE: "gateway inspect" takes no argument "web"\n/)
   assert.match(topic.stderr, /^error GW_USAGE: unknown command "cache prge" – did you mean "cache purge"\?\n/)
-})
-
-test('a word in place of the one flag that a command needs is asked back with that flag', async t => {
-  const cwd = await place(t)
-
-  const { code, stderr } = await gateway(['key', 'new', 'ci'], { cwd })
-
-  assert.equal(code, 2)
-  assert.match(stderr, /^error GW_USAGE: "gateway key new" takes no argument "ci" – did you mean "--name ci"\?\n/)
 })
 
 test('what is kept by a section says which one to add where it is missing', async t => {

@@ -83,41 +83,6 @@ describe('a modern client in front of a legacy server that asks', () => {
     assert.equal((reply.result?.replies as unknown[]).length, 3)
   })
 
-  test('is asked on the call that the request was taken for, although another one of its calls made it', async t => {
-    const { promise: answered, resolve: settle } = Promise.withResolvers<AskReply>()
-    const { client } = await setting(
-      t,
-      async ({ exchange, params }) => {
-        if ((params?.arguments as JsonObject).x === 2) return said(await answered)
-        void exchange.ask(ASK).then(settle)
-        return answer({ content: [], isFirst: true })
-      },
-      'legacy',
-    )
-    const second = client.request('tools/call', { ...CALL, arguments: { x: 2 } })
-    const { requestState, inputRequests } = (await client.request('tools/call', CALL)).result as JsonObject
-    const [key = ''] = Object.keys(inputRequests as JsonObject)
-    const inputResponses = { [key]: { action: 'decline' } }
-    const { result } = await client.request('tools/call', { ...CALL, requestState, inputResponses })
-
-    assert.equal(result?.isFirst, true)
-    assert.deepEqual((await second).result?.reply, { result: { action: 'decline' } })
-  })
-
-  test('gets the result of a call with an open request when too many of its calls wait', async t => {
-    const finishing: Serve = async call => {
-      if ((call.params?.arguments as JsonObject).x !== 2) return asking(call)
-      void call.exchange.ask(ASK)
-      return answer({ content: [], isDone: true })
-    }
-    const { client } = await setting(t, finishing, 'legacy')
-    await Promise.all(Array.from({ length: 100 }, () => client.request('tools/call', CALL)))
-
-    const { result } = await client.request('tools/call', { ...CALL, arguments: { x: 2 } })
-
-    assert.equal(result?.isDone, true)
-  })
-
   test('is asked again for what it left out', async t => {
     const { client } = await setting(t, asking, 'legacy')
     const first = await client.request('tools/call', CALL)
@@ -153,28 +118,6 @@ describe('a retry of a parked call', () => {
     )
   })
 
-  test('whose ask the server took back meanwhile finds the answer of the call', async t => {
-    let takeBack: ((reason: string) => void) | undefined
-    let isAnswered = false
-    const { client } = await setting(
-      t,
-      async ({ exchange }) => {
-        const reply = await exchange.ask({ ...ASK, onCancel: listener => (takeBack = listener) })
-        isAnswered = 'result' in reply
-        return answer({ content: [], kept: true })
-      },
-      'legacy',
-    )
-    const { requestState } = (await client.request('tools/call', CALL)).result as { requestState: string }
-
-    takeBack?.('changed its mind')
-    const inputResponses = { 'ask-1': { action: 'accept' } }
-    const { result } = await client.request('tools/call', { ...CALL, requestState, inputResponses })
-
-    assert.equal(result?.kept, true)
-    assert.equal(isAnswered, false)
-  })
-
   test('that cannot be asked gets the capability it lacks, and the call ends at the server', async t => {
     let cancelled = ''
     const { connect } = await setting(
@@ -189,29 +132,6 @@ describe('a retry of a parked call', () => {
     assert.deepEqual([reply.status, reply.error?.code], [400, -32021])
     assert.deepEqual(reply.error?.data, { requiredCapabilities: { elicitation: { form: {} } } })
     assert.match(cancelled, /does not accept the request/)
-  })
-
-  test('hears the progress of the call it took up, under its new token', async t => {
-    const { client } = await setting(
-      t,
-      async ({ exchange }) => {
-        await exchange.ask(ASK)
-        exchange.emit({ method: 'notifications/progress', params: { progressToken: 'old', progress: 1 } })
-        return answer({ content: [] })
-      },
-      'legacy',
-    )
-    const first = await client.request('tools/call', { ...CALL, _meta: { progressToken: 'old' } })
-    const retry = {
-      ...CALL,
-      requestState: first.result?.requestState,
-      inputResponses: { 'ask-1': { action: 'accept' } },
-    }
-    const second = await client.request('tools/call', { ...retry, _meta: { progressToken: 'new' } })
-    assert.deepEqual(
-      second.notifications.map(({ params }) => params?.progressToken),
-      ['new'],
-    )
   })
 
   test('is sent to a page by the old error, and the request is made again', async t => {

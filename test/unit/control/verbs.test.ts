@@ -132,15 +132,6 @@ test('unknown verbs, upstreams and parameters are refused with what there is', a
   await assert.rejects(gateway.control('__proto__'), { code: 'GW_VERB_UNKNOWN' })
 })
 
-test('a verb of a plugin gets its parameters and gives its result', async t => {
-  const { plugin, write } = logging()
-  const web = closeAfter(t, await testUpstream({}))
-  const { gateway } = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [plugin] }))
-  write('web', 'one')
-
-  assert.deepEqual(await gateway.control('logging.count', { upstream: 'web' }), { count: 1 })
-})
-
 test('logs are the last lines, and with follow those to come, through a reload, until nobody wants them', async t => {
   const { plugin, write, hearers } = logging()
   const web = closeAfter(t, await testUpstream({}))

@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { realpath, mkdtemp } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, TestClock, testGateway, type TestGateway } from '../../../src/testing/index.ts'
-import { program, script } from '../fixtures/upstream-bench.ts'
+import { script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ROOTS_SERVER = { type: 'stdio', command: process.execPath, args: [script('roots-server.mjs')] }
@@ -101,28 +97,6 @@ function told(...uris: string[]): (seen: Seen) => boolean {
   return ({ last }) => JSON.stringify(last) === JSON.stringify(uris)
 }
 
-test('the roots of the one client reach the reference filesystem server, and so does their change', async t => {
-  const directories = await Promise.all(
-    [1, 2, 3].map(async () => realpath(await mkdtemp(path.join(tmpdir(), 'roots-')))),
-  )
-  const [given = '', first = '', second = ''] = directories
-  const files = { type: 'stdio', command: program('mcp-server-filesystem'), args: [given] }
-  const gateway = await gatewayWith(t, { files })
-  const rooted = await join(t, gateway, [pathToFileURL(first).href])
-  const lists = async (directory: string): Promise<string> => {
-    for (;;) {
-      const text = await rooted.call('files__list_allowed_directories')
-      if (text.includes(directory)) return text
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-  }
-
-  assert.ok(!(await lists(first)).includes(given))
-
-  await rooted.change([pathToFileURL(second).href])
-  assert.ok(!(await lists(second)).includes(first))
-})
-
 test('with two clients a server that starts learns the roots of neither', async t => {
   const gateway = await gatewayWith(t, { it: { ...ROOTS_SERVER, start: 'lazy' } })
   const one = await join(t, gateway, ['file:///one'])
@@ -199,21 +173,4 @@ test('a client that never answers holds up no call, and the server hears so afte
   clock.advance(10_000)
 
   await rooted.sees(({ last }) => last === 'error -32603')
-})
-
-test('a server that asks fifty times at once asks its client once', async t => {
-  const gateway = await gatewayWith(t, { it: ROOTS_SERVER })
-  const rooted = await join(t, gateway, ['file:///mine'])
-  await rooted.sees(told('file:///mine'))
-  let release = (): void => undefined
-  const held = new Promise<void>(resolve => (release = resolve))
-  rooted.reply = () => held
-  const before = rooted.asked
-
-  await rooted.call('it__flood')
-  while (rooted.asked === before) await new Promise(resolve => setTimeout(resolve, 20))
-  await rooted.sees(({ asked }) => asked >= 50)
-
-  assert.equal(rooted.asked, before + 1)
-  release()
 })

@@ -151,26 +151,6 @@ test('a resource that a slow server lists is not read from the only other one th
   )
 })
 
-test('a list that is late for the first time, of a server that is up, is waited for as well', async t => {
-  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
-  const slow = closeAfter(t, await testUpstream({ tools: { far: () => 'from afar' } }))
-  let release = (): void => undefined
-  const held = new Promise<void>(resolve => (release = resolve))
-  slow.offer.methods.set('tools/list', async () => {
-    await held
-    return { tools: [{ name: 'far', inputSchema: { type: 'object' } }] }
-  })
-  const config = { lists: LISTS, upstreams: { slow: RENAMED } }
-  const gateway = closeAfter(t, await testGateway({ upstreams: { quick, slow }, config }))
-  const client = closeAfter(t, await testClient(gateway))
-
-  const called = client.request('tools/call', { name: 'slow__distant', arguments: {} })
-  await client.request('tools/call', { name: 'quick__near', arguments: {} })
-  release()
-
-  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
-})
-
 test('a server that never starts keeps unknown names waiting for the grace of a first list, and only once', async t => {
   const clock = new TestClock()
   const { client, underWay } = await besideLate(t, { clock })

@@ -112,19 +112,6 @@ test('a shown name takes no calls from the tool whose real name it is', async t 
   assert.deepEqual(called(web), ['write'])
 })
 
-test('what a tap makes up is not shown', async t => {
-  const made = {
-    kind: 'tools',
-    upstream: 'web',
-    original: 'no',
-    exposed: 'no',
-    value: { name: 'no' },
-  } as const
-  const { connect } = await serve(t, [showing(shown => [...shown, made])])
-
-  assert.deepEqual(await namesOf(await connect('any')), ['web__read', 'web__write'])
-})
-
 test('a list is made once for each class of readers, however many clients name themselves anew', async t => {
   let made = 0
   const counting = showing(
@@ -162,15 +149,4 @@ test('a class that a client could make as long as it likes fails the list, and n
 
   assert.equal((error?.data as JsonObject).code, 'GW_PLUGIN_FAILED')
   assert.ok(result)
-})
-
-test('a name that one tap gives and another leaves out leads back to its tool', async t => {
-  const hiding: Plugin<never> = { ...showing(shown => shown.slice(1)), name: 'hiding' }
-  const { web, connect } = await serve(t, [renaming('small', { read: 'r', write: 'web__read' }), hiding])
-  const client = await connect('small')
-  await namesOf(client)
-
-  for (const name of ['r', 'web__read'])
-    assert.equal((await client.request('tools/call', { name, arguments: {} })).error, undefined)
-  assert.deepEqual(called(web), ['read', 'read'])
 })

@@ -72,15 +72,3 @@ test('a list of more than 10,000 entries is cut, and log and inspect say of whic
   const { upstreams } = await gateway.inspect()
   assert.equal(upstreams[0]?.lists?.tools, 'limited to the first 10000 of 10001 entries')
 })
-
-test('an error that a server answers to a list is told as its own error', async t => {
-  const web = closeAfter(t, await testUpstream({ tools: {} }))
-  web.offer.methods.set('tools/list', () => ({ code: -32000, message: 'no licence' }))
-  const { gateway, log } = closeAfter(t, await testGateway({ upstreams: { web } }))
-  const client = await gateway.connect()
-
-  await client.request('tools/list')
-
-  const warning = log.find(({ message }) => message === 'upstream "web" is missing from the lists')
-  assert.equal(warning?.code, 'GW_UPSTREAM_ERROR')
-})

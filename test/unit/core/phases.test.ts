@@ -95,26 +95,6 @@ test('the wait for a turn is the queue, and the rest the server', async t => {
   )
 })
 
-test('the wait for an approval is policy', async t => {
-  const policy = { ask: [{ for: 'web__slow', when: 'true', name: 'careful' }] }
-  const made = await lab(t, { more: { policy, approve: { by: ['owner'], ttl: '10m' } } })
-  const running = call(made)
-  let ids: string[] = []
-  while (ids.length === 0) {
-    const { approvals } = (await made.control('approvals.list')) as { approvals: { id: string }[] }
-    ids = approvals.map(({ id }) => id)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  made.clock.advance(4 * MINUTE)
-  await made.control('approvals.approve', { id: ids[0] ?? '' })
-  await until(() => served(made) === 1)
-  made.clock.advance(MINUTE)
-  made.answer()
-  await running
-
-  assert.deepEqual(minutes(made.seen[0]), { policy: 4, upstream: 1 })
-})
-
 test('a plugin says what its time counts as, or it is another one; in "request" as well', async t => {
   const gates: (() => void)[] = []
   const held = (): Promise<void> => new Promise(resolve => gates.push(resolve))

@@ -151,28 +151,6 @@ test('a server that has other tools now is listed as it is once it runs, told of
   assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [0, 0])
 })
 
-test('a server that speaks another era now is understood at its first call, and remembered so', async t => {
-  const { learn, gateway, become, starts } = await place(t)
-  await learn()
-  await become('one', { tools: ['add'], era: 'modern' })
-  await become('two', { tools: ['look'], era: 'legacy' })
-
-  const next = await gateway()
-  const client = await next.connect()
-  assert.match(JSON.stringify(await call(client, 'one__add')), /add of/)
-  assert.match(JSON.stringify(await call(client, 'two__look')), /look of/)
-  assert.deepEqual(await names(client), ['one__add', 'two__look'])
-  await next.close()
-
-  // The process that refuses the language it spoke before is asked on, not left behind.
-  assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [1, 1])
-  const third = await gateway()
-  const eras = [...third.upstreams.values()].map(handle => handle.status().era)
-  assert.deepEqual(eras, ['modern', 'legacy'])
-  assert.deepEqual(await names(await third.connect()), ['one__add', 'two__look'])
-  assert.deepEqual(await Promise.all([starts('one'), starts('two')]), [0, 0])
-})
-
 test('a file that cannot be read costs one warning and a start', async t => {
   const { learn, gateway, starts, path, warnings } = await place(t)
   await learn()

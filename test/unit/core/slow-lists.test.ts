@@ -7,8 +7,6 @@ import { patientClock as clock } from '../../fixtures/clocks.ts'
 
 /** Far above anything on loopback, far below the patience of a test. */
 const WAIT_MS = 150
-/** Long enough that two of them are told from ten on any machine. */
-const LONG_MS = 1500
 const STALE = 'io.tapgate/stale'
 
 /** Two upstreams, the first of which can be told to hold its lists back. */
@@ -120,23 +118,6 @@ test('a call waits for no lists but those of upstreams that may own the name', a
   release([])
 })
 
-test('a name without prefix is found as soon as nobody declared before can own it', async t => {
-  const quick = closeAfter(t, await testUpstream({ tools: { two: () => 'two' } }))
-  const slow = closeAfter(t, await testUpstream({ tools: { one: () => 'one' } }))
-  const release = holdLists(slow)
-  const upstreams = { quick: { prefix: '' }, slow: { prefix: '' } }
-  const { gateway } = closeAfter(
-    t,
-    await testGateway({ upstreams: { quick, slow }, config: { cache: false, upstreams } }),
-  )
-  const client = await gateway.connect()
-
-  const answer = await client.request('tools/call', { name: 'two' })
-
-  assert.deepEqual(answer.content, [{ type: 'text', text: 'two' }])
-  release(['one'])
-})
-
 test('a tool of an upstream that is too slow to list can be called, unless a filter hides it', async t => {
   const { slow, client } = await two(t, { tools: { deny: ['secret'] } })
   slow.offer.tools.set('secret', () => 'secret')
@@ -148,27 +129,6 @@ test('a tool of an upstream that is too slow to list can be called, unless a fil
 
   assert.equal(slow.listCalls('tools/call').length, 1)
   release(['one'])
-})
-
-test('an upstream that never starts is waited for once, not by each client anew', async t => {
-  const dead = { type: 'stdio', command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
-  const quick = closeAfter(t, await testUpstream({ tools: { two: () => 'two' } }))
-  const { gateway } = closeAfter(
-    t,
-    await testGateway({
-      upstreams: { quick },
-      settle: false,
-      config: { cache: false, lists: { grace: LONG_MS }, upstreams: { dead } },
-    }),
-  )
-  const client = await gateway.connect()
-  await client.request('server/discover')
-  const started = performance.now()
-
-  for (let time = 0; time < 10; time++) await client.request('server/discover')
-  for (let time = 0; time < 10; time++) assert.deepEqual(await listed(client), ['quick__two'])
-
-  assert.ok(performance.now() - started < 5 * LONG_MS, 'ten waits would take twice as long')
 })
 
 test('a name whose upstream cannot list any more still belongs to it: its call says what is wrong', async t => {

@@ -92,22 +92,6 @@ test('the name of what is withheld goes to no other server', async t => {
   assert.equal(second.listCalls('tools/call').length, 0)
 })
 
-test('a call carries the entry that it was routed by, with the marks of taps', async t => {
-  const marks: unknown[] = []
-  const reader: Plugin<never> = {
-    name: 'reader',
-    setup: ({ hooks }) =>
-      hooks.call.tap({ methods: ['tools/call'] }, ({ exchange }) => {
-        marks.push([exchange.entry?.original, exchange.entry?.marks])
-      }),
-  }
-  const { client } = await serve(t, [withholding('bad'), reader])
-
-  await client.request('tools/call', { name: 'web__good' })
-
-  assert.deepEqual(marks, [['good', { seen: 'yes' }]])
-})
-
 for (const era of ['modern', 'legacy'] as const)
   test(`a tap of instructions decides what a ${era} client is told of each server`, async t => {
     const one = closeAfter(t, await testUpstream({ tools: { a: () => 'a' }, instructions: 'Be kind.' }))

@@ -47,11 +47,12 @@ async function asked(t: TestContext, ask: Ask, version: string, result: JsonObje
 }
 
 test('a client of 2025-06-18 is asked by a form that it knows, and the server gets the list that it asked for', async t => {
-  const many = { type: 'array', items: { enum: ['r', 'g'] } }
+  const items = { anyOf: [{ const: 'r', title: 'Red' }, { const: 'g' }] }
+  const many = { type: 'array', title: 'Colours', items, default: ['g'] }
   const one = { type: 'string', oneOf: [{ const: 's', title: 'Small' }] }
   const ask = {
     method: 'elicitation/create',
-    params: { message: 'm', requestedSchema: { type: 'object', properties: { many, one } } },
+    params: { message: 'm', requestedSchema: { type: 'object', properties: { many, one }, required: ['many'] } },
   }
 
   const [question, reply] = await asked(t, ask, '2025-06-18', {
@@ -59,8 +60,14 @@ test('a client of 2025-06-18 is asked by a form that it knows, and the server ge
     content: { 'many.2': true, one: 's' },
   })
 
-  const { properties } = question.requestedSchema as { properties: JsonObject }
-  assert.deepEqual(properties.one, { type: 'string', enum: ['s'], enumNames: ['Small'] })
-  assert.deepEqual(Object.keys(properties), ['many.1', 'many.2', 'one'])
+  assert.deepEqual(question.requestedSchema, {
+    type: 'object',
+    properties: {
+      'many.1': { type: 'boolean', title: 'Colours: Red', default: false },
+      'many.2': { type: 'boolean', title: 'Colours: g', default: true },
+      one: { type: 'string', enum: ['s'], enumNames: ['Small'] },
+    },
+    required: [],
+  })
   assert.deepEqual(reply, { result: { action: 'accept', content: { one: 's', many: ['g'] } } })
 })

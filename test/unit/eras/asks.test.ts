@@ -12,65 +12,9 @@ const reader = (version: string, capabilities: JsonObject = {}): ClientVersion =
 })
 const OLD = reader('2025-06-18')
 
-function form(properties: JsonObject, required?: string[]): JsonObject {
-  return { mode: 'form', message: 'm', requestedSchema: { type: 'object', properties, required } }
-}
-
 function elicitation(params: JsonObject): { method: string; params: JsonObject } {
   return { method: 'elicitation/create', params }
 }
-
-describe('a form for a client of 2025-06-18', () => {
-  const titled = { type: 'string', title: 'Size', oneOf: [{ const: 's', title: 'Small' }, { const: 'l' }] }
-  const many = {
-    type: 'array',
-    title: 'Colours',
-    items: {
-      anyOf: [
-        { const: 'r', title: 'Red' },
-        { const: 'g', title: 'Green' },
-      ],
-    },
-    default: ['g'],
-    minItems: 1,
-  }
-
-  test('names the titles of a choice in enumNames, and has no mode', () => {
-    const { ask } = adaptRequest(elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })), OLD)
-    assert.deepEqual(ask.params, {
-      message: 'm',
-      requestedSchema: {
-        type: 'object',
-        properties: {
-          size: { type: 'string', title: 'Size', enum: ['s', 'l'], enumNames: ['Small', 'l'] },
-          plain: { type: 'string', enum: ['a'] },
-        },
-        required: undefined,
-      },
-    })
-  })
-
-  test('has a switch for each of many choices, and what was switched on is the list', () => {
-    const { ask, convertResult } = adaptRequest(
-      elicitation(form({ colours: many, n: { type: 'integer' } }, ['colours'])),
-      OLD,
-    )
-    const schema = ask.params?.requestedSchema as { properties: JsonObject; required: unknown }
-    assert.deepEqual(schema.properties, {
-      'colours.1': { type: 'boolean', title: 'Colours: Red', default: false },
-      'colours.2': { type: 'boolean', title: 'Colours: Green', default: true },
-      n: { type: 'integer' },
-    })
-    assert.deepEqual(schema.required, [])
-    const filled = { action: 'accept', content: { 'colours.1': true, 'colours.2': true, n: 1 } }
-    assert.deepEqual(convertResult(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
-    assert.deepEqual(convertResult({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
-      n: 1,
-      colours: [],
-    })
-    assert.deepEqual(convertResult({ action: 'decline' }), { action: 'decline' })
-  })
-})
 
 describe('an ask for the model of a client', () => {
   const use = { type: 'tool_use', id: 'u', name: 'weather', input: { city: 'Oslo' } }

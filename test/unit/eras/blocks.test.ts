@@ -45,27 +45,6 @@ describe('a content block goes to a legacy client', () => {
     }
   }
 
-  test('a link as text that says all it said', () => {
-    const link = { ...BLOCKS.resource_link, title: 'The A', mimeType: 'text/plain', description: 'What a is' }
-    assert.equal(adaptBlock(link, '2025-03-26').text, '[resource link "The A": file:///a (text/plain)]\nWhat a is')
-    assert.equal(adaptBlock({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
-  })
-
-  test('sound as a note of its kind and size', () => {
-    assert.equal(
-      adaptBlock(BLOCKS.audio as JsonObject, '2024-11-05').text,
-      '[audio of type audio/wav, 3 bytes, not supported by MCP 2024-11-05]',
-    )
-    assert.equal(adaptBlock({ type: 'audio' }, '2024-11-05').text, '[audio, not supported by MCP 2024-11-05]')
-  })
-
-  test('what nobody knows with its whole JSON', () => {
-    assert.equal(
-      adaptBlock(BLOCKS.hologram as JsonObject, '2025-06-18').text,
-      '[content of type "hologram", not supported by MCP 2025-06-18]\n{"type":"hologram","beams":[1]}',
-    )
-  })
-
   test('with its annotations and _meta', () => {
     const annotations = { audience: ['user'] }
     const _meta = { 'example.com/x': 1 }
@@ -95,13 +74,6 @@ describe('a result with content', () => {
     assert.match(result, /"n":12345678901234567890/)
     assert.match(result, /\[\{"type":"text","text":"a","n":1\.0\},\{"type":"text",/)
     assert.match(result, /"_meta":\{"k":1\}/)
-  })
-
-  test('of a modern server loses what only its era has on the way', () => {
-    assert.deepEqual(
-      sent({ resultType: 'complete', content: [BLOCKS.audio], x: 1 }, 'tools/call', '2025-03-26', 'modern'),
-      { content: [BLOCKS.audio], x: 1 },
-    )
   })
 })
 

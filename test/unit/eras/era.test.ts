@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/convert-to-legacy.ts'
+import { toLegacyParams } from '../../../src/protocol/era/convert-to-legacy.ts'
 import { toLegacyResult, toModernResult } from './whole.ts'
 import { findEnvelopeError, toModernError, toModernParams } from '../../../src/protocol/era/convert-to-modern.ts'
 import { META, looksModern, negotiateLegacy, getNewestVersion } from '../../../src/protocol/methods.ts'
@@ -48,13 +48,6 @@ describe('a result crosses eras', () => {
       contents: [],
     })
   })
-
-  test('modern to legacy without what legacy does not know', () => {
-    const result = toLegacyResult(
-      Payload.fromBytes(Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'), 'modern'),
-    )
-    assert.equal(result.toString(), '{"tools":[]}')
-  })
 })
 
 describe('parameters cross eras', () => {
@@ -93,9 +86,6 @@ describe('errors cross eras', () => {
       message: 'x',
       data: { upstream: { code: -32000, data: 1 } },
     })
-  })
-  test('modern codes do not reach legacy clients', () => {
-    for (const code of [-32020, -32021, -32022]) assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
   })
 })
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { filterExtensions } from '../../../src/protocol/era/capabilities.ts'
 import { toLegacyError } from '../../../src/protocol/era/convert-to-legacy.ts'
 import { toModernError } from '../../../src/protocol/era/convert-to-modern.ts'
 import { getNewestVersion, LEGACY_VERSIONS, type ClientVersion } from '../../../src/protocol/methods.ts'
@@ -25,10 +24,6 @@ function reader(version: string, capabilities: JsonObject = {}): ClientVersion {
 }
 
 describe('the wish for a URL to be opened (-32042)', () => {
-  test('reaches a client of 2025-11-25 that opens URLs, as it came', () => {
-    assert.equal(toLegacyError(URLS, reader('2025-11-25', { elicitation: { url: {} } })), URLS)
-  })
-
   test('has its URLs in the text for every other client', () => {
     const capabilities = { elicitation: { url: {} } }
     const others = [
@@ -45,13 +40,6 @@ describe('the wish for a URL to be opened (-32042)', () => {
 
 describe('a resource that is not there', () => {
   const missing = { code: -32602, message: 'Resource not found', data: { uri: 'a:b' } }
-
-  test('has its own code for legacy clients', () => {
-    assert.deepEqual(toLegacyError(missing, getNewestVersion('legacy'), 'resources/read'), {
-      ...missing,
-      code: -32002,
-    })
-  })
 
   test('is not what every bad parameter is', () => {
     assert.equal(toLegacyError(missing, getNewestVersion('legacy'), 'tools/call'), missing)
@@ -75,25 +63,5 @@ describe('other errors toward a legacy client', () => {
       const error = { code, message: 'm', data: { x: 1 } }
       assert.equal(toLegacyError(error, getNewestVersion('legacy'), 'tools/call'), error)
     }
-  })
-})
-
-describe('extensions of a server', () => {
-  const ui = { mimeTypes: ['text/html'] }
-  const extensions = {
-    'io.modelcontextprotocol/ui': ui,
-    'io.modelcontextprotocol/tasks': {},
-    'example.com/x': { a: 1 },
-  }
-
-  test('are told with their settings where it is the only upstream, but for tasks', () => {
-    assert.deepEqual(filterExtensions({ extensions }, true), {
-      'io.modelcontextprotocol/ui': ui,
-      'example.com/x': { a: 1 },
-    })
-  })
-
-  test('are those without methods of their own where it is not', () => {
-    assert.deepEqual(filterExtensions({ extensions }, false), { 'io.modelcontextprotocol/ui': ui })
   })
 })

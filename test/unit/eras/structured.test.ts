@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { adaptEntry, getListForm, classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
+import { adaptEntry, classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../../../src/protocol/methods.ts'
+import { LATEST_LEGACY_VERSION, type Era } from '../../../src/protocol/methods.ts'
 
 const STRUCTURED = ['2025-11-25', '2025-06-18']
 const PLAIN = ['2025-03-26', '2024-11-05', '2024-10-07']
@@ -30,17 +30,6 @@ describe('structured content of a modern server goes to a legacy client', () => 
     test(`an object as it is at ${version}, copied nowhere`, () => {
       const result = { content: [], structuredContent: { a: [1] }, x: 1 }
       assert.deepEqual(sent(result, version), result)
-    })
-
-    test(`no second text is added at ${version}`, () => {
-      const content = [
-        { type: 'image', data: '' },
-        { type: 'text', text: 'have' },
-      ]
-      assert.deepEqual(sent({ content, structuredContent: [1] }, version), {
-        content,
-        structuredContent: { result: [1] },
-      })
     })
   }
 
@@ -118,23 +107,8 @@ describe('an output schema goes to a legacy client', () => {
     },
   }
 
-  test('unchanged where its root is an object', () => {
-    const schema = { type: 'object', properties: {} }
-    assert.equal(toLegacyOutputSchema(schema), schema)
-  })
-
-  test('with its type said where that is sure', () => {
-    const anyOf = [{ type: 'object' }, { type: 'object', required: ['a'] }]
-    assert.deepEqual(toLegacyOutputSchema({ anyOf }), { anyOf, type: 'object' })
-  })
-
-  test('in a result of its own where its values are no objects', () => {
-    assert.deepEqual(toLegacyOutputSchema({ $schema: 'x:y', ...ARRAY }), {
-      $schema: 'x:y',
-      type: 'object',
-      properties: { result: { $schema: 'x:y', ...ARRAY } },
-      required: ['result'],
-    })
+  test('not at all where it is none', () => {
+    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(toLegacyOutputSchema(schema), undefined)
   })
 
   test('with references that still lead to where they led', () => {
@@ -142,10 +116,6 @@ describe('an output schema goes to a legacy client', () => {
       type: 'array',
       items: { anyOf: [{ type: 'number' }, { $ref: '#/properties/result' }] },
     })
-  })
-
-  test('not at all where it is none', () => {
-    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(toLegacyOutputSchema(schema), undefined)
   })
 
   const VALUES: readonly (readonly [string, JsonObject, readonly unknown[], readonly unknown[]])[] = [
@@ -175,12 +145,6 @@ describe('an entry of a list', () => {
     icons: [{ src: 'data:,' }],
     x: 1,
   }
-
-  test('comes in three forms', () => {
-    assert.equal(getListForm({ era: 'modern', version: MODERN_VERSION }), 'modern')
-    for (const version of STRUCTURED) assert.equal(getListForm({ era: 'legacy', version }), 'legacy')
-    for (const version of PLAIN) assert.equal(getListForm({ era: 'legacy', version }), 'plain')
-  })
 
   test('is the same object where nothing changes', () => {
     const plain = { name: 't', inputSchema: {} }

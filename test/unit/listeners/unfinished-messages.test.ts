@@ -75,18 +75,3 @@ for (const [name, part] of Object.entries(PARTS)) {
     await until(() => served.listener.bufferedBytes === 0, 'the memory is given back')
   })
 }
-
-test('many messages one after another hold nothing together', async t => {
-  const served = await serveAll(t, { limits: LIMITS })
-  const [client] = await open(served, 1)
-  assert.ok(client !== undefined)
-
-  for (let n = 0; n < 30; n++) await sendWhole(client)
-
-  assert.equal(served.listener.bufferedBytes, 0)
-})
-
-async function sendWhole(client: Talk): Promise<void> {
-  client.socket.send(MESSAGE)
-  assert.equal((await client.next())?.result.resultType, 'complete')
-}

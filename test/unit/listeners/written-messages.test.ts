@@ -36,33 +36,6 @@ test('over a WebSocket an id beyond 2^53 comes back with all its digits', async 
   }
 })
 
-test('on an old event stream an id beyond 2^53 comes back with all its digits', async t => {
-  const { at } = await serveAll(t)
-  const stopper = new AbortController()
-  cleanup(t, () => stopper.abort())
-  const stream = await fetch(at('/sse'), {
-    headers: { accept: 'text/event-stream' },
-    signal: stopper.signal,
-  })
-  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let seen = ''
-  const until = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const found = pattern.exec(seen)?.[1]
-      if (found !== undefined) return found
-      const { value = '', done = true } = (await reader?.read()) ?? {}
-      assert.equal(done, false, seen)
-      seen += value
-    }
-  }
-  const endpoint = new URL(await until(/data: (\S+)/), at('/sse'))
-
-  for (const id of BIG_IDS) {
-    await post(endpoint, request(id).replace('ping', 'echo/x'))
-    assert.equal(await until(new RegExp(`"id":(${id})[,}]`)), id)
-  }
-})
-
 test('on a pipe an id beyond 2^53 comes back with all its digits', async t => {
   const client = await pipe()
   cleanup(t, () => client.listener.stop(0))

@@ -38,19 +38,6 @@ describe('the standard headers', () => {
       undefined,
     )
   })
-  test('that are missing or differ are named', () => {
-    const headers = createStandardHeaders('tools/call', params, '2026-07-28')
-    for (const [name, value] of [
-      ['mcp-name', 'other'],
-      ['mcp-method', 'tools/list'],
-      ['mcp-protocol-version', '2025-11-25'],
-      ['mcp-name', undefined],
-    ] as const) {
-      const error = findHeaderMismatch({ ...headers, [name]: value }, 'tools/call', params)
-      assert.equal(error?.code, -32020)
-      assert.match(error.message, new RegExp(name, 'i'))
-    }
-  })
 })
 
 describe('mirrored parameters', () => {

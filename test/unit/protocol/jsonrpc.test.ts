@@ -6,14 +6,12 @@ import {
   encodeNotification,
   encodeRequest,
   encodeResult,
-  isBatch,
   parseMessage,
   parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
 import { joinPieces, getByteLength } from '../../../src/util/encoded-message.ts'
 import { editObject } from '../../../src/protocol/json/json-members.ts'
-import { MAX_DEPTH } from '../../../src/protocol/json/scan-json.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {
   return parseMessage(Buffer.from(text))
@@ -52,14 +50,6 @@ describe('the strict envelope', () => {
     assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":7}'), -32600)
   })
 
-  test('tells a notification by the absence of an id', () => {
-    assert.deepEqual(parse('{"jsonrpc":"2.0","method":"x","params":{"a":1}}'), {
-      kind: 'notification',
-      method: 'x',
-      params: { a: 1 },
-    })
-  })
-
   test('refuses an id that is null, an object or a boolean', () => {
     for (const id of ['null', '{}', 'true', '[1]'])
       assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
@@ -85,37 +75,11 @@ describe('the strict envelope', () => {
     )
   })
 
-  test('refuses text that is not JSON as a parse error', () => {
-    for (const text of [
-      '',
-      '{',
-      '{"jsonrpc":"2.0"',
-      '{"jsonrpc":"2.0","id":1,"method":"a",}',
-      'nonsense',
-      '{"jsonrpc":"2.0","id":1,"method":"a"} x',
-    ]) {
-      assert.equal(codeOf(text), -32700, text)
-    }
-  })
-
-  test('refuses bytes that are not UTF-8', () => {
-    const message = parseMessage(Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]))
-    assert.equal(message.kind === 'malformed' && message.error.code, -32700)
-  })
-
   test('refuses another version, a batch, params that are no object', () => {
     assert.equal(codeOf('{"jsonrpc":"1.0","id":1,"method":"a"}'), -32600)
     assert.equal(codeOf('{"id":1,"method":"a"}'), -32600)
     assert.equal(codeOf('[]'), -32600)
     assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","params":[1]}'), -32600)
-  })
-
-  test('refuses nesting deeper than 64 and accepts 64', () => {
-    const nested = (depth: number): string =>
-      `{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`
-    assert.equal(codeOf(nested(MAX_DEPTH - 2)), undefined)
-    assert.equal(codeOf(nested(MAX_DEPTH - 1)), -32600)
-    assert.equal(codeOf(nested(200_000)), -32600)
   })
 
   test('takes __proto__ for a key like any other', () => {
@@ -144,11 +108,6 @@ describe('the strict envelope', () => {
     const legacy = parseServerMessage(text, 'legacy')
     assert.equal(modern.kind === 'response' && modern.resultType, 'input_required')
     assert.equal(legacy.kind === 'response' && legacy.resultType, undefined)
-  })
-
-  test('knows a batch by its first character', () => {
-    assert.equal(isBatch(Buffer.from(' \n[{}]')), true)
-    assert.equal(isBatch(Buffer.from('{}')), false)
   })
 })
 
@@ -227,19 +186,4 @@ test('a large result is written in pieces, itself among them, and is the same me
     assert.deepEqual(joinPieces(written), encodeResult('ö', result))
     assert.equal(Array.isArray(written) && written.includes(result), length > 10)
   }
-})
-
-test('a result that was read as a message knows whether a tool reports a failure in it', () => {
-  const isToolError = (result: string): boolean | undefined => {
-    const text = `{"jsonrpc":"2.0","id":1,"result":${result}}`
-    const message = parseServerMessage(Buffer.from(text), 'legacy')
-    return message.kind === 'response' ? message.result?.isToolError : undefined
-  }
-  assert.equal(isToolError('{"content":[],"isError":true}'), true)
-  assert.equal(isToolError('{"isErr\\u006fr" : true ,"content":[]}'), true)
-  assert.equal(isToolError('{"content":[],"isError":false}'), false)
-  assert.equal(isToolError('{"content":[{"isError":true}]}'), false)
-  assert.equal(isToolError('{"isError":"true","text":"\\"isError\\":true"}'), false)
-  assert.equal(isToolError('{}'), false)
-  assert.equal(isToolError('[]'), undefined)
 })

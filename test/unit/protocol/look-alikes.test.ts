@@ -1,22 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { findMistakableName } from '../../../src/protocol/json/json.ts'
-
-test('a name that readers which fold case take for a parameter is found', () => {
-  for (const [name, known] of [
-    ['Name', 'name'],
-    ['NAME', 'name'],
-    ['argument\u017f', 'arguments'],
-    ['tas\u212aId', 'taskId'],
-    ['taskid', 'taskId'],
-    ['REQUESTSTATE', 'requestState'],
-    ['_META', '_meta'],
-  ] as const)
-    assert.equal(findMistakableName(name), known)
-  for (const name of ['name', 'taskId', 'names', 'n\u00e4me', 'x', '', '__proto__'])
-    assert.equal(findMistakableName(name), undefined)
-})
 
 test('a message with such a parameter is refused, and named; deep in its arguments it is the tool’s', () => {
   const read = (params: string): ReturnType<typeof parseMessage> =>

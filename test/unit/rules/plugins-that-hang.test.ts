@@ -30,22 +30,6 @@ for (const hook of HOOKS)
     )
   })
 
-test('a plugin whose promise settles in time is waited for, and the next one still runs', async t => {
-  const one = closeAfter(t, await testUpstream({ tools: { run: () => 'x' } }))
-  let ran = 0
-  const slow: Plugin = {
-    name: 'slow',
-    setup: ({ hooks }) => {
-      hooks.request.tap(async () => void (await new Promise(resolve => setTimeout(resolve, 30))))
-      hooks.request.tap(() => void ran++)
-    },
-  }
-  const { url } = closeAfter(t, await testGateway({ upstreams: { one }, plugins: [slow] }))
-  const client = closeAfter(t, await testClient(url))
-  assert.equal((await client.request('tools/call', { name: 'one__run', arguments: {} })).error, undefined)
-  assert.ok(ran > 0)
-})
-
 test('a promise that never settles in "ready" fails the start, and names the plugin', async () => {
   const sloth: Plugin = { name: 'sloth', setup: ({ hooks }) => hooks.ready.tap(() => NEVER) }
 

@@ -48,19 +48,6 @@ for (const era of ERAS) {
 
 describe('a hook for answers of tools', { concurrency: true }, () => {
   for (const era of ERAS) {
-    test(`makes an error of what came of a ${era} task`, async t => {
-      const refuse = (): ReturnType<typeof answer> => ({ error: { code: -32000, message: 'kept back' } })
-      const client = await clientOf(t, era, redacting(refuse).plugin)
-      const taskId = await begin(client, 'slow_compute', { seconds: 0.05, label: 'secret' })
-      const done = await until(client, taskId)
-
-      const error = era === 'modern' ? done.error : (await client.request('tasks/result', { taskId })).error
-
-      assert.equal((error as JsonObject | undefined)?.message, 'kept back')
-      if (era === 'modern') assert.equal(done.status, 'failed')
-      assert.doesNotMatch(JSON.stringify(done), /secret/)
-    })
-
     test(`that fails keeps back what came of a ${era} task`, async t => {
       const fail = (): never => {
         throw new Error('no')

@@ -43,23 +43,6 @@ test('a request goes on as it came, and its answer comes back as it was given', 
   assert.equal(new Set(seen.map(({ socket }) => socket)).size, 1, 'its connection is kept')
 })
 
-test('what a client sends is read no faster than the other process reads it', async t => {
-  let taken = 0
-  const arrived = Promise.withResolvers<IncomingMessage>()
-  const server = await owner(t, (asked, response) => {
-    arrived.resolve(asked)
-    asked.on('end', () => response.end(String(taken)))
-  })
-  const { port } = await entry(t, () => neighbour(addressOf(server)))
-  const answer = ask(port, Buffer.alloc(LARGE))
-  const asked = await arrived.promise
-  // Its connection fills up, and nothing in between takes the rest.
-  for (let before = -1; before !== asked.socket.bytesRead; await wait(200)) before = asked.socket.bytesRead
-  assert.ok(asked.socket.bytesRead < LARGE)
-  asked.on('data', (piece: Buffer) => (taken += piece.length))
-  assert.equal((await answer).text, String(LARGE))
-})
-
 test('what the other process answers is read no faster than the client reads it', async t => {
   let hasLeft = false
   const server = await owner(t, (_asked, response) => {

@@ -96,43 +96,6 @@ test('responses with another id, of another type, of another session or for the 
   assert.deepEqual(await other.reply, { result: { from: 'other' } })
 })
 
-test('requests of a batch can ask, and a batch of responses answers', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initializeAs(url, '2025-03-26')
-  const call = (id: number) => ({ jsonrpc: '2.0', id, method: 'slow/call' })
-  const next = gate.next('slow/call')
-  const opening = openEvents(url, {
-    headers: legacy(session, {}).headers,
-    body: JSON.stringify([call(1), call(2)]),
-  })
-  await next
-  const [one, two] = gate.seen.filter(({ inbound }) => inbound.method === 'slow/call') as [Seen, Seen]
-  const replies = Promise.all([one.ask('roots/list'), two.ask('sampling/createMessage', { maxTokens: 1 })])
-  const events = await opening
-  const asks = [await events.next(), await events.next()]
-
-  const responses = asks.map(ask => ({
-    jsonrpc: '2.0',
-    id: ask?.message.id,
-    result: { to: ask?.message.method },
-  }))
-  const posted = await send(url, {
-    headers: legacy(session, {}).headers,
-    body: JSON.stringify(responses.reverse()),
-  })
-  const replied = await replies
-  one.resolve(result({ one: true }))
-  two.resolve(result({ two: true }))
-  const answers = await events.rest()
-
-  assert.equal(posted.status, 202)
-  assert.deepEqual(replied, [{ result: { to: 'roots/list' } }, { result: { to: 'sampling/createMessage' } }])
-  assert.deepEqual(
-    answers.map(({ message }) => message.id),
-    [1, 2],
-  )
-})
-
 test('a cancelled call takes its ask back', async t => {
   const { gate, url } = await serve(t)
   const session = await initialize(url)

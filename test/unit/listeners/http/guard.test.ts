@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { test } from 'node:test'
 import { JSON_HEADERS, modern, send, serve, SPEC } from './client.ts'
 
@@ -146,37 +144,3 @@ test('what is no message is refused with the code and the id it has', async t =>
   }
   assert.equal(gate.seen.length, 0)
 })
-
-test('requests that come in one packet are answered in order', async t => {
-  const { url } = await serve(t)
-  const { body } = modern('tools/list', {}, 1)
-  const second = modern('tools/list', {}, 2).body
-  const head = (length: number, more: string[] = []) => [
-    'POST /mcp HTTP/1.1',
-    'Host: localhost',
-    'Content-Type: application/json',
-    'Mcp-Protocol-Version: 2026-07-28',
-    'Mcp-Method: tools/list',
-    `Content-Length: ${length}`,
-    ...more,
-    '',
-  ]
-
-  const text = await raw(url, [
-    ...head(body.length),
-    body + head(second.length, ['Connection: close']).join('\r\n'),
-    second,
-  ])
-
-  assert.ok(text.indexOf('"id":1') > 0 && text.indexOf('"id":2') > text.indexOf('"id":1'))
-})
-
-async function raw(url: URL, lines: string[]): Promise<string> {
-  const socket = connect(Number(url.port), url.hostname)
-  socket.setEncoding('utf8')
-  let text = ''
-  socket.on('data', (chunk: string) => (text += chunk))
-  socket.write(lines.join('\r\n'))
-  await once(socket, 'close')
-  return text
-}

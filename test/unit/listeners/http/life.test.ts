@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { listenHttp } from '../../../../src/listeners/http/http-listener.ts'
-import { FakeGate, makeListener, realClock, result } from './fake-gate.ts'
+import { FakeGate, makeListener, realClock } from './fake-gate.ts'
 import { until } from '../../../fixtures/until.ts'
 import { modern, send, serve, SPEC } from './client.ts'
 
@@ -119,14 +119,4 @@ test('a stop does not wait for connections that say nothing', async t => {
   await closed
 
   assert.ok(performance.now() - started < 4000)
-})
-
-test('what a gate answers that cannot be written is an internal error without its text', async t => {
-  const { gate, url } = await serve(t)
-  gate.answering = () => result({ big: 1n })
-
-  const got = await send(url, CALL)
-
-  assert.equal(got.json.error.code, -32603)
-  assert.doesNotMatch(got.text, /BigInt/)
 })

@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, roundTrip } from './events-client.ts'
 import { legacy, send, serve } from './client.ts'
-import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const KIB = 1024
 
@@ -54,31 +53,4 @@ test('of one session 1 MiB is kept', async t => {
     events.map(({ message }) => message.params?.name),
     ['b', 'c', undefined],
   )
-})
-
-test('who comes back and does not read the replay misses what more comes, and is cut in the end', async t => {
-  const clock = new HandClock()
-  const { gate, url } = await serve(t, {}, clock)
-  const session = await initializeAs(url)
-  const events = await openEvents(url, listening(session))
-  const primed = await events.next()
-  await events.leave()
-  const tell = () => gate.opened[0]?.notify({ method: 'notifications/x', params: { text: 'x'.repeat(500 * KIB) } })
-  tell()
-  tell()
-
-  const again = await openEvents(url, listening(session, primed?.id))
-  again.response.pause()
-  for (let count = 0; count < 40; count++) {
-    tell()
-    await new Promise(resolve => setImmediate(resolve))
-  }
-  clock.pass(40_000)
-  await new Promise(resolve => setImmediate(resolve))
-  again.response.resume()
-  const read = await again.rest()
-
-  assert.equal(again.response.complete, false)
-  assert.ok(read.length < 40, `${read.length} events came through`)
-  assert.equal(tell(), true, 'what comes then is kept for the next time')
 })

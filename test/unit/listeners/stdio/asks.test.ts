@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { AskReply } from '../../../../src/api/index.ts'
-import { Requester, ServerRequests } from '../../../../src/listeners/client/server-requests.ts'
-import { DroppedMessages } from '../../../../src/net/unexpected-messages.ts'
-import { log, realClock, result, type Seen } from '../http/fake-gate.ts'
+import { result, type Seen } from '../http/fake-gate.ts'
 import { INITIALIZE, type Message } from '../http/client.ts'
 import { pipe, type PipeClient } from './client.ts'
 
@@ -63,31 +61,6 @@ test('a batch asks ahead of its array of answers, and a batch of responses answe
   assert.deepEqual(answer[0]?.result, { done: true })
 })
 
-test('a call that is cancelled or ends takes its ask back', async () => {
-  const client = await greeted()
-  const first = await called(client)
-  const cancelledReply = first.ask('roots/list')
-  const ask = await client.next()
-
-  client.send({ method: 'notifications/cancelled', params: { requestId: ask.id } })
-  client.send({ method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } })
-  const cancelled = await client.next()
-  const second = await called(client)
-  const endedReply = second.ask('roots/list')
-  const secondAsk = await client.next()
-  second.resolve(result({ done: true }))
-  const ended = await client.next()
-
-  assert.deepEqual(
-    [cancelled.method, cancelled.params],
-    ['notifications/cancelled', { requestId: ask.id, reason: 'enough' }],
-  )
-  assert.equal(errorOf(await cancelledReply), 'enough')
-  assert.equal(ended.params.requestId, secondAsk.id)
-  assert.match(errorOf(await endedReply), /has ended/)
-  assert.deepEqual((await client.next()).result, { done: true })
-})
-
 test('when the client closes its end, or we stop, nobody waits for its replies', async () => {
   const leaving = await greeted()
   const left = (await called(leaving)).ask('roots/list')
@@ -105,29 +78,4 @@ test('when the client closes its end, or we stop, nobody waits for its replies',
 
   assert.deepEqual(replies.map(errorOf), ['the client closed the connection', 'shutdown'])
   assert.equal(errorOf(late), 'shutdown')
-})
-
-test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {
-  const sent: Message[] = []
-  const drops = new DroppedMessages(log)
-  const asks = new ServerRequests(realClock, drops)
-  const asking = new Requester(asks, message => Boolean(sent.push(JSON.parse(message) as Message)))
-  let takeBack: ((reason: string) => void) | undefined
-  const onTakeBack = (listener: (reason: string) => void): void => void (takeBack = listener)
-
-  const reply = asking.ask({ method: 'roots/list', params: undefined, onCancel: onTakeBack })
-  await new Promise(resolve => setImmediate(resolve))
-  takeBack?.('changed its mind')
-  const id = String(sent[0]?.id)
-  asks.receiveReply({ kind: 'response', id, result: undefined, error: undefined, resultType: undefined })
-
-  assert.equal(errorOf(await reply), 'changed its mind')
-  assert.deepEqual(
-    sent.map(({ method, params }) => [method, params]),
-    [
-      ['roots/list', undefined],
-      ['notifications/cancelled', { requestId: id, reason: 'changed its mind' }],
-    ],
-  )
-  assert.deepEqual(drops.counts, { response: 1 })
 })

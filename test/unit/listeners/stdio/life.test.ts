@@ -1,32 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { result } from '../http/fake-gate.ts'
-import { INITIALIZE, Lines, parse, type Message } from '../http/client.ts'
+import { INITIALIZE, type Message } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 // The clock's timers keep no process alive, and on these streams nothing else does.
 const alive = setInterval(() => undefined, 1000)
 after(() => clearInterval(alive))
-
-// First: connections of other tests within the last second would share the event loop with it by turns.
-test('the messages of a tick are one chunk', async () => {
-  const client = await pipe()
-  client.send(INITIALIZE)
-  await once(client.output, 'data')
-  const chunks: Buffer[] = []
-  client.output.on('data', chunk => chunks.push(chunk as Buffer))
-
-  client.send(...Array.from({ length: 50 }, (_, id) => ({ id: id + 1, method: 'tools/list' })))
-  while (Buffer.concat(chunks).toString().split('\n').length < 51) await once(client.output, 'data')
-
-  assert.equal(chunks.length, 1)
-})
 
 test('a listen is stamped, ends by cancellation without a response message, and gracefully when we stop', async () => {
   const client = await pipe()
@@ -140,24 +122,4 @@ test('a client that stops reading for good ends the conversation', async () => {
 
   assert.equal(client.gate.seen[1]?.reason, 'shutdown')
   assert.equal(client.gate.closed.length, 1)
-})
-
-test('a real process talks on its own stdin and stdout, and ends with them', async t => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('child.ts', import.meta.url))], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  cleanup(t, () => child.kill('SIGKILL'))
-  const lines = new Lines(child.stdout)
-  const exited = once(child, 'exit')
-
-  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n`)
-  const first = parse(await lines.next())
-  const second = parse(await lines.next())
-  child.stdin.end('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
-  const last = parse(await lines.next())
-  const [code] = (await exited) as [number]
-
-  assert.deepEqual([first.id, second.id, last.id], [0, 1, 2])
-  assert.equal(await lines.next(), undefined)
-  assert.equal(code, 0)
 })
