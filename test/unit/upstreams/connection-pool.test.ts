@@ -32,16 +32,6 @@ describe('a shared legacy server', { concurrency: 4 }, () => {
       { roots: { listChanged: true }, sampling: { tools: {}, context: {} }, elicitation: { form: {}, url: {} } },
     ])
   })
-
-  it('on a pipe is one process that may ask for everything', async t => {
-    const { upstream } = await bench(t, stdioSpec([KEEPING]))
-
-    const declared = textOf(await upstream.dispatch(tool('declared')))
-    await upstream.dispatch(tool('count', {}, { id: 'another' }, can({ roots: {} })))
-
-    assert.deepEqual(Object.keys(JSON.parse(declared) as JsonObject), ['roots', 'sampling', 'elicitation'])
-    assert.match(textOf(await upstream.dispatch(tool('count'))), new RegExp(`^${upstream.pid} 2$`))
-  })
 })
 
 describe('a modern server', () => {
@@ -130,22 +120,6 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
     await until(() => gone() === 65, 'all but the main one have ended')
     assert.equal(upstream.state, 'ready')
   })
-
-  it('refuses the client for whom there is no room', async t => {
-    const server = await peer(
-      t,
-      legacy(() => undefined),
-    )
-    const { upstream } = await bench(t, httpSpec(server.url, { isolation: 'session' }))
-    const calls = Array.from({ length: 64 }, (_, id) => tool('hang', {}, { id: String(id) }))
-    const answers = calls.map(call => upstream.dispatch(call))
-    await until(() => server.of('tools/call').length === 64, 'all are under way')
-
-    await assert.rejects(upstream.dispatch(tool('hang', {}, { id: 'late' })), /limit of 64 client connections/)
-
-    for (const call of calls) call.cancel('enough')
-    await Promise.all(answers)
-  })
 })
 
 describe('a server of isolation "principal"', () => {
@@ -172,22 +146,6 @@ describe('a server of isolation "principal"', () => {
     assert.match(bob, / 1$/)
     upstream.onSessionEnd?.(sessionNamed('1'))
     assert.match(await count('4', 'ada'), / 3$/)
-  })
-})
-
-describe('a server on HTTP that is away', () => {
-  it('is known to be away, whoever finds out, and everybody is back with it', async t => {
-    const server = await oldServer(t)
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.dispatch(tool('a'))
-    await server.close()
-
-    await assert.rejects(upstream.dispatch(tool('a')))
-
-    assert.equal(upstream.state, 'failed')
-    await server.listen()
-    await until(() => upstream.state === 'ready', 'it is back')
-    assert.equal(textOf(await upstream.dispatch(tool('a'))), 'ok')
   })
 })
 

@@ -54,63 +54,6 @@ describe('the room for processes', { concurrency: 4 }, () => {
     await turns[3]
   })
 
-  it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
-    const room = new ProcessQuota(1, 4)
-    const permit = await room.requestPermit().permit
-    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
-
-    permit.markStopped()
-    const next = await room.requestPermit().permit
-    await assert.rejects(room.requestPermit().permit)
-    room.resize(2, 4)
-    await room.requestPermit().permit
-    next.markStopped()
-  })
-
-  it('lets who comes wait for one that is being ended', async () => {
-    const room = new ProcessQuota(1, 1)
-    const permit = await room.requestPermit().permit
-    permit.markStarted()
-    permit.markStopping()
-    const turn = room.requestPermit().permit.then(() => 'in')
-    assert.equal(await Promise.race([turn, Promise.resolve('waits')]), 'waits')
-
-    permit.markStopped()
-
-    assert.equal(await turn, 'in')
-    await assert.rejects(room.requestPermit().permit, /process limit reached: 1/)
-  })
-
-  it('is made by what was idle longest', async () => {
-    const room = new ProcessQuota(1, 1)
-    const permit = await room.requestPermit().permit
-    const asked: string[] = []
-    room.registerEvictable({ idleSince: 5, evict: () => asked.push('younger') })
-    const takeBack = room.registerEvictable({
-      idleSince: 3,
-      evict: () => {
-        asked.push('older')
-        takeBack()
-        setImmediate(permit.markStopped)
-      },
-    })
-    room.registerEvictable({ idleSince: undefined, evict: () => asked.push('busy') })
-
-    await room.requestPermit().permit
-
-    assert.deepEqual(asked, ['older'])
-  })
-
-  it('lets go who does not want to wait', async () => {
-    const room = new ProcessQuota(9, 1)
-    const permit = await room.requestPermit().permit
-    const turn = room.requestPermit()
-    turn.cancel()
-    await assert.rejects(turn.permit, /start cancelled/)
-    permit.markStarted()
-    await room.requestPermit().permit
-  })
-
   it('is shared by all upstreams: a session of one makes room for another', async t => {
     const room = new ProcessQuota(3, 1)
     const [a, b] = [

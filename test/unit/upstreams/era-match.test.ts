@@ -82,19 +82,6 @@ describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
     await upstream.stop()
     await until(() => pids.every(pid => pid !== undefined && !isAlive(pid)), 'both processes end')
   })
-
-  it('on a pipe has one process for each of its sessions, in their era', async t => {
-    const spec = stdioSpec([EVERYTHING, '--stdio', '--pushing'], { ...MATCH, isolation: 'session' })
-    const it = await bench(t, spec)
-    const { upstream } = it
-    it.reply = DECLINES
-
-    const first = await upstream.dispatch(elicitation(ASKABLE, 'one'))
-    await upstream.dispatch(elicitation(ASKABLE, 'one'))
-
-    assert.match(textOf(first), /^User response: /)
-    assert.equal(upstream.runtime?.instances.length, 2, 'the main one, and one of the session')
-  })
 })
 
 describe('a server of the modern era alone, with `era: match`', { concurrency: 4 }, () => {

@@ -108,47 +108,6 @@ describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
     assert.match(String(upstream.runtime?.lastError), /retrying in 5 min/)
     assert.ok(Math.abs(Date.now() - (upstream.runtime?.lastErrorAt ?? 0)) < 60_000)
   })
-
-  it('is tried at once when somebody starts it by hand', async t => {
-    const { file, args } = switched(t)
-    writeFileSync(file, '')
-    const { upstream } = await bench(t, stdioSpec(args, { era: 'legacy' }))
-    await upstream.start()
-    assert.equal(upstream.state, 'failed')
-    rmSync(file)
-
-    await upstream.stop()
-    await upstream.start()
-
-    assert.equal(upstream.state, 'ready')
-    assert.equal(upstream.runtime?.restarts, 1)
-  })
-})
-
-describe('a server that dies', () => {
-  it('fails the hundred calls that wait for it at once, and none of them is sent again', async t => {
-    const { upstream, stderr } = await bench(t, keeping())
-    await upstream.start()
-    const pid = upstream.pid ?? assert.fail()
-    let failed = 0
-    const calls = Array.from({ length: 100 }, () =>
-      assert.rejects(upstream.dispatch(toolCall('hold')), { code: 'GW_UPSTREAM_CLOSED' }).then(() => failed++),
-    )
-    await until(() => stderr().includes('holds 100'), 'all are under way')
-    assert.equal(upstream.runtime?.inFlight, 100)
-
-    process.kill(pid, 'SIGKILL')
-    await until(() => !isAlive(pid), 'it is gone')
-    const goneAt = performance.now()
-    await Promise.all(calls)
-
-    assert.ok(performance.now() - goneAt < 10_000, 'their own deadline is 60 s away')
-    assert.equal(failed, 100)
-    await until(() => upstream.state === 'ready', 'it is back')
-    assert.equal((await count(upstream))[1], 1)
-    assert.ok(!stderr().includes('holds 101'))
-    assert.equal(stderr().filter(line => line === 'holds 1').length, 1)
-  })
 })
 
 function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {

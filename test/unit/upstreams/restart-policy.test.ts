@@ -5,23 +5,6 @@ import { Backoff, RestartPolicy } from '../../../src/net/backoff.ts'
 const MINUTE = 60_000
 
 describe('the pauses between tries', () => {
-  for (const [luck, random] of [
-    ['least', 0],
-    ['most', 0.999],
-  ] as const) {
-    it(`grow, with the ${luck} jitter: at most six tries in ten seconds, never more than 30 s apart`, () => {
-      const backoff = new Backoff(() => random)
-      const pauses = Array.from({ length: 40 }, () => backoff.next())
-
-      let at = 0
-      const early = pauses.filter(pause => (at += pause) <= 10_000)
-      assert.ok(early.length + 1 <= 6)
-      assert.ok(pauses.every(pause => pause >= 250 && pause <= 30_000))
-      backoff.reset()
-      assert.ok(backoff.next() <= 500)
-    })
-  }
-
   it('are half to all of 500 ms, then twice that each time', () => {
     const [least, most] = [new Backoff(() => 0), new Backoff(() => 1)]
 
@@ -55,23 +38,6 @@ describe('the budget of a server that crashes whenever it starts', () => {
         new Set([5 * MINUTE]),
       )
     }
-  })
-
-  it('says how often it was started, and when it is tried again', () => {
-    assert.match(String(crashing(10 * MINUTE, 0.5).notes.at(-1)), /^has been crashing for \d+ s; retrying in 5 min$/)
-  })
-
-  it('counts every process of a start that takes two', () => {
-    const restarts = new RestartPolicy(true, new Backoff(() => 0))
-    let now = 0
-    const allowed: boolean[] = []
-    for (let start = 0; start < 3; start++) {
-      allowed.push(restarts.recordFailure(now), restarts.recordFailure(now))
-      now += restarts.computeDelay(now).ms
-    }
-
-    assert.deepEqual(allowed, [true, true, true, true, true, false])
-    assert.ok(now >= 10_000, 'the seventh process waits until the first is ten seconds old')
   })
 
   it('is whole again after a minute in good health, and when somebody starts it by hand', () => {

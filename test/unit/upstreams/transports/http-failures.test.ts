@@ -131,30 +131,4 @@ describe('a session that the server has forgotten', () => {
     assert.equal(server.of('tools/call').length, 1)
     assert.ok(server.heard.some(({ headers }) => headers['last-event-id'] === '1'))
   })
-
-  it('is made anew after the server was away, with what is watched and how much log is wanted', async t => {
-    const sessions = new Set<string>()
-    const handle = legacy((heard, response) => result(response, heard, said('ok')), sessions, {
-      tools: {},
-      logging: {},
-      resources: { subscribe: true },
-    })
-    const server = await peer(t, handle)
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
-    await upstream.dispatch(callOf('logging/setLevel', { level: 'debug' }))
-    await server.close()
-    sessions.clear()
-    await assert.rejects(upstream.dispatch(toolCall('a')))
-    assert.equal(upstream.state, 'failed')
-
-    await server.listen()
-    await until(() => upstream.state === 'ready', 'it is back')
-
-    await until(() => server.of('resources/subscribe').length === 2, 'it knows what is watched')
-    await until(() => server.of('logging/setLevel').length === 2, 'it knows how much log is wanted')
-    const anew = [server.of('resources/subscribe').at(-1), server.of('logging/setLevel').at(-1)]
-    assert.ok(anew.every(heard => sessions.has(String(heard?.headers['mcp-session-id']))))
-    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
-  })
 })

@@ -107,27 +107,3 @@ test('a message above the limit ends the connection', async t => {
 
   await assert.rejects(upstream.dispatch(toolCall('x')), /larger than 2000 bytes/)
 })
-
-test('a cancelled call is told to the server, and a late answer goes nowhere', async t => {
-  const silent = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
-  const server = await oldServer(t, { answer: silent })
-  const { upstream } = await bench(t, sseSpec(server.url))
-  await upstream.start()
-  const call = toolCall('x')
-  const answer = upstream.dispatch(call)
-  await until(() => server.posts.length === 3, 'the call has arrived')
-
-  call.cancel('enough')
-
-  assert.ok('error' in (await answer))
-  await until(() => server.posts.length === 4, 'the cancellation has arrived')
-  assert.deepEqual(server.posts[3]?.said.params, { requestId: server.posts[2]?.said.id, reason: 'enough' })
-})
-
-test('a server that unreachable says why', async t => {
-  const { upstream } = await bench(t, sseSpec('http://127.0.0.1:1/sse'))
-
-  await upstream.start()
-
-  assert.match(upstream.problem ?? '', /unreachable \(ECONNREFUSED\)/)
-})

@@ -73,20 +73,6 @@ test('a server that closes on the probe is asked again in the old way', async t 
   assert.equal(server.sockets.length, 2)
 })
 
-test('a cancelled call is told to the server', async t => {
-  const server = await wsServer(t, SILENT)
-  const { upstream } = await bench(t, wsSpec(server.url))
-  await upstream.start()
-  const call = toolCall('x')
-  const answer = upstream.dispatch(call)
-  await until(() => server.heard.at(-1)?.said.method === 'tools/call', 'the call has arrived')
-
-  call.cancel('enough')
-
-  assert.ok('error' in (await answer))
-  await until(() => server.heard.at(-1)?.said.method === 'notifications/cancelled', 'it is told')
-})
-
 test('what is wrong with a server is said in words', async t => {
   const problem = async (url: string, overrides = {}): Promise<string> => {
     const { upstream } = await bench(t, wsSpec(url, overrides))
@@ -127,4 +113,21 @@ test('a server that sends binary frames is left', async t => {
 
   await assert.rejects(call, /it sent a binary frame/)
   await list.catch(() => undefined)
+})
+
+test('a message that is not UTF-8 ends the connection with 1007', async t => {
+  const codes: number[] = []
+  const server = await wsServer(t, said => {
+    if (said.method !== 'tools/call') return answerTo(said)
+    server.sockets.at(-1)?.once('close', code => codes.push(code))
+    server.sockets.at(-1)?.send(Buffer.from([0x22, 0xc3, 0x28, 0x22]), { binary: false })
+    return undefined
+  })
+  const { upstream } = await bench(t, wsSpec(server.url))
+  await upstream.start()
+
+  await assert.rejects(upstream.dispatch(toolCall('x')), /WebSocket/)
+
+  await until(() => codes.length === 1, 'the server has heard of it')
+  assert.deepEqual(codes, [1007])
 })
