@@ -96,16 +96,6 @@ function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 describe('whatever comes', () => {
-  it('a reply says the same in whatever pieces it arrives', () => {
-    fc.assert(
-      fc.property(reply, fc.array(fc.nat(), { maxLength: 12 }), (made, cuts) => {
-        const heard = read(split(Buffer.from(made.wire, 'latin1'), cuts))
-        assert.equal(heard.body, made.body)
-        assert.deepEqual([heard.statuses, heard.ends], [[200], [true]])
-      }),
-    )
-  })
-
   it('nothing but a ClientError is thrown, and nothing is heard after the end', () => {
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map(bytes => Buffer.from(bytes)),

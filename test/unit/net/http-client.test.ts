@@ -28,17 +28,6 @@ describe('a connection', () => {
     assert.deepEqual([connections(), gone], [3, 2])
   })
 
-  it('carries one request after another, each written as it is meant', async t => {
-    const { url, got, connections } = await serve(t, () => OK)
-    const http = client(t, url)
-    assert.equal(await send(http, { headers: { 'x-a': 'b\xe9' }, body: '"é"' }).over, '200 ok')
-    assert.equal(await send(http, { method: 'GET', body: undefined }).over, '200 ok')
-    assert.equal(connections(), 1)
-    const common = `host: ${url.host}\r\nconnection: keep-alive\r\n`
-    assert.equal(got[0]?.text, `POST /mcp HTTP/1.1\r\n${common}x-a: b\xe9\r\ncontent-length: 4\r\n\r\n"\xc3\xa9"`)
-    assert.equal(got[1]?.text, `GET /mcp HTTP/1.1\r\n${common}\r\n`)
-  })
-
   for (const [what, reply] of [
     ['that the server closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
     ['that the server keeps for a moment only', OK.replace('\r\n\r\n', '\r\nkeep-alive: timeout=1\r\n\r\n')],
@@ -78,18 +67,6 @@ describe('a connection', () => {
     assert.equal(connections(), 2)
   })
 
-  it('that breaks fails its request alone, and says how far it came', async t => {
-    const { url } = await serve(t, ({ socket }, index) => {
-      if (index === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal', () => socket.end())
-      if (index === 2) socket.end()
-      return index === 1 || index === 2 ? undefined : OK
-    })
-    const http = client(t, url)
-    const said = []
-    for (let index = 0; index < 4; index++) said.push(await send(http).over)
-    assert.deepEqual(said, ['200 ok', '200 halSOCKET', 'SOCKET', '200 ok'])
-  })
-
   it('over TLS is made with a certificate that holds', async t => {
     const pem = (name: string): string =>
       readFileSync(new URL(`../fixtures/tls/localhost-${name}.pem`, import.meta.url), 'utf8')
@@ -112,26 +89,6 @@ describe('a connection', () => {
 })
 
 describe('requests', () => {
-  it('leave in the turn of the event loop in which they are given, and on a new connection as soon as that is made', async t => {
-    const kept: number[] = []
-    const made: number[] = []
-    for (let n = 0; n < 10; n++) {
-      const { url, got } = await serve(t, () => OK)
-      const http = client(t, url)
-      for (const turns of [made, kept]) {
-        const count = got.length
-        const { over } = send(http)
-        let passed = 0
-        for (; got.length === count; passed++) await new Promise(setImmediate)
-        turns.push(passed)
-        await over
-      }
-    }
-
-    assert.ok(Math.min(...kept) <= 2, `turns over a connection that was kept: ${kept.join(' ')}`)
-    assert.ok(Math.min(...made) <= 3, `turns over a new connection: ${made.join(' ')}`)
-  })
-
   it('fail when no connection comes about in time', async t => {
     const { url } = await serve(t, () => OK)
     const clock: Clock = {

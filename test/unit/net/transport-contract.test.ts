@@ -21,13 +21,6 @@ const ADAPTERS: readonly (readonly [string, (url: URL, sizes: Sizes) => HttpTran
   ['client on undici', (url, sizes) => new UndiciClient(url, { ...sizes, http2: false })],
 ]
 
-/** Waits for the end of a request, and until its connection is free again. */
-async function ended(log: RequestLog): Promise<string> {
-  const said = await log.over.promise
-  await new Promise(setImmediate)
-  return said
-}
-
 function reply(...lines: string[]): string {
   return lines.join('\r\n')
 }
@@ -53,48 +46,6 @@ for (const [name, make] of ADAPTERS) {
       assert.equal(headers['www-authenticate'], 'A, B')
       assert.equal('x-a' in headers, false)
       assert.deepEqual(log.events, ['send', 'head 503', 'end'])
-    })
-
-    it('in chunks is put together, whatever extensions and trailers it has', async t => {
-      const chunks = ['3;a=b', 'abc', '2', 'de', '0', 'x-after: 1', '', '']
-      const { url, connections } = await serve(t, () => reply('HTTP/1.1 200 OK', CHUNKED, '', ...chunks))
-      const http = open(t, url)
-      assert.equal(await ended(post(http)), 'abcde')
-      assert.equal(await ended(post(http)), 'abcde')
-      assert.equal(connections(), 1)
-    })
-
-    it('without a length ends with its connection', async t => {
-      const { url } = await serve(t, ({ socket }) => void socket.end('HTTP/1.1 200 OK\r\n\r\nall of it'))
-      assert.equal(await post(open(t, url)).over.promise, 'all of it')
-    })
-
-    for (const status of ['204 No Content', '304 Not Modified'])
-      it(`with ${status} has no body, and its connection carries the next one`, async t => {
-        const { url, connections } = await serve(t, () => `HTTP/1.1 ${status}\r\n\r\n`)
-        const http = open(t, url)
-        assert.equal(await ended(post(http)), '')
-        assert.equal(await ended(post(http)), '')
-        assert.equal(connections(), 1)
-      })
-
-    it('with 304 has no body, whatever length it speaks of', async t => {
-      const { url } = await serve(t, () => 'HTTP/1.1 304 Not Modified\r\ncontent-length: 7\r\n\r\n')
-      const http = open(t, url)
-      assert.equal(await post(http).over.promise, '')
-      assert.equal(await post(http).over.promise, '')
-    })
-
-    it('may be announced by interim ones, but neither by many nor by another protocol', async t => {
-      const early = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
-      const replies = [early + early + OK, early.repeat(17) + OK, 'HTTP/1.1 101 Switching Protocols\r\n\r\n']
-      const { url } = await serve(t, (_got, index) => replies[index])
-      const http = open(t, url)
-      const first = post(http)
-      assert.equal(await first.over.promise, 'ok')
-      assert.deepEqual(first.events, ['send', 'head 200', 'end'])
-      assert.match(await post(http).over.promise, /^error/)
-      assert.match(await post(http).over.promise, /^error/)
     })
 
     it('comes as it is sent, a byte at a time or an event at a time', async t => {
