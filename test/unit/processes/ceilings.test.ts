@@ -19,11 +19,6 @@ describe('the ceilings of a server', posix, () => {
     assert.doesNotMatch(args[2] ?? '', /touch/)
   })
 
-  it('are no shell at all where there are none', () => {
-    assert.deepEqual(wrapWithLimits(undefined, ['a', 'b'], false), ['a', 'b'])
-    assert.deepEqual(wrapWithLimits({}, ['a'], true), ['a'])
-  })
-
   it('count the processes of a sandbox by themselves; where the kernel counts all of a user, its limit stands far out', () => {
     const inside = wrapWithLimits({ pids: 10 }, ['a'], true)
     const outside = wrapWithLimits({ pids: 10 }, ['a'], false)
@@ -74,13 +69,5 @@ describe('the ceilings of a server', posix, () => {
     await until(() => upstream.state === 'failed', 'it is ended')
 
     assert.match(upstream.problem ?? '', /process limit exceeded: \d+ processes and threads, limit 3/)
-  })
-
-  it('leave the words for a command that does not exist as they are', async t => {
-    const { upstream } = await bench(t, stdioSpec([], { command: 'no-such', ceilings: { files: 64 } }))
-
-    await upstream.start()
-
-    assert.match(upstream.problem ?? '', /no-such failed: command not found/)
   })
 })

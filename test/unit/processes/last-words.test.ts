@@ -48,17 +48,6 @@ describe('what a server said last', () => {
 })
 
 describe('a server that cannot be talked to', { concurrency: 2 }, () => {
-  it('is said to miss a module, not to have a stack', async t => {
-    const { upstream } = await bench(t, stdioSpec(['./no/such/server.js']))
-
-    await upstream.start()
-
-    assert.match(
-      getOwnerProblem(upstream) ?? '',
-      /exited with code 1; last message: Error: Cannot find module '.*no\/such\/server\.js'/,
-    )
-  })
-
   it('is said to write what is no JSON, where its handshake does not come', async t => {
     const spec = stdioSpec(['-e', 'console.log("Listening on port 3000"); process.stdin.resume()'], {
       startupTimeout: '1m',

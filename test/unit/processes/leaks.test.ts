@@ -30,18 +30,6 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     assert.ok(logs.some(line => line.message.startsWith('killed processes that left their process group')))
   })
 
-  it('ends with it when the server is killed, as far as it is in its group', async t => {
-    const cookie = randomUUID()
-    const { upstream } = await bench(t, escaping(cookie, 'deaf'))
-    const [server = 0] = await pidsOf(upstream)
-    await until(() => processesWith(cookie).length >= 2, 'they all run')
-
-    const family = processesWith(cookie).map(({ pid }) => pid)
-    process.kill(server, 'SIGKILL')
-
-    await until(() => !family.some(isAlive), 'the server and all its children are gone')
-  })
-
   for (const signal of ['SIGKILL', 'SIGABRT'] as const)
     it(`ends when the gateway dies of ${signal}, and so does the guardian`, async () => {
       const cookie = randomUUID()

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { processesWith, zombiesOf } from '../../fixtures/processes.ts'
-import { bench, fasterClock, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
-import { until } from '../../fixtures/until.ts'
+import { bench, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
 
 const MEBIBYTE = 1024 * 1024
 const LIMIT = 10 * MEBIBYTE
@@ -54,25 +50,6 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
     assert.ok(Math.max(...costs.map(({ grownMiB }) => grownMiB)) <= 40)
   })
 
-  it('skip a line that is too long, and end no server', async t => {
-    const [bad, good] = await Promise.all([server(t), server(t)])
-    const pids = [bad.upstream.pid, good.upstream.pid]
-
-    const cost = await costOf(() =>
-      assert.rejects(
-        bad.upstream.dispatch(toolCall('line', { bytes: 11 * MEBIBYTE })),
-        /maxLine.* larger than 10485760/,
-      ),
-    )
-    const [answer, { pid }] = [await bad.upstream.dispatch(toolCall('line', { bytes: 1024 })), bad.upstream]
-
-    t.diagnostic(`11 MiB: ${JSON.stringify(cost)}`)
-    assert.ok(cost.grownMiB <= 40)
-    assert.ok('result' in answer)
-    assert.deepEqual([pid, good.upstream.pid], pids)
-    assert.ok(![...good.states, ...bad.states].includes('failed'))
-  })
-
   it('take 200 MB of stderr without holding the server up, in 64 KiB and at most 100 lines of log a second', async t => {
     const { upstream, stderr } = await server(t)
     const before = stderr().length
@@ -91,58 +68,5 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
     assert.ok(kept <= 64 * 1024)
     assert.ok(cost.grownMiB <= 40)
     assert.equal(upstream.state, 'ready')
-  })
-
-  it('queue a bounded amount for a server that never reads, and other servers answer meanwhile', async t => {
-    const [deaf, good] = await Promise.all([server(t), server(t)])
-    assert.equal(textOf(await deaf.upstream.dispatch(toolCall('deafen'))), 'deaf')
-    const text = 'x'.repeat(MEBIBYTE)
-    let settled = 0
-
-    const cost = await costOf(async () => {
-      for (let call = 0; call < 60; call++)
-        void deaf.upstream.dispatch(toolCall('line', { text })).then(
-          () => settled++,
-          () => settled++,
-        )
-      await sleep(1000)
-      assert.ok(textOf(await good.upstream.dispatch(toolCall('line', { bytes: 1000 }))).length > 0)
-    })
-
-    t.diagnostic(`60 calls of 1 MiB to a deaf server: ${JSON.stringify({ ...cost, settled })}`)
-    assert.equal(deaf.upstream.state, 'ready')
-    assert.ok(settled > 40, 'what has no room is told so at once')
-    assert.ok(cost.grownMiB <= 40, `${cost.grownMiB} MiB`)
-    await deaf.upstream.stop()
-    await until(() => settled === 60, 'all calls are answered')
-  })
-
-  it('leave nothing of 40 servers that neither end by themselves nor by SIGTERM', async t => {
-    const cookie = randomUUID()
-    const spec = stdioSpec([script('stubborn-server.sh')], {
-      command: '/bin/sh',
-      env: { COOKIE: cookie },
-      era: 'legacy',
-      startupTimeout: '5m',
-    })
-    let cycles = 0
-    const caller = async (): Promise<void> => {
-      for (let cycle = 0; cycle < 2; cycle++) {
-        // Each stop waits twice for two seconds.
-        const { upstream } = await bench(t, spec, { clock: fasterClock(5) })
-        await upstream.start()
-        if (upstream.state === 'ready') cycles++
-        await upstream.stop()
-      }
-    }
-
-    await Promise.all(Array.from({ length: 20 }, caller))
-
-    const left = processesWith(cookie)
-    const defunct = zombiesOf(process.pid)
-    t.diagnostic(`${cycles} cycles: ${left.length} left, ${defunct.length} defunct`)
-    assert.equal(cycles, 40)
-    assert.deepEqual(left, [])
-    assert.deepEqual(defunct, [])
   })
 })

@@ -139,18 +139,6 @@ describe('stopping a server process', { concurrency: 4 }, () => {
     assert.equal(isAlive(pid), false)
   })
 
-  it('ends what it started, too', async t => {
-    const { upstream, stderr } = await bench(t, badServer('grandchild'))
-    await upstream.start()
-    await until(() => stderr().length > 0, 'the grandchild runs')
-    const { grandchild } = JSON.parse(stderr()[0] ?? '') as { grandchild: number }
-    assert.equal(isAlive(grandchild), true)
-
-    await upstream.stop()
-
-    await until(() => !isAlive(grandchild), 'the grandchild is gone')
-  })
-
   it('ends what a server leaves behind when it dies by itself', async t => {
     const { upstream, stderr } = await bench(t, badServer('grandchild'))
     await upstream.start()
