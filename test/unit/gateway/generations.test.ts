@@ -50,19 +50,3 @@ test('a gateway that cannot listen leaves nothing running', async t => {
   await assert.rejects(second.start(), { code: 'GW_LISTEN' })
   await assert.rejects(second.reload({}), { code: 'GW_STOPPING' })
 })
-
-test('a listen whose resource cannot be watched still hears the rest, and ends', async t => {
-  const upstream = closeAfter(t, await testUpstream({ capabilities: { resources: { subscribe: true } } }))
-  const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
-  await upstream.stop()
-  const client = closeAfter(t, await testClient(gateway))
-  for (let i = 0; i < 3; i++) {
-    const filter = { resourcesListChanged: true, resourceSubscriptions: [`x://${i}`] }
-    const running = client.start('subscriptions/listen', { notifications: filter })
-    await running.cancel()
-    await running.reply.catch(() => undefined)
-  }
-  const { notifier } = gateway.gateway.generation.graph
-  await new Promise(resolve => setTimeout(resolve, 100))
-  assert.equal(notifier.listening, 0)
-})

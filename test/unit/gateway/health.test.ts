@@ -10,9 +10,6 @@ import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../.
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { hashOf } from '../rules/keys.ts'
 
-const codes = ({ findings }: { findings: readonly HealthFinding[] }): string[] =>
-  findings.map(({ code, upstream = '' }) => `${code} ${upstream}`.trim())
-
 const tools = { run: () => 'x' }
 const gone = { type: 'stdio', command: process.execPath, args: ['-e', 'process.exit(3)'] }
 
@@ -28,20 +25,6 @@ test('a gateway whose servers run is well, and says nothing else on /readyz', as
 
   assert.deepEqual(await gateway.gateway.control('health'), { level: 'ok', findings: [] })
   assert.deepEqual(await readiness(gateway), { ready: true, upstreams: { web: { state: 'ready' } } })
-})
-
-test('a server that does not run is an error with its name, why, and what to do; the same in ps and the verb', async t => {
-  const web = closeAfter(t, await testUpstream({ tools }))
-  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: { upstreams: { gone } } }))
-
-  const health = await gateway.gateway.control('health')
-  const [finding] = health.findings as HealthFinding[]
-  assert.equal(health.level, 'error')
-  assert.equal(finding?.code, 'upstream-failed')
-  assert.equal(finding.upstream, 'gone')
-  assert.match(finding.summary, /^gone is not running: .*3/)
-  assert.match(finding.fix, /gateway restart gone$/)
-  assert.deepEqual((await gateway.gateway.control('ps')).health, health)
 })
 
 test('the output of a server is no advice where there is none here', async t => {
@@ -72,24 +55,6 @@ test('a server that refuses without a login is not said to be out of reach', asy
   assert.match(finding?.fix ?? '', /^It requires a login or another token: see docs\/login\.md/)
 })
 
-test('who stopped a server is reminded of it', async t => {
-  const web = closeAfter(t, await testUpstream({ tools }))
-  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
-  await gateway.gateway.control('upstream.stop', { upstream: 'web' })
-
-  const { level, findings } = gateway.gateway.health
-  assert.equal(level, 'info')
-  assert.deepEqual(findings, [
-    {
-      code: 'upstream-stopped',
-      level: 'info',
-      summary: 'web was stopped',
-      fix: 'gateway start web',
-      upstream: 'web',
-    },
-  ])
-})
-
 test('a configuration that is valid and was refused for its port is not sent to validate', async t => {
   const other = createServer()
   await once(other.listen(0, '127.0.0.1'), 'listening')
@@ -106,17 +71,6 @@ test('a configuration that is valid and was refused for its port is not sent to 
   const [finding] = gateway.gateway.health.findings
   assert.equal(finding?.code, 'config-refused')
   assert.match(finding.fix, /^Choose another port or host.*; then: gateway reload$/)
-})
-
-test('a configuration that was refused stays a finding until one is taken', async t => {
-  const web = closeAfter(t, await testUpstream({ tools }))
-  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
-  const good = gateway.gateway.generation.loaded
-  await assert.rejects(gateway.gateway.reload({ version: 1, upstreams: { x: { type: 'nothing' } } }))
-  assert.deepEqual(codes(gateway.gateway.health), ['config-refused'])
-
-  await gateway.gateway.reload(good)
-  assert.deepEqual(codes(gateway.gateway.health), [])
 })
 
 test('plugins add findings, change them, and one that fails is a finding itself while the others are heard', async t => {
@@ -185,13 +139,6 @@ test('secrets of the configuration are in no finding', async t => {
   const text = JSON.stringify(gateway.gateway.health)
   assert.match(text, /upstream-failed/)
   assert.doesNotMatch(text, /very-secret/)
-})
-
-test('/metrics counts findings by code', async t => {
-  const gateway = closeAfter(t, await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }))
-  const page = await (await fetch(new URL('/metrics', gateway.url))).text()
-  assert.match(page, /^tapgate_health_level 3$/m)
-  assert.match(page, /^tapgate_health_findings\{code="upstream-failed",level="error",upstream="gone"\} 1$/m)
 })
 
 test('of the same finding twice the heavier one stays, and the worst comes first', () => {

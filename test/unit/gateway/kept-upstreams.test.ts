@@ -32,17 +32,6 @@ test('a reload that changes only what plugins read keeps the process, under the 
   assert.match(JSON.stringify(answer), new RegExp(`${pid} 3`))
 })
 
-test('a reload that changes what is cached of a server keeps its process', async t => {
-  const gateway = await running(t, {})
-  const client = await gateway.connect()
-  const [pid] = await count(client)
-
-  await gateway.reload(config({ cache: false }))
-
-  assert.deepEqual(await count(client), [pid, 2])
-  assert.notDeepEqual(await names(client), [])
-})
-
 test('a reload that changes how the process is run starts another one, and ends the old one', async t => {
   const gateway = await running(t, {})
   const client = await gateway.connect()
