@@ -61,12 +61,6 @@ test('forms of other tools stay as they are, with a warning', () => {
   )
 })
 
-test('property: text without a dollar or brace comes out as it went in', () => {
-  const plain = fc.string({ unit: 'binary' }).filter(text => !text.includes('$') && !text.includes('{env:'))
-
-  fc.assert(fc.property(plain, text => void assert.equal(fill(text, {}).value, text)))
-})
-
 test('property: an escaped text comes out as it was, and a value is never looked at again', () => {
   fc.assert(
     fc.property(fc.string(), fc.constantFrom('${A}', '$${A}', '${', '}', 'x'), (noise, piece) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeOrigins, loadConfig } from '../../../src/config/index.ts'
 import { GatewayError } from '../../../src/errors/errors.ts'
-import { directoryWith, linesOf, load, problemsOf } from './temp.ts'
+import { directoryWith, linesOf, load } from './temp.ts'
 
 const WEB = 'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
 const code = (expected: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === expected
@@ -42,13 +42,6 @@ test('a small file gets every default, and nothing of it can be changed', async 
   assert.throws(() => Object.assign(config.lists, { pageSize: 1 }), TypeError)
 })
 
-test('cache: false turns the cache off, and a partial section keeps its other defaults', async t => {
-  const { config } = await load(t, { 'gateway.yaml': `${WEB}cache: false\nlog: { level: debug }\n` })
-
-  assert.equal(config.cache, false)
-  assert.deepEqual(config.log, { level: 'debug', format: 'auto' })
-})
-
 test('a config is found from a directory below', async t => {
   const home = directoryWith(t, { 'gateway.yml': WEB, 'a/b/readme.txt': '' })
 
@@ -64,14 +57,6 @@ test('gateway.yaml comes before gateway.json, and JSON is read as well', async t
 
   assert.match((await load(t, { 'gateway.json': json, 'gateway.yaml': WEB })).file ?? '', /gateway\.yaml$/)
   assert.deepEqual(Object.keys((await load(t, { 'gateway.json': json })).config.upstreams), ['a'])
-})
-
-test('an empty file is found rather than passed over', async t => {
-  const home = directoryWith(t, { 'gateway.yaml': WEB, 'below/gateway.yaml': '' })
-
-  const [problem] = await problemsOf(loadConfig({ cwd: join(home, 'below'), environment: { HOME: home } }))
-
-  assert.equal(problem?.file, join(home, 'below/gateway.yaml'))
 })
 
 for (const [what, text] of Object.entries({
@@ -162,17 +147,6 @@ test('a base that is missing, or mistaken, is named with its place', async t => 
   assert.deepEqual(missing, ['gateway.yaml:3:3 /extends expected a file name or a list of them'])
   assert.deepEqual(gone, ['gateway.yaml:3:5 /extends cannot read <dir>/none.yaml: no such file'])
   assert.deepEqual(bad, ['base.yaml:5:1 /logs unknown key "logs" – did you mean "log"?'])
-})
-
-test('a chain of files that doubles at each step is read once per file', async t => {
-  const steps = Array.from(
-    { length: 40 },
-    (_, i) => [`s${i}.yaml`, i === 39 ? WEB : `extends: [s${i + 1}.yaml, s${i + 1}.yaml]\n`] as const,
-  )
-
-  const { files } = await load(t, { 'gateway.yaml': 'extends: s0.yaml\n', ...Object.fromEntries(steps) })
-
-  assert.equal(files.length, 41)
 })
 
 test('an environment lays its own file on top', async t => {
@@ -281,14 +255,4 @@ upstreams:
   assert.equal(config.upstreams.two?.timeout, '1s')
   assert.equal((config.upstreams.two as { url: string }).url, 'https://two.example')
   assert.equal(config.upstreams.three?.timeout, '2s')
-})
-
-test('a program whose path holds spaces is a command if it exists', async t => {
-  const { config } = await load(t, {
-    'gateway.yaml':
-      'listeners: { pipe: { type: stdio } }\nupstreams: { a: { type: stdio, command: "./my server/run" } }\n',
-    'my server/run': '#!/bin/sh\n',
-  })
-
-  assert.equal((config.upstreams.a as { command: string }).command, './my server/run')
 })

@@ -19,33 +19,6 @@ const { config } = fc.letrec<{ value: unknown; config: Record<string, unknown> }
   }),
 }))
 
-test('maps merge, lists and scalars replace, null removes', () => {
-  assert.deepEqual(merge({ a: { b: 1, c: [1, 2] } }, { a: { c: [3], d: 4 } }), { a: { b: 1, c: [3], d: 4 } })
-  assert.deepEqual(merge({ a: { b: 1 }, c: 2 }, { a: null }), { c: 2 })
-  assert.deepEqual(merge({ a: { b: 1 } }, { a: null }, { a: { c: 2 } }), { a: { c: 2 } })
-  assert.deepEqual(merge({ a: [1] }, { a: { b: null, c: 1 } }), { a: { c: 1 } })
-})
-
-test('property: it does not matter which files are merged first', () => {
-  fc.assert(
-    fc.property(config, config, config, (a, b, c) => {
-      const left = mergeTrees(mergeTrees(tree(a), tree(b)), tree(c))
-      const right = mergeTrees(tree(a), mergeTrees(tree(b), tree(c)))
-      assert.deepEqual(locateValues(left).value, locateValues(right).value)
-    }),
-  )
-})
-
-test('property: nothing over a config, a config over nothing, and a config over itself are that config', () => {
-  fc.assert(
-    fc.property(config, a => {
-      assert.deepEqual(merge(a, {}), merge(a))
-      assert.deepEqual(merge({}, a), merge(a))
-      assert.deepEqual(merge(a, a), merge(a))
-    }),
-  )
-})
-
 test('property: what is merged stays as it was, and every value of the result has an origin', () => {
   fc.assert(
     fc.property(config, config, (a, b) => {

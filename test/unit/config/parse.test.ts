@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatProblem, redact } from '../../../src/config/index.ts'
+import { formatProblem } from '../../../src/config/index.ts'
 import { loadConfigObject } from '../../../src/gateway/load-config.ts'
 import { problemsOf } from './temp.ts'
 
@@ -58,18 +58,4 @@ test('what no file could hold is refused', async () => {
     assert.match((await linesFor(value)).join('\n'), /expected plain data/)
   }
   assert.match((await linesFor({ ...WEB, extends: './a.yaml' })).join('\n'), /extends is only supported in files/)
-})
-
-test('undefined in plain data is as good as absent', () => {
-  const { config } = parse({ ...WEB, log: undefined, lists: { pageSize: undefined } })
-
-  assert.equal(config.lists.pageSize, 1000)
-})
-
-test('what is secret by its place is hidden even when it was written down', () => {
-  const { config } = parse({ ...WEB, upstreams: { web: { ...WEB.upstreams.web, headers: { A: 'abc' } } } })
-
-  assert.deepEqual((redact(config, []) as { upstreams: { web: { headers: unknown } } }).upstreams.web.headers, {
-    A: '***',
-  })
 })

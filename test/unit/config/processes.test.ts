@@ -40,13 +40,4 @@ describe('a sandbox', () => {
     // An allow-list: nothing of the home is shown, so nothing of it has to be hidden.
     for (const key of ['read', 'write', 'hide'] as const) assert.deepEqual(a.sandbox[key], [])
   })
-
-  it('of another kind is refused in words', () => {
-    const upstream = { type: 'stdio', command: 'a', sandbox: 'docker' }
-
-    assert.throws(
-      () => parseConfig({ upstreams: { a: upstream } }, { directory: '/' }),
-      error => JSON.stringify(error).includes('a map or bwrap'),
-    )
-  })
 })
