@@ -91,7 +91,7 @@ describe('a session that the server has forgotten', () => {
 
     assert.deepEqual(
       server.of('tools/call').map(({ headers }) => headers['mcp-session-id']),
-      ['session-2', 'session-2', 'session-3'],
+      ['session-1', 'session-1', 'session-2'],
     )
   })
 

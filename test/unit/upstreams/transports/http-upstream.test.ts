@@ -50,8 +50,7 @@ describe('the headers of a request', () => {
     await upstream.stop()
 
     const { headers } = server.of('tools/call')[0] ?? assert.fail()
-    // The first session is for lists, this one for clients that cannot be asked for anything.
-    assert.equal(headers['mcp-session-id'], 'session-2')
+    assert.equal(headers['mcp-session-id'], 'session-1')
     assert.equal(headers['mcp-protocol-version'], '2025-06-18')
     assert.equal(headers['mcp-method'], undefined)
     assert.equal(headers.host, new URL(server.url).host)
