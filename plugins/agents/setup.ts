@@ -1,31 +1,22 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import {
-  ANONYMOUS,
-  type Config,
-  gatewayError,
-  GatewayError,
-  getErrorMessage,
-  type JsonObject,
-  type ListenerConfig,
-  type PluginApi,
-  type PluginHooks,
-  principalKey,
-  suggestHint,
-  type UpstreamConfig,
-} from '../../src/plugin.ts'
+import type { Config, JsonObject, ListenerConfig, PluginApi, PluginHooks, UpstreamConfig } from '../../src/plugin.ts'
+import { ANONYMOUS, gatewayError, GatewayError, getErrorMessage, principalKey, suggestHint } from '../../src/plugin.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
 import { agentError } from './errors.ts'
-import { CallPatience, Foreground, type McpDeps } from './mcp/callers.ts'
+import type { McpDeps } from './mcp/callers.ts'
+import { CallPatience, Foreground } from './mcp/callers.ts'
 import { parseRequest } from './mcp/delegate.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 import { formatAgentRow, formatStructured, parseAnswer } from './mcp/task-results.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
-import { type AgentRuntime, LocalRuntime } from './runtime.ts'
+import type { AgentRuntime } from './runtime.ts'
+import { LocalRuntime } from './runtime.ts'
 import { createRouter } from './scheduling.ts'
-import { type AgentsConfig, type AgentSettings, resolveAgents } from './settings.ts'
+import type { AgentsConfig, AgentSettings } from './settings.ts'
+import { resolveAgents } from './settings.ts'
 import type { TaskService, TaskSummary, TaskView } from './tasks/service.ts'
 import type { AgentHealth, TaskCaller, TaskEvent } from './types.ts'
 

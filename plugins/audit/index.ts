@@ -182,7 +182,8 @@ function openJournal({ options, directory, slot, clock, log }: PluginApi<AuditOp
   const file = options.file?.replaceAll('{pid}', String(process.pid))
   const key = file === undefined ? '' : resolve(directory, file)
   const sink = key === '' ? STDERR : new JournalFile(key)
-  const journal = journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatAuditLine })
+  const journal =
+    journals.get(key) ?? new AuditJournal(parseSettings(options), { sink, clock, log, note: formatAuditLine })
   journals.set(key, journal)
   // A second signal exits immediately, so flush on exit.
   if (journal.owners++ === 0) process.on('exit', journal.flush)

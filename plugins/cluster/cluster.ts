@@ -1,16 +1,15 @@
-import {
-  type Clock,
-  type Config,
-  type Log,
-  type Peer,
-  type PeerDirectory,
-  type PeerLookup,
-  RPC,
-  type Refusal,
-  type SealingKeys,
-  type ServeForwarded,
-  canonicalizeJson,
+import type {
+  Clock,
+  Config,
+  Log,
+  Peer,
+  PeerDirectory,
+  PeerLookup,
+  Refusal,
+  SealingKeys,
+  ServeForwarded,
 } from '../../src/plugin.ts'
+import { RPC, canonicalizeJson } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './host-port.ts'
 import type { LiveReplica, ReplicaEntry } from './replica-directory.ts'
 import { ReplicaDirectory } from './replica-directory.ts'

@@ -1,15 +1,5 @@
-import {
-  type Config,
-  type Plugin,
-  type PluginApi,
-  type Report,
-  checkKeyPair,
-  isObject,
-  readMap,
-  readOwnPackage,
-  readText,
-  readValue,
-} from '../../src/plugin.ts'
+import type { Config, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { checkKeyPair, isObject, readMap, readOwnPackage, readText, readValue } from '../../src/plugin.ts'
 import { isWildcard, parseAddress } from './host-port.ts'
 import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'

@@ -1,16 +1,14 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import {
-  type AskGateway,
-  type CommandCall,
   formatDuration,
   gatewayError,
   GatewayError,
   getErrorMessage,
   isObject,
-  type JsonObject,
   parseDuration,
-  type PluginCommands,
   toOneLine,
 } from '../../src/plugin.ts'
 

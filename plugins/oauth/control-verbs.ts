@@ -1,23 +1,10 @@
-import {
-  type Config,
-  type JsonObject,
-  type PluginHooks,
-  gatewayError,
-  isObject,
-  readList,
-  suggestHint,
-} from '../../src/plugin.ts'
+import type { Config, JsonObject, PluginHooks } from '../../src/plugin.ts'
+import { gatewayError, isObject, readList, suggestHint } from '../../src/plugin.ts'
 import { hashAccount, parseCaller, formatCaller, createWaitingRow } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
-import {
-  type CallerIdentity,
-  GATEWAY_ACCOUNT,
-  type GrantKey,
-  type LostGrant,
-  type StoredGrant,
-  isPerCaller,
-} from './types.ts'
+import type { CallerIdentity, GrantKey, LostGrant, StoredGrant } from './types.ts'
+import { GATEWAY_ACCOUNT, isPerCaller } from './types.ts'
 import { NOT_LOGGED_IN } from './vault/grants.ts'
 
 /** Maximum rows for waiting callers. */

@@ -1,19 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Authorizer, type PluginApi, getErrorMessage } from '../../src/plugin.ts'
+import type { Authorizer, PluginApi } from '../../src/plugin.ts'
+import { getErrorMessage } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { createAuthorizer } from './flow/authorizer.ts'
-import { BrowserLogins, type LoginDeps } from './flow/login.ts'
+import type { LoginDeps } from './flow/login.ts'
+import { BrowserLogins } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
-import {
-  type CallerIdentity,
-  type OAuthUpstream,
-  type RefreshResult,
-  type StoredGrant,
-  getAddress,
-  isPerCaller,
-} from './types.ts'
+import type { CallerIdentity, OAuthUpstream, RefreshResult, StoredGrant } from './types.ts'
+import { getAddress, isPerCaller } from './types.ts'
 import { MachineTokens } from './flow/machine-tokens.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { SharedBackend } from './vault/shared-backend.ts'

@@ -1,9 +1,12 @@
 import { isIP } from 'node:net'
 import { compileGlobs, Payload, sanitizeText, readText } from '../../src/plugin.ts'
-import { type ApiDocument, type Operation, nameOperations } from './document/operation-parts.ts'
+import type { ApiDocument, Operation } from './document/operation-parts.ts'
+import { nameOperations } from './document/operation-parts.ts'
 import { readDocument } from './document/read-document.ts'
-import { type OpenApiSpec, parseDocumentUrl } from './load-document.ts'
-import { type OpenApiTool, createTool } from './tools/tool.ts'
+import type { OpenApiSpec } from './load-document.ts'
+import { parseDocumentUrl } from './load-document.ts'
+import type { OpenApiTool } from './tools/tool.ts'
+import { createTool } from './tools/tool.ts'
 
 /** Domains that are not public. */
 const PRIVATE =

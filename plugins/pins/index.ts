@@ -1,21 +1,9 @@
-import {
-  BoundedMap,
-  type HealthFinding,
-  type JsonObject,
-  type Metric,
-  type Plugin,
-  type PluginApi,
-  type Report,
-  appendPointer,
-  defineFindings,
-  readList,
-  readMap,
-  readText,
-  readValue,
-} from '../../src/plugin.ts'
+import type { HealthFinding, JsonObject, Metric, Plugin, PluginApi, Report } from '../../src/plugin.ts'
+import { BoundedMap, appendPointer, defineFindings, readList, readMap, readText, readValue } from '../../src/plugin.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import { type Drift, type Mode, PinJudge, type Status, listModes, shouldWithhold } from './pin-judge.ts'
+import type { Drift, Mode, Status } from './pin-judge.ts'
+import { PinJudge, listModes, shouldWithhold } from './pin-judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 
 const HEALTH = {

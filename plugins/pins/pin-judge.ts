@@ -1,11 +1,7 @@
-import {
-  BoundedMap,
-  type CatalogEntry,
-  type Config,
-  type JsonObject,
-  type UpstreamInstructions,
-} from '../../src/plugin.ts'
-import { extractDefinition, hashValue, isPinnedKind, PINNED, type PinnedKind } from './definition.ts'
+import type { CatalogEntry, Config, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
+import { BoundedMap } from '../../src/plugin.ts'
+import type { PinnedKind } from './definition.ts'
+import { extractDefinition, hashValue, isPinnedKind, PINNED } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock } from './lock-file.ts'
 import { createSkeleton } from './suspicious-text.ts'

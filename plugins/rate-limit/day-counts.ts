@@ -1,12 +1,11 @@
 import { join } from 'node:path'
+import type { Clock, Log } from '../../src/plugin.ts'
 import {
   BoundedMap,
-  type Clock,
   getErrorMessage,
   getSqlNumber,
   getSqlText,
   loadSqlite,
-  type Log,
   makeDirectorySync,
   SqlDatabase,
 } from '../../src/plugin.ts'

@@ -15,7 +15,8 @@ import type {
 import { DayCounts } from './day-counts.ts'
 import type { RuleKey, UncountedPolicy } from './limits.ts'
 import { acquireSlots, ERRORS, Limits, releaseSlots } from './limits.ts'
-import { type LimitSubject, RateLimitRule, RuleCounts } from './rule.ts'
+import type { LimitSubject } from './rule.ts'
+import { RateLimitRule, RuleCounts } from './rule.ts'
 
 /**
  * Slots of one request in rules with `inFlight`. They are held until the client is answered, and while one of its

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Answer, Clock, SharedStore } from '../../src/plugin.ts'
 import { defineErrors, refuse, RPC } from '../../src/plugin.ts'
-import { DAY_MS, type DayCounts, getDay } from './day-counts.ts'
+import type { DayCounts } from './day-counts.ts'
+import { DAY_MS, getDay } from './day-counts.ts'
 import type { LimitSubject, RateLimitRule } from './rule.ts'
 
 export const ERRORS = {

@@ -1,12 +1,5 @@
-import {
-  BoundedMap,
-  type Config,
-  type Principal,
-  type Session,
-  compileCallers,
-  compileGlobs,
-  principalKey,
-} from '../../src/plugin.ts'
+import type { Config, Principal, Session } from '../../src/plugin.ts'
+import { BoundedMap, compileCallers, compileGlobs, principalKey } from '../../src/plugin.ts'
 
 export type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
 

@@ -1,27 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import {
-  answer,
-  type Answer,
-  type Call,
-  type ClientDescription,
-  type Config,
-  type Dispatch,
-  GatewayError,
-  isObject,
-  type PluginApi,
-  type Principal,
-  refuse,
-  RPC,
-  STRANGER,
-  toolError,
-  toOneLine,
-} from '../../../src/plugin.ts'
+import type { Answer, Call, ClientDescription, Config, Dispatch, PluginApi, Principal } from '../../../src/plugin.ts'
+import { answer, GatewayError, isObject, refuse, RPC, STRANGER, toolError, toOneLine } from '../../../src/plugin.ts'
 import { formatCaller, getAccount } from '../callers.ts'
 import type { OAuthService } from '../service.ts'
 import { hasBrowserLogins } from '../types.ts'
-import { BrowserStore, type LoginLink, LoginLinks, type Proof, ReplicaNames, RequestLimiter } from './login-state.ts'
+import type { LoginLink, Proof } from './login-state.ts'
+import { BrowserStore, LoginLinks, ReplicaNames, RequestLimiter } from './login-state.ts'
 import { IdentityProvider } from './identity-provider.ts'
-import { CALLBACK, CONNECT, isPagePath, LoginPages, type LoginPreview, PERSON } from './login-pages.ts'
+import type { LoginPreview } from './login-pages.ts'
+import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
 
 interface LoginRedirectDeps {
   readonly links: LoginLinks

@@ -1,6 +1,7 @@
 import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi'
 import type { Config, PluginApi } from '../../../src/plugin.ts'
-import { type DiscoveryDeps, fetchServerMetadata } from '../flow/discovery.ts'
+import type { DiscoveryDeps } from '../flow/discovery.ts'
+import { fetchServerMetadata } from '../flow/discovery.ts'
 import { Wire } from '../flow/oauth-requests.ts'
 import type { Person, PersonLogin } from './login-state.ts'
 

@@ -1,4 +1,5 @@
-import { type AuditEvent, type HttpReply, type HttpRequest, type Log, getErrorMessage } from '../../../src/plugin.ts'
+import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
+import { getErrorMessage } from '../../../src/plugin.ts'
 import type { BrowserLogins } from '../flow/login.ts'
 import type { BrowserState, BrowserStore, LoginLink, LoginLinks, ReplicaNames, RequestLimiter } from './login-state.ts'
 import {

@@ -1,16 +1,6 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
-import {
-  BoundedMap,
-  type Clock,
-  hashSecret,
-  type HttpRequest,
-  isSameSecret,
-  parseCookie,
-  type Principal,
-  principalKey,
-  type Session,
-  type SharedStore,
-} from '../../../src/plugin.ts'
+import type { Clock, HttpRequest, Principal, Session, SharedStore } from '../../../src/plugin.ts'
+import { BoundedMap, hashSecret, isSameSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
 
 const MAX_SEEN = 10_000
 const WITHIN_MS = 60_000

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { BoundedMap, type Clock, getErrorMessage, type Log, toOneLine } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap, getErrorMessage, toOneLine } from '../../../src/plugin.ts'
 import type { Access, LoginKey, NewGrant, RefreshResult, StoredGrant, TokenEndpoint } from '../types.ts'
 import type { Vault } from './vault.ts'
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type HttpMethod, isObject, type JsonObject, readMap, readText } from '../../../src/plugin.ts'
+import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
+import { isObject, readMap, readText } from '../../../src/plugin.ts'
 
 const HASH_LENGTH = 6
 

@@ -1,13 +1,16 @@
-import { type HttpMethod, isObject, readList, readMap, readText, toOneLine } from '../../../src/plugin.ts'
+import type { HttpMethod } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, readText, toOneLine } from '../../../src/plugin.ts'
+import type {
+  ApiDocument,
+  Operation,
+  Parameter,
+  PlainObject,
+  References,
+  RequestBody,
+  Requirements,
+  SecurityScheme,
+} from './operation-parts.ts'
 import {
-  type ApiDocument,
-  type Operation,
-  type Parameter,
-  type PlainObject,
-  type References,
-  type RequestBody,
-  type Requirements,
-  type SecurityScheme,
   findCommonSchema,
   findResultSchema,
   isJsonType,

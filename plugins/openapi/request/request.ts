@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { type HttpMethod, isObject, type JsonObject, suggestName } from '../../../src/plugin.ts'
-import {
-  type Parameter,
-  type ParameterLocation,
-  type RequestBody,
-  type Requirements,
-  type SecurityScheme,
-  isJsonType,
+import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
+import { isObject, suggestName } from '../../../src/plugin.ts'
+import type {
+  Parameter,
+  ParameterLocation,
+  RequestBody,
+  Requirements,
+  SecurityScheme,
 } from '../document/operation-parts.ts'
+import { isJsonType } from '../document/operation-parts.ts'
 import type { OpenApiTool, ToolArgument } from '../tools/tool.ts'
 
 type Value = unknown

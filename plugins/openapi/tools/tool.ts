@@ -1,14 +1,9 @@
-import { isObject, type JsonObject, readList, readMap, sanitizeText } from '../../../src/plugin.ts'
-import {
-  type ApiDocument,
-  type Operation,
-  type Parameter,
-  type PlainObject,
-  type References,
-  isJsonType,
-  sanitizeName,
-} from '../document/operation-parts.ts'
-import { convertSchema, filterStrings, type SchemaUse } from './convert-schema.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, sanitizeText } from '../../../src/plugin.ts'
+import type { ApiDocument, Operation, Parameter, PlainObject, References } from '../document/operation-parts.ts'
+import { isJsonType, sanitizeName } from '../document/operation-parts.ts'
+import type { SchemaUse } from './convert-schema.ts'
+import { convertSchema, filterStrings } from './convert-schema.ts'
 
 /** Where an argument is sent: a parameter, a body property, or the whole body. */
 type ArgumentTarget =

@@ -1,4 +1,5 @@
-import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 
 /** Wraps the script without changing its line numbers. */
 const WRAPPER = ['(async (tools, call, console) => {', '\n})'] as const

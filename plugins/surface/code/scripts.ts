@@ -1,12 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import {
-  type Answer,
-  estimateBytes,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  principalKey,
-} from '../../../src/plugin.ts'
+import type { Answer, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { estimateBytes, isObject, principalKey } from '../../../src/plugin.ts'
 import type { Surface } from '../listing.ts'
 import { describeUnknownTool, textAnswer, toolFailure } from '../meta-tool-answers.ts'
 import type { FromSandbox, ScriptLimits, ToSandbox } from './sandbox.ts'

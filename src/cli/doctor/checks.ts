@@ -12,7 +12,8 @@ import { makeDirectory } from '../../util/storage/files.ts'
 import { getStateDirectory } from '../load-source.ts'
 import { withGatewayHandle, withUnstartedGateway } from '../local/gateway-handle.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { createFinding, type DoctorContext, type DoctorFinding } from './doctor-findings.ts'
+import type { DoctorContext, DoctorFinding } from './doctor-findings.ts'
+import { createFinding } from './doctor-findings.ts'
 
 const OTHER_USERS = 0o077
 const OTHER_USERS_WRITE = 0o022

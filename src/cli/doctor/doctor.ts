@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { type Health, type HealthLevel, summarizeFindings } from '../../errors/health.ts'
+import type { Health, HealthLevel } from '../../errors/health.ts'
+import { summarizeFindings } from '../../errors/health.ts'
 import { plural } from '../../util/plain-text.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
 import type { QueryFlags } from '../local/gateway-handle.ts'
@@ -9,7 +10,8 @@ import { formatFindings, formatLevel } from '../output/format-findings.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { checkClients } from './client-checks.ts'
 import { checkConfiguration, checkFiles, checkOnline, checkRunning, createLoadFindings } from './checks.ts'
-import { type DoctorContext, type DoctorFinding, createFinding } from './doctor-findings.ts'
+import type { DoctorContext, DoctorFinding } from './doctor-findings.ts'
+import { createFinding } from './doctor-findings.ts'
 
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean

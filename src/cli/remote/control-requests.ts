@@ -1,13 +1,15 @@
 import { relative } from 'node:path'
 import type { ConfigChanges, NameChanges, UpstreamStatus } from '../../api/gateway.ts'
 import type { LogLine, Notification } from '../../api/index.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { formatBytes, formatDuration, sanitizeText, toOneLine } from '../../util/plain-text.ts'
 import { formatFindings, formatLoad, listOtherEras } from '../output/format-findings.ts'
 import { formatTable, measureFixedColumns } from '../output/table.ts'
 import type { Terminal, TerminalOutput } from '../output/terminal.ts'
 import { formatState } from '../serve/summary.ts'
-import { type ControlFlags, type PsOutput, withControl } from './control-connection.ts'
+import type { ControlFlags, PsOutput } from './control-connection.ts'
+import { withControl } from './control-connection.ts'
 
 const REFRESH_MS = 1000
 const CLEAR_SCREEN = '\u001b[H\u001b[2J'

@@ -1,6 +1,7 @@
 import { mkdir, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type LoadedConfig, withConfig } from '../../config/index.ts'
+import type { LoadedConfig } from '../../config/index.ts'
+import { withConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError, GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { createLazyFetch } from '../../gateway/generation.ts'
@@ -15,22 +16,18 @@ import { estimateTokens } from '../../util/units.ts'
 import { findConfigFile } from '../load-source.ts'
 import { withGateway } from '../local/gateway-handle.ts'
 import { listAllTools } from '../local/tools.ts'
-import { type AskQuestion, canAsk, withQuestions } from '../output/prompt.ts'
+import type { AskQuestion } from '../output/prompt.ts'
+import { canAsk, withQuestions } from '../output/prompt.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { createSilentLog } from '../serve/logs.ts'
-import { type AddTarget, createUsageError, parseTarget } from './add-target.ts'
-import { applyChange, type EditedConfig, withDraftConfig, writeChange } from './edit-config.ts'
-import {
-  type Answers,
-  type Input,
-  type LaunchOption,
-  escapeReferences,
-  findMissingInputs,
-  formatFlag,
-  getInputKey,
-  listLaunchOptions,
-} from './launch-options.ts'
-import { Registry, type RegistrySource } from './registry.ts'
+import type { AddTarget } from './add-target.ts'
+import { createUsageError, parseTarget } from './add-target.ts'
+import type { EditedConfig } from './edit-config.ts'
+import { applyChange, withDraftConfig, writeChange } from './edit-config.ts'
+import type { Answers, Input, LaunchOption } from './launch-options.ts'
+import { escapeReferences, findMissingInputs, formatFlag, getInputKey, listLaunchOptions } from './launch-options.ts'
+import type { RegistrySource } from './registry.ts'
+import { Registry } from './registry.ts'
 import { derivePackageName } from '../server-names.ts'
 import { readSettingsFile } from './settings-editor.ts'
 

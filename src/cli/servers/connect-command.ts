@@ -4,22 +4,21 @@ import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
-import { type Consent, promptForConsent } from '../output/prompt.ts'
+import type { Consent } from '../output/prompt.ts'
+import { promptForConsent } from '../output/prompt.ts'
 import { formatTable, wrapWords } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
-import { type ClientDefinition, CLIENTS, createExport, isInstalled } from './clients.ts'
+import type { ClientDefinition } from './clients.ts'
+import { CLIENTS, createExport, isInstalled } from './clients.ts'
+import type { ClientStatus, ConnectPlan, UndoPlan, UndoResult } from './connect.ts'
 import {
   applyPlan,
-  type ClientStatus,
-  type ConnectPlan,
   ConnectRecords,
   formatDiff,
   listClientStatus,
   planConnect,
   planUndo,
   undoConnect,
-  type UndoPlan,
-  type UndoResult,
 } from './connect.ts'
 import type { EntryValues } from './server-entry.ts'
 

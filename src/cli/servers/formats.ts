@@ -1,8 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { convertEntry, type TimeoutUnit } from './server-entry.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import type { TimeoutUnit } from './server-entry.ts'
+import { convertEntry } from './server-entry.ts'
 import { parseSettings } from './settings-editor.ts'
 import type { ClientInputs, PlaceholderStyle } from './tokens.ts'
 

@@ -12,10 +12,14 @@ import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
 import type { ClientDefinition } from './clients.ts'
 import { openConnectRecords } from './connect-command.ts'
-import { applyPlan, type ConnectPlan, planConnect } from './connect.ts'
-import { type DetectedServer, type DetectionResult, findServers, STARTERS } from './find-servers.ts'
-import { createQuestions, type InitQuestions } from './questions.ts'
-import { type ConfigDraft, createDraft, writeDraft } from './write-config.ts'
+import type { ConnectPlan } from './connect.ts'
+import { applyPlan, planConnect } from './connect.ts'
+import type { DetectedServer, DetectionResult } from './find-servers.ts'
+import { findServers, STARTERS } from './find-servers.ts'
+import type { InitQuestions } from './questions.ts'
+import { createQuestions } from './questions.ts'
+import type { ConfigDraft } from './write-config.ts'
+import { createDraft, writeDraft } from './write-config.ts'
 
 export interface InitFlags {
   readonly output: string

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { readList, readMap, readText } from '../../util/plain-data.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { createLocalEntry, createRemoteEntry } from './server-entry.ts'

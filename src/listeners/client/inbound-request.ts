@@ -21,8 +21,10 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { MemoryBudget } from '../../net/backlog.ts'
 import { principalKey } from '../../plugin.ts'
 import { stampSubscription } from '../../protocol/era/convert-to-modern.ts'
-import { encodeError, type RpcId, type RpcRequest, toJsonId } from '../../protocol/jsonrpc.ts'
-import { type ClientVersion, getNewestVersion } from '../../protocol/methods.ts'
+import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, toJsonId } from '../../protocol/jsonrpc.ts'
+import type { ClientVersion } from '../../protocol/methods.ts'
+import { getNewestVersion } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
@@ -36,7 +38,8 @@ import {
   encodeClientNotification,
   LISTEN_METHOD,
 } from './encode-answer.ts'
-import { Requester, type ServerRequests } from './server-requests.ts'
+import type { ServerRequests } from './server-requests.ts'
+import { Requester } from './server-requests.ts'
 
 /** Queue limit per caller. */
 const MAX_WAITING = 1024

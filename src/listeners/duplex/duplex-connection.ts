@@ -11,28 +11,14 @@ import type {
   Via,
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import {
-  type RpcId,
-  type RpcMessage,
-  type RpcNotification,
-  type RpcRequest,
-  encodeError,
-  encodeId,
-  isBatch,
-  parseMessage,
-} from '../../protocol/jsonrpc.ts'
+import type { RpcId, RpcMessage, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../net/channel.ts'
 import { DroppedMessages } from '../../net/unexpected-messages.ts'
 import { settlesWithin } from '../../util/clock.ts'
-import {
-  type AddressedSocket,
-  type Admission,
-  InboundRequest,
-  OVERLOADED,
-  OpenRequests,
-  type ResponseWriter,
-} from '../client/inbound-request.ts'
+import type { AddressedSocket, Admission, ResponseWriter } from '../client/inbound-request.ts'
+import { InboundRequest, OVERLOADED, OpenRequests } from '../client/inbound-request.ts'
 import type { EncodedMessage } from '../../util/encoded-message.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import { encodeClientNotification, convertException } from '../client/encode-answer.ts'

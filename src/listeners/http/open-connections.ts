@@ -4,8 +4,10 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import type { MessageContext, Channel } from '../../net/channel.ts'
 import { IdleSweeper } from '../../util/clock.ts'
 import type { Admission } from '../client/inbound-request.ts'
-import { DuplexConnection, type DuplexOptions } from '../duplex/duplex-connection.ts'
-import { type Refusal, createRefusal, createTooManyRefusal } from './request-guard.ts'
+import type { DuplexOptions } from '../duplex/duplex-connection.ts'
+import { DuplexConnection } from '../duplex/duplex-connection.ts'
+import type { Refusal } from './request-guard.ts'
+import { createRefusal, createTooManyRefusal } from './request-guard.ts'
 
 /** Longest sweep interval, as a reload may shorten the idle timeout. */
 export const SWEEP_MS = 30_000

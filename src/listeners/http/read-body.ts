@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type MemoryBudget, UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
+import type { MemoryBudget } from '../../net/backlog.ts'
+import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
 import { OVERLOADED } from '../client/inbound-request.ts'
-import { type Refusal, type RequestHeaders, createTooLargeRefusal } from './request-guard.ts'
+import type { Refusal, RequestHeaders } from './request-guard.ts'
+import { createTooLargeRefusal } from './request-guard.ts'
 import { sendRefusal } from './response.ts'
 
 /** Bytes discarded of a refused body, in multiples of `limits.body`, so that its sender can read the refusal. */

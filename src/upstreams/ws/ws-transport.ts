@@ -1,8 +1,12 @@
-import { type ClientRequestArgs, type IncomingMessage, request as requestPlain } from 'node:http'
+import type { ClientRequestArgs, IncomingMessage } from 'node:http'
+import { request as requestPlain } from 'node:http'
 import { request as requestSecure } from 'node:https'
-import { isIP, type Socket } from 'node:net'
-import { connect, type ConnectionOptions, getCACertificates } from 'node:tls'
-import { type ClientOptions, WebSocket } from 'ws'
+import type { Socket } from 'node:net'
+import { isIP } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import { connect, getCACertificates } from 'node:tls'
+import type { ClientOptions } from 'ws'
+import { WebSocket } from 'ws'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -11,11 +15,13 @@ import type {
   UpstreamRefusal,
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
-import { GatewayError, getErrorMessage, type Reason } from '../../errors/errors.ts'
+import type { Reason } from '../../errors/errors.ts'
+import { GatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../net/channel.ts'
 import { ClientError } from '../../net/http-client-types.ts'
 import { findProxy } from '../../net/proxy.ts'
-import { type EncodedMessage, getByteLength } from '../../util/encoded-message.ts'
+import type { EncodedMessage } from '../../util/encoded-message.ts'
+import { getByteLength } from '../../util/encoded-message.ts'
 import { formatPeerText } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { SharedTransport } from '../connection/shared-transport.ts'
