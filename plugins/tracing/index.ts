@@ -1,23 +1,18 @@
-import type { Config, ExplainStep, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import { defineFindings, gatewayError, readMap, parseDuration, getErrorMessage } from '../../src/plugin.ts'
-import { Exporter, SpanCounts } from './exporter.ts'
-import { hasHostApi } from './trace-context.ts'
-import type { TracingSettings } from './settings.ts'
-import { createSampler, parseTracingSettings, VARIABLES } from './settings.ts'
-import { createEnvelope } from './format-span.ts'
+import type { ExplainStep, Plugin, Report } from '../../src/plugin.ts'
+import { defineFindings, readMap } from '../../src/plugin.ts'
+import type { TracingOptions } from './otel.ts'
+import { createProvider, ERRORS, loadPackages, SpanCounts } from './otel.ts'
 import { Spans } from './spans.ts'
 
 const HEALTH = {
   'tracing-unsent': {
     level: 'warning',
-    text: 'span export to {to} fails: {why}',
-    fix: 'Check that a collector accepts OTLP over HTTP there (usually port 4318); tracing.endpoint sets the URL',
+    text: 'span export fails: {why}',
+    fix: 'Check that a collector accepts OTLP over HTTP (usually port 4318); tracing.endpoint sets the URL',
   },
 } as const
 
 const tracingFinding = defineFindings(HEALTH)
-
-type TracingOptions = NonNullable<Config['tracing']>
 
 /** Maximum wait for the collector at shutdown. */
 const CLOSE_TIMEOUT_MS = 2000
@@ -37,18 +32,18 @@ const CONTEXT_STEP: ExplainStep = {
 export const tracing: Plugin<TracingOptions> = {
   name: 'tracing',
   claims: { section: 'tracing', records: true },
+  errors: ERRORS,
   health: HEALTH,
   check: checkTracing,
-  setup(api) {
-    const { hooks, slot } = api
-    const settings = readSettings(api)
+  async setup(api) {
+    const { hooks, slot, clock, config } = api
+    const packages = await loadPackages()
     const counts = slot.gateway(() => new SpanCounts())
-    const exporter = createExporter(api, settings, counts)
-    const sampler = createSampler(settings.sampler, settings.ratio)
-    const spans = new Spans(api, sampler, exporter)
+    const provider = createProvider(packages, api, counts)
+    const spans = new Spans(api, packages.api, provider.getTracer('tapgate', config.server.version))
 
     // In-process requests: read the host's context while it is active.
-    if (hasHostApi()) hooks.request.tap({ stage: 'trace' }, exchange => spans.startTrace(exchange))
+    hooks.request.tap({ stage: 'trace' }, exchange => spans.startTrace(exchange))
     // Innermost, so that each attempt has its own span.
     hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => spans.wrapDispatch(next, upstream))
     hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => spans.startClientRequest(ask, exchange))
@@ -58,12 +53,14 @@ export const tracing: Plugin<TracingOptions> = {
     hooks.settled.tap(exchange => spans.endExchange(exchange))
     hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT_STEP]))
     hooks.health.tap(findings => {
-      const { failure: why } = exporter
-      const to = new URL(settings.url).origin
-      return why === undefined ? undefined : [...findings, tracingFinding('tracing-unsent', { to, why })]
+      const { failure: why } = counts
+      return why === undefined ? undefined : [...findings, tracingFinding('tracing-unsent', { why })]
     })
-    hooks.metrics.tap(figures => [...figures, ...counts.listFigures(exporter.waiting)])
-    hooks.close.tap(() => exporter.close(CLOSE_TIMEOUT_MS))
+    hooks.metrics.tap(figures => [...figures, ...counts.listMetrics()])
+    hooks.close.tap(async () => {
+      const late = new Promise<void>(resolve => clock.after(CLOSE_TIMEOUT_MS, resolve))
+      await Promise.race([provider.shutdown().catch(() => undefined), late])
+    })
   },
 }
 
@@ -94,33 +91,4 @@ function checkTracing(config: unknown, report: Report): void {
 
 function isHttp(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-}
-
-function readSettings({ options, config, programs }: PluginApi<TracingOptions>): TracingSettings {
-  try {
-    return parseTracingSettings(options, programs.createEnvironment(VARIABLES, {}), config.server.name)
-  } catch (cause) {
-    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: getErrorMessage(cause), cause })
-  }
-}
-
-function createExporter(
-  { options, config, clock, log }: PluginApi<TracingOptions>,
-  settings: TracingSettings,
-  counts: SpanCounts,
-): Exporter {
-  const { queue, batch, every } = options
-  const { version = '' } = config.server
-  const resource = {
-    ...(version === '' ? {} : { 'service.version': version }),
-    'telemetry.sdk.name': 'tapgate',
-    'telemetry.sdk.language': 'nodejs',
-    'process.pid': String(process.pid),
-    ...settings.resource,
-  }
-  const around = createEnvelope(resource, { name: 'tapgate', version })
-  return new Exporter({ ...settings, queue, batch, everyMs: parseDuration(every), ...around }, counts, {
-    clock,
-    log,
-  })
 }

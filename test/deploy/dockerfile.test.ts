@@ -51,13 +51,18 @@ test('a build without a target makes the slim image, on a Node that the gateway 
   assert.ok(Number(major) >= Number(least))
 })
 
-test('the client of Redis in the image is the one that is tested', () => {
+test('optional packages in the image are those that are tested', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { version: string }>
   }
   const args = stages.flatMap(({ instructions }) => instructions.filter(({ name }) => name === 'ARG'))
 
   assert.ok(args.some(({ text }) => text === `REDIS_CLIENT=${packages['node_modules/@redis/client']?.version}`))
+  const otel = ['api', 'core', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].map(
+    name => `@opentelemetry/${name}`,
+  )
+  const tested = otel.map(name => `${name}@${packages[`node_modules/${name}`]?.version}`).join(' ')
+  assert.ok(args.some(({ text }) => text === `OPENTELEMETRY="${tested}"`))
 })
 
 test('what is built from the tree is in the context, and what is nobody else’s business is not', () => {
