@@ -28,14 +28,9 @@ export function createPluginStore(plugin: string, store: SharedStore | undefined
     },
     take: async key => store.take(own(key)),
     delete: async (key, is) => store.delete(own(key), is),
-    takePermits: async (key, request) => {
-      withTimeout(request.windowMs)
-      checkLength(request.max, request.count, request.unused, request.prefetch, request.owed)
-      return store.takePermits(own(key), request)
-    },
     addToCounter: async (key, request) => {
       withTimeout(request.expiresInMs)
-      checkLength(request.max, request.prefetch, request.initial, Math.abs(request.delta))
+      checkLength(request.max, request.initial, Math.abs(request.delta))
       return store.addToCounter(own(key), request)
     },
     publish: async (topic, text) => {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { CountResult, CountRequest, PermitRequest, Permits, PutOptions, SharedStore } from '../../../src/plugin.ts'
-import { gatewayError, getErrorMessage, getSliceMs, countWindowSlices, readText } from '../../../src/plugin.ts'
+import type { CountResult, CountRequest, PutOptions, SharedStore } from '../../../src/plugin.ts'
+import { gatewayError, getErrorMessage, readText } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { RedisStore, ScriptReply } from './redis-store.ts'
 import type { Lua } from './scripts.ts'
-import { COUNT, DELETE, GET, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+import { COUNT, DELETE, GET, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Key namespaces. */
-type KeyKind = 'value' | 'permits' | 'count' | 'hold' | 'topic'
+type KeyKind = 'value' | 'count' | 'topic'
 
 const HASH_BYTES = 18
 
@@ -52,21 +52,9 @@ export class RedisShared implements SharedStore {
     return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
   }
 
-  async takePermits(key: string, request: PermitRequest): Promise<Permits> {
-    const { max, windowMs, count, unused = 0, prefetch = 0, owed = 0 } = request
-    const forMs = getSliceMs(windowMs)
-    const [got, waitMs] = parseNumbers(
-      await this.#run(PERMITS, 'permits', key, forMs, countWindowSlices(windowMs), max, count, prefetch, owed, unused),
-    )
-    return { granted: got, validMs: forMs, waitMs }
-  }
-
-  async addToCounter(
-    key: string,
-    { delta, expiresInMs, max = -1, prefetch = 0, initial = 0 }: CountRequest,
-  ): Promise<CountResult> {
-    const [got, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, prefetch, initial))
-    return { added: got, total }
+  async addToCounter(key: string, { delta, expiresInMs, max = -1, initial = 0 }: CountRequest): Promise<CountResult> {
+    const [added, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, initial))
+    return { added, total }
   }
 
   async publish(topic: string, text: string): Promise<void> {

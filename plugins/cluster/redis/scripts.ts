@@ -65,56 +65,17 @@ export const DELETE: Lua = {
 return redis.call('DEL',KEYS[1])`,
 }
 
-/**
- * Takes permits from a sliding window: counts per slice; slice ms, slices, limit, wanted, ahead, owed, unused →
- * {granted, wait ms}. Uses the Redis clock. Future slices, left by a clock set back, count for at most one window.
- */
-export const PERMITS: Lua = {
-  name: 'permits',
-  lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
-local S,N,most,want=tonumber(ARGV[1]),tonumber(ARGV[2]),tonumber(ARGV[3]),tonumber(ARGV[4])
-local ahead,owed,back=tonumber(ARGV[5]),tonumber(ARGV[6]),tonumber(ARGV[7])
-local cur=math.floor(now/S)
-local all=redis.call('HGETALL',KEYS[1])
-local at,n={},{}
-for i=1,#all,2 do local s=tonumber(all[i])
-  if s<=cur-N or s>cur+N then redis.call('HDEL',KEYS[1],all[i]) else at[#at+1]=s n[s]=tonumber(all[i+1]) end end
-table.sort(at)
-for _,s in ipairs(at) do
-  if back==0 then break end
-  local b=math.min(back,n[s]) back=back-b n[s]=n[s]-b
-  if n[s]==0 then redis.call('HDEL',KEYS[1],string.format('%d',s)) else redis.call('HSET',KEYS[1],string.format('%d',s),string.format('%d',n[s])) end end
-local sum=owed
-for _,s in ipairs(at) do sum=sum+n[s] end
-local room=math.max(0,most-sum)
-local need=math.min(want,room)
-local got=need+math.min(ahead,math.floor((room-need)/4))
-if got+owed>0 then
-  if not n[cur] then at[#at+1]=cur n[cur]=0 end
-  n[cur]=n[cur]+got+owed
-  redis.call('HSET',KEYS[1],string.format('%d',cur),string.format('%d',n[cur])) end
-redis.call('PEXPIRE',KEYS[1],(N+1)*S)
-if sum+got<most then return {got,0} end
-local first=cur
-for _,s in ipairs(at) do if n[s]>0 and s<first then first=s end end
-return {got,math.max(0,(first+N)*S-now)}`,
-}
-
-/** Adds to a counter: `number`; increment, ms, limit or -1, ahead, initial value → {granted, total}. */
+/** Adds to a counter: `number`; increment, ms, limit or -1, initial value → {added, total}. */
 export const COUNT: Lua = {
   name: 'count',
-  lua: `local by,most,ahead,from=tonumber(ARGV[1]),tonumber(ARGV[3]),tonumber(ARGV[4]),tonumber(ARGV[5])
+  lua: `local by,most,from=tonumber(ARGV[1]),tonumber(ARGV[3]),tonumber(ARGV[4])
 local known=redis.call('GET',KEYS[1])
 local v=known and tonumber(known) or from
-local got=by+ahead
-if most>=0 then
-  local room=math.max(0,most-v)
-  local need=math.min(by,room)
-  got=need+math.min(ahead,math.floor((room-math.max(0,need))/4)) end
-v=math.max(0,v+got)
+if most>=0 then by=math.min(by,math.max(0,most-v)) end
+v=math.max(0,v+by)
 local text=string.format('%.0f',v)
 if known then redis.call('SET',KEYS[1],text,'KEEPTTL') else redis.call('SET',KEYS[1],text,'PX',ARGV[2]) end
-return {got,v}`,
+return {by,v}`,
 }
 
 /** Publishes a message: `channel`; text → number of receivers. */

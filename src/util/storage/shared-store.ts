@@ -17,8 +17,6 @@ export interface SharedStore {
   /** Deletes the value, with `is` only if it matches; returns false if nothing was deleted. */
   delete(key: string, is?: string): Promise<boolean>
 
-  /** Takes permits from a sliding-window limit. */
-  takePermits(key: string, request: PermitRequest): Promise<Permits>
   /** Adds to a counter with an expiry and an optional maximum. A negative number subtracts. */
   addToCounter(key: string, request: CountRequest): Promise<CountResult>
 
@@ -49,29 +47,6 @@ export interface PutOptions {
   readonly when?: 'absent' | { readonly is: string } | undefined
 }
 
-/** Request for permits, for a limit such as 120 per 60 seconds. */
-export interface PermitRequest {
-  readonly max: number
-  readonly windowMs: number
-  /** Permits needed now. */
-  readonly count: number
-  /** Unused permits from earlier requests; returned first. */
-  readonly unused?: number | undefined
-  /** Additional permits for later: granted while others have enough, at most a quarter of the remainder. */
-  readonly prefetch?: number | undefined
-  /** Permits used without a request while the store was unavailable: counted even above the limit. */
-  readonly owed?: number | undefined
-}
-
-/** Granted permits with their validity. */
-export interface Permits {
-  readonly granted: number
-  /** Validity in milliseconds from before the request; later use could exceed the limit in some window. */
-  readonly validMs: number
-  /** Milliseconds until more may be available; 0 if they are. */
-  readonly waitMs: number
-}
-
 /** Request for a counter. */
 export interface CountRequest {
   /** Number to add; negative subtracts. */
@@ -80,8 +55,6 @@ export interface CountRequest {
   readonly expiresInMs: number
   /** Maximum; an addition beyond it is truncated. */
   readonly max?: number | undefined
-  /** Additional amount for later: at most a quarter of the remainder. */
-  readonly prefetch?: number | undefined
   /** Initial value if the counter is missing: the last known value, as the store may have lost it. */
   readonly initial?: number | undefined
 }
@@ -92,20 +65,4 @@ export interface CountResult {
   readonly added: number
   /** New total. */
   readonly total: number
-}
-
-/** Slices per window; permits in one slice expire together. */
-const SLICES = 60
-
-/** Returns a slice's length in milliseconds, which is also the validity of a permit. */
-export function getSliceMs(ms: number): number {
-  return Math.max(1, Math.ceil(ms / SLICES))
-}
-
-/**
- * Returns the number of slices that count. Permits from older ones cannot have been used within any current window.
- */
-export function countWindowSlices(ms: number): number {
-  const slice = getSliceMs(ms)
-  return Math.ceil((ms + slice) / slice) + 1
 }
