@@ -192,21 +192,21 @@ function formatCallJson({ at, principal, scopes, shape, args, times, ...call }: 
     time: new Date(at).toISOString(),
     principal: formatCaller(principal),
     scopes: scopes === '' ? '' : scopes.split(' '),
-    shape: parseJson(shape),
-    arguments: parseJson(args),
-    timing: parseJson(times),
+    shape: parseColumn(shape),
+    arguments: parseColumn(args),
+    timing: parseColumn(times),
   }
   return Object.fromEntries(
     Object.entries(all).filter(([key, value]) => value !== '' && (key !== 'code' || value !== 0)),
   )
 }
 
-function parseJson(text: string): unknown {
+function parseColumn(text: string): unknown {
   return tryParseJson(text) ?? text
 }
 
 function formatCaller(principal: string): string {
-  const parts = parseJson(principal)
+  const parts = parseColumn(principal)
   return Array.isArray(parts) ? String(parts[2]) : principal
 }
 

@@ -37,7 +37,7 @@ const ERRORS = {
 
 const auditError = defineErrors(ERRORS)
 
-/** Longest text of an event, so that peers cannot fill the disk. */
+/** Longest event text, so that peers cannot fill the disk. */
 const MAX_LENGTH = 256
 
 type AuditOptions = NonNullable<Config['audit']>

@@ -84,13 +84,13 @@ export class Flights {
 
   add(key: string, flight: Flight): void {
     const before = this.#byKey.get(key)
-    if (before !== undefined) this.remove(key, before)
+    if (before !== undefined) this.removeFlight(key, before)
     this.#byKey.set(key, flight)
     this.#subjects.add(flight)
   }
 
   /** Returns false if the call was removed: its result is outdated. */
-  remove(key: string, flight: Flight): boolean {
+  removeFlight(key: string, flight: Flight): boolean {
     this.#subjects.delete(flight)
     return this.#byKey.get(key) === flight && this.#byKey.delete(key)
   }
@@ -99,7 +99,7 @@ export class Flights {
   purge(selection: Selection): void {
     const selected = new Set(this.#subjects.find(selection))
     if (selected.size === 0) return
-    for (const [key, flight] of this.#byKey) if (selected.has(flight)) this.remove(key, flight)
+    for (const [key, flight] of this.#byKey) if (selected.has(flight)) this.removeFlight(key, flight)
   }
 }
 

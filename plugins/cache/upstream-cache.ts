@@ -148,10 +148,10 @@ export class UpstreamCache {
     try {
       answer = await next(flight)
     } catch (error) {
-      flights.remove(own, flight)
+      flights.removeFlight(own, flight)
       throw error
     }
-    const isCurrent = flights.remove(own, flight)
+    const isCurrent = flights.removeFlight(own, flight)
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
     const result = isKept ? this.#storeResult(flight, question, answer.result) : answer.result

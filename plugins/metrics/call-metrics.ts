@@ -96,7 +96,7 @@ function getErrorType(answer: Answer): string {
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
 }
 
-/** Bounds the values of a label, because peers choose them. */
+/** Bounds a label's values, because peers choose them. */
 class LabelLimiter {
   readonly #values = new Map<string, Set<string>>()
 

@@ -93,7 +93,7 @@ const REFUSED = 1
 const TIMED_OUT = 2
 const INTERRUPTED = 130
 
-/** Error codes of failed logins; all others are configuration or internal errors. */
+/** Error codes for failed logins; all others are configuration or internal errors. */
 const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN'])
 
 type LoginOutcome =

@@ -89,12 +89,12 @@ export interface EntryOptions {
 
 /** Sealed values by name, shared by several processes. Rejects with GW_VAULT_* errors if it is unusable. */
 export interface VaultBackend {
-  get(name: string): Promise<StoredEntry | undefined>
+  readEntry(name: string): Promise<StoredEntry | undefined>
   /** Returns false, without a change, if `when` does not match. */
   put(name: string, value: unknown, options?: EntryOptions): Promise<boolean>
   /** Deletes an entry, with `tag` only if it is still this one; returns false if nothing was deleted. */
   delete(name: string, tag?: string): Promise<boolean>
-  /** Lists the names of logins, sorted. */
+  /** Lists the login names, sorted. */
   list(): Promise<string[]>
   /** Changes when another process has written. */
   version(): Promise<number>

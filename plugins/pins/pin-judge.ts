@@ -167,7 +167,7 @@ function createKey(upstream: string, kind: string, name: string): string {
   return JSON.stringify([upstream, kind, name])
 }
 
-/** Lists the mode of each pinned upstream. */
+/** Lists each pinned upstream's mode. */
 export function listModes({ pins, upstreams }: Config): ReadonlyMap<string, Exclude<Mode, 'off'>> {
   const modes = new Map<string, Exclude<Mode, 'off'>>()
   for (const [name, spec] of Object.entries(upstreams)) {

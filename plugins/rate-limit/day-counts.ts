@@ -11,7 +11,7 @@ import {
 } from '../../src/plugin.ts'
 
 export const DAY_MS = 86_400_000
-/** A crash loses the calls of this time. */
+/** A crash loses the calls during this time. */
 const SAVE_MS = 1000
 const BUSY_MS = 2000
 /** Maximum keys over all rules; the oldest is dropped, and read from the file when it is saved again. */
@@ -103,7 +103,7 @@ export class DayCounts {
       file.runTransaction(() => this.#saveCounts(file))
       for (const count of this.#unsaved) count.unsaved = 0
       this.#unsaved.clear()
-      if (getDay(Date.now()) !== this.#day) this.#load(file, getDay(Date.now()))
+      if (getDay(Date.now()) !== this.#day) this.#loadDay(file, getDay(Date.now()))
       if (this.#isFailing) this.#log.warn('daily quotas are available again')
       this.#isFailing = false
     } catch (error) {
@@ -122,7 +122,7 @@ export class DayCounts {
     }
   }
 
-  #load(file: SqlDatabase, day: number): void {
+  #loadDay(file: SqlDatabase, day: number): void {
     // Keep yesterday's counts: setting the clock back must not reset them.
     file.run('DELETE FROM calls WHERE day < ?', day - 1)
     this.#counts.clear()

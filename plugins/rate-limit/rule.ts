@@ -14,7 +14,7 @@ export interface LimitSubject {
 }
 
 const MINUTE_MS = 60_000
-/** Maximum keys of a rule; the oldest is dropped. */
+/** Maximum keys per rule; the oldest is dropped. */
 const MAX_KEYS = 100_000
 
 /** Calls per minute by key, in fixed windows that start with the first call. */
@@ -40,7 +40,7 @@ class MinuteCounts {
   }
 }
 
-/** Counts of a rule; they outlive a reload. */
+/** A rule's counts; they outlive a reload. */
 export class RuleCounts {
   readonly minutes = new MinuteCounts()
   /** Calls in flight by key. */

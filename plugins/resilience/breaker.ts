@@ -85,7 +85,7 @@ export class Breaker {
     return ++this.#generation
   }
 
-  /** Records an answer of any kind. */
+  /** Records any answer. */
   recordAnswer(ticket: number): void {
     if (ticket !== this.#generation) return
     this.#failures = 0

@@ -107,7 +107,7 @@ class GuardedCall implements QueuedCall, AskWatcher {
   readonly #init: GuardedCallInit
   #phase: CallPhase = 'new'
   #stopDeadline: (() => void) | undefined = undefined
-  /** Stops the timer of the queue or of a pause. */
+  /** Stops the queue's or a pause's timer. */
   #stopWaitTimer: (() => void) | undefined = undefined
   /** Removes the cancellation listener. */
   #stopCancelListener: (() => void) | undefined = undefined

@@ -66,7 +66,7 @@ export class ResultStore {
       .slice(0, 22)
     const before = this.#all.get(key)
     if (before !== undefined && now - before.storedAt < this.#bounds.forMs * RENEW_AFTER_SHARE) return before.handle
-    this.#remove(key)
+    this.#removeResult(key)
     const handle = handles.seal(key, owner, this.#bounds.forMs)
     // Copy, because the bytes may be a slice of a larger buffer.
     this.#addResult(key, { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now })
@@ -82,7 +82,7 @@ export class ResultStore {
   }
 
   removeAll(): void {
-    for (const key of [...this.#all.keys()]) this.#remove(key)
+    for (const key of [...this.#all.keys()]) this.#removeResult(key)
   }
 
   #addResult(key: string, result: StoredResult): void {
@@ -94,7 +94,7 @@ export class ResultStore {
     this.#bytes += result.bytes.length + ENTRY_OVERHEAD_BYTES
     for (const oldest of own.keys) {
       if (own.bytes <= this.#bounds.share) break
-      this.#remove(oldest)
+      this.#removeResult(oldest)
     }
     this.#evict()
     this.#armExpiry()
@@ -103,11 +103,11 @@ export class ResultStore {
   #evict(): void {
     for (const key of this.#all.keys()) {
       if (this.#bytes <= this.#bounds.bytes && this.#all.size <= MAX_RESULTS) return
-      this.#remove(key)
+      this.#removeResult(key)
     }
   }
 
-  #remove(key: string): void {
+  #removeResult(key: string): void {
     const result = this.#all.get(key)
     if (result === undefined) return
     this.#all.delete(key)
@@ -130,7 +130,7 @@ export class ResultStore {
       const now = this.#clock.now()
       for (const [key, { storedAt }] of this.#all) {
         if (now - storedAt < this.#bounds.forMs) break
-        this.#remove(key)
+        this.#removeResult(key)
       }
       this.#armExpiry()
     })

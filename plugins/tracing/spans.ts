@@ -229,7 +229,7 @@ export class Spans {
     return hidden.length > maxLength ? `${hidden.slice(0, maxLength)}…` : hidden
   }
 
-  /** Converts a time of the monotonic clock. */
+  /** Converts a monotonic time. */
   #getWallTime(time: number): number {
     const offset = Date.now() - this.#clock.now()
     if (Math.abs(offset - this.#offset) > CLOCK_JUMP_MS) this.#offset = offset

@@ -27,7 +27,7 @@ interface CallSample {
   readonly bytes: number
 }
 
-/** Call statistics of the last hour, in intervals of ten seconds. */
+/** Call statistics for the last hour, in intervals of ten seconds. */
 export class FigureRing {
   readonly #spans: FigureSpan[] = []
 

@@ -19,7 +19,7 @@ interface PageStream {
   stopHeartbeat: () => void
 }
 
-/** Event streams of open pages. */
+/** Event streams to open pages. */
 export class PageStreams {
   readonly #clock: Clock
   readonly #hide: HideSecrets

@@ -148,7 +148,7 @@ function toCallRow(call: CallDetail): CallRow {
 
 const RECORDED_METHODS = ['tools/call', 'prompts/get', 'resources/read']
 
-/** Recent calls, clients and figures of the gateway; survives a reload. */
+/** The gateway's recent calls, clients and figures; survives a reload. */
 export class Recorder {
   readonly calls: CallLog
   readonly clients = new ClientLog()

@@ -317,7 +317,7 @@ export interface CallRecord {
   readonly clientVersion: string
   readonly era: string
   readonly via: string
-  /** Digest of the session id; empty for modern clients, which have a session per request. */
+  /** Digest from the session id; empty for modern clients, which have a session per request. */
   readonly session: string
   readonly outcome: ExchangeOutcome
   /** Plugin that refused or answered the request. */
@@ -329,9 +329,9 @@ export interface CallRecord {
   /** Error message, for the owner only. */
   readonly error: string
   readonly bytesIn: number
-  /** Size of the result; 0 without one. */
+  /** Result size; 0 without one. */
   readonly bytesOut: number
-  /** Names, types and lengths of the arguments of a tool or prompt. */
+  /** Argument names, types and lengths of a tool or prompt. */
   readonly shape: unknown
   /** Incoming `traceparent`; empty if there is none. */
   readonly trace: string

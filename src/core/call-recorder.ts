@@ -28,7 +28,7 @@ const HAS_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get']
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 const PHASES: readonly CallPhase[] = ['before', 'policy', 'cache', 'queue', 'upstream', 'client', 'other', 'after']
 
-/** Creates the records of one generation. */
+/** Creates one generation's records. */
 export class CallRecorder {
   readonly #deps: RecorderDeps
   readonly #texts = new BoundedMap<string, string>({ max: MAX_TEXTS })

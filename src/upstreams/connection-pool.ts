@@ -58,7 +58,7 @@ interface ConnectionTraits {
   readonly caller?: string | undefined
   /** True if it holds state of all callers, so that it closes only if `idle` is configured. */
   readonly isKept: boolean
-  /** True for sessions of its account; undefined without accounts. */
+  /** True for its account's sessions; undefined without accounts. */
   readonly isOfAccount: ((session: Session) => boolean) | undefined
 }
 

@@ -271,7 +271,7 @@ export function formatLine({ environment }: CleanerDeps, text: string, max = 500
   return cleanLine(environment.hide(cleanText(text)), max)
 }
 
-/** A page of a long text. */
+/** A page from a long text. */
 export type Page = ReturnType<typeof decodeOutputPage>
 
 /** Slices bytes at character boundaries. */

@@ -46,7 +46,7 @@ export function askOwner(
   const id = formatQuestionId(journal.data.seq)
   journal.openQuestion({ id, kind, message, schema: JSON.parse(hidden) as JsonObject })
   const outcome = new Promise<QuestionOutcome>(resolve => {
-    const settle = (result: QuestionOutcome): void => {
+    const answerOnce = (result: QuestionOutcome): void => {
       if (!openQuestions.delete(id)) return
       stopTimer()
       for (const signal of abortSignals) signal.removeEventListener('abort', onAbort)
@@ -54,10 +54,10 @@ export function askOwner(
       if (openQuestions.size === 0) journal.transition(['input_required'], 'running')
       resolve(result)
     }
-    const onAbort = (): void => settle('ended')
-    const stopTimer = context.environment.clock.after(maxMs, () => settle('late'))
+    const onAbort = (): void => answerOnce('ended')
+    const stopTimer = context.environment.clock.after(maxMs, () => answerOnce('late'))
     for (const signal of abortSignals) signal.addEventListener('abort', onAbort, { once: true })
-    openQuestions.set(id, settle)
+    openQuestions.set(id, answerOnce)
   })
   if (!journal.transition(['running', 'input_required'], 'input_required', { why: message }))
     openQuestions.get(id)?.('ended')

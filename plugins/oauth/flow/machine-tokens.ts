@@ -33,7 +33,7 @@ const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
 interface CachedToken {
   readonly token: string
   readonly generation: number
-  /** Clock time of the renewal. */
+  /** Renewal time. */
   readonly dueAt: number
   /** The caller's token that it was exchanged for. */
   readonly subject: string | undefined

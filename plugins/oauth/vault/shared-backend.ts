@@ -35,7 +35,7 @@ export class SharedBackend implements VaultBackend {
     this.#clock = clock
   }
 
-  get(name: string): Promise<StoredEntry | undefined> {
+  readEntry(name: string): Promise<StoredEntry | undefined> {
     return this.#getByKey(hashName(name))
   }
 

@@ -76,7 +76,7 @@ export class SqliteBackend implements VaultBackend {
     this.#path = deps.directory === undefined ? undefined : join(deps.directory, VAULT_FILE)
   }
 
-  get(name: string): Promise<StoredEntry | undefined> {
+  readEntry(name: string): Promise<StoredEntry | undefined> {
     return this.#use(({ rows, key }) => {
       const row = rows.get(
         `SELECT value FROM entries WHERE name = ? AND NOT ifnull(${IS_OVER}, 0)`,

@@ -22,7 +22,7 @@ const IN_A_MS = 4096
 const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
 const MAX_CONCURRENT = 50
-/** Name prefixes of the entries. */
+/** Entry name prefixes. */
 const LOGIN = 'login'
 const LOST = 'lost'
 
@@ -71,7 +71,7 @@ export class Vault {
   async findCurrent(key: LoginKey): Promise<StoredGrant | undefined> {
     const name = formatName(LOGIN, key)
     const version = await this.#backend.version()
-    const entry = await this.#backend.get(name)
+    const entry = await this.#backend.readEntry(name)
     const stored = entry === undefined ? undefined : this.#parseGrant(entry)
     const cached = this.#cache.get(name)?.grant
     return this.#cacheGrant(name, cached?.generation === stored?.generation ? cached : stored, version)
@@ -96,7 +96,7 @@ export class Vault {
     const name = formatName(LOGIN, key)
     for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
       const version = await this.#backend.version()
-      const entry = await this.#backend.get(name)
+      const entry = await this.#backend.readEntry(name)
       // Only a new login may replace an unreadable entry.
       const isReadable = entry !== undefined && (over !== undefined || isObject(entry.value))
       const current = isReadable ? this.#parseGrant(entry).generation : 0
@@ -119,7 +119,7 @@ export class Vault {
   /** Removes this generation; returns false if another one is there. With `why` it is recorded as lost. */
   async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
     const name = formatName(LOGIN, key)
-    const entry = await this.#backend.get(name)
+    const entry = await this.#backend.readEntry(name)
     if (entry === undefined) return false
     const { issuer, caller, generation: current } = this.#parseGrant(entry)
     if (current !== generation || !(await this.#backend.delete(name, entry.tag))) return false
@@ -139,7 +139,7 @@ export class Vault {
 
   /** Returns why a login was lost; undefined if it was not. */
   async findLossReason(key: LoginKey): Promise<string | undefined> {
-    const entry = await this.#backend.get(formatName(LOST, key))
+    const entry = await this.#backend.readEntry(formatName(LOST, key))
     return isObject(entry?.value) ? String(entry.value.why) : undefined
   }
 
@@ -162,7 +162,7 @@ export class Vault {
     return { granted: granted.length, lost: listAccounts(LOST).filter(account => !granted.includes(account)) }
   }
 
-  /** Reads the names of all entries, unless they are known. */
+  /** Reads all entry names, unless they are known. */
   async readNames(): Promise<void> {
     const version = await this.#backend.version()
     if (version === this.#namesVersion) return
@@ -170,22 +170,22 @@ export class Vault {
     this.#names = new Set(await this.#backend.list())
   }
 
-  /** Takes the lease of a login; returns false if another owner has it. It expires after `ms`. */
+  /** Takes a login's lease; returns false if another owner has it. It expires after `ms`. */
   async lease(key: LoginKey, owner: string, ms: number): Promise<boolean> {
     const name = formatName('lease', key)
     if (await this.#backend.put(name, owner, { when: 'absent', expiresInMs: ms })) return true
     // It may be our own if the previous answer was lost.
-    return (await this.#backend.get(name))?.value === owner
+    return (await this.#backend.readEntry(name))?.value === owner
   }
 
   async release(key: LoginKey, owner: string): Promise<void> {
     const name = formatName('lease', key)
-    const entry = await this.#backend.get(name)
+    const entry = await this.#backend.readEntry(name)
     if (entry?.value === owner) await this.#backend.delete(name, entry.tag)
   }
 
   async findRegistration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
-    const entry = await this.#backend.get(formatClientName(issuer, redirectUri))
+    const entry = await this.#backend.readEntry(formatClientName(issuer, redirectUri))
     return isObject(entry?.value) ? (entry.value as unknown as ClientIdentity) : undefined
   }
 
@@ -217,7 +217,7 @@ export class Vault {
     const names = (await this.#backend.list()).filter(name => name.startsWith(`${kind} `))
     const values: T[] = []
     for (let at = 0; at < names.length; at += MAX_CONCURRENT) {
-      const entries = await Promise.all(names.slice(at, at + MAX_CONCURRENT).map(name => this.#backend.get(name)))
+      const entries = await Promise.all(names.slice(at, at + MAX_CONCURRENT).map(name => this.#backend.readEntry(name)))
       for (const entry of entries) if (entry !== undefined) values.push(parse(entry))
     }
     return values

@@ -18,7 +18,7 @@ const MIN_INEXACT_LENGTH = 4
 const MAX_QUERY_LENGTH = 500
 const MAX_WORDS = 24
 
-/** Full-text index of tools (BM25+). */
+/** Full-text tool index (BM25+). */
 export class ToolIndex {
   readonly #entries: readonly CatalogEntry[]
   readonly #index = new MiniSearch<ToolDocument>({

@@ -74,7 +74,7 @@ async function checkSecretFiles({ source }: DoctorContext): Promise<DoctorFindin
   return (await Promise.all(findings)).flat()
 }
 
-/** Checks the directories of state and sockets. */
+/** Checks the state and socket directories. */
 async function checkDirectories({ file, flags, terminal }: DoctorContext): Promise<DoctorFinding[]> {
   const { environment } = terminal
   const state = getStateDirectory({ file: file ?? 'any' }, terminal)

@@ -49,8 +49,8 @@ export class ConnectRecords {
     return (await this.list()).find(one => one.file === file && one.name === name)
   }
 
-  /** Replaces the record of an entry, or removes it. */
-  async set({ file, name }: RecordKey, record: ConnectRecord | undefined): Promise<void> {
+  /** Replaces an entry's record, or removes it. */
+  async record({ file, name }: RecordKey, record: ConnectRecord | undefined): Promise<void> {
     await makeDirectory(dirname(this.#file), 0o700)
     await withFileLock(`${this.#file}.lock`, async () => {
       const others = (await this.list()).filter(one => one.file !== file || one.name !== name)
@@ -171,7 +171,7 @@ async function writePlan(
   // Undo restores the file from before the first connection.
   const original = earlier !== undefined && earlier.after === before.text ? earlier.before : before.text
   await writeSettingsFile(before, after)
-  await connections.set(key, { client: client.name, ...key, entry, before: original, after })
+  await connections.record(key, { client: client.name, ...key, entry, before: original, after })
 }
 
 export interface UndoResult {
@@ -219,7 +219,7 @@ export async function undoConnect(connected: ConnectRecord, connections: Connect
   if (result.outcome === 'left') return result
   try {
     if (before !== undefined) await (after === undefined ? unlink(connected.file) : writeSettingsFile(before, after))
-    await connections.set(connected, undefined)
+    await connections.record(connected, undefined)
     return result
   } catch (error) {
     return { ...result, outcome: 'left', why: getErrorMessage(error) }

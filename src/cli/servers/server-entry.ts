@@ -6,7 +6,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import type { ClientInputs, PlaceholderStyle } from './tokens.ts'
 import { escapePlaceholders, PLACEHOLDER_REWRITERS } from './tokens.ts'
 
-/** Creates the entry of a local program. */
+/** Creates a local program's entry. */
 export function createLocalEntry(
   command: string,
   args: readonly string[],
@@ -19,7 +19,7 @@ export function createLocalEntry(
   }
 }
 
-/** Creates the entry of a server at a URL. */
+/** Creates a remote server's entry. */
 export function createRemoteEntry(
   url: string,
   type: string = inferType(url),

@@ -44,7 +44,7 @@ test('records that are written concurrently are all kept', async t => {
   await Promise.all(
     names.map(name => {
       const record = { client: 'c', file: '/f', name, entry: {}, after: '' }
-      return new ConnectRecords(state).set(record, record)
+      return new ConnectRecords(state).record(record, record)
     }),
   )
   assert.deepEqual((await new ConnectRecords(state).list()).map(({ name }) => name).sort(), names.sort())
