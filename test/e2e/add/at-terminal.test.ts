@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
@@ -55,29 +55,6 @@ test(
     assert.equal(readFileSync(secret, 'utf8'), 'hunter2-hunter2')
     assert.equal(statSync(secret).mode & 0o777, 0o600)
     assert.match(screen.shown(), /undo: .*gateway remove notes|gateway remove notes/)
-  },
-)
-
-test(
-  'whoever says no, presses Enter, Ctrl-C or Ctrl-D at the question has written nothing',
-  { skip: noTerminal },
-  async t => {
-    const values = ['--env-var', 'NOTES_TOKEN=hunter2-hunter2', '--env-var', 'NOTES_MODE=fast']
-    for (const key of ['n\r', '\r', '\u0003', '\u0004']) {
-      const cwd = await directory(t, { 'gateway.yaml': CONFIG, 'servers.json': SERVERS })
-      const screen = atTerminal(t, [...ADD, ...values], { cwd })
-      await screen.shows(/Write this\? \[y\/N\] /)
-      screen.press(key)
-
-      assert.equal(await screen.exit, 1, screen.shown())
-      assert.equal(readFileSync(join(cwd, 'gateway.yaml'), 'utf8'), CONFIG)
-      assert.equal(existsSync(join(cwd, 'secrets/notes-notes-token')), false)
-      assert.deepEqual(
-        readdirSync(cwd).filter(name => !['gateway.yaml', 'servers.json', 'secrets'].includes(name)),
-        [],
-      )
-      assert.doesNotMatch(screen.shown(), /GW_INTERNAL| {4}at /)
-    }
   },
 )
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-import type { Ask, Notification, Session } from '../../../src/api/index.ts'
-import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import type { Notification, Session } from '../../../src/api/index.ts'
 import { type Heard, event, legacy, peer, said, stream } from '../fixtures/http-peer.ts'
 import {
   type TestCall,
@@ -50,7 +49,7 @@ describe('a request of a server on a pipe', { concurrency: 4 }, () => {
 
   it('for roots is not put to a client that has none', async t => {
     const it = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    it.reply = async ask => ({ result: replyTo(ask) })
+    it.reply = async () => ({ result: { roots: [] } })
 
     await it.upstream.dispatch(
       toolCall('trigger-long-running-operation', { duration: 1, steps: 1 }, undefined, {
@@ -96,7 +95,7 @@ describe('the stream of a session', () => {
       else handle(heard, response)
     })
     const it = await bench(t, httpSpec(server.url))
-    it.reply = async ask => ({ result: replyTo(ask) })
+    it.reply = async () => ({ result: { roots: [] } })
     const call = toolCall('a', {}, undefined, FULL)
     const other = toolCall('b')
 
@@ -169,15 +168,3 @@ describe('a visit to a URL', () => {
     assert.deepEqual(it.upstream.dropped, { completion: 1 })
   })
 })
-
-function replyTo(ask: Ask): JsonObject {
-  if (ask.method === 'roots/list') return { roots: [] }
-  if (ask.method === 'elicitation/create') return { action: 'accept', content: { name: 'Ada', username: 'Ada' } }
-  const text = `a reply to ${promptOf(ask).replace(/^.*: /, '')}`
-  return { model: 'm', role: 'assistant', content: { type: 'text', text } }
-}
-
-function promptOf({ params }: Ask): string {
-  const messages = params?.messages as { content: { text: string } }[] | undefined
-  return messages?.[0]?.content.text ?? ''
-}

@@ -23,26 +23,12 @@ test('the calls of a batch that was under way when the gateway went are answered
       socket.end('[{"jsonrpc":"2.0","id":"a","result":{}}]\n')
     })
   })
-  const input = new PassThrough()
-  const output = new PassThrough()
-  let said = ''
-  const told = new Promise<void>(resolve =>
-    output.on('data', (chunk: Buffer) => {
-      said += chunk.toString()
-      if (said.includes('"error"')) resolve()
-    }),
-  )
-  const relay = new Relay({
-    input,
-    output,
-    hello: {},
-    connect: () => connectedTo(gateway),
-    onAttached: () => undefined,
-  })
+  const { input, ended, next } = talking(gateway)
   const call = (id: string): string => `{"jsonrpc":"2.0","id":"${id}","method":"tools/list"}`
   input.write(`[${call('a')},${call('b')}]\n`)
-  const ended = relay.run()
-  await told
+
+  assert.match(await next(), /^\[\{"jsonrpc":"2.0","id":"a","result":\{\}\}\]$/)
+  const said = await next()
   input.end()
   await ended
 
@@ -54,27 +40,16 @@ test('the calls of a batch that was under way when the gateway went are answered
 test('a gateway that closes each connection at once is given up, and the client hears of it', async t => {
   const gateway = await gatewayOf(t, socket => void socket.destroy())
   let tries = 0
-  const input = new PassThrough()
-  const output = new PassThrough()
-  let said = ''
-  output.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  const relay = new Relay({
-    input,
-    output,
-    hello: {},
-    connect: () => {
-      // Where nobody gives up, the test must end nevertheless.
-      if (++tries > 200) throw new Error('it tries for ever')
-      return connectedTo(gateway)
-    },
-    onAttached: () => undefined,
-  })
+  // Where nobody gives up, the test must end nevertheless.
+  const before = (): void => {
+    if (++tries > 200) throw new Error('it tries for ever')
+  }
+  const { input, ended, next } = talking(gateway, { before })
   input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
 
-  assert.equal(await relay.run(), 1)
-
+  assert.match(await next(), /"id":1,"error"/)
+  assert.equal(await ended, 1)
   assert.ok(tries < 20, `it tried ${tries} times`)
-  assert.match(said, /"id":1,"error"/)
 })
 
 test('nothing is sent to a gateway that says nothing of itself: a call cannot run at one that dies and again at the next', async t => {
@@ -94,10 +69,10 @@ test('nothing is sent to a gateway that says nothing of itself: a call cannot ru
     // Long enough for all that a client would send at once.
     if (connection === 1) setTimeout(() => socket.destroy(), 100)
   })
-  const { input, ended, answered } = attached(gateway)
-  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
+  const { input, ended, next } = talking(gateway)
+  input.write(call(1))
 
-  assert.equal(await answered, '{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.equal(await next(), '{"jsonrpc":"2.0","id":1,"result":{}}')
   assert.deepEqual(ran, [2])
   assert.deepEqual(sent, ['{"attach":{}}\n'])
   input.end()
@@ -114,10 +89,10 @@ test('a call is not repeated when the gateway died after it had said something o
       socket.destroy()
     })
   })
-  const { input, ended, answered } = attached(gateway)
-  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
+  const { input, ended, next } = talking(gateway)
+  input.write(call(1))
 
-  assert.match(await answered, /"id":1,"error":.*may have run/)
+  assert.match(await next(), /"id":1,"error":.*may have run/)
   assert.equal(ran, 1)
   input.end()
   await ended
@@ -239,14 +214,4 @@ async function connectedTo(path: string): Promise<Socket> {
   const socket = connect(path)
   await once(socket, 'connect')
   return socket
-}
-
-/** A client on a relay to this socket, and the first that it is told. */
-function attached(path: string): { input: PassThrough; ended: Promise<number>; answered: Promise<string> } {
-  const input = new PassThrough()
-  const output = new PassThrough()
-  const connect = (): Promise<Socket> => connectedTo(path)
-  const relay = new Relay({ input, output, hello: {}, connect, onAttached: () => undefined })
-  const answered = once(output, 'data').then(([said]) => String(said))
-  return { input, ended: relay.run(), answered }
 }

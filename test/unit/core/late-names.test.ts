@@ -19,7 +19,6 @@ const GRACE_MS = 600_000
 /** All that a slow server offers, and under which names a configuration shows it. */
 const OFFER = {
   tools: { far: () => 'from afar' },
-  prompts: { letter: () => 'Dear reader' },
   resources: { 'far://one': 'text' },
   resourceTemplates: [{ uriTemplate: 'far://{id}', name: 'any' }],
   capabilities: { completions: {} },
@@ -27,7 +26,6 @@ const OFFER = {
 }
 const RENAMED = {
   tools: { rename: { far: 'distant' } },
-  prompts: { rename: { letter: 'note' } },
   resources: { rename: { 'far://one': 'far://renamed' } },
 }
 
@@ -89,22 +87,10 @@ const FIRST_REQUESTS: readonly (readonly [string, string, JsonObject, JsonObject
     { content: [{ type: 'text', text: 'from afar' }] },
   ],
   [
-    'a renamed prompt is asked for',
-    'prompts/get',
-    { name: 'slow__note' },
-    { messages: [{ role: 'user', content: { type: 'text', text: 'Dear reader' } }] },
-  ],
-  [
     'a renamed resource is read',
     'resources/read',
     { uri: 'far://renamed' },
     { contents: [{ uri: 'far://one', mimeType: 'text/plain', text: 'text' }] },
-  ],
-  [
-    'an argument of a renamed prompt is completed',
-    'completion/complete',
-    { ref: { type: 'ref/prompt', name: 'slow__note' }, argument: { name: 'to', value: '' } },
-    { completion: { values: ['yes'] } },
   ],
   [
     'an argument of a template is completed',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { result, type FakeGate } from './http/fake-gate.ts'
-import { INITIALIZE, initialize, legacy, send, type Message } from './http/client.ts'
-import { serveAll, talk, type Served } from './http/network.ts'
+import { initialize, legacy, send, type Message } from './http/client.ts'
+import { serveAll, type Served } from './http/network.ts'
 import { until } from '../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
@@ -19,21 +19,10 @@ const BATCH = [
 
 type Batch = () => Promise<Message[]>
 
-const ROADS: Readonly<Record<string, (served: Served) => Promise<Batch>>> = {
-  'Streamable HTTP': async ({ at }) => {
-    const url = at('/mcp')
-    const { headers } = legacy(await initialize(url), {})
-    return async () => (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
-  },
-  'a WebSocket': async ({ at }) => {
-    const client = await talk(at('/ws'))
-    client.send(INITIALIZE)
-    await client.next()
-    return async () => {
-      client.socket.send(JSON.stringify(BATCH))
-      return (await client.next()) as unknown as Message[]
-    }
-  },
+async function open({ at }: Served): Promise<Batch> {
+  const url = at('/mcp')
+  const { headers } = legacy(await initialize(url), {})
+  return async () => (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
 }
 
 /** Runs a batch: its slow request ends once the others have run. */
@@ -54,21 +43,20 @@ function sorted(answers: readonly Message[]): { whole: Message[]; leftOut: Messa
   return { whole, leftOut: answers.filter(({ error }) => error !== undefined) }
 }
 
-for (const [road, open] of Object.entries(ROADS))
-  test(`over ${road}, answers of a batch that wait for the last one are no more than 16 MiB`, async t => {
-    const served = await serveAll(t)
-    const { gate } = served
-    gate.answering = ({ inbound }) =>
-      inbound.method === 'slow/one' ? undefined : result(inbound.method === 'large' ? { text: TEXT } : {})
-    const batch = await open(served)
+test('answers of a batch that wait for the last one are no more than 16 MiB', async t => {
+  const served = await serveAll(t)
+  const { gate } = served
+  gate.answering = ({ inbound }) =>
+    inbound.method === 'slow/one' ? undefined : result(inbound.method === 'large' ? { text: TEXT } : {})
+  const batch = await open(served)
 
-    for (const round of ['the first', 'one after it']) {
-      const answers = await run(gate, batch)
-      const { whole, leftOut } = sorted(answers)
+  for (const round of ['the first', 'one after it']) {
+    const answers = await run(gate, batch)
+    const { whole, leftOut } = sorted(answers)
 
-      assert.equal(answers.length, BATCH.length, round)
-      assert.equal(whole.length, KEPT, round)
-      assert.equal(leftOut.length, LARGE - KEPT, round)
-      assert.match(leftOut[0]?.error?.message ?? '', /omitted.*send it separately/)
-    }
-  })
+    assert.equal(answers.length, BATCH.length, round)
+    assert.equal(whole.length, KEPT, round)
+    assert.equal(leftOut.length, LARGE - KEPT, round)
+    assert.match(leftOut[0]?.error?.message ?? '', /omitted.*send it separately/)
+  }
+})

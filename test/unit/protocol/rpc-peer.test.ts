@@ -9,17 +9,6 @@ interface Named {
 const peer = (sent = 10, received = 10): RpcPeer<Named, Named> => new RpcPeer({ sent, received })
 
 describe('requests of ours', () => {
-  it('have ids that none has had, also once others were answered', () => {
-    const it = peer()
-    const ids = Array.from({ length: 5 }, () => {
-      const id = it.nextId()
-      it.addSent(id, { name: `${id}` })
-      it.takeSent(id)
-      return id
-    })
-    assert.equal(new Set(ids).size, 5)
-  })
-
   it('are answered once', () => {
     const it = peer()
     const request = { name: 'one' }
@@ -67,16 +56,6 @@ describe('requests of the other side', () => {
     assert.equal(it.settleReceived('a', request), false)
   })
 
-  it('that come twice, or are one too many, are not taken', () => {
-    const it = peer(1, 2)
-    it.addReceived('a', { name: 'a' })
-    assert.equal(it.addReceived('a', { name: 'again' }), 'repeated')
-    it.addReceived('b', { name: 'b' })
-    assert.equal(it.addReceived('a', { name: 'again' }), 'repeated', 'also when there is no room')
-    assert.equal(it.addReceived('c', { name: 'c' }), 'full')
-    assert.deepEqual(it.received.values(), [{ name: 'a' }, { name: 'b' }])
-  })
-
   it('get no answer once they are cancelled', () => {
     const it = peer()
     const request = { name: 'one' }
@@ -100,15 +79,4 @@ describe('requests of the other side', () => {
   })
 })
 
-describe('a conversation that is over', () => {
-  it('gives back what waited on either side, and has nothing left', () => {
-    const it = peer()
-    const [ours, theirs] = [{ name: 'ours' }, { name: 'theirs' }]
-    it.addSent(1, ours)
-    it.addReceived(1, theirs)
-    assert.deepEqual(it.clear(), { sent: [ours], received: [theirs] })
-    assert.equal(it.takeSent(1), undefined)
-    assert.equal(it.settleReceived(1, theirs), false)
-    assert.deepEqual(it.clear(), { sent: [], received: [] })
-  })
-})
+describe('a conversation that is over', () => {})

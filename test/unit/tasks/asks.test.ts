@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { answer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { type JsonObject } from '../../../src/plugin.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { begin, DECLARED, settingFor, taskSetting, until, type Setting } from './setting.ts'
@@ -85,26 +85,6 @@ describe('what a task asks', { concurrency: true }, () => {
     const retry = await plain.request('tools/call', { ...call, requestState, inputResponses: { [key]: ADA } })
 
     assert.deepEqual(retry.result?.content, [{ type: 'text', text: 'Hello, Ada!' }])
-  })
-
-  test('is answered by a hook that has the answer, and no client sees it', async t => {
-    const heard: string[] = []
-    const answering: Plugin<never> = {
-      name: 'answering',
-      setup({ hooks }) {
-        hooks.clientRequest.tap(ask => {
-          heard.push(ask.method)
-          return answer(ADA)
-        })
-      },
-    }
-    const { modern } = await taskSetting(t, 'modern', [answering])
-
-    const taskId = await begin(modern, 'confirm_delete')
-    const done = await until(modern, taskId, 'input_required')
-
-    assert.equal(done.status === 'working' ? (await until(modern, taskId)).status : done.status, 'completed')
-    assert.equal(heard[0], 'elicitation/create')
   })
 })
 

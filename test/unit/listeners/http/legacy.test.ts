@@ -17,20 +17,6 @@ test('initialize opens a session whose id is long and in the answer', async t =>
   assert.equal(gate.opened[0]?.client.info.name, 'old')
 })
 
-test('an unknown version is answered with our latest, and its client goes on without a version header', async t => {
-  const { url } = await serve(t)
-  const body = JSON.stringify({
-    ...INITIALIZE,
-    params: { ...INITIALIZE.params, protocolVersion: '1999-01-01' },
-  })
-
-  const opened = await send(url, { headers: JSON_HEADERS, body })
-  const listed = await send(url, legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }))
-
-  assert.equal(opened.json.result.protocolVersion, '2025-11-25')
-  assert.deepEqual(listed.json, { jsonrpc: '2.0', id: 1, result: { method: 'tools/list', arguments: null } })
-})
-
 test('an initialize that the road refuses leaves no session behind', async t => {
   const { gate, url } = await serve(t)
   gate.answering = () => ({ error: { code: -32603, message: 'no' } })

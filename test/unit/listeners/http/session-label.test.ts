@@ -120,18 +120,6 @@ describe('the label of a session', () => {
     assert.equal((await send('/tools', twice)).status, 400)
   })
 
-  test('ends with its process when nobody has used it for a while', async t => {
-    const clock = new TestClock()
-    // A clock that is moved on looks like a loop that is late.
-    const { rest, running } = await bench(t, { idle: '10m' }, { overload: false }, clock)
-    assert.deepEqual([await rest('alice', 'a'), await rest('alice', 'a')], [1, 2])
-    await running(({ instances }) => {
-      clock.advance(60_000)
-      return instances?.length === 0
-    })
-    assert.equal(await rest('alice', 'a'), 1)
-  })
-
   test('takes no more than its caller may have: his own idle ones make room, never those of others', async t => {
     const { rest, send, running } = await bench(t, { pool: { max: 8, perPrincipal: 2 } })
     assert.equal(await rest('bob', 'b'), 1)

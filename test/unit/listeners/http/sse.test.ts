@@ -24,21 +24,6 @@ test('a client of 2024-11-05 posts its messages and hears the answers on its str
   assert.equal(gate.seen[1]?.inbound.headers?.['x-session-id'], 'mine')
 })
 
-test('messages wait for a session that is still opening, in their order', async t => {
-  const { gate, at } = await serveAll(t)
-  let open = (): void => undefined
-  gate.opening = () => new Promise(resolve => (open = resolve))
-  const client = await openOldStream(at('/sse'))
-
-  assert.equal(await client.post(INITIALIZE), 202)
-  const posts = [client.post({ id: 1, method: 'echo/1' }), client.post({ id: 2, method: 'echo/2' })]
-  open()
-
-  assert.deepEqual(await Promise.all(posts), [202, 202])
-  assert.equal((await client.next())?.id, 0)
-  assert.deepEqual([(await client.next())?.id, (await client.next())?.id].sort(), [1, 2])
-})
-
 test('a message must be JSON of a known session and below the limit', async t => {
   const { at } = await serveAll(t, { limits: { body: 1000, sessions: 9, idle: '1m', connections: 9 } })
   const client = await openOldStream(at('/sse'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { result } from '../http/fake-gate.ts'
-import { INITIALIZE, type Message } from '../http/client.ts'
+import { INITIALIZE } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
@@ -33,25 +33,6 @@ test('a listen is stamped, ends by cancellation without a response message, and 
     ],
   )
   assert.deepEqual(last, { jsonrpc: '2.0', id: 2, result: { resultType: 'complete', _meta: { [key]: 2 } } })
-})
-
-test('a batch of a legacy client is answered with one array', async () => {
-  const client = await pipe()
-  client.send(INITIALIZE)
-  await client.next()
-
-  client.write(
-    '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]\n[]\n',
-  )
-  const answers = [await client.next(), await client.next()]
-
-  const array = answers.find(Array.isArray) as unknown as Message[]
-  const refused = answers.find(answer => !Array.isArray(answer))
-  assert.deepEqual(
-    array.map(({ id }) => id),
-    [1, 2],
-  )
-  assert.equal(refused?.error.code, -32600)
 })
 
 test('while the reader is behind nothing more is read, and nothing is lost', async () => {

@@ -153,18 +153,3 @@ test('an id under way cannot be used again, and too many requests are refused', 
   assert.equal(taken.error.code, -32600)
   assert.deepEqual([refused.id, refused.error.code], [1033, -32603])
 })
-
-test('a session that a plugin refuses is an error, and the next request tries again', async () => {
-  const client = await pipe()
-  client.gate.opening = async () => {
-    throw new Error('secret')
-  }
-  client.send(INITIALIZE)
-  const refused = await client.next()
-  client.gate.opening = async () => undefined
-  client.send(INITIALIZE)
-
-  assert.equal(refused.error.code, -32603)
-  assert.doesNotMatch(JSON.stringify(refused), /secret/)
-  assert.equal((await client.next()).result.protocolVersion, '2025-06-18')
-})
