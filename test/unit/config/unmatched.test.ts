@@ -8,8 +8,7 @@ import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { assignToolNames } from '../../../plugins/fit/as-tools/builtin-tools.ts'
 import { META_TOOL_NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
 import { checkUnmatched } from '../../../src/config/checks/tool-names.ts'
-import { loadConfig } from '../../../src/config/index.ts'
-import { formatProblem } from '../../../src/config/problem.ts'
+import { formatProblem, loadConfig, type LoadedConfig, type Problem } from '../../../src/config/index.ts'
 import { createGateway } from '../../../src/index.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { directoryWith } from './temp.ts'
@@ -47,11 +46,7 @@ describe('what names a tool that no server lists', () => {
     const state = getStateDirectory(source, terminal) ?? ''
     mkdirSync(state, { recursive: true, mode: 0o700 })
 
-    const gateway = await createGateway(source, { state })
-    await gateway.start()
-    await gateway.settled()
-    const { unmatched } = await gateway.inspect()
-    await gateway.close()
+    const unmatched = await unmatchedOf(source, state)
     const after = await validate({ config: file }, terminal)
 
     assert.deepEqual(before.warnings, [])
@@ -77,11 +72,7 @@ describe('what names a tool that no server lists', () => {
       `shape: { tools: { files__list: { maxTokens: 500 }, call_tool: { maxTokens: 500 } } }`,
     ])
 
-    const gateway = await createGateway(await loadConfig({ file, cwd, environment }))
-    await gateway.start()
-    await gateway.settled()
-    const { unmatched } = await gateway.inspect()
-    await gateway.close()
+    const unmatched = await unmatchedOf(await loadConfig({ file, cwd, environment }), cwd)
 
     assert.deepEqual(
       unmatched.map(({ pointer, message }) => `${pointer} ${message}`),
@@ -107,11 +98,7 @@ describe('what names a tool that no server lists', () => {
       `surface: { pinned: [files__raed_file] }`,
     ])
 
-    const gateway = await createGateway(await loadConfig({ file, cwd, environment }), { state: cwd })
-    await gateway.start()
-    await gateway.settled()
-    const { unmatched } = await gateway.inspect()
-    await gateway.close()
+    const unmatched = await unmatchedOf(await loadConfig({ file, cwd, environment }), cwd)
 
     assert.deepEqual(unmatched.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
       '/audit/values/0 "files__raed_file" matches no tool or prompt of any upstream',
@@ -142,11 +129,7 @@ describe('what names a tool that no server lists', () => {
       `filters: { tools: { deny: ["away__*"] } }`,
     ])
 
-    const gateway = await createGateway(await loadConfig({ file, cwd, environment }))
-    await gateway.start()
-    await gateway.settled()
-    const { unmatched } = await gateway.inspect()
-    await gateway.close()
+    const unmatched = await unmatchedOf(await loadConfig({ file, cwd, environment }), cwd)
 
     assert.deepEqual(unmatched, [])
   })
@@ -157,4 +140,14 @@ async function written(t: TestContext, upstreams: (url: string) => readonly stri
   const lines = ['version: 1', 'listeners: { pipe: { type: stdio } }', 'upstreams:', ...upstreams(web.url)]
   const cwd = directoryWith(t, { 'gateway.yaml': `${lines.join('\n')}\n` })
   return { file: join(cwd, 'gateway.yaml'), cwd, environment: { HOME: cwd } }
+}
+
+/** What a gateway that runs says of its configuration. */
+async function unmatchedOf(source: LoadedConfig, state: string): Promise<readonly Problem[]> {
+  const gateway = await createGateway(source, { state })
+  await gateway.start()
+  await gateway.settled()
+  const { unmatched } = await gateway.inspect()
+  await gateway.close()
+  return unmatched
 }

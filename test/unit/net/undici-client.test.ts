@@ -5,10 +5,9 @@ import { createServer as createHttpsServer } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import type { ReplyHandler } from '../../../src/net/http-client-types.ts'
 import { UndiciClient, type UndiciClientOptions } from '../../../src/net/undici-client.ts'
 import { authority } from '../fixtures/certificates.ts'
-import { send } from '../fixtures/http-client-kit.ts'
+import { post, send } from '../fixtures/http-client-kit.ts'
 import { startProxy } from '../fixtures/proxy.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -113,27 +112,12 @@ describe('HTTP/2', () => {
     }
     const { url } = await secureServer(t, { answer })
     const http = client(t, url, { tls: { ca }, http2: true })
-    const heard = new (class implements ReplyHandler {
-      readonly over = Promise.withResolvers<string[]>()
-      readonly events: string[] = []
-      onSend(): void {
-        this.events.push('send')
-      }
-      onHead(status: number, headers: Readonly<Record<string, string>>): void {
-        this.events.push(`${status} ${headers['mcp-session-id'] ?? ''} ${headers['content-type'] ?? ''}`)
-      }
-      onBody(bytes: Buffer): void {
-        this.events.push(bytes.toString())
-      }
-      onEnd(): void {
-        this.over.resolve(this.events)
-      }
-      onError(error: Error): void {
-        this.over.reject(error)
-      }
-    })()
-    http.dispatch({ method: 'POST', path: '/mcp', headers: { 'x-a': 'b' }, body: '{}' }, heard)
-    assert.deepEqual(await heard.over.promise, ['send', '202 one text/event-stream', 'data: b /mcp\n\n', 'data: 2\n\n'])
+    const log = post(http, { headers: { 'x-a': 'b' } })
+    assert.equal(await log.over.promise, 'data: b /mcp\n\ndata: 2\n\n')
+    const { status, headers } = await log.head.promise
+    assert.deepEqual([status, headers['mcp-session-id'], headers['content-type']], [202, 'one', 'text/event-stream'])
+    assert.deepEqual(log.events, ['send', 'head 202', 'end'])
+    assert.equal(log.pieces.length, 2)
   })
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
 import { createVariableRedactor } from '../../../src/util/secrets.ts'
-import { badServer, bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
 describe('what a server writes on its stderr', { concurrency: 4 }, () => {
@@ -27,14 +27,6 @@ describe('what a server writes on its stderr', { concurrency: 4 }, () => {
       heard.map(({ text }) => text),
       ['second'],
     )
-  })
-
-  it('is there when the server is not any more', async t => {
-    const { upstream } = await bench(t, badServer('fails-to-start'))
-
-    await upstream.start()
-
-    assert.match(upstream.logs?.recent()[0]?.text ?? '', /API_KEY is not set/)
   })
 })
 

@@ -44,26 +44,19 @@ describe('a server process', { concurrency: 4 }, () => {
   })
 
   it('inherits what leads to the network, and what is named comes on top of what every server gets', () => {
-    const network = {
-      ...{
-        NODE_EXTRA_CA_CERTS: '/ca.pem',
-        SSL_CERT_FILE: '/ca.pem',
-        SSL_CERT_DIR: '/certs',
-        NO_PROXY: 'localhost',
-      },
-      ...{
-        HTTP_PROXY: 'http://p:1',
-        HTTPS_PROXY: 'http://p:2',
-        http_proxy: 'http://p:3',
-        https_proxy: 'http://p:4',
-      },
-      ...{
-        no_proxy: 'x',
-        ALL_PROXY: 'http://p:5',
-        npm_config_https_proxy: 'http://p:6',
-        npm_config_cafile: '/c',
-      },
-    }
+    const names = [
+      ...[
+        'NODE_EXTRA_CA_CERTS',
+        'SSL_CERT_FILE',
+        'SSL_CERT_DIR',
+        'NO_PROXY',
+        'HTTP_PROXY',
+        'HTTPS_PROXY',
+        'http_proxy',
+      ],
+      ...['https_proxy', 'no_proxy', 'ALL_PROXY', 'npm_config_https_proxy', 'npm_config_cafile'],
+    ]
+    const network = Object.fromEntries(names.map(name => [name, `of ${name}`]))
     const environment = { ...network, PATH: '/bin', HOME: '/home/ada', MINE: '1', AWS_SECRET_ACCESS_KEY: 's' }
 
     const named = createChildEnvironment(environment, listServerVariables(['MINE']), { HOME: '/elsewhere' })

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { definePlugin, type Authorizer, type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
+import { definePlugin, type Authorizer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { byToken, from, modern } from '../fixtures/by-token.ts'
 import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'
 
 const NO_TOKEN: Denied = { status: 401, challenge: 'Bearer realm="test"' }
-
-/** Everybody is whom the token names. */
-const byToken = definePlugin<undefined>({
-  name: 'by-token',
-  setup({ hooks }) {
-    hooks.authenticate.tap(({ header }): Principal => {
-      const subject = (header('authorization')[0] ?? '').replace('Bearer ', '')
-      return { issuer: 'test', client: '', subject, scopes: [] }
-    })
-  },
-})
 
 function authorizing(authorizer: Authorizer): Plugin<undefined> {
   return definePlugin<undefined>({
@@ -42,24 +32,8 @@ async function world(
   return { behind, server }
 }
 
-async function call(url: string, who: string, name = 'web__whoami'): Promise<JsonObject> {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${who}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, _meta } }),
-  })
+async function call(url: string, who: string): Promise<JsonObject> {
+  const response = await fetch(url, from(who, modern('tools/call', { name: 'web__whoami' })))
   return (await response.json()) as JsonObject
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { definePlugin, type JsonObject, type Principal } from '../../../src/plugin.ts'
+import { definePlugin, type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 
 /** Everybody is whom the token names, with the scopes after the colon. */
@@ -12,7 +12,6 @@ const byToken = definePlugin<undefined>({
       const principal: Principal = { issuer: 'test', client: '', subject, scopes: scopes?.split('+') ?? [] }
       return principal
     })
-    hooks.http.for('/figures').tap(({ caller }) => ({ status: 200, body: `for ${caller.subject}` }))
   },
 })
 
@@ -22,14 +21,19 @@ interface Served {
   post(who: string, body: JsonObject, more?: Record<string, string>): Promise<Response>
 }
 
-async function serve(t: TestContext, config: JsonObject = {}, web?: TestUpstream): Promise<Served> {
+async function serve(
+  t: TestContext,
+  config: JsonObject = {},
+  web?: TestUpstream,
+  more: readonly Plugin<never>[] = [],
+): Promise<Served> {
   const upstream = web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
   const { gateway } = closeAfter(
     t,
     await testGateway({
       upstreams: { web: upstream },
       config: { listeners: { main: { type: 'http', port: 0 } }, ...config },
-      plugins: [byToken],
+      plugins: [byToken, ...more],
     }),
   )
   const url = gateway.listeners[0]?.url ?? ''
@@ -82,7 +86,6 @@ test('a filter hides a tool of a server that is down, too, and a name is its own
 })
 
 test('scopes are those of the request, not of the last one on its session', async t => {
-  const web = closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
   const guard = definePlugin<undefined>({
     name: 'guard',
     setup({ hooks }) {
@@ -91,31 +94,11 @@ test('scopes are those of the request, not of the last one on its session', asyn
       )
     },
   })
-  const { gateway } = closeAfter(
-    t,
-    await testGateway({
-      upstreams: { web },
-      config: { listeners: { main: { type: 'http', port: 0 } }, cache: false },
-      plugins: [byToken, guard],
-    }),
-  )
+  const served = await serve(t, { cache: false }, undefined, [guard])
+  const { web, post } = served
   let release = (): void => undefined
   const held = new Promise<void>(resolve => (release = resolve))
-  const url = gateway.listeners[0]?.url ?? ''
-  const post = (who: string, body: JsonObject, session: Record<string, string> = {}): Promise<Response> =>
-    fetch(url, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${who}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...session,
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', id: Math.random(), ...body }),
-    })
-  const opened = await post('alice', HELLO)
-  await opened.text()
-  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
+  const session = await greet(served, 'alice')
   web.offer.methods.set('tools/list', async () => {
     await held
     return { tools: ['read', 'drop'].map(name => ({ name, inputSchema: { type: 'object' } })) }

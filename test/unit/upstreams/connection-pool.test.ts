@@ -8,13 +8,13 @@ import {
   type TestCall,
   bench,
   callOf,
-  clock,
   httpSpec,
   isAlive,
   script,
   stdioSpec,
   textOf,
 } from '../fixtures/upstream-bench.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
@@ -108,14 +108,14 @@ describe('a server of isolation "session"', { concurrency: 4 }, () => {
 
   it('ends a link after five idle minutes, and the link idle longest when there are too many', async t => {
     const server = await oldServer(t)
-    const time = skippingClock()
+    const time = new TestClock()
     const { upstream } = await bench(t, httpSpec(server.url, { isolation: 'session' }), { clock: time })
     const gone = (): number => server.heard.filter(({ verb }) => verb === 'DELETE').length
 
     for (let id = 1; id <= 65; id++) await upstream.dispatch(tool('a', {}, { id: String(id) }))
     await until(() => gone() === 1, 'the first makes room for the last')
     assert.equal(server.heard.find(({ verb }) => verb === 'DELETE')?.headers['mcp-session-id'], 'session-2')
-    time.skip(5 * 60_000)
+    time.advance(5 * 60_000)
 
     await until(() => gone() === 65, 'all but the main one have ended')
     assert.equal(upstream.state, 'ready')
@@ -187,22 +187,4 @@ async function untilAnswered(upstream: Bench['upstream']): Promise<void> {
     if (text === '') await new Promise(resolve => setTimeout(resolve, 10))
   }
   assert.match(text, / 1$/)
-}
-
-/** Time that can be skipped where minutes are waited for. */
-function skippingClock(): typeof clock & { skip(ms: number): void } {
-  const long = new Set<() => void>()
-  let skipped = 0
-  return {
-    now: () => clock.now() + skipped,
-    after(ms, callback) {
-      if (ms < 60_000) return clock.after(ms, callback)
-      long.add(callback)
-      return () => void long.delete(callback)
-    },
-    skip(ms) {
-      skipped += ms
-      for (const callback of [...long]) callback()
-    },
-  }
 }

@@ -93,10 +93,8 @@ describe('the stream of a legacy server', { concurrency: 4 }, () => {
 })
 
 interface Listen {
-  readonly response: ServerResponse
   readonly wanted: JsonObject
   isOpen: boolean
-  say(message: JsonObject & { params: JsonObject }): void
 }
 
 /** A modern server that acknowledges every listen in full. */
@@ -109,29 +107,13 @@ async function listening(
     t,
     modern((heard, response) => {
       if (heard.message.method !== 'subscriptions/listen') return result(response, heard, said('ok'))
-      const listen: Listen = {
-        response: stream(response),
-        wanted: heard.message.params?.notifications as JsonObject,
-        isOpen: true,
-        say: message => {
-          const meta = message.params._meta as JsonObject | undefined
-          response.write(
-            event({
-              ...message,
-              params: {
-                ...message.params,
-                _meta: { ...meta, 'io.modelcontextprotocol/subscriptionId': heard.message.id },
-              },
-            }),
-          )
-        },
-      }
+      const wanted = heard.message.params?.notifications as JsonObject
+      const listen: Listen = { wanted, isOpen: true }
       streams.push(listen)
       response.on('close', () => (listen.isOpen = false))
-      listen.say({
-        method: 'notifications/subscriptions/acknowledged',
-        params: { notifications: listen.wanted },
-      })
+      const _meta = { 'io.modelcontextprotocol/subscriptionId': heard.message.id }
+      const params = { notifications: wanted, _meta }
+      stream(response).write(event({ method: 'notifications/subscriptions/acknowledged', params }))
     }, capabilities),
   )
   return { server, streams }

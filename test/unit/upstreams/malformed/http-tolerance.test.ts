@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { event, type Heard, json, legacy, modern, peer, refusal, result, said } from '../../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
-import { answerTo, oldServer } from '../transports/network-upstream.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
+import { bench, callOf, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
 type Odd = (heard: Heard, response: ServerResponse) => void
@@ -135,24 +132,13 @@ describe('redirects', () => {
   for (const status of [307, 308])
     it(`HTTP ${status} within the origin are followed, with the body`, async t => {
       const fine = modern((heard, response) => result(response, heard, said('ok')))
-      const url = await serveAt(t, status, fine)
-      const { upstream } = await bench(t, httpSpec(url))
+      const server = await peer(t, (heard, response) => {
+        if (heard.path === '/there') fine(heard, response)
+        else response.writeHead(status, { location: '/there' }).end()
+      })
+      const { upstream } = await bench(t, httpSpec(server.url))
 
       assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
-    })
-
-  for (const status of [307, 308])
-    it(`HTTP ${status} of the event stream of HTTP+SSE too`, async t => {
-      const old = await oldServer(t, { answer: answerTo })
-      const target = new URL(old.url)
-      const front = createServer((request, response) => {
-        if (request.url === '/sse') return void response.writeHead(status, { location: '/there' }).end()
-        const to = request.url === '/there' ? '/sse' : request.url
-        void forward(`${target.origin}${String(to)}`, request, response)
-      })
-      const { upstream } = await bench(t, sseSpec(`${await listening(t, front)}/sse`))
-
-      assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'tools/call')
     })
 
   it('elsewhere are named, without their parameters, and loops end', async t => {
@@ -204,48 +190,6 @@ describe('bodies that a server compressed unasked', () => {
     await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_CLOSED' })
   })
 })
-
-async function listening(t: Parameters<typeof peer>[0], server: ReturnType<typeof createServer>): Promise<string> {
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-async function forward(
-  url: string,
-  request: Parameters<NonNullable<Parameters<typeof createServer>[1]>>[0],
-  response: ServerResponse,
-): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const method = request.method ?? 'GET'
-  const reply = await fetch(url, { method, ...(method === 'POST' ? { body: Buffer.concat(chunks) } : {}) })
-  response.writeHead(reply.status, { 'content-type': reply.headers.get('content-type') ?? 'text/plain' })
-  response.flushHeaders()
-  try {
-    for await (const chunk of reply.body ?? []) response.write(chunk)
-  } catch {
-    // The test has ended.
-  }
-  response.end()
-}
-
-/** Serves at `/there`, and redirects `/mcp` to it. */
-async function serveAt(t: Parameters<typeof peer>[0], status: number, handle: Odd): Promise<string> {
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      if (request.url !== '/there') return void response.writeHead(status, { location: '/there' }).end()
-      const message = JSON.parse(Buffer.concat(chunks).toString()) as Heard['message']
-      handle({ verb: request.method ?? '', headers: request.headers, message }, response)
-    })
-  })
-  return `${await listening(t, server)}/mcp`
-}
 
 describe('after a long outage', () => {
   it('a remote server is back within two seconds of the first call that needs it', async t => {

@@ -1,10 +1,9 @@
 // A legacy server on a pipe that writes each id and token in the other JSON type.
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Said } from '../transports/network-upstream.ts'
 
 /** What the server says to a message: messages as JSON texts. */
-export function replies({ id, method, params }: Said): string[] {
+function replies({ id, method, params }: Said): string[] {
   if (id === undefined) return []
   const write = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message })
   if (method === 'initialize') return [write({ id: flipped(id), result: HELLO })]
@@ -35,7 +34,6 @@ function flipped(id: number | string): number | string {
   return id.startsWith('probe') ? id : Number(id)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  createInterface({ input: process.stdin }).on('line', line => {
-    for (const reply of replies(JSON.parse(line) as Said)) console.log(reply)
-  })
+createInterface({ input: process.stdin }).on('line', line => {
+  for (const reply of replies(JSON.parse(line) as Said)) console.log(reply)
+})

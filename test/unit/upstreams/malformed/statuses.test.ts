@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { type RawRequest, rawServer, type RawServer, startMalformed } from '../../../fixtures/malformed-upstream.ts'
 
 /** A fault that a server has in answering one message. */
@@ -89,24 +88,6 @@ const streams: Fault[] = EVENTS.flatMap(text =>
   })),
 )
 
-const ENCODINGS: Readonly<Record<string, (text: string) => Buffer | string>> = {
-  gzip: gzipSync,
-  'x-gzip': text => text,
-  deflate: deflateSync,
-  br: brotliCompressSync,
-  zstd: text => text,
-  'gzip, br': text => text,
-  identity: text => text,
-}
-
-const encodings: Fault[] = Object.entries(ENCODINGS).flatMap(([encoding, encode]) =>
-  ['', '{}', 'null', '{"jsonrpc":"2.0","id":null}'].map(text => ({
-    name: `${text} as ${encoding}`,
-    answer: (_request: RawRequest, response: ServerResponse) =>
-      void response.writeHead(200, { ...HEADERS, 'content-encoding': encoding }).end(encode(text)),
-  })),
-)
-
 const others: Fault[] = [
   { name: 'reset', answer: (_request, response) => void response.destroy() },
   {
@@ -126,7 +107,7 @@ const others: Fault[] = [
   },
 ]
 
-const FAULTS = [...statusFaults, ...redirects, ...streams, ...encodings, ...others]
+const FAULTS = [...statusFaults, ...redirects, ...streams, ...others]
 
 /** Bad servers of one gateway. */
 const BATCH = 100

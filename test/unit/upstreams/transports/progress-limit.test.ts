@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { Clock, UpstreamConfig } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { ProgressLimit } from '../../../../src/upstreams/connection/incoming-notifications.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 import { type Heard, event, legacy, modern, peer, said, stream } from '../../fixtures/http-peer.ts'
 import {
   bench,
@@ -63,40 +64,20 @@ for (const [name, make] of Object.entries(SERVERS))
   })
 
 test('what is held back is passed on when its time has come, though no more follows', () => {
-  const it = limit()
-  for (let progress = 1; progress <= 25; progress++) it.limit.add({ progress })
-  it.at(999)
-  assert.equal(it.passed.at(-1)?.progress, 20)
-  it.at(1000)
-  assert.equal(it.passed.at(-1)?.progress, 25)
-})
-
-/** A limit at a time that the test sets. */
-function limit() {
-  let now = 0
-  let timers = 0
-  let dropped = 0
-  let due: { at: number; run: () => void } | undefined
-  const passed: { progress: number; at: number }[] = []
-  const time: Clock = {
-    now: () => now,
-    after(ms, run) {
-      timers++
-      due = { at: now + ms, run }
-      return () => (due = undefined)
-    },
-  }
-  const one = new ProgressLimit(
+  const time = new HandClock()
+  const passed: unknown[] = []
+  const limit = new ProgressLimit(
     time,
-    ({ progress }) => passed.push({ progress: Number(progress), at: now }),
-    () => dropped++,
+    ({ progress }) => passed.push(progress),
+    () => undefined,
   )
-  const at = (ms: number): void => {
-    now = ms
-    if (due !== undefined && due.at <= ms) due.run()
-  }
-  return { limit: one, passed, at, timers: () => timers, dropped: () => dropped }
-}
+  for (let progress = 1; progress <= 25; progress++) limit.add({ progress })
+
+  time.pass(999)
+  assert.equal(passed.at(-1), 20)
+  time.pass(1)
+  assert.equal(passed.at(-1), 25)
+})
 
 function flood({ params }: Said): string[] {
   const { progressToken } = params?._meta as { progressToken: number }
