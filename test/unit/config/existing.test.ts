@@ -6,55 +6,54 @@ import { directoryWith } from '../../fixtures/sandbox.ts'
 
 const ON_POSIX = { skip: process.platform === 'win32' }
 
-it('a program that is not on the PATH of its server is a warning at its place', ON_POSIX, async t => {
-  const cwd = directoryWith(t, {
-    'bin/tool': '',
-    'own/other': '',
-    'gateway.yaml': JSON.stringify({
-      version: 1,
-      listeners: { main: { type: 'stdio' } },
-      upstreams: {
-        fine: { type: 'stdio', command: 'tool' },
-        absent: { type: 'stdio', command: 'tol', cwd: 'project' },
-        own: { type: 'stdio', command: 'other', env: { PATH: 'own' } },
-        lost: { type: 'stdio', command: 'tool', env: { PATH: 'own' } },
-        off: { type: 'stdio', command: 'tol', enabled: false },
-      },
-    }),
+const CASES: readonly [what: string, upstreams: Readonly<Record<string, object>>, expected: readonly string[]][] = [
+  [
+    'a program that is not on the PATH of its server',
+    {
+      fine: { command: 'tool' },
+      absent: { command: 'tol', cwd: 'project' },
+      own: { command: 'other', env: { PATH: 'own' } },
+      lost: { command: 'tool', env: { PATH: 'own' } },
+      off: { command: 'tol', enabled: false },
+    },
+    ['/upstreams/absent/command tol not found on PATH', '/upstreams/lost/command tool not found on PATH'],
+  ],
+  [
+    'a command, a directory or a script that does not exist',
+    {
+      fine: { command: 'node', args: ['server.mjs'] },
+      command: { command: './no/such/program' },
+      blank: { command: '/no/such dir/program' },
+      place: { command: 'node', args: ['server.mjs'], cwd: './absent' },
+      script: { command: 'node', args: ['./sever.mjs'] },
+      off: { command: './no/such', enabled: false },
+      project: { command: 'node', args: ['x.js'], cwd: 'project' },
+    },
+    [
+      '/upstreams/blank/command /no/such dir/program does not exist',
+      '/upstreams/command/command ./no/such/program does not exist',
+      '/upstreams/place/cwd ./absent does not exist',
+      '/upstreams/script/args/0 ./sever.mjs does not exist',
+    ],
+  ],
+]
+
+for (const [what, servers, expected] of CASES)
+  it(`${what} is a warning at its place`, ON_POSIX, async t => {
+    const upstreams = Object.fromEntries(
+      Object.entries(servers).map(([name, spec]) => [name, { type: 'stdio', ...spec }]),
+    )
+    const config = { version: 1, listeners: { main: { type: 'stdio' } }, upstreams }
+    const files = {
+      'bin/tool': '',
+      'bin/node': '',
+      'own/other': '',
+      'server.mjs': '',
+      'gateway.yaml': JSON.stringify(config),
+    }
+    const cwd = directoryWith(t, files)
+
+    const { warnings } = await loadConfig({ cwd, environment: { PATH: `/nowhere:${join(cwd, 'bin')}` } })
+
+    assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), expected)
   })
-
-  const { warnings } = await loadConfig({ cwd, environment: { PATH: `/nowhere:${join(cwd, 'bin')}` } })
-
-  assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
-    '/upstreams/absent/command tol not found on PATH',
-    '/upstreams/lost/command tool not found on PATH',
-  ])
-})
-
-it('a command, a directory or a script that does not exist is a warning at its place', ON_POSIX, async t => {
-  const cwd = directoryWith(t, {
-    'server.mjs': '',
-    'gateway.yaml': JSON.stringify({
-      version: 1,
-      listeners: { main: { type: 'stdio' } },
-      upstreams: {
-        fine: { type: 'stdio', command: 'node', args: ['server.mjs'] },
-        command: { type: 'stdio', command: './no/such/program' },
-        blank: { type: 'stdio', command: '/no/such dir/program' },
-        place: { type: 'stdio', command: 'node', args: ['server.mjs'], cwd: './absent' },
-        script: { type: 'stdio', command: 'node', args: ['./sever.mjs'] },
-        off: { type: 'stdio', command: './no/such', enabled: false },
-        project: { type: 'stdio', command: 'node', args: ['x.js'], cwd: 'project' },
-      },
-    }),
-  })
-
-  const { warnings } = await loadConfig({ cwd, environment: {} })
-
-  assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
-    '/upstreams/blank/command /no/such dir/program does not exist',
-    '/upstreams/command/command ./no/such/program does not exist',
-    '/upstreams/place/cwd ./absent does not exist',
-    '/upstreams/script/args/0 ./sever.mjs does not exist',
-  ])
-})

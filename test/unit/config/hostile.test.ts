@@ -60,28 +60,19 @@ test('a hundred problems are shown, and the rest is counted', async t => {
   assert.equal(lines.at(-1), 'and 202 more')
 })
 
-test('64 levels are enough for anyone and are read', async t => {
-  const deep = 'plugins: { p: { use: x, options: { a: ' + '['.repeat(58) + ']'.repeat(58) + ' } } }\n'
+const brackets = '[{'.repeat(500)
+for (const [what, text] of Object.entries({
+  '64 levels': 'plugins: { p: { use: x, options: { a: ' + '['.repeat(58) + ']'.repeat(58) + ' } } }\n',
+  'brackets in quotes, comments and block texts': `# ${brackets}\nserver:\n  title: "${brackets}"\n  name: '${brackets}'\n  instructions: |\n    ${brackets}\n`,
+}))
+  test(`${what} are not nested too deep`, async t => {
+    const lines = await linesOf(t, { 'gateway.yaml': text })
 
-  const lines = await linesOf(t, { 'gateway.yaml': deep })
-
-  assert.deepEqual(
-    lines.filter(line => !line.startsWith('warning')),
-    [],
-  )
-})
-
-test('brackets in quotes, comments and block texts are not nesting', async t => {
-  const brackets = '[{'.repeat(500)
-  const text = `# ${brackets}\nserver:\n  title: "${brackets}"\n  name: '${brackets}'\n  instructions: |\n    ${brackets}\n`
-
-  const lines = await linesOf(t, { 'gateway.yaml': text })
-
-  assert.deepEqual(
-    lines.filter(line => !line.startsWith('warning')),
-    [],
-  )
-})
+    assert.deepEqual(
+      lines.filter(line => !line.startsWith('warning')),
+      [],
+    )
+  })
 
 async function measured(t: TestContext, text: string): Promise<{ lines: string[]; ms: number }> {
   // Processor time: on a busy machine the clock on the wall tells of others.

@@ -1,68 +1,47 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-import { json, legacy, modern, peer, result, type Heard } from '../fixtures/http-peer.ts'
+import { legacy, modern, peer, refusal, result, type Heard } from '../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, script, stdioSpec } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
+type Handle = (heard: Heard, response: ServerResponse) => void
+
 describe('an era that proves wrong', { concurrency: 4 }, () => {
-  it('is found out anew when a modern server has become a legacy one', async t => {
-    const state: { handle: (heard: Heard, response: ServerResponse) => void } = {
-      handle: modern((heard, response) => result(response, heard, { tools: [] })),
-    }
-    const server = await peer(t, (heard, response) => state.handle(heard, response))
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    assert.equal(upstream.server?.era, 'modern')
-    const old = legacy((heard, response) => result(response, heard, { tools: [] }))
-    state.handle = (heard, response) => {
-      if (heard.headers['mcp-session-id'] === undefined && heard.message.method === 'tools/list')
-        json(response, 400, {
-          jsonrpc: '2.0',
-          id: null,
-          error: { code: -32000, message: 'Bad Request: Server not initialized' },
-        })
-      else old(heard, response)
-    }
+  const answered: Handle = (heard, response) => result(response, heard, { tools: [] })
+  const [young, old] = [modern(answered), legacy(answered)]
+  for (const [from, to, before, after, isOfBefore, code, message] of [
+    [
+      ...(['modern', 'legacy', young, old] as const),
+      ({ headers, message }: Heard) => headers['mcp-session-id'] === undefined && message.method === 'tools/list',
+      ...([-32000, 'Bad Request: Server not initialized'] as const),
+    ],
+    [
+      ...(['legacy', 'modern', old, young] as const),
+      ({ headers }: Heard) => headers['mcp-method'] === undefined,
+      ...([-32020, 'Header mismatch'] as const),
+    ],
+  ] as const)
+    it(`is found out anew when a ${from} server has become a ${to} one`, async t => {
+      let handle: Handle = before
+      const server = await peer(t, (heard, response) => handle(heard, response))
+      const { upstream } = await bench(t, httpSpec(server.url))
+      await upstream.start()
+      assert.equal(upstream.server?.era, from)
+      handle = (heard, response) => {
+        if (isOfBefore(heard)) refusal(response, 400, heard, code, message)
+        else after(heard, response)
+      }
 
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
+      assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
 
-    assert.equal(upstream.server?.era, 'legacy')
-  })
-
-  it('is found out anew when a legacy server has become a modern one', async t => {
-    const state: { handle: (heard: Heard, response: ServerResponse) => void } = {
-      handle: legacy((heard, response) => result(response, heard, { tools: [] })),
-    }
-    const server = await peer(t, (heard, response) => state.handle(heard, response))
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    const young = modern((heard, response) => result(response, heard, { tools: [] }))
-    state.handle = (heard, response) => {
-      if (heard.headers['mcp-method'] === undefined)
-        json(response, 400, {
-          jsonrpc: '2.0',
-          id: heard.message.id ?? null,
-          error: { code: -32020, message: 'Header mismatch' },
-        })
-      else young(heard, response)
-    }
-
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-
-    assert.equal(upstream.server?.era, 'modern')
-  })
+      assert.equal(upstream.server?.era, to)
+    })
 
   it('is left alone when a server only lacks a method', async t => {
     const server = await peer(
       t,
-      modern((heard, response) =>
-        json(response, 404, {
-          jsonrpc: '2.0',
-          id: heard.message.id,
-          error: { code: -32601, message: 'Method not found' },
-        }),
-      ),
+      modern((heard, response) => refusal(response, 404, heard, -32601, 'Method not found')),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
 
