@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { defineFindings, summarizeFindings, type HealthFinding } from '../../../src/errors/health.ts'
 import { mergeFindingTables } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { hashOf } from '../rules/keys.ts'
+import { listenOn } from '../../fixtures/listen.ts'
 
 const tools = { run: () => 'x' }
 const gone = { type: 'stdio', command: process.execPath, args: ['-e', 'process.exit(3)'] }
@@ -43,10 +41,10 @@ test('the output of a server is no advice where there is none here', async t => 
 })
 
 test('a server that refuses without a login is not said to be out of reach', async t => {
-  const refusing = createServer((_, response) => response.writeHead(401).end())
-  await once(refusing.listen(0, '127.0.0.1'), 'listening')
-  cleanup(t, () => void refusing.close())
-  const { port } = refusing.address() as AddressInfo
+  const port = await listenOn(
+    t,
+    createServer((_, response) => response.writeHead(401).end()),
+  )
   const locked = { type: 'http', url: `http://127.0.0.1:${port}/mcp` }
   const gateway = closeAfter(t, await testGateway({ config: { upstreams: { locked } } }))
 
@@ -56,10 +54,7 @@ test('a server that refuses without a login is not said to be out of reach', asy
 })
 
 test('a configuration that is valid and was refused for its port is not sent to validate', async t => {
-  const other = createServer()
-  await once(other.listen(0, '127.0.0.1'), 'listening')
-  cleanup(t, () => void other.close())
-  const { port } = other.address() as AddressInfo
+  const port = await listenOn(t, createServer())
   const web = closeAfter(t, await testUpstream({ tools }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
   const listeners = { main: { type: 'http', port } }

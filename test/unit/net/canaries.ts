@@ -7,6 +7,7 @@ import type { Fetch } from '../../../src/plugin.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { SILENT } from '../plugins/install.ts'
+import { listenOn } from '../../fixtures/listen.ts'
 
 /** Server that is public, and wants to know what is not. */
 export const STRANGER = 'https://mcp.example.com/mcp'
@@ -77,14 +78,7 @@ export async function serve(
   t: TestContext,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<string> {
-  const server = createServer(handle)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanup(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listenOn(t, createServer(handle))}`
 }
 
 /** Code of the error that it ends with. */

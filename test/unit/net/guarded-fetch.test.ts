@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { FetchOptions } from '../../../src/api/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { SILENT } from '../plugins/install.ts'
 import { Canaries, codeOf, opened, serve, STRANGER } from './canaries.ts'
+import { listenOn } from '../../fixtures/listen.ts'
 
 test('redirects stay within the origin, end after three, and carry no credentials', async t => {
   const canaries = await Canaries.open(t)
@@ -103,10 +101,7 @@ test('behind a proxy what leads to no public address here is not asked there', a
     asked++
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n')
   })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  cleanup(t, () => proxy.close())
-  const at = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const at = `http://127.0.0.1:${await listenOn(t, proxy)}`
   const fetch = opened({ environment: { HTTPS_PROXY: at, HTTP_PROXY: at } })
   const ask = (url: string) => codeOf(fetch(url, { namedBy: STRANGER, timeoutMs: 5000 }))
 

@@ -10,6 +10,7 @@ import { authority } from '../fixtures/certificates.ts'
 import { post, send } from '../fixtures/http-client-kit.ts'
 import { startProxy } from '../fixtures/proxy.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { listenOn } from '../../fixtures/listen.ts'
 
 const ours = authority()
 const { cert: ca } = ours
@@ -45,10 +46,7 @@ async function secureServer(
     else answer(request, response)
   })
   made.on('sessionError', () => undefined)
-  made.listen(0, '127.0.0.1')
-  await once(made, 'listening')
-  cleanup(t, () => made.close())
-  const { port } = made.address() as AddressInfo
+  const port = await listenOn(t, made)
   return { url: new URL(`https://localhost:${port}/mcp`), seen, connections: () => count }
 }
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { randomUUID } from 'node:crypto'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,6 +12,7 @@ import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures
 import { canSandbox, directoryWith, skip } from '../../fixtures/sandbox.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
+import { listenOn } from '../../fixtures/listen.ts'
 
 const NOTHING = { type: 'bwrap', read: [], write: [], network: false, hide: [] } as const
 const SITE = {
@@ -188,10 +188,10 @@ describe('a server in a sandbox', live, () => {
   })
 
   it('reaches the network only when it may', async t => {
-    const server = createServer(socket => socket.end()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    cleanup(t, () => server.close())
-    const { port } = server.address() as AddressInfo
+    const port = await listenOn(
+      t,
+      createServer(socket => socket.end()),
+    )
     const [off, on] = [await sandboxed(t, {}), await sandboxed(t, { network: true })]
 
     assert.match(await off('connect', { port }), /^E/)

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
 import { closeAfter, testClient, TestClock, testGateway, testUpstream } from '../../../../src/testing/index.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
+import { listenOn } from '../../../fixtures/listen.ts'
 
 /** A server that accepts requests and never answers. */
 async function silentServer(t: TestContext): Promise<{ readonly type: 'http'; readonly url: string }> {
-  const server = createServer(() => undefined).listen(0, '127.0.0.1')
-  cleanup(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await new Promise(resolve => server.once('listening', resolve))
-  return { type: 'http', url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` }
+  const port = await listenOn(
+    t,
+    createServer(() => undefined),
+  )
+  return { type: 'http', url: `http://127.0.0.1:${port}/mcp` }
 }
 
 test('a server that never answered initialize is a finding from its first deadline on, also while it starts again', async t => {

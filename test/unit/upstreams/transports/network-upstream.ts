@@ -1,8 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws'
-import { cleanup } from '../../../fixtures/cleanup.ts'
+import { listenOn } from '../../../fixtures/listen.ts'
 
 export interface Said {
   readonly id?: number | string
@@ -24,15 +23,6 @@ export function answerTo({ id, method }: Said): string | undefined {
         }
       : { content: [{ type: 'text', text: String(method) }] }
   return JSON.stringify({ jsonrpc: '2.0', id, result })
-}
-
-async function listening(t: TestContext, server: Server): Promise<number> {
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return (server.address() as AddressInfo).port
 }
 
 export interface OldServer {
@@ -75,7 +65,7 @@ export async function oldServer(t: TestContext, options: OldOptions = {}): Promi
       if (text !== undefined) streams.at(-1)?.write(`event: message\ndata: ${text}\n\n`)
     })
   })
-  const port = await listening(t, server)
+  const port = await listenOn(t, server)
   return {
     url: `http://127.0.0.1:${port}/sse`,
     streams,
@@ -110,6 +100,5 @@ export async function wsServer(
       if (text !== undefined) socket.send(text)
     })
   })
-  cleanup(t, () => sockets.forEach(socket => socket.terminate()))
-  return { url: `ws://127.0.0.1:${await listening(t, http)}/ws`, sockets, heard }
+  return { url: `ws://127.0.0.1:${await listenOn(t, http)}/ws`, sockets, heard }
 }

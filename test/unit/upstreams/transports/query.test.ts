@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { WebSocketServer } from 'ws'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 import { createTargetUrl } from '../../../../src/upstreams/http/request.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
 import { answerTo, type Said } from './network-upstream.ts'
+import { listenOn } from '../../../fixtures/listen.ts'
 
 const KEY = 'k3y with+blanks/and&marks=ü'
 const TOOLS = { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }
@@ -45,14 +43,7 @@ async function server(t: TestContext) {
       if (said !== undefined) socket.send(said)
     })
   })
-  http.listen(0, '127.0.0.1')
-  await once(http, 'listening')
-  cleanup(t, () => {
-    http.close()
-    http.closeAllConnections()
-    for (const socket of sockets.clients) socket.terminate()
-  })
-  return { asked, origin: `127.0.0.1:${(http.address() as AddressInfo).port}` }
+  return { asked, origin: `127.0.0.1:${await listenOn(t, http)}` }
 }
 
 for (const [type, scheme, path] of [

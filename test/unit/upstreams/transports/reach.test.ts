@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createPlain } from 'node:http'
 import { createServer as createSecure, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { TLSSocket } from 'node:tls'
@@ -16,7 +14,7 @@ import { directoryWith } from '../../../fixtures/sandbox.ts'
 import { authority } from '../../fixtures/certificates.ts'
 import { startProxy } from '../../fixtures/proxy.ts'
 import { answerTo, type Said } from './network-upstream.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
+import { listenOn } from '../../../fixtures/listen.ts'
 
 const ours = authority()
 const { cert: ca } = ours
@@ -74,13 +72,7 @@ async function mcpServer(t: TestContext, tls?: ServerOptions): Promise<Server> {
     })
   }
   const server = tls === undefined ? createPlain(listener) : createSecure(tls, listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanup(t, () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const { port } = server.address() as AddressInfo
+  const port = await listenOn(t, server)
   return { url: `${tls === undefined ? 'http' : 'https'}://localhost:${port}/mcp`, callers }
 }
 
@@ -226,11 +218,5 @@ async function webSocketServer(
       if (answer !== undefined) socket.send(answer)
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  cleanup(t, () => {
-    for (const socket of sockets.clients) socket.terminate()
-    server.close()
-  })
-  return { port: (server.address() as AddressInfo).port, callers }
+  return { port: await listenOn(t, server), callers }
 }
