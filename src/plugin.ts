@@ -224,7 +224,7 @@ export {
 } from './errors/errors.ts'
 export { defineFindings, LEVELS, type Health, type HealthFinding } from './errors/health.ts'
 export type { PrivatePath } from './util/private-path.ts'
-export { formatBytes, formatDuration, toOneLine, decodePercent, sanitizeText } from './util/plain-text.ts'
+export { formatBytes, formatDuration, toOneLine, sanitizeText } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
 export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
@@ -235,7 +235,7 @@ export { readOwnPackage } from './util/version.ts'
 export { BoundedMap } from './util/bounded-map.ts'
 export { createActiveGetter } from './util/active-getter.ts'
 export { runToCompletion, runInSlices } from './util/queues.ts'
-export { CountedTopic, type TopicGap } from './util/storage/counted-topic.ts'
+export { CountedTopic } from './util/storage/counted-topic.ts'
 export type * from './util/storage/shared-store.ts'
 export { collectGarbage } from './util/process/resident-memory.ts'
 export { FairQueue } from './util/queues.ts'
@@ -278,7 +278,6 @@ export type {
   AuditEvent,
   Authorizer,
   Call,
-  WrappedCall,
   WrappedRequest,
   ClientCertificate,
   ClientDescription,
@@ -313,7 +312,6 @@ export type {
   Refusal,
   Route,
   RpcError,
-  RpcId,
   ClientLimits,
   RunningCall,
   ServerDescription,
@@ -324,7 +322,6 @@ export type {
   UpstreamContext,
   UpstreamHttp,
   UpstreamHttpReply,
-  UpstreamHttpRequest,
   UpstreamMemory,
   UpstreamRefusal,
   UpstreamRuntime,
@@ -335,6 +332,6 @@ export type {
 export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConfig } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, PhaseTimes } from './api/explain-step.ts'
+export type { ExplainStep } from './api/explain-step.ts'
 export type { TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks } from './hooks/hooks.ts'
