@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
 
 const skip = process.platform === 'win32' ? 'the sockets of this test are files' : false
-
-const SERVER_INFO = { name: 'forbidding', version: '1' }
 
 interface Beside {
   readonly cwd: string
@@ -105,18 +98,6 @@ test('a server that was stopped stays so for a call beside it; --fresh starts on
   assert.deepEqual([fresh.code, fresh.stdout], [0, 'a\n'])
 })
 
-test('a call of a gateway of its own shows what the server said when it refused', async t => {
-  const url = await forbidding(t, 'your plan does not include this tool')
-  const config = { listeners: {}, upstreams: { web: { type: 'http', url } } }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
-
-  const { code, stderr } = await gateway(['call', 'web__go', '--fresh'], { cwd })
-
-  assert.equal(code, 5)
-  assert.match(stderr, /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; last message: your plan does not include this tool\n/)
-  assert.doesNotMatch(stderr, /gateway log/)
-})
-
 test('a call of a gateway of its own saves nothing for later runs', async t => {
   const upstreams = { local: { type: 'stdio', command: process.execPath, args: ['--no-warnings', SERVER] } }
   const cwd = await directory(t, {
@@ -128,27 +109,6 @@ test('a call of a gateway of its own saves nothing for later runs', async t => {
   assert.equal(code, 0, stderr)
   assert.deepEqual(existsSync(join(cwd, 'state')) ? readdirSync(join(cwd, 'state')) : [], [])
 })
-
-/** Starts a server that answers each call of its tool `go` with 403 and these words. */
-async function forbidding(t: TestContext, words: string): Promise<string> {
-  const results = new Map<unknown, object>([
-    ['initialize', { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: SERVER_INFO }],
-    ['tools/list', { tools: [{ name: 'go', inputSchema: { type: 'object' } }] }],
-  ])
-  const server = createServer((request, response) => {
-    void text(request).then(body => {
-      // A stream of events is asked for without a body.
-      const { id, method } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string }
-      const result = results.get(method)
-      const status = method === 'tools/call' ? 403 : result !== undefined ? 200 : id === undefined ? 202 : 404
-      response.writeHead(status, { 'content-type': status === 403 ? 'text/plain' : 'application/json' })
-      response.end(status === 403 ? words : JSON.stringify({ jsonrpc: '2.0', id, result }))
-    })
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  cleanup(t, () => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-}
 
 interface Rows {
   readonly upstreams: readonly Record<string, unknown>[]
