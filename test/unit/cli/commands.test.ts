@@ -27,22 +27,3 @@ test('every command has a summary, an example, and --json', () => {
     for (const [name, flag] of Object.entries(flags)) assert.ok(flag.summary, `${id} --${name}`)
   }
 })
-
-test('help lines up: the first flag of a group has a letter where another one has', () => {
-  for (const [id, { flags }] of Object.entries(COMMANDS)) {
-    const shown = Object.values(flags).filter(({ hidden }) => hidden !== true)
-    for (const group of new Set(shown.map(({ helpGroup }) => helpGroup))) {
-      const [first, ...others] = shown.filter(({ helpGroup }) => helpGroup === group)
-      const hasLetters = others.some(({ char }) => char !== undefined)
-      assert.ok(first?.char !== undefined || !hasLetters, `${id} --${String(first?.name)}`)
-    }
-  }
-})
-
-test('every command that reads a configuration takes --config, --env and --set', () => {
-  const readers = ['serve', 'validate', 'inspect', 'tools', 'call']
-
-  for (const id of readers) {
-    for (const flag of ['config', 'env', 'set']) assert.ok(flag in (COMMANDS[id]?.flags ?? {}), `${id} --${flag}`)
-  }
-})

@@ -27,10 +27,6 @@ test('a flag is followed by what it may be, or by nothing that is known', async 
   assert.deepEqual(await offered('wrap', '--', 'no'), [])
 })
 
-test('names of upstreams come from the gateway that runs', async () => {
-  assert.deepEqual(await offered('restart', ''), [])
-})
-
 const hasBash = spawnSync('bash', ['--version']).status === 0
 
 test('bash asks for the words up to the cursor', { skip: !hasBash }, () => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkLongNames } from '../../../src/config/checks/tool-names.ts'
 import type { Finding } from '../../../src/util/finding.ts'
+import type { Inspection } from '../../../src/api/gateway.ts'
 import { formatSummary } from '../../../src/cli/serve/summary.ts'
-import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { closeAfter, testGateway } from '../../../src/testing/index.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const OUT = outputTo()
@@ -37,79 +38,38 @@ test('a long name that a prefix, another name or a filter takes away is none', (
   assert.equal(longNames({ upstreams: { web: {} } }, [tool]).length, 1)
 })
 
+/** What is shown of a gateway with this at its beginning. */
+function summaryOf(more: Partial<Inspection>, asksForKey: boolean): string[] {
+  const nothing = { upstreams: [], listeners: [], catalog: [], withheld: [], unmatched: [], plugins: [], hooks: {} }
+  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey, file: '/a b/gateway.yaml' }, OUT)
+}
+
 test('a server that starts still is not said to offer nothing', () => {
   const upstreams = [
     { name: 'slow', type: 'stdio', state: 'starting' as const },
     { name: 'bare', type: 'stdio', state: 'ready' as const },
   ]
-  const inspection = {
-    upstreams,
-    listeners: [],
-    catalog: [],
-    withheld: [],
-    unmatched: [],
-    plugins: [],
-    hooks: {},
-  }
 
-  const lines = formatSummary(inspection, { name: 'gw', asksForKey: false }, OUT)
-
-  assert.deepEqual(lines.slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
+  assert.deepEqual(summaryOf({ upstreams }, false).slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
 })
 
 test('a gateway that serves a pipe alone says which line gives it to a client', () => {
-  const listeners = [{ name: 'stdio', type: 'stdio' }]
-  const inspection = {
-    upstreams: [],
-    listeners,
-    catalog: [],
-    withheld: [],
-    unmatched: [],
-    plugins: [],
-    hooks: [],
-  }
-  const lines = formatSummary(inspection as never, { name: 'gw', asksForKey: false, file: '/a b/gateway.yaml' }, OUT)
+  const lines = summaryOf({ listeners: [{ name: 'stdio', type: 'stdio' }] }, false)
 
   assert.match(lines.join('\n'), /Waiting for a client/)
   assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))
 })
 
-test('a running gateway knows of long names', async t => {
-  const web = closeAfter(t, await testUpstream({ tools: { ['z'.repeat(70)]: () => 'a' } }))
-  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
-
-  const { unmatched } = await gateway.gateway.inspect()
-
-  assert.match(unmatched[0]?.message ?? '', /75 characters/)
-})
-
-test('the lines for clients carry the header where the gateway asks for a key', () => {
-  const inspection = {
-    listeners: [{ name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }],
-    ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
-  }
-  const text = formatSummary(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
+test('the lines for clients carry the key where the gateway asks for one, and what keeps a conversation together', () => {
+  const main = { name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }
+  const eras = 'legacy sessions only, except for requests with X-Session-ID'
+  const text = summaryOf({ listeners: [main] }, true).join('\n')
+  const labelled = summaryOf({ listeners: [{ ...main, eras, label: 'X-Session-ID' }] }, true).join('\n')
 
   assert.match(text, /claude mcp add .*\/mcp --header "Authorization: Bearer <key>"$/m)
   assert.match(text, /inspector .* --header "Authorization: Bearer <key>"$/m)
   assert.match(text, /gateway key new/)
-})
-
-test('the line that keeps a conversation together carries the key too', () => {
-  const main = {
-    name: 'main',
-    type: 'http',
-    url: 'http://127.0.0.1:1/mcp',
-    eras: 'legacy sessions only, except for requests with X-Session-ID',
-    label: 'X-Session-ID',
-  }
-  const inspection = {
-    listeners: [main],
-    ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
-  } as const
-  const text = formatSummary(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
-
-  assert.match(text, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
+  assert.match(labelled, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
 })
 
 for (const [what, headers] of [

@@ -103,30 +103,16 @@ test('whatever is thrown becomes an error of the table', async () => {
     [(await toGatewayError(failure, NO_COMMANDS)).code, (await toGatewayError(failure, NO_COMMANDS)).entry.exit],
     ['GW_REFUSED', 5],
   )
-  const own = await toGatewayError(
-    new RpcFailure({ code: -32603, message: 'log in first', data: { code: 'GW_LOGIN_NEEDED' } }),
-    NO_COMMANDS,
-  )
-  assert.deepEqual(
-    [own.code, own.message, own.hint, own.entry.exit],
-    ['GW_LOGIN_NEEDED', 'log in first', 'Run gateway errors GW_LOGIN_NEEDED for details.', 5],
-    'a refusal of the gateway itself keeps its code, and the hint is about it',
-  )
-  const forbidden = await toGatewayError(
-    new RpcFailure({ code: -32603, message: 'HTTP 403', data: { code: 'GW_UPSTREAM_FORBIDDEN' } }),
-    NO_COMMANDS,
-  )
-  assert.equal(forbidden.hint, ERRORS.GW_UPSTREAM_FORBIDDEN.hint, "the hint of its row leads to the server's words")
-  const busy = await toGatewayError(
-    new RpcFailure({ code: -32603, message: 'no room', data: { code: 'GW_UPSTREAM_BUSY' } }),
-    NO_COMMANDS,
-  )
-  assert.equal(busy.hint, 'Run gateway errors GW_UPSTREAM_BUSY for details.', 'a hint with gaps is not shown')
-  for (const data of [{ code: 'EACCES' }, { code: 7 }, 'GW_X', null])
-    assert.equal(
-      (await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,
-      'GW_REFUSED',
-    )
+  for (const [data, code, hint] of [
+    [{ code: 'GW_LOGIN_NEEDED' }, 'GW_LOGIN_NEEDED', 'Run gateway errors GW_LOGIN_NEEDED for details.'],
+    [{ code: 'GW_UPSTREAM_FORBIDDEN' }, 'GW_UPSTREAM_FORBIDDEN', ERRORS.GW_UPSTREAM_FORBIDDEN.hint],
+    // A hint with gaps is not shown.
+    [{ code: 'GW_UPSTREAM_BUSY' }, 'GW_UPSTREAM_BUSY', 'Run gateway errors GW_UPSTREAM_BUSY for details.'],
+    ...[{ code: 'EACCES' }, { code: 7 }, 'GW_X', null].map(odd => [odd, 'GW_REFUSED', ERRORS.GW_REFUSED.hint] as const),
+  ] as const) {
+    const converted = await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)
+    assert.deepEqual([converted.code, converted.message.includes('no'), converted.hint], [code, true, hint])
+  }
   assert.deepEqual(
     [(await toGatewayError('odd', NO_COMMANDS)).code, (await toGatewayError(new Error('bug'), NO_COMMANDS)).entry.exit],
     ['GW_INTERNAL', 1],

@@ -4,12 +4,7 @@ import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
-import {
-  formatChanges,
-  formatLogLine,
-  formatPs,
-  formatUpstreamState,
-} from '../../../src/cli/remote/control-requests.ts'
+import { formatLogLine, formatPs, formatUpstreamState } from '../../../src/cli/remote/control-requests.ts'
 import type { PsOutput } from '../../../src/cli/remote/control-connection.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
@@ -17,7 +12,6 @@ const out = outputTo()
 const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }
 const printing = { out, table: (rows: string[][]) => formatTable(rows, withoutWidth(out)) } as never
 const NOW = 1_800_000_000_000
-const NOTHING = { added: [], removed: [], changed: [], kept: [] }
 
 test('ps shows what runs, how much it does, and what is or was wrong', () => {
   const ps: PsOutput = {
@@ -70,96 +64,12 @@ test('ps shows what runs, how much it does, and what is or was wrong', () => {
   ])
 })
 
-test('ps shows every era that a server is spoken to in', () => {
-  const instances = [
-    { pid: 11, startedAt: NOW - 5000, inFlight: 0 },
-    { pid: 12, era: 'legacy' as const, startedAt: NOW - 5000, inFlight: 0 },
-  ]
-  const runtime = { instances, restarts: 0, inFlight: 0 }
-  const both = { name: 'both', type: 'stdio', state: 'ready' as const, version: '2026-07-28' }
-  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 95e6 } as PsOutput['gateway']
-
-  const lines = formatPs({ gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] }, NOW, terminal)
-
-  assert.match(lines.at(-1) ?? '', /^both +ready +2026-07-28 modern\+legacy +11 \+1 /)
-})
-
-for (const width of [80, 130])
-  test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
-    const problem = 'exited with code 1; last message: Error: Cannot find module /usr/lib/node_modules/server'
-    const row = { type: 'stdio', era: 'legacy' as const, version: '2025-11-25', rss: 1e8, pid: 123456 }
-    const upstreams = [
-      { ...row, name: 'filesystem', state: 'ready' as const, queue: { waiting: 0 } },
-      { ...row, name: 'web', state: 'failed' as const, problem },
-    ]
-    const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
-    const narrow = { ...terminal, out: { ...terminal.out, width } }
-
-    const lines = formatPs({ gateway, listeners: [], upstreams }, NOW, narrow)
-    const [head = '', ...rows] = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
-
-    assert.ok(
-      lines.every(line => line.length <= width),
-      lines.join('\n'),
-    )
-    const columns = [...head.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index)
-    for (const line of rows.filter(text => !text.startsWith('  ')))
-      for (const column of columns.slice(0, -1)) assert.match(line.slice(column, column + 1), /\S/, line)
-    for (const word of rows.join(' ').replace(/…/g, '').split(/\s+/))
-      assert.ok(
-        word === '' ||
-          /^(filesystem|ready|web|failed|legacy|problem|-|[\d-]+|MiB)$/.test(word) ||
-          problem.split(' ').includes(word),
-        word,
-      )
-  })
-
-test('the columns of a gateway in good order line up at 80 columns, and no heading stands over nothing', () => {
-  const row = { type: 'stdio', state: 'ready' as const, era: 'legacy' as const, version: '2025-11-25' }
-  const upstreams = ['everything', 'files', 'memory'].map((name, index) => ({
-    ...{ ...row, name, rss: 7e7, queue: { waiting: 0 } },
-    runtime: {
-      instances: [{ pid: 16560 + index, startedAt: NOW - 180_000, inFlight: 0 }],
-      restarts: 0,
-      inFlight: 0,
-    },
-  }))
-  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
-  const narrow = { ...terminal, out: { ...terminal.out, width: 80 } }
-
-  const lines = formatPs({ gateway, listeners: [], upstreams }, NOW, narrow)
-  const shown = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
-
-  assert.equal(shown.length, 4)
-  const columns = shown.map(line => [...line.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index))
-  for (const row of columns) assert.deepEqual(row, columns[0])
-})
-
 test('durations and amounts are short', () => {
   const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(formatDuration)
   const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(formatBytes)
 
   assert.deepEqual(times, ['0s', '59s', '1m 0s', '1h 0m', '1d 1h'])
   assert.deepEqual(sizes, ['0 KiB', '2 KiB', '5 MiB', '3.0 GiB'])
-})
-
-test('a reload says what is different, and that nothing is', () => {
-  const changes = {
-    upstreams: { ...NOTHING, added: ['a'], removed: ['b'], kept: ['c'] },
-    listeners: { ...NOTHING, changed: ['main'] },
-    settings: ['lists'],
-  }
-
-  assert.deepEqual(formatChanges(changes, out), [
-    'reloaded:',
-    '  added    upstream a',
-    '  removed  upstream b',
-    '  changed  listener main',
-    '  changed  lists',
-  ])
-  assert.deepEqual(formatChanges({ upstreams: NOTHING, listeners: NOTHING, settings: [] }, out), [
-    'reloaded: no changes',
-  ])
 })
 
 test('what peers wrote steers no terminal', () => {

@@ -130,12 +130,3 @@ upstreams:
   assert.match(out, /^deaf +(starting|failed)/m)
   assert.match(out, /^web +ready/m)
 })
-
-test('a duration that is none is wrong usage', async t => {
-  await assert.rejects(
-    run(t, 'version: 1\nlisteners: { pipe: { type: stdio } }\nupstreams: {}\n', { within: 'soon' }),
-    {
-      code: 'GW_USAGE',
-    },
-  )
-})

@@ -6,7 +6,6 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
 import { directoryWith } from '../config/temp.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../../fixtures/until.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'
 
 /** Longer than a file needs to come to rest. */
@@ -41,21 +40,6 @@ describe('a watched file', () => {
 
     await pass(REST_MS)
     assert.deepEqual(told, ['another\n'])
-  })
-
-  it('that is written in many steps is told of once', async t => {
-    const { file, told, pass } = watched(t)
-
-    writeFileSync(file, '')
-    for (let step = 0; step < 10; step++) {
-      appendFileSync(file, `${step}`)
-      await pass(40)
-    }
-    assert.deepEqual(told, [])
-    await pass(REST_MS)
-
-    await pass(REST_MS)
-    assert.deepEqual(told, ['0123456789'])
   })
 
   it('that stays empty is told of after a while', async t => {
@@ -94,19 +78,6 @@ describe('a watched file', () => {
 
     await pass(REST_MS)
     assert.deepEqual(told, ['second', 'third, longer'])
-  })
-
-  it('is watched by the clock of the system where nobody brings another', async t => {
-    const file = join(directoryWith(t, { 'gateway.yaml': 'first\n' }), 'gateway.yaml')
-    let told = 0
-    const files = watchFiles(() => told++)
-    cleanup(t, () => files.close())
-    files.setFiles([file])
-
-    writeFileSync(file, 'another\n')
-
-    // Its timers keep no process alive; the looks of `until` do.
-    await until(() => told === 1, 'it is told')
   })
 })
 

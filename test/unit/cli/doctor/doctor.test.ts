@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict'
-import { chmod, lstat, readFile } from 'node:fs/promises'
+import { chmod, lstat, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT_CODES, examine, runDoctor } from '../../../../src/cli/doctor/doctor.ts'
 import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
 import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
-import { CLIENT_FAULTS, connected } from './faults-of-clients.ts'
-import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
+import { connected, FAULTS } from './faults.ts'
 import { lab, type Lab } from './lab.ts'
 
 const found = ({ terminal, host, file }: Lab, code: string) =>
   examine({ config: file }, terminal, host).then(({ findings }) => findings.find(finding => finding.code === code))
-const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS]
 const flags = { fix: false, 'dry-run': false, json: true }
 
 test('of a sound configuration nothing is said but that no gateway is running', async t => {
@@ -82,7 +80,6 @@ test('a server of a client is known by what its name becomes here; the entry of 
 
 test('--fix --dry-run says what it would do, and does nothing', async t => {
   const ill = await lab(t)
-  const { chmod } = process.getBuiltinModule('node:fs/promises')
   await chmod(ill.file, 0o666)
   const dry = { ...flags, json: false, fix: true, 'dry-run': true }
   const exit = await runDoctor(dry, ill.terminal, ill.host)
@@ -94,12 +91,10 @@ test('--fix --dry-run says what it would do, and does nothing', async t => {
 
 test('a repair that fails is said, and the others are made', async t => {
   const ill = await lab(t)
-  const { chmod, mkdir, writeFile } = process.getBuiltinModule('node:fs/promises')
   await chmod(ill.file, 0o664)
   await ill.config('  files: { type: stdio, command: node, args: [-e, ""], cwd: blocked/here }')
   await chmod(ill.file, 0o664)
   await writeFile(join(ill.home, 'blocked'), '')
-  await mkdir(join(ill.home, 'x'))
   await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
 
   const { repaired } = JSON.parse(ill.terminal.printed.join('\n')) as {
@@ -113,7 +108,6 @@ test('a repair that fails is said, and the others are made', async t => {
 
 test('settings of clients are never written by looking, and links and others stay as they are with --fix', async t => {
   const ill = await lab(t)
-  const { symlink } = process.getBuiltinModule('node:fs/promises')
   await ill.write('.cursor/mcp.json', '{ broken')
   await ill.write('real.json', '{"mcpServers":{"gateway":{"command":"/gone"}}}')
   await ill.write('.gemini/oauth', '')
@@ -126,7 +120,6 @@ test('settings of clients are never written by looking, and links and others sta
 
 test('secrets of the configuration are in nothing that it prints', async t => {
   const ill = await lab(t)
-  const { chmod } = process.getBuiltinModule('node:fs/promises')
   await ill.config(
     '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
   )

@@ -21,7 +21,6 @@ export interface Lab {
   readonly terminal: ReturnType<typeof silentTerminal>
   config(upstreams?: string, more?: string, listener?: string): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
-  environment(name: string, value: string | undefined): Promise<void>
 }
 
 export async function lab(t: TestContext): Promise<Lab> {
@@ -54,9 +53,6 @@ export async function lab(t: TestContext): Promise<Lab> {
     config: (upstreams = SOUND, more = '', listener = '{ type: http, port: 0 }') =>
       write('gateway.yaml', `version: 1\nlisteners:\n  main: ${listener}\nupstreams:\n${upstreams}\n${more}\n`),
     write,
-    environment: async (name, value) => {
-      environment[name] = value
-    },
   }
   await write('server.mjs', '')
   await made.config()

@@ -22,10 +22,3 @@ test('the commands that init offers are shown to their end on a terminal of 80 c
     '     node /srv/servers/of/our/team/dist/index.js --root /srv/data',
   ])
 })
-
-test('commands that fit stand beside their names', () => {
-  assert.deepEqual(formatServers([short], { ...outputTo(), width: 80 }), [
-    'Found 1 server:',
-    '  1  files  Claude Code, Cursor  npx server-files',
-  ])
-})

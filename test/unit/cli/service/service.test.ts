@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import {
   SERVICE_KINDS,
-  type ServiceKind,
   type ServiceParameters,
   resolveService,
   runInstall,
@@ -26,46 +25,6 @@ const FACTS: ServiceParameters = {
   log: '/tmp/gateway.log',
 }
 
-/** Keys that launchd and the Task Scheduler know, as their manuals have them. */
-const LAUNCHD = new Set(
-  'Label ProgramArguments WorkingDirectory EnvironmentVariables RunAtLoad KeepAlive SuccessfulExit ThrottleInterval ExitTimeOut Umask StandardOutPath StandardErrorPath'.split(
-    ' ',
-  ),
-)
-const TASK = new Set(
-  'Task RegistrationInfo Description Triggers LogonTrigger Enabled Principals Principal LogonType RunLevel Settings MultipleInstancesPolicy DisallowStartIfOnBatteries StopIfGoingOnBatteries ExecutionTimeLimit Hidden RestartOnFailure Interval Count Actions Exec Command Arguments WorkingDirectory'.split(
-    ' ',
-  ),
-)
-
-function kindOf(platform: string): ServiceKind {
-  const found = SERVICE_KINDS.find(kind => kind.platform === platform)
-  assert.ok(found)
-  return found
-}
-
-/** Names of all elements; throws where they are not closed in order, or a text holds markup. */
-function elementsOf(xml: string): string[] {
-  const names: string[] = []
-  const open: string[] = []
-  for (const [, mark, text] of xml
-    .replace(/^<\?xml[^>]*\?>\s*(<!DOCTYPE[^>]*>)?/, '')
-    .matchAll(/<([^<>]*)>([^<>]*)/g)) {
-    const [, slash, name = '', end] = /^(\/?)([\w-]+)(?:\s.*?)?(\/?)$/s.exec(String(mark)) ?? []
-    if (slash === '/') assert.equal(open.pop(), name)
-    else {
-      names.push(name)
-      if (end !== '/') open.push(name)
-    }
-    assert.doesNotMatch(String(text), /&(?!amp;|lt;|gt;|quot;)/)
-  }
-  assert.deepEqual(open, [])
-  return names
-}
-
-const unescaped = (text: string): string =>
-  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
-
 async function home(t: TestContext) {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'service-')))
   cleanup(t, () => rm(path, { recursive: true, force: true }))
@@ -80,7 +39,7 @@ async function home(t: TestContext) {
 }
 
 test('a unit for systemd is one that systemd takes, whatever its paths are', async t => {
-  const text = kindOf('linux').text(FACTS)
+  const text = SERVICE_KINDS.find(kind => kind.platform === 'linux')?.text(FACTS) ?? ''
   assert.match(text, /^ExecStart=".*" "\/opt\/it\/bin\/run\.js" "serve" "--config" /m)
   assert.ok(text.includes('100%% \\"$$HOME\\" <&> \\\\x;#[Service]/gateway.yaml"'))
   if (spawnSync('systemd-analyze', ['--version']).status !== 0) return t.skip('there is no systemd-analyze here')
@@ -92,29 +51,6 @@ test('a unit for systemd is one that systemd takes, whatever its paths are', asy
     env: { ...process.env, HOME: path, XDG_RUNTIME_DIR: path },
   })
   assert.doesNotMatch(stderr, /tapgate-0123abcd\.service/)
-})
-
-test('a property list for launchd is well-formed, holds keys that launchd knows, and the line as it is', () => {
-  const text = kindOf('darwin').text(FACTS)
-  const names = new Set(elementsOf(text))
-  assert.deepEqual([...names].sort(), ['array', 'dict', 'false', 'integer', 'key', 'plist', 'string', 'true'])
-  const keys = [...text.matchAll(/<key>(.*?)<\/key>/g)].map(([, key]) => String(key))
-  assert.deepEqual(
-    keys.filter(key => !LAUNCHD.has(key) && !(key in FACTS.environment)),
-    [],
-  )
-  const strings = [...text.matchAll(/<string>(.*?)<\/string>/gs)].map(([, one]) => unescaped(String(one)))
-  for (const word of FACTS.line) assert.ok(strings.includes(word), word)
-})
-
-test('a task for the Task Scheduler is well-formed, and holds elements that it knows', () => {
-  const text = kindOf('win32').text(FACTS)
-  assert.deepEqual(
-    elementsOf(text).filter(name => !TASK.has(name)),
-    [],
-  )
-  const [, line = ''] = /<Arguments>(.*)<\/Arguments>/.exec(text) ?? []
-  assert.ok(unescaped(line).endsWith('"/home/a b/100% \\"$HOME\\" <&> \\x;#[Service]/gateway.yaml"'))
 })
 
 test('install writes the file and has the system take it; uninstall takes both back', async t => {

@@ -4,8 +4,7 @@ import { DOCTOR_FINDINGS } from '../../../../src/cli/doctor/doctor-findings.ts'
 import { mergeFindingTables } from '../../../../src/gateway/builtins.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
-import { CLIENT_FAULTS } from '../../cli/doctor/faults-of-clients.ts'
-import { MACHINE_FAULTS } from '../../cli/doctor/faults-of-the-machine.ts'
+import { FAULTS } from '../../cli/doctor/faults.ts'
 import { ILLS as OWN } from './ills.ts'
 import { SERVER_ILLS } from './ills-of-servers.ts'
 import { isOver, seen, toldOf, until } from './told.ts'
@@ -53,7 +52,7 @@ test('stopping: who asks while a gateway stops is told so, and the next one is w
 test('each finding that there is has a test that provokes it and does what it says', () => {
   const provoked = new Set([
     ...Object.keys(ILLS),
-    ...[...MACHINE_FAULTS, ...CLIENT_FAULTS].map(({ code }) => code),
+    ...FAULTS.map(({ code }) => code),
     'stopping',
     // test/e2e/health/by-commands.test.ts: by commands, on a gateway of its own.
     'pins-held',

@@ -175,18 +175,3 @@ describe('activity', () => {
     assert.ok(kept.at(-1)?.args.startsWith('{"n":59') === true)
   })
 })
-
-describe('the times of calls', () => {
-  test('keeps how long a call was in each phase, which sums to what it took', async t => {
-    const { client, calls } = await lab(t)
-    await client.request('tools/call', { name: 'web__search' })
-    await client.request('tools/call', { name: 'web__unknown' })
-    const [made, refused] = await calls()
-    const { tries, ...phases } = JSON.parse(made?.times ?? '') as Record<string, number>
-    assert.equal(tries, 1)
-    assert.ok((phases.upstream ?? 0) > 0, made?.times)
-    const sum = Object.values(phases).reduce((total, ms) => total + ms, 0)
-    assert.ok(Math.abs(sum - (made?.ms ?? 0)) < 0.01, `${sum} of ${made?.ms}`)
-    assert.equal((JSON.parse(refused?.times ?? '') as Record<string, number>).tries, 0)
-  })
-})

@@ -138,23 +138,6 @@ describe('a journal in trouble', () => {
     )
   })
 
-  test('begins a new file where the old one has no chain', async t => {
-    const file = join(await directoryFor(t), 'audit.jsonl')
-    const plain = journalAt(file, { ...CHAINED, chain: false })
-    add(plain, 0, 1)
-    plain.close()
-
-    const journal = journalAt(file)
-    add(journal, 1, 2)
-    journal.close()
-
-    assert.equal((await linesOf(`${file}.1`)).length, 2)
-    assert.deepEqual(
-      (await linesOf(file)).map(line => line.n),
-      [undefined, 1],
-    )
-  })
-
   test('waits while a disk is full, says that it does, and goes on where it was', () => {
     const clock = new HandClock()
     const disk = new SmallDisk(150)

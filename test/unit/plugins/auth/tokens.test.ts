@@ -36,18 +36,6 @@ describe('a token', () => {
     assert.deepEqual(passed, [])
   })
 
-  test('has one entry of the configuration for its issuer: a second one is refused, not taken in silence', async t => {
-    const { jwt: entries, resource } = jwt(issuer)
-    const twice = {
-      jwt: [...(entries as JsonObject[]), { ...(entries as JsonObject[])[0], algorithms: ['ES256'] }],
-    }
-
-    await assert.rejects(serve(t, { ...twice, resource }), {
-      code: 'GW_PLUGIN_OPTIONS',
-      message: /contains the issuer http\S+ twice/,
-    })
-  })
-
   test('in the query is none', async t => {
     const gateway = await serve(t, jwt(issuer))
     const reply = await send(

@@ -1,6 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { getStateDirectory } from '../../../../src/cli/load-source.ts'
 import { CLIENTS } from '../../../../src/cli/servers/clients.ts'
 import { ConnectRecords, applyPlan, planConnect } from '../../../../src/cli/servers/connect.ts'
 import { openControl } from '../../../../src/control/server.ts'
@@ -8,8 +10,28 @@ import { getControlSocketPath } from '../../../../src/control/sockets.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { LAUNCHER } from '../../../peers/gateway.ts'
-import { listening, state, type Fault } from './fault.ts'
 import type { Lab } from './lab.ts'
+
+/** Something that is wrong, as `gateway doctor` names it, and what mends it. */
+interface Fault {
+  readonly code: string
+  /** Beside the table's level, the place that the finding names. */
+  readonly names: RegExp
+  prepare(lab: Lab, t: TestContext): Promise<void>
+  /** `fix` is `gateway doctor --fix`; else what its owner does, as the finding says. */
+  readonly cure: 'fix' | ((lab: Lab) => Promise<void>)
+}
+
+async function listening(t: TestContext, where: string | { port: number; host: string }): Promise<Server> {
+  const server = createServer(socket => socket.destroy())
+  await new Promise<void>(resolve => server.listen(where, resolve))
+  cleanup(t, () => new Promise<void>(resolve => void server.close(() => resolve())))
+  return server
+}
+
+function state(lab: Lab): string {
+  return getStateDirectory({ file: lab.file }, lab.terminal) ?? ''
+}
 
 const quiet = createLog({ level: 'error', format: 'json', write: () => undefined })
 
@@ -46,7 +68,7 @@ const endAll: Fault['cure'] = async lab => {
 }
 
 /** Faults of clients, and of the gateway that runs. */
-export const CLIENT_FAULTS: readonly Fault[] = [
+const CLIENT_FAULTS: readonly Fault[] = [
   {
     code: 'client-broken',
     names: /Cursor.*mcp\.json: line \d/,
@@ -104,3 +126,100 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     cure: endAll,
   },
 ]
+
+const sets =
+  (upstreams: string): Fault['prepare'] =>
+  lab =>
+    lab.config(upstreams)
+const isSound: Fault['cure'] = lab => lab.config()
+
+/** Faults of a configuration, its machine and its files. */
+const MACHINE_FAULTS: readonly Fault[] = [
+  {
+    code: 'config-missing',
+    names: /gateway\.yaml/,
+    prepare: lab => unlink(lab.file),
+    cure: isSound,
+  },
+  {
+    code: 'config-invalid',
+    names: /gateway\.yaml:\d+:\d+ \/upstreams\/files/,
+    prepare: sets('  files: { type: stdio, comand: node }'),
+    cure: isSound,
+  },
+  {
+    code: 'config-doubtful',
+    names: /gateway\.yaml/,
+    prepare: sets('  files: { type: stdio, command: node, args: [server.mjs], env: { A: "$HOME" } }'),
+    cure: isSound,
+  },
+  {
+    code: 'plugin-broken',
+    names: /broken/,
+    async prepare(lab) {
+      await lab.write('broken.mjs', 'export default { name: "broken", setup() { throw new Error("no") } }')
+      await lab.config(undefined, 'plugins: { broken: { use: ./broken.mjs } }')
+    },
+    cure: isSound,
+  },
+  {
+    code: 'program-missing',
+    names: /uvx not found on PATH/,
+    prepare: sets('  files: { type: stdio, command: uvx, args: [mcp-server-git] }'),
+    cure: lab => lab.write('bin/uvx', '#!/bin/sh\n', 0o755),
+  },
+  {
+    code: 'directory-missing',
+    names: /work/,
+    prepare: sets('  files: { type: stdio, command: node, args: [-e, ""], cwd: work/here }'),
+    cure: 'fix',
+  },
+  {
+    code: 'config-writable',
+    names: /gateway\.yaml/,
+    prepare: lab => chmod(lab.file, 0o666),
+    cure: 'fix',
+  },
+  {
+    code: 'config-readable',
+    names: /gateway\.yaml/,
+    async prepare(lab) {
+      await lab.config(
+        '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
+      )
+      await chmod(lab.file, 0o644)
+    },
+    cure: 'fix',
+  },
+  {
+    code: 'secret-readable',
+    names: /secrets\/token/,
+    async prepare(lab) {
+      await lab.write('secrets/token', 'Bearer abcdefgh', 0o644)
+      await lab.config(
+        '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "${file:secrets/token}" } }',
+      )
+    },
+    cure: 'fix',
+  },
+  {
+    code: 'state-readable',
+    names: /tapgate/,
+    prepare: async lab => {
+      await mkdir(state(lab), { recursive: true })
+      await chmod(state(lab), 0o755)
+    },
+    cure: 'fix',
+  },
+  {
+    code: 'socket-directory',
+    names: /tapgate/,
+    prepare: async lab => {
+      await mkdir(join(lab.runtime, 'tapgate'), { recursive: true })
+      await chmod(join(lab.runtime, 'tapgate'), 0o755)
+    },
+    cure: 'fix',
+  },
+]
+
+export const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS]
