@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
@@ -20,44 +20,28 @@ function audit(): string {
     .join('')
 }
 
-test('an audit that is what was written is said to be so, with its last hash', async t => {
-  const text = audit()
-  const cwd = await directory(t, { 'audit.jsonl': text })
-
-  const { code, stdout } = await gateway(['audit', 'verify', 'audit.jsonl'], { cwd })
-
-  const last = /"hash":"(\w{64})"\}\n$/.exec(text)?.[1]
-  assert.deepEqual([code, stdout], [0, `3 lines in 1 file intact; the last hash is ${last}\n`])
-})
-
-test('an audit that was changed ends with 5, and says where', async t => {
-  const cwd = await directory(t)
-  await writeFile(join(cwd, 'audit.jsonl'), audit().replace('"n":1', '"n":7'))
-
-  const { code, stdout } = await gateway(['audit', 'verify', 'audit.jsonl'], { cwd })
-  const { stdout: json } = await gateway(['audit', 'verify', 'audit.jsonl', '--json'], { cwd })
-  const missing = await gateway(['audit', 'verify', 'other.jsonl'], { cwd })
-
-  assert.equal(code, 5)
-  assert.match(stdout, /audit\.jsonl:2 the line was modified/)
-  const { isIntact, problem } = JSON.parse(json) as { isIntact: boolean; problem: { line: number } }
-  assert.deepEqual([isIntact, problem.line, missing.code], [false, 2, 2])
-})
-
-test('lines that are missing at the end are noticed by a hash that was noted before', async t => {
+test('verify says the last hash of an audit, where it was changed, and what is missing at its end', async t => {
   const text = audit()
   const last = /"hash":"(\w{64})"\}\n$/.exec(text)?.[1] as string
   const cwd = await directory(t, {
     'audit.jsonl': text,
+    'changed.jsonl': text.replace('"n":1', '"n":7'),
     'cut.jsonl': text.split('\n').slice(0, 2).join('\n'),
   })
+  const verify = (...args: string[]) => gateway(['audit', 'verify', ...args], { cwd })
 
-  const whole = await gateway(['audit', 'verify', 'audit.jsonl', '--head', last], { cwd })
-  const cut = await gateway(['audit', 'verify', 'cut.jsonl', '--head', last], { cwd })
+  const { code, stdout } = await verify('audit.jsonl')
+  const changed = await verify('changed.jsonl')
+  const json = await verify('changed.jsonl', '--json')
+  const cut = await verify('cut.jsonl', '--head', last)
 
-  assert.equal(whole.code, 0)
-  assert.equal(cut.code, 5)
+  assert.deepEqual([code, stdout], [0, `3 lines in 1 file intact; the last hash is ${last}\n`])
+  assert.equal((await verify('audit.jsonl', '--head', last)).code, 0)
+  assert.deepEqual([changed.code, cut.code, (await verify('other.jsonl')).code], [5, 5, 2])
+  assert.match(changed.stdout, /changed\.jsonl:2 the line was modified/)
   assert.match(cut.stdout, /no line has the hash/)
+  const { isIntact, problem } = JSON.parse(json.stdout) as { isIntact: boolean; problem: { line: number } }
+  assert.deepEqual([isIntact, problem.line], [false, 2])
 })
 
 const HELLO = {

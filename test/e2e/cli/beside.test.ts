@@ -55,18 +55,6 @@ test('tools, call and inspect use the gateway that runs, and say which', { skip 
   assert.ok('audit' in config)
 })
 
-test('status and up name no log file of a gateway in a terminal, whose log is on its stderr', { skip }, async t => {
-  const { run } = await beside(t)
-
-  for (const command of ['status', 'up']) {
-    const { code, stdout } = await run(command)
-
-    assert.equal(code, 0)
-    assert.doesNotMatch(stdout, /gateway\.log/)
-    assert.match(stdout, /log:? +stderr of pid \d+/)
-  }
-})
-
 test('calls beside a running gateway are in its audit, and count on its limits', { skip }, async t => {
   const { cwd, run } = await beside(t)
 

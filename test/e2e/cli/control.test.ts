@@ -141,26 +141,6 @@ test('ps --watch shows it again and again, and ends with the gateway', { skip },
   assert.equal(await watch.exit, 4)
 })
 
-test('cache ls shows what the cache keeps, and cache purge forgets what it is told to', { skip }, async t => {
-  const { run, json } = await running(t)
-
-  const listed = await run('cache', 'ls')
-  const purgedAt = Date.now()
-  const purged = await json('cache', 'purge', '--upstream', 'web')
-  const left = await json('cache', 'ls')
-  const msSincePurge = Date.now() - purgedAt
-  const nothing = await run('cache', 'purge')
-
-  assert.match(listed.stdout, /^upstream {2}method +state +age +size +hits {2}name\n/)
-  assert.match(listed.stdout, /^web +tools\/list +(fresh|stale) +\d+m?s +\d+ [KB]/m)
-  assert.match(listed.stdout, /^\d+ entries, \d+ [KM]iB$/m)
-  assert.ok(Number(purged['purged']) > 0)
-  // The gateway may have fetched the list again since.
-  const entries = left['entries'] as { upstream: string; ageMs: number }[]
-  assert.ok(entries.every(({ upstream, ageMs }) => upstream !== 'web' || ageMs < msSincePurge))
-  assert.equal(nothing.code, 2)
-})
-
 test('with none or several gateways the answer says what to do, and --socket chooses', { skip }, async t => {
   const { cwd, web, run, sockets } = await running(t)
   const env = { XDG_RUNTIME_DIR: join(cwd, 'run') }
@@ -203,25 +183,6 @@ test('where there is no gateway.yaml, a command says which gateways run all the 
   assert.equal(all.code, 0)
 })
 
-test('down asks which of several gateways, with what tells them apart, and --socket chooses', { skip }, async t => {
-  const { cwd, run, json } = await running(t)
-  const other = serving(t, ['serve'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
-  await other.logged('serving')
-
-  const several = await run('down')
-  const row = new RegExp(
-    `pid ${other.child.pid}, up \\S+, http://127\\.0\\.0\\.1:\\d+/mcp, gateway\\.yaml: --socket (\\S+)`,
-  )
-  const [, socket = ''] = row.exec(several.stderr) ?? []
-  assert.equal(several.code, 4)
-  assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways are running with .*gateway\.yaml:\n/)
-  assert.match(several.stderr, row)
-
-  assert.deepEqual(await json('down', '--socket', socket), { pid: other.child.pid })
-  assert.equal(await other.exit, 0)
-  assert.equal((await run('ps')).code, 0)
-})
-
 test(
   'control.socket names the socket, control.enabled: false leaves it out, and a reload follows',
   { skip },
@@ -258,16 +219,6 @@ test('a gateway whose socket cannot be opened serves without it and says why', {
   assert.equal((await run('ps')).code, 0, 'the first one still answers')
   await rm(join(cwd, 'run/own.sock'))
   assert.ok(web.calls.length > 0)
-})
-
-test('SIGHUP while the gateway stops says nothing of a configuration', { skip }, async t => {
-  const { serving } = await running(t)
-
-  serving.child.kill('SIGTERM')
-  serving.child.kill('SIGHUP')
-
-  assert.equal(await serving.exit, 0)
-  assert.doesNotMatch(serving.stderr(), /not reloaded|GW_STOPPING/)
 })
 
 async function until<T>(look: () => Promise<T>, isDone: (seen: T) => boolean): Promise<T> {

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway, SERVER } from './run.ts'
 import type { Outcome } from '../../fixtures/run-command.ts'
 
@@ -178,14 +177,6 @@ test('where the configuration cannot be written, nothing is left of it, and no c
     assert.equal(await readFile(join(at, file), 'utf8'), before, file)
 })
 
-test('without HOME a starter can be had all the same', async t => {
-  const { home: at } = await home(t, {})
-  const env = { HOME: undefined, XDG_STATE_HOME: undefined, USERPROFILE: undefined }
-  const args = ['init', '--yes', '--starter', 'memory', '--no-start', '--json']
-  const { code, stdout, stderr } = await gateway(args, { cwd: join(at, 'project'), env })
-  assert.equal(code, 0, stdout + stderr)
-})
-
 test('doctor finds nothing wrong with what init has made', async t => {
   const { run } = await home(t, SETTINGS)
   assert.equal((await run('init', '--yes', '--no-start', '--json')).code, 0)
@@ -202,39 +193,4 @@ test('doctor finds nothing wrong with what init has made', async t => {
       doubled.some(({ summary }) => summary.startsWith(client)),
       client,
     )
-})
-
-test('init counts the tools of a server that takes its time to start', async t => {
-  const slow = { command: 'sh', args: ['-c', `sleep 4; exec "$0" "$1"`, node, MEMORY] }
-  const { run } = await home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { memory, slow } }) })
-  try {
-    const { stdout, stderr } = await run('init', '--yes', '--no-connect', '--json')
-    assert.notEqual(stdout, '', stderr)
-    const { started } = JSON.parse(stdout) as Said & { started?: { starting: string[] } }
-    assert.deepEqual(started?.starting, [])
-    const owners = new Set(started.tools.map(name => name.split('__')[0]))
-    assert.deepEqual([...owners].sort(), ['memory', 'slow'])
-  } finally {
-    await run('down')
-  }
-})
-
-test('whoever says no at a question of init has written nothing, and is told so', { skip: noTerminal }, async t => {
-  for (const [question, key] of [
-    [/Select servers: /, 'n\r'],
-    [/Write .*\[Y\/n\]/, 'n\r'],
-    [/Write .*\[Y\/n\]/, '\u0004'],
-  ] as const) {
-    const { home: at, env } = await home(t, SETTINGS)
-    const screen = atTerminal(t, ['init'], { cwd: join(at, 'project'), env, columns: 200 })
-    await screen.shows(/Select servers: /)
-    if (!question.test(screen.shown())) screen.type('')
-    await screen.shows(question)
-    screen.press(key)
-
-    assert.equal(await screen.exit, 1, screen.shown())
-    assert.match(screen.shown(), /nothing was written/)
-    assert.doesNotMatch(screen.shown(), /GW_|hint|--help/)
-    assert.deepEqual(await readdir(join(at, 'project')), ['.keep'])
-  }
 })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { chmod, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { callAs } from '../oauth/log-in.ts'
-import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from '../manners/places.ts'
+import { behindLogin, loggingIn, pageOf, visit, type BehindLogin } from '../manners/places.ts'
 import { directory, gateway, serving } from './run.ts'
 
 async function logins(
@@ -119,52 +118,6 @@ test('the way back takes the login that was begun, from this machine, once', asy
   const back = await visit(page.href)
   assert.equal(back.status, 200)
   assert.equal(await login.exit, 0, login.stderr())
-})
-
-test('a browser is opened without a shell, and its one argument is a file that only the owner can read', async t => {
-  const where = await behindLogin(t)
-  const { cwd } = where
-  await writeFile(join(cwd, 'xdg-open'), `#!/bin/sh\necho "$#" > "${cwd}/opened"\necho "$1" >> "${cwd}/opened"\n`)
-  await chmod(join(cwd, 'xdg-open'), 0o755)
-  const env = {
-    ...NO_BROWSER,
-    DISPLAY: ':9',
-    SSH_CONNECTION: undefined,
-    PATH: `${cwd}:${process.env.PATH ?? ''}`,
-  }
-  const login = await loggingIn(t, { ...where, env })
-  assert.equal(await login.exit, 0, login.stderr())
-  const [count, page] = readFileSync(join(cwd, 'opened'), 'utf8').split('\n')
-  assert.equal(count, '1')
-  const file = fileURLToPath(page ?? '')
-  assert.equal(statSync(file).mode & 0o777, 0o600)
-  assert.equal(statSync(dirname(file)).mode & 0o777, 0o700)
-  assert.match(readFileSync(file, 'utf8'), /url=http:\/\/127\.0\.0\.1:\d+\/authorize\?.*state=/)
-})
-
-test('a login that is over is told with the call, and what is known stays listed', async t => {
-  const where = await behindLogin(t, 'cache: false\n')
-  const { cwd, env, server } = where
-  assert.equal(await (await loggingIn(t, where)).exit, 0)
-  const running = serving(t, ['serve'], { cwd, env })
-  await running.logged('upstream ready')
-  assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
-  server.endAll()
-
-  const called = await gateway(['call', 'web__whoami'], where)
-  assert.match(called.stdout + called.stderr, /needs a login: .*invalid_grant.* Run: gateway login web/)
-  await running.logged('upstream requires a login')
-  assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
-  const asked = server.asked.length
-  await gateway(['call', 'web__whoami'], where)
-  assert.equal(server.asked.length, asked, 'nobody asks again and again')
-  const [lost] = await logins(where)
-  assert.equal(lost?.state, 'needs_auth')
-  assert.match(lost.why ?? '', /invalid_grant/)
-
-  assert.equal(await (await loggingIn(t, where)).exit, 0)
-  const again = await gateway(['call', 'web__whoami'], where)
-  assert.match(again.stdout, /here/, again.stderr)
 })
 
 test('mistakes are said before anybody is asked', async t => {

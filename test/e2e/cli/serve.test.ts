@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
@@ -87,27 +87,6 @@ test('SIGHUP reads the configuration again; an invalid one changes nothing and i
   )
 })
 
-test('with --watch a changed file is read again', async t => {
-  const web = await server(t)
-  const cwd = await directory(t, { 'gateway.yaml': `${configFor(web)}\n` })
-  const { logged } = serving(t, ['serve', '--watch'], { cwd })
-  await logged('listening')
-
-  await appendFile(join(cwd, 'gateway.yaml'), '# changed\n')
-
-  await logged('configuration reloaded')
-})
-
-test('serve refuses to run where nobody could connect', async t => {
-  const web = await server(t)
-  const cwd = await directory(t, { 'gateway.yaml': configFor(web, { listeners: {} }) })
-
-  const { code, stderr } = await gateway(['serve'], { cwd })
-
-  assert.equal(code, 3)
-  assert.match(stderr, /GW_NO_LISTENER/)
-})
-
 test('a reload refuses what serve refuses, and the running configuration stays', async t => {
   const web = await server(t)
   const cwd = await directory(t, { 'gateway.yaml': configFor(web) })
@@ -132,19 +111,6 @@ test('a reload refuses what serve refuses, and the running configuration stays',
   const { result } = await client.request('tools/call', { name: 'web__echo', arguments: {} })
   await client.close()
   assert.match(JSON.stringify(result), /said/)
-})
-
-test('a port that is taken ends with 4 and names the listener', async t => {
-  const web = await server(t)
-  const port = Number(new URL(web.url).port)
-  const cwd = await directory(t, {
-    'gateway.yaml': configFor(web, { listeners: { main: { type: 'http', port } } }),
-  })
-
-  const { code, stderr } = await gateway(['serve'], { cwd })
-
-  assert.equal(code, 4)
-  assert.match(stderr, /error GW_LISTEN: listener "main" cannot listen on .*hint: /s)
 })
 
 test('on stdio, stdout carries protocol and nothing else, whatever plugins print', async t => {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { authority, type Certificate } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
-import { directory, gateway, serving } from './run.ts'
+import { directory, serving } from './run.ts'
 
 const ours = authority('Servers CA')
 const clients = authority('Clients CA')
@@ -51,14 +51,4 @@ test('a certificate is renewed with --watch, as its files are watched too', asyn
   renew(cwd, ours.certify('second'))
   await logged('certificate renewed')
   await serves(url, 'second')
-})
-
-test('validate names the file, and the line', async t => {
-  const cwd = await directory(t, {
-    'gateway.yaml': configWith({ clientCa: 'absent.pem' }),
-    ...filesOf(ours.certify('first')),
-  })
-  const { code, stderr } = await gateway(['validate'], { cwd })
-  assert.equal(code, 3)
-  assert.match(stderr, /gateway\.yaml:1:\d+ .*cannot read .*absent\.pem/)
 })

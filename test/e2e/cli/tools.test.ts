@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { testUpstream } from '../../../src/testing/index.ts'
 import type { TestUpstream } from '../../../src/testing/index.ts'
-import { directory, gateway, SERVER } from './run.ts'
+import { directory, gateway } from './run.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const number = { type: 'number' }
@@ -89,14 +89,6 @@ test('call --json prints the raw result', async t => {
   assert.deepEqual(content, [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }])
 })
 
-test('call shows what is no text as a note', async t => {
-  const { cwd } = await scene(t)
-
-  const { stdout } = await gateway(['call', 'web__picture'], { cwd })
-
-  assert.equal(stdout, '[image image/png, 3 B]\n')
-})
-
 test('a tool that failed, and a server that refused, end with 5', async t => {
   const { cwd } = await scene(t)
 
@@ -149,19 +141,6 @@ test('inspect shows upstreams with their state and who owns each name', async t 
   assert.match(stdout, /^ {2}web +http +ready +5 tools · .*test-upstream 1\.0\.0/m)
   assert.match(stdout, /^ {2}gone +stdio +failed +command not found/m)
   assert.match(stdout, /^ {2}tool +web__add +web +Adds two numbers/m)
-})
-
-test('inspect shows the names that another upstream owns', async t => {
-  const { web } = await scene(t)
-  const server = { type: 'http', url: web.url, prefix: '' }
-  const local = { type: 'stdio', command: process.execPath, args: [SERVER], prefix: '' }
-  const upstreams = { first: server, second: server, third: local }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, upstreams }) })
-
-  const { stdout } = await gateway(['inspect', '--json'], { cwd })
-
-  const { withheld } = JSON.parse(stdout) as { withheld: { name: string; upstream: string; owner: string }[] }
-  assert.ok(withheld.some(({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first'))
 })
 
 function names(stdout: string): string[] {

@@ -14,18 +14,6 @@ async function place(t: TestContext, more: object = {}): Promise<string> {
   return (await beforeServer(t, tools, more)).cwd
 }
 
-test('a call of a server that its owner has stopped says how to start it', async t => {
-  const cwd = await place(t)
-  await serving(t, ['serve'], { cwd }).logged('upstream ready')
-  await answersCommands({ cwd })
-  await gateway(['stop', 'web'], { cwd })
-
-  const { code, stderr } = await gateway(['call', 'web__tool_1'], { cwd })
-
-  assert.equal(code, 4)
-  assert.match(stderr, /GW_UPSTREAM_STOPPED: upstream "web" was stopped\nhint: gateway start web starts it\.\n/)
-})
-
 test('a command about something that the gateway has not says what to add, and lists no verbs', async t => {
   const cwd = await place(t)
   await serving(t, ['serve'], { cwd }).logged('upstream ready')
@@ -34,6 +22,8 @@ test('a command about something that the gateway has not says what to add, and l
   for (const [command, section] of [
     ['replicas', 'cluster'],
     ['approvals list', 'approve'],
+    ['usage', 'activity'],
+    ['activity', 'activity'],
   ] as const) {
     const { code, stderr } = await gateway(command.split(' '), { cwd })
     assert.equal(code, 2)
@@ -88,16 +78,6 @@ test('a word too many is said to be one, and not that there is no such command',
   assert.equal(code, 2)
   assert.match(stderr, /^error GW_USAGE: "gateway inspect" takes no argument "web"\n/)
   assert.match(topic.stderr, /^error GW_USAGE: unknown command "cache prge" – did you mean "cache purge"\?\n/)
-})
-
-test('what is kept by a section says which one to add where it is missing', async t => {
-  const cwd = await place(t)
-
-  for (const command of ['usage', 'activity']) {
-    const { code, stderr } = await gateway([command], { cwd })
-    assert.equal(code, 2)
-    assert.match(stderr, /^error GW_NOT_CONFIGURED: .*\nhint: Add "activity"/)
-  }
 })
 
 test('tools says on stderr that nothing fits a pattern, with the nearest name', async t => {
