@@ -146,6 +146,24 @@ for (const [name, objects] of [
     assert.doesNotMatch(stderr.replace(/^.*no upstreams configured:.*\n|^1 warning\n/gm, ''), /warning/)
   })
 
+test('kustomize and the chart make the same', () => {
+  const plain = helm({})
+  const cluster = helm(CLUSTER)
+  for (const [ours, theirs] of [
+    [kustomize(join(KUSTOMIZE, 'base')), plain],
+    [kustomize(join(KUSTOMIZE, 'redis')), cluster],
+  ] as const) {
+    assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort())
+    for (const [key, object] of ours)
+      if (!key.startsWith('ConfigMap/')) assert.deepEqual(object, withoutDigest(theirs.get(key)), key)
+  }
+})
+
+/** Without the annotation that rolls pods of the chart; a kustomization names its map anew. */
+function withoutDigest(object: Json | undefined): unknown {
+  return JSON.parse(JSON.stringify(object, (key, value: unknown) => (key === 'annotations' ? undefined : value)))
+}
+
 test('a pod has time for its delay, its grace and five seconds', () => {
   const shutdown = { delaySeconds: 20, graceSeconds: 60 }
   const objects = helm({ shutdown })
