@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatBytes, formatDuration } from '../../../src/util/plain-text.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { formatEntries, formatPurge } from '../../../plugins/cache/commands.ts'
 import { formatTable, withoutWidth } from '../../../src/cli/output/table.ts'
@@ -62,14 +61,6 @@ test('ps shows what runs, how much it does, and what is or was wrong', () => {
     'web       failed  -                  -      -      -         -          -      -        refused',
     'noisy     ready   -                  13     -      -         -          -      -        too many lines',
   ])
-})
-
-test('durations and amounts are short', () => {
-  const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(formatDuration)
-  const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(formatBytes)
-
-  assert.deepEqual(times, ['0s', '59s', '1m 0s', '1h 0m', '1d 1h'])
-  assert.deepEqual(sizes, ['0 KiB', '2 KiB', '5 MiB', '3.0 GiB'])
 })
 
 test('what peers wrote steers no terminal', () => {
