@@ -5,16 +5,16 @@ import { readSources, ROOT } from './sources.ts'
 
 /** Largest figures that the project may have. They only fall: whoever makes it smaller lowers them. */
 export const CEILINGS: Readonly<Record<string, number>> = {
-  'product files': 622,
-  'lines of product code': 81_800,
-  'lines of TypeScript in test/': 84_500,
+  'product files': 562,
+  'lines of product code': 74_750,
+  'lines of TypeScript in test/': 76_700,
   'function entries of a warm call': 520,
-  'files of a warm call': 77,
-  'functions that end in a preposition, in 1,000': 2,
+  'files of a warm call': 61,
+  'functions that end in a preposition, in 1,000': 1,
   'functions without a verb': 2,
   'types named by a participle': 0,
   'constants named by a superlative': 0,
-  'type names in three files or more': 10,
+  'type names in three files or more': 7,
   'function names in six files or more': 29,
   'comments: "of" in 1,000 words': 11.2,
   'comments: "what", "who", "nobody" in 1,000 words': 0.2,
