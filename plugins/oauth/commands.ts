@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import {
@@ -40,6 +39,8 @@ async function openLoopback(
   onCallback: (url: URL) => Promise<boolean> | undefined,
 ): Promise<LoopbackServer> {
   let redirectUri = ''
+  // Every start loads this file, and HTTP only if somebody logs in.
+  const { createServer } = process.getBuiltinModule('node:http')
   const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
     const url = parseCallback(request, redirectUri)
     if (url === undefined) return sendPage(response, 404, 'strange')
