@@ -24,7 +24,7 @@ export interface CallCounts {
   readonly entries: number
 }
 
-/** Counts one warm call from a modern client over HTTP to a server on a pipe: the fewest of five, after fifty others. */
+/** Counts one warm call from a modern client over HTTP to a server on a pipe: the fewest of twenty, after fifty others. */
 export async function countCall(): Promise<CallCounts> {
   const web = { type: 'stdio', command: process.execPath, args: ['-e', SERVER] }
   await using gateway = await testGateway({ config: { upstreams: { web } } })
@@ -36,7 +36,7 @@ export async function countCall(): Promise<CallCounts> {
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   const counts: CallCounts[] = []
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 20; i++) {
     await session.post('Profiler.takePreciseCoverage')
     await once()
     counts.push(await readCoverage(session))
