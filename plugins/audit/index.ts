@@ -117,7 +117,7 @@ class LineFormatter {
       by: outcome === 'refused' ? by || 'catalog' : '',
       code: code === 0 ? '' : code,
       ...{ reason, ms, bytesIn, bytesOut: bytesOut === 0 ? '' : bytesOut, shape },
-      arguments: tryParseJson(values) ?? values,
+      arguments: values === '' ? '' : (tryParseJson(values) ?? values),
       trace,
     })
   }
@@ -168,9 +168,10 @@ class LineFormatter {
 }
 
 /** Omits empty members. */
-function formatAuditLine(kind: string, fields: object): string {
-  const members = Object.entries(fields).filter(([, value]) => value !== '')
-  return JSON.stringify({ time: new Date().toISOString(), kind, ...Object.fromEntries(members) })
+function formatAuditLine(kind: string, fields: JsonObject): string {
+  const line: JsonObject = { time: new Date().toISOString(), kind }
+  for (const [key, value] of Object.entries(fields)) if (value !== '') line[key] = value
+  return JSON.stringify(line)
 }
 
 /** Opens the journal; generations with the same destination share it. */
