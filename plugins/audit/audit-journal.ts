@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
+import type { Clock, Log } from '../../src/plugin.ts'
 import { getErrorMessage } from '../../src/plugin.ts'
 import type { Sink } from './journal-file.ts'
 
@@ -15,7 +15,7 @@ export interface AuditJournalDeps {
   readonly clock: Clock
   readonly log: Log
   /** Formats a line about the journal itself. */
-  note(kind: string, fields: JsonObject): string
+  note(kind: string, fields: object): string
 }
 
 /**

@@ -113,24 +113,32 @@ class LineFormatter {
     return formatAuditLine('call', {
       id: `${this.#run}-${id}`,
       ...this.#describeCaller(exchange),
-      ...{ method, name, upstream, original, outcome },
-      by: outcome === 'refused' ? by || 'catalog' : '',
-      code: code === 0 ? '' : code,
-      ...{ reason, ms, bytesIn, bytesOut: bytesOut === 0 ? '' : bytesOut, shape },
-      arguments: values === '' ? '' : (tryParseJson(values) ?? values),
-      trace,
+      method,
+      name: omitEmpty(name),
+      upstream: omitEmpty(upstream),
+      original: omitEmpty(original),
+      outcome,
+      by: outcome === 'refused' ? by || 'catalog' : undefined,
+      code: code === 0 ? undefined : code,
+      reason: omitEmpty(reason),
+      ms,
+      bytesIn,
+      bytesOut: bytesOut === 0 ? undefined : bytesOut,
+      shape,
+      arguments: values === '' ? undefined : (tryParseJson(values) ?? values),
+      trace: omitEmpty(trace),
     })
   }
 
   /** Formats an event outside calls, such as a client request, a permission or an owner action. */
   formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent): string {
     const call = exchange && { call: `${this.#run}-${exchange.id}`, ...this.#describeCaller(exchange) }
-    const texts = Object.entries(fields).map(([key, value]) => [key, this.#toText(value)])
+    const texts = Object.entries(fields).map(([key, value]) => [key, omitEmpty(this.#toText(value))])
     return formatAuditLine(kind, {
       ...call,
-      name: this.#toText(name),
-      upstream: exchange?.record.upstream,
-      ...(Object.fromEntries(texts) as JsonObject),
+      name: omitEmpty(this.#toText(name)),
+      upstream: omitEmpty(exchange?.record.upstream),
+      ...(Object.fromEntries(texts) as object),
       outcome: this.#toText(outcome),
     })
   }
@@ -149,13 +157,16 @@ class LineFormatter {
     })
   }
 
-  #describeCaller({ record, session }: Exchange): JsonObject {
+  #describeCaller({ record, session }: Exchange): object {
     const { principal, listener, client, clientVersion, era } = record
     const isAnonymous = principal[0] === '' && principal[2] === ANONYMOUS.subject
     return {
-      session: this.#hasPlainSessions && record.session !== '' ? session.id : record.session,
+      session: this.#hasPlainSessions && record.session !== '' ? session.id : omitEmpty(record.session),
       principal: isAnonymous ? ANONYMOUS.subject : principal,
-      ...{ listener, client, clientVersion, era },
+      listener,
+      client: omitEmpty(client),
+      clientVersion: omitEmpty(clientVersion),
+      era,
     }
   }
 
@@ -167,11 +178,13 @@ class LineFormatter {
   }
 }
 
-/** Omits empty members. */
-function formatAuditLine(kind: string, fields: JsonObject): string {
-  const line: JsonObject = { time: new Date().toISOString(), kind }
-  for (const [key, value] of Object.entries(fields)) if (value !== '') line[key] = value
-  return JSON.stringify(line)
+/** Writes a line; undefined members are left out. */
+function formatAuditLine(kind: string, fields: object): string {
+  return JSON.stringify({ time: new Date().toISOString(), kind, ...fields })
+}
+
+function omitEmpty<T>(value: T): T | undefined {
+  return value === '' ? undefined : value
 }
 
 /** Opens the journal; generations with the same destination share it. */
