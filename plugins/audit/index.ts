@@ -1,16 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import type {
-  AuditEvent,
-  Clock,
-  Config,
-  Credentials,
-  Exchange,
-  JsonObject,
-  Plugin,
-  PluginApi,
-  Refusal,
-} from '../../src/plugin.ts'
+import type { AuditEvent, Clock, Config, Credentials, Exchange, Plugin, PluginApi, Refusal } from '../../src/plugin.ts'
 import {
   ANONYMOUS,
   defineErrors,
