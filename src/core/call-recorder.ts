@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, CallPhase, CallRecord, Exchange, Session } from '../api/exchange.ts'
+import type { Answer, CallRecord, Exchange, PhaseTimes, Session } from '../api/exchange.ts'
 import { getOutcome } from '../api/exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -11,7 +11,7 @@ import { BoundedMap } from '../util/bounded-map.ts'
 const MAX_LENGTH = 256
 /** Longest recorded arguments, result or error message. */
 const MAX_VALUE_LENGTH = 8192
-/** Cached texts: few distinct ones occur, and deps secrets is costly. */
+/** Cached texts: few distinct ones occur, and hiding secrets is costly. */
 const MAX_TEXTS = 4096
 const DIGEST_LENGTH = 16
 /** Members listed in a shape, over all levels. */
@@ -26,7 +26,6 @@ interface RecorderDeps {
 
 const HAS_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
-const PHASES: readonly CallPhase[] = ['before', 'policy', 'cache', 'queue', 'upstream', 'client', 'other', 'after']
 
 /** Creates one generation's records. */
 export class CallRecorder {
@@ -38,55 +37,27 @@ export class CallRecorder {
   }
 
   createRecord(exchange: Exchange): CallRecord {
-    const { id, params, bytes, answer } = exchange
+    const { id, method, params, route, principal, session, answer, decidedBy = '', via, bytes } = exchange
     const { hide } = this.#deps
+    const { client, listener, profile = '' } = session
     const payload = getPayload(answer)
+    const error = answer !== undefined && 'error' in answer ? answer.error : undefined
+    const target = route?.to === 'one' ? route : undefined
+    const times = exchange.times && roundTimes(exchange.times)
     return {
       id,
       at: Date.now(),
-      ...this.#measure(exchange),
-      ...this.#describeTarget(exchange),
-      ...this.#describeCaller(exchange),
-      ...this.#describeOutcome(exchange),
-      bytesIn: bytes,
-      bytesOut: payload?.bytes().length ?? 0,
-      trace: readTrace(exchange),
-      writeArguments: () => writeValue(params?.arguments, hide),
-      // Hide before truncating, or half a secret could remain.
-      writeResult: () =>
-        cutText(hide(payload?.bytes().toString('utf8', 0, 2 * MAX_VALUE_LENGTH) ?? ''), MAX_VALUE_LENGTH),
-    }
-  }
-
-  /** Rounds each phase, so that they add up to the duration. */
-  #measure({ startedAt, times }: Exchange): Pick<CallRecord, 'ms' | 'times'> {
-    if (times === undefined) return { ms: roundMs(this.#deps.now() - startedAt), times }
-    const { tries, isDispatched } = times
-    const phases = PHASES.map(phase => [phase, roundMs(times[phase])] as const)
-    const ms = roundMs(PHASES.reduce((total, phase) => total + times[phase], 0))
-    return { ms, times: { ...(Object.fromEntries(phases) as Record<CallPhase, number>), tries, isDispatched } }
-  }
-
-  #describeTarget({ method, params, route }: Exchange) {
-    const isRouted = route?.to === 'one'
-    return {
+      ms: roundMs(times === undefined ? this.#deps.now() - exchange.startedAt : sumPhases(times)),
+      times,
       method: this.#toText(method),
       name: this.#toText(readTargetName(params)),
-      original: isRouted ? this.#toText(readTargetName(route.params)) : '',
-      upstream: isRouted ? route.upstream : '',
+      original: target === undefined ? '' : this.#toText(readTargetName(target.params)),
+      upstream: target?.upstream ?? '',
       shape: HAS_ARGUMENTS.has(method)
         ? this.#describeValue(params?.arguments, MAX_DEPTH, { remaining: MAX_MEMBERS })
         : undefined,
-    }
-  }
-
-  #describeCaller({ principal, session, via }: Exchange) {
-    const { client, listener, profile = '' } = session
-    const { issuer, client: oauthClient, subject, scopes } = principal
-    const who: CallRecord['principal'] = [this.#toText(issuer), this.#toText(oauthClient), this.#toText(subject)]
-    return {
-      principal: who,
-      scopes: this.#toText(scopes.join(' ')),
+      principal: [this.#toText(principal.issuer), this.#toText(principal.client), this.#toText(principal.subject)],
+      scopes: this.#toText(principal.scopes.join(' ')),
       listener,
       profile,
       client: this.#toText(client.info.name),
@@ -94,18 +65,18 @@ export class CallRecorder {
       era: client.era,
       via,
       session: digestSession(session),
-    }
-  }
-
-  #describeOutcome(exchange: Exchange) {
-    const { answer, decidedBy = '' } = exchange
-    const error = answer !== undefined && 'error' in answer ? answer.error : undefined
-    return {
       outcome: getOutcome(exchange),
       by: decidedBy,
       code: error?.code ?? 0,
       reason: error === undefined ? '' : this.#getReason(error, decidedBy !== ''),
-      error: error === undefined ? '' : cutText(this.#deps.hide(error.message), MAX_VALUE_LENGTH),
+      error: error === undefined ? '' : cutText(hide(error.message), MAX_VALUE_LENGTH),
+      bytesIn: bytes,
+      bytesOut: payload?.bytes().length ?? 0,
+      trace: readTrace(exchange),
+      writeArguments: () => writeValue(params?.arguments, hide),
+      // Hide before truncating, or half a secret could remain.
+      writeResult: () =>
+        cutText(hide(payload?.bytes().toString('utf8', 0, 2 * MAX_VALUE_LENGTH) ?? ''), MAX_VALUE_LENGTH),
     }
   }
 
@@ -180,6 +151,27 @@ function writeValue(value: unknown, hide: (text: string) => string): string {
 
 function cutText(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text
+}
+
+/** Rounds each phase, so that they add up to the duration. */
+function roundTimes(times: PhaseTimes): PhaseTimes {
+  const { before, policy, cache, queue, upstream, client, other, after, tries, isDispatched } = times
+  return {
+    before: roundMs(before),
+    policy: roundMs(policy),
+    cache: roundMs(cache),
+    queue: roundMs(queue),
+    upstream: roundMs(upstream),
+    client: roundMs(client),
+    other: roundMs(other),
+    after: roundMs(after),
+    tries,
+    isDispatched,
+  }
+}
+
+function sumPhases({ before, policy, cache, queue, upstream, client, other, after }: PhaseTimes): number {
+  return before + policy + cache + queue + upstream + client + other + after
 }
 
 function roundMs(ms: number): number {
