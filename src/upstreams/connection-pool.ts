@@ -361,7 +361,10 @@ export class ConnectionPool {
    * legacy connection, as tools there send requests that the modern era does not have.
    */
   #getSessionEra({ client }: Session, { server }: Connection): 'legacy' | undefined {
-    if (this.#deps.spec.era !== 'match' || client.era !== 'legacy' || server?.era !== 'modern') return undefined
+    const { type, era } = this.#deps.spec
+    if (era !== 'match' || client.era !== 'legacy' || server?.era !== 'modern') return undefined
+    // A second process would have another state.
+    if (type === 'stdio' && this.#isolation === 'shared') return undefined
     if (this.#modernOnly.has(server)) return undefined
     return INPUT_CAPABILITIES.some(capability => isObject(client.capabilities[capability])) ? 'legacy' : undefined
   }

@@ -61,24 +61,28 @@ describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
     assert.deepEqual(states, ['starting', 'ready'])
   })
 
-  it('on a pipe gets a second process by the first legacy client that can be asked', async t => {
-    const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
+  it('on a pipe that all clients share has one process in the modern era', async t => {
+    const { upstream } = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
+
+    await upstream.dispatch(tool(ASKABLE))
+
+    assert.deepEqual(
+      upstream.runtime?.instances.map(({ era }) => era),
+      [undefined],
+    )
+  })
+
+  it('on a pipe of each session is spoken to in the era of its client', async t => {
+    const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], { ...MATCH, isolation: 'session' }))
     const { upstream, asked } = it
     it.reply = DECLINES
-    await upstream.start()
-    await upstream.dispatch(elicitation({ ...ASKABLE, ...MODERN }))
-    await upstream.dispatch(elicitation({ capabilities: {} }))
-    assert.equal(upstream.runtime?.instances.length, 1)
 
     const answer = await upstream.dispatch(elicitation(ASKABLE))
 
     assert.match(textOf(answer), /^User response: /)
     assert.equal(asked.length, 1)
     const pids = upstream.runtime?.instances.map(({ pid }) => pid) ?? []
-    assert.deepEqual(
-      upstream.runtime?.instances.map(({ era }) => era),
-      [undefined, 'legacy'],
-    )
+    assert.equal(pids.length, 2)
     await upstream.stop()
     await until(() => pids.every(pid => pid !== undefined && !isAlive(pid)), 'both processes end')
   })
@@ -98,12 +102,17 @@ describe('a server of the modern era alone, with `era: match`', { concurrency: 4
   })
 
   it('on a pipe that ends at `initialize` is not tried for ever', async t => {
-    const spec = stdioSpec([script('crashing/ends-at-initialize.mjs')], { ...MATCH, startupTimeout: '5m' })
+    const spec = stdioSpec([script('crashing/ends-at-initialize.mjs')], {
+      ...MATCH,
+      isolation: 'session',
+      startupTimeout: '5m',
+    })
     const { upstream, logs } = await bench(t, spec)
 
     for (let round = 0; round < 3; round++) assert.equal(textOf(await upstream.dispatch(tool(ASKABLE))), 'ok')
 
-    assert.equal(logs.filter(({ fields }) => fields.state === 'starting').length, 1)
+    const starts = logs.filter(({ fields }) => fields.state === 'starting').length
+    assert.equal(starts, 2, 'one in the legacy era, then one for the session')
   })
 })
 
