@@ -72,6 +72,7 @@ test('a name that nobody could be asked for yet may be one of an upstream that i
 test('a remote that dies in the middle of a call fails that call, and no local one', async t => {
   const remote = closeAfter(t, await testUpstream({ tools: { far: () => new Promise<string>(() => undefined) } }))
   const { client } = await pair(t, remote)
+  await until(async () => (await listed(client)).includes('far'), 'the remote is listed')
   const far = call(client, 'far')
   far.catch(() => undefined)
   await remote.waitForCall('tools/call')
