@@ -41,6 +41,11 @@ const WINDOW_LENGTH = 32 * 1024
 const WINDOW_LOOKBEHIND = 256
 const WINDOW_LOOKAHEAD = 8 * 1024
 
+/** True if a text is searched in one step. */
+export function isShort(text: string): boolean {
+  return text.length <= WINDOW_LENGTH + WINDOW_LOOKAHEAD
+}
+
 /**
  * Searches a text in windows of a few milliseconds each; a match that reaches the end of its window gets a larger
  * one.
@@ -49,7 +54,7 @@ export function* findInWindows<T extends { readonly from: number; readonly to: n
   text: string,
   find: (text: string) => readonly T[],
 ): Generator<void, readonly T[]> {
-  if (text.length <= WINDOW_LENGTH + WINDOW_LOOKAHEAD) return find(text)
+  if (isShort(text)) return find(text)
   const all: T[] = []
   let size = WINDOW_LENGTH
   for (let from = 0; from < text.length; from += size) {

@@ -4,7 +4,7 @@ import { isJsonText, rewriteJson } from './json-text.ts'
 import { isCard } from './personal-data-detectors.ts'
 import { runToCompletion } from '../../src/plugin.ts'
 import type { Detector, Span } from './find-spans.ts'
-import { findInWindows, mergeSpans } from './find-spans.ts'
+import { findInWindows, isShort, mergeSpans } from './find-spans.ts'
 
 /** Action for a finding. */
 export type Action = 'replace' | 'mask' | 'refuse'
@@ -69,9 +69,10 @@ export class Redactor {
   }
 
   *#findSpans({ text, toOffset }: Layer, spans: Span[]): Generator<void, void> {
-    for (const one of this.#detectors)
-      for (const { from, to, detector } of yield* findInWindows(text, part => one.findSpans(part)))
-        spans.push({ from: toOffset(from), to: toOffset(to), detector })
+    for (const one of this.#detectors) {
+      const found = isShort(text) ? one.findSpans(text) : yield* findInWindows(text, part => one.findSpans(part))
+      for (const { from, to, detector } of found) spans.push({ from: toOffset(from), to: toOffset(to), detector })
+    }
   }
 
   /** Redacts strings, names and numbers in a JSON text; other numbers keep their text. */
