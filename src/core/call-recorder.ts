@@ -25,6 +25,8 @@ interface RecorderDeps {
 }
 
 const HAS_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
+const NO_ROUTE = { upstream: '', params: undefined }
+const NO_FAILURE = { code: 0, reason: '', error: '' }
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Creates one generation's records. */
@@ -37,25 +39,23 @@ export class CallRecorder {
   }
 
   createRecord(exchange: Exchange): CallRecord {
-    const { id, method, params, route, principal, session, answer, decidedBy = '', via, bytes } = exchange
-    const { hide } = this.#deps
+    const { id, method, params, route, principal, session, decidedBy = '', via, bytes } = exchange
+    const { hide, now } = this.#deps
     const { client, listener, profile = '' } = session
-    const payload = getPayload(answer)
-    const error = answer !== undefined && 'error' in answer ? answer.error : undefined
-    const target = route?.to === 'one' ? route : undefined
+    const payload = getPayload(exchange.answer)
+    const { code, reason, error } = this.#describeFailure(exchange)
+    const { upstream, params: sent } = route?.to === 'one' ? route : NO_ROUTE
     const times = exchange.times && roundTimes(exchange.times)
     return {
       id,
       at: Date.now(),
-      ms: roundMs(times === undefined ? this.#deps.now() - exchange.startedAt : sumPhases(times)),
+      ms: roundMs(times === undefined ? now() - exchange.startedAt : sumPhases(times)),
       times,
       method: this.#toText(method),
       name: this.#toText(readTargetName(params)),
-      original: target === undefined ? '' : this.#toText(readTargetName(target.params)),
-      upstream: target?.upstream ?? '',
-      shape: HAS_ARGUMENTS.has(method)
-        ? this.#describeValue(params?.arguments, MAX_DEPTH, { remaining: MAX_MEMBERS })
-        : undefined,
+      original: this.#toText(readTargetName(sent)),
+      upstream,
+      shape: HAS_ARGUMENTS.has(method) ? this.#describeArguments(params) : undefined,
       principal: [this.#toText(principal.issuer), this.#toText(principal.client), this.#toText(principal.subject)],
       scopes: this.#toText(principal.scopes.join(' ')),
       listener,
@@ -67,17 +67,28 @@ export class CallRecorder {
       session: digestSession(session),
       outcome: getOutcome(exchange),
       by: decidedBy,
-      code: error?.code ?? 0,
-      reason: error === undefined ? '' : this.#getReason(error, decidedBy !== ''),
-      error: error === undefined ? '' : cutText(hide(error.message), MAX_VALUE_LENGTH),
+      code,
+      reason,
+      error,
       bytesIn: bytes,
-      bytesOut: payload?.bytes().length ?? 0,
+      bytesOut: getSize(payload),
       trace: readTrace(exchange),
       writeArguments: () => writeValue(params?.arguments, hide),
       // Hide before truncating, or half a secret could remain.
       writeResult: () =>
         cutText(hide(payload?.bytes().toString('utf8', 0, 2 * MAX_VALUE_LENGTH) ?? ''), MAX_VALUE_LENGTH),
     }
+  }
+
+  #describeFailure({ answer, decidedBy }: Exchange): Pick<CallRecord, 'code' | 'reason' | 'error'> {
+    if (answer === undefined || !('error' in answer)) return NO_FAILURE
+    const { code, message } = answer.error
+    const reason = this.#getReason(answer.error, decidedBy !== undefined)
+    return { code, reason, error: cutText(this.#deps.hide(message), MAX_VALUE_LENGTH) }
+  }
+
+  #describeArguments(params: JsonObject | undefined): unknown {
+    return this.#describeValue(params?.arguments, MAX_DEPTH, { remaining: MAX_MEMBERS })
   }
 
   /** Describes a value by names, types and lengths: `{"path":"string(12)","deep":{"n":"number"}}`. */
@@ -124,6 +135,10 @@ function readTargetName(params: JsonObject | undefined): string {
 function getPayload(answer: Answer | undefined): Payload | undefined {
   if (answer === undefined || 'error' in answer) return undefined
   return 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
+}
+
+function getSize(payload: Payload | undefined): number {
+  return payload?.bytes().length ?? 0
 }
 
 const digests = new WeakMap<readonly unknown[], string>()

@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import type { EncodedMessage } from '../util/encoded-message.ts'
 import { ByteText, getByteLength } from '../util/encoded-message.ts'
-import type { RpcId } from './reply-scanner.ts'
-import { ReplyScanner, toExactId } from './reply-scanner.ts'
 import type { JsonObject } from './json/json.ts'
 import {
   BOM_LENGTH,
   hasBom,
+  isDeeperThan,
   isObject,
   findMistakableName,
   getNumberText,
@@ -15,13 +14,20 @@ import {
   stringifyJson,
   stripBom,
 } from './json/json.ts'
-import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan-json.ts'
+import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT } from './json/scan-json.ts'
+import { isValidValue } from './json/wasm/proof.ts'
 import { Payload } from './payload.ts'
+import { readReply, readResult } from './server-reply.ts'
 import type { RpcError } from './rpc-error.ts'
 import { RPC, rpcError } from './rpc-error.ts'
 import type { Era } from './methods.ts'
 
-export type { RpcId } from './reply-scanner.ts'
+const LONG_ID = /^-?\d+$/
+/** Maximum numeric id digits; parsing longer numbers is slow. */
+const MAX_ID_DIGITS = 100
+
+/** JSON-RPC request id; a `bigint` if a `number` cannot represent it exactly. */
+export type RpcId = string | number | bigint
 
 export interface RpcRequest {
   readonly kind: 'request'
@@ -76,35 +82,24 @@ export function parseMessage(bytes: Buffer): RpcMessage {
   return interpret(message, bytes.length)
 }
 
+/** Longer messages are checked before they are parsed, as refusing them costs less then. */
+const MAX_UNCHECKED = 64 * 1024
+
 /**
- * Parses a server's JSON-RPC message with the same rules. Results stay bytes, validated as JSON with at most 10^6
- * names and values.
+ * Parses a server's JSON-RPC message with the same rules. Results stay bytes. A long message has at most 10^6 names and
+ * values.
  */
 export function parseServerMessage(received: Buffer, era?: Era): RpcMessage {
   const bytes = stripBom(received)
   if (!isUtf8(bytes)) return createMalformed(RPC.parse, 'Parse error: the text is not UTF-8')
-  try {
-    envelope.scan(bytes)
-    return envelope.has('method') ? parseMessage(bytes) : interpretReply(bytes, era)
-  } catch (error) {
-    if (error instanceof ScanError) return createScanRefusal(error)
-    throw error
-  } finally {
-    envelope.clear()
-  }
-}
-
-function createScanRefusal({ isSyntax, message }: ScanError): MalformedMessage {
-  return isSyntax
-    ? createMalformed(RPC.parse, `Parse error: ${message}`)
-    : createMalformed(RPC.invalidRequest, `Invalid request: ${message}`)
-}
-
-function isDeeperThan(value: object, levels: number): boolean {
-  if (levels === 0) return true
-  for (const inner of Object.values(value) as unknown[])
-    if (typeof inner === 'object' && inner !== null && isDeeperThan(inner, levels - 1)) return true
-  return false
+  const reply = readReply(bytes, era)
+  if (reply !== undefined) return { kind: 'response', error: undefined, ...reply }
+  if (bytes.length > MAX_UNCHECKED && !isValidValue(bytes))
+    return createMalformed(RPC.parse, 'Parse error: invalid JSON, nested too deep, or too many names and values')
+  const message = parseMessage(bytes)
+  if (message.kind !== 'response' || message.result === undefined) return message
+  const result = message.result.value()
+  return { ...message, ...readResult(Buffer.from(stringifyJson(result, result)), era, true) }
 }
 
 /** Returns true if the first character opens a JSON-RPC batch (2025-03-26 only). */
@@ -215,10 +210,7 @@ function interpret(message: JsonObject, bytes: number): RpcMessage {
   if ('error' in message) return createRpcResponse(replyId, { error: parseError(message.error) })
   if (!isObject(message.result))
     return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', replyId)
-  return createRpcResponse(replyId, {
-    result: Payload.of(message.result),
-    resultType: asOptionalText(message.result.resultType),
-  })
+  return createRpcResponse(replyId, { result: Payload.of(message.result) })
 }
 
 function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): RpcMessage {
@@ -250,41 +242,14 @@ function findMistakableMember(params: JsonObject): string | undefined {
   return undefined
 }
 
-function createRpcResponse(
-  id: RpcId | null,
-  outcome: Partial<Pick<RpcResponse, 'result' | 'resultType' | 'error'>>,
-): RpcResponse {
+function createRpcResponse(id: RpcId | null, outcome: Partial<Pick<RpcResponse, 'result' | 'error'>>): RpcResponse {
   return { kind: 'response', id, result: undefined, resultType: undefined, error: undefined, ...outcome }
 }
 
-/** Shared envelope, as parsing never yields. */
-const envelope = new ReplyScanner()
-
-function interpretReply(bytes: Buffer, era: Era | undefined): RpcMessage {
-  const id = envelope.id() ?? null
-  if (!envelope.isVersion2()) return createMalformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
-  const start = envelope.start('result')
-  const hasError = envelope.has('error')
-  if (start >= 0 === hasError)
-    return createMalformed(RPC.invalidRequest, 'Invalid request: neither a request nor a response', id)
-  if (hasError) return createRpcResponse(id, { error: parseError(envelope.value('error')) })
-  if (bytes[start] !== OPEN_OBJECT)
-    return createMalformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
-  const resultType = era === 'legacy' ? undefined : asOptionalText(envelope.resultType())
-  return createRpcResponse(id, { result: readResult(bytes, era), resultType })
-}
-
-function readResult(bytes: Buffer, era: Era | undefined): Payload {
-  const slice = bytes.subarray(envelope.start('result'), envelope.end('result'))
-  const result = Payload.fromBytes(slice, era, envelope.isToolError)
-  const { hasWrongType, hasList, hasWrongStructure, hasNull } = envelope
-  result.isUnusual = hasWrongType || !hasList || (hasWrongStructure && era !== 'modern')
-  result.hasNull = hasNull
-  return result
-}
-
-function asOptionalText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
+/** Converts a number to an id, as a `bigint` if JavaScript would round it. */
+function toExactId(id: number, text: string): RpcId | undefined {
+  if (Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))) return id
+  return text.length <= MAX_ID_DIGITS && LONG_ID.test(text) ? BigInt(text) : undefined
 }
 
 /** Returns the message id or null; undefined for an invalid type. */

@@ -36,9 +36,9 @@ export class Payload {
     this.era = era
   }
 
-  /** Creates a payload from received JSON text of one object; `isToolError` is its `isError` if already known. */
-  static fromBytes(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
-    const payload = new Payload(bytes, undefined, era)
+  /** Creates a payload from received JSON text of one object; `isToolError` and `value` if already known. */
+  static fromBytes(bytes: Buffer, era?: Era, isToolError?: boolean, value?: JsonObject): Payload {
+    const payload = new Payload(bytes, value, era)
     payload.#isToolError = isToolError
     return payload
   }
@@ -50,6 +50,11 @@ export class Payload {
 
   value(): JsonObject {
     this.#value ??= JSON.parse((this.#bytes as Buffer).toString('utf8')) as JsonObject
+    return this.#value
+  }
+
+  /** The value if it is already parsed. */
+  get parsed(): JsonObject | undefined {
     return this.#value
   }
 

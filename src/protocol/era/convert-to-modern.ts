@@ -25,19 +25,26 @@ const TYPE: ReadonlySet<string> = new Set(['resultType'])
 export function toModernResult(payload: Payload, method: string): Buffer | readonly Buffer[] {
   const bytes = payload.bytes()
   if (payload.era === 'modern') return bytes
+  const { parsed } = payload
+  if (parsed !== undefined && !Object.hasOwn(parsed, 'resultType')) {
+    const added = encodeMissingMembers(method, key => Object.hasOwn(parsed, key))
+    const isEmpty = Object.keys(parsed).length === 0
+    return [Buffer.from(isEmpty ? `{${added}` : `{${added},`), bytes.subarray(1)]
+  }
   const members = parseMembers(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
   const existingKeys = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
-  return editToPieces(bytes, members, drop, encodeMissingMembers(method, existingKeys))
+  const added = encodeMissingMembers(method, key => existingKeys.has(key))
+  return editToPieces(bytes, members, drop, added)
 }
 
 /** A result without freshness is stale immediately and private (2026-07-28, caching). */
-function encodeMissingMembers(method: string, existingKeys: ReadonlySet<string>): string {
+function encodeMissingMembers(method: string, has: (key: string) => boolean): string {
   const members: string[] = []
-  if (!existingKeys.has('resultType')) members.push('"resultType":"complete"')
+  if (!has('resultType')) members.push('"resultType":"complete"')
   if (METHODS.get(method)?.cacheable === true) {
-    if (!existingKeys.has('ttlMs')) members.push('"ttlMs":0')
-    if (!existingKeys.has('cacheScope')) members.push('"cacheScope":"private"')
+    if (!has('ttlMs')) members.push('"ttlMs":0')
+    if (!has('cacheScope')) members.push('"cacheScope":"private"')
   }
   return members.join(',')
 }

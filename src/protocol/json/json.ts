@@ -159,6 +159,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Returns true if an object or list nests more than so many levels. */
+export function isDeeperThan(value: object, levels: number): boolean {
+  if (levels === 0) return true
+  for (const inner of Object.values(value) as unknown[])
+    if (typeof inner === 'object' && inner !== null && isDeeperThan(inner, levels - 1)) return true
+  return false
+}
+
 /** Returns the objects in a list; empty for other values. */
 export function filterObjects(list: unknown): JsonObject[] {
   return Array.isArray(list) ? list.filter(isObject) : []

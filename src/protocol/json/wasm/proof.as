@@ -1,5 +1,5 @@
 // Proves that bytes are JSON (RFC 8259), in pieces: AssemblyScript, compiled by `npm run gen` to proof.gen.ts.
-// Accepts exactly what `check.ts` accepts. It gives no reasons: what it does not accept is read again there.
+// Accepts what JSON.parse accepts, up to 64 levels and 10^6 names and values. It gives no reasons.
 
 /** First byte of the piece that is looked at; the brackets that are open stand before it. */
 const PIECE: usize = 1024
@@ -194,38 +194,6 @@ export function read(length: i32): i32 {
   depth = level
   seen = count
   outcome = how
-  return <i32>(at - PIECE)
-}
-
-/** Begins to read numbers of a list. */
-export function beginNumbers(): void {
-  seen = 0
-}
-
-/**
- * Reads numbers without an exponent, each with the comma behind it, from the next piece of a list; at most so many. `tokens` has how
- * many; returns their bytes. The zero behind the piece is neither digit nor comma.
- */
-export function numbers(length: i32, most: i32): i32 {
-  store<u8>(PIECE + length, 0)
-  let at: usize = PIECE
-  let many = 0
-  while (many < most) {
-    const from = load<u8>(at) == 0x20 ? at + 1 : at
-    const first = load<u8>(from) == MINUS ? from + 1 : from
-    const dot = wholeNumber(first)
-    let after = dot
-    if (dot == first) break
-    if (load<u8>(dot) == 0x2e) {
-      after++
-      while (isDigit(load<u8>(after))) after++
-      if (after == dot + 1) break
-    }
-    if (load<u8>(after) != COMMA) break
-    many++
-    at = after + 1
-  }
-  seen = many
   return <i32>(at - PIECE)
 }
 

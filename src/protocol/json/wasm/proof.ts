@@ -9,11 +9,11 @@ interface WebAssemblyHost {
 /** Initial piece size in bytes; small, as most values are short. */
 const FIRST = 128
 const MAX_COUNT = 64 * 1024
-/** Initial piece size for number lists. */
-const MANY_NUMBERS = 1024
 /** Offset of a piece in the module's memory. */
 const BEGIN = 1024
 
+/** JSON white space. */
+const SPACES = [0x20, 0x09, 0x0a, 0x0d]
 /** Result codes of a piece. */
 const MORE = 0
 const DONE = 1
@@ -27,8 +27,6 @@ interface ProofModule {
   ended(): number
   tokens(): number
   hasNull(): number
-  beginNumbers(): void
-  numbers(length: number, maxTokens: number): number
 }
 
 /** Result of the last validation, shared as it never yields. */
@@ -50,7 +48,7 @@ function loadModule(): ProofModule | null {
 
 /**
  * Validates the JSON value at `from` with nesting `level`, after `tokens` names and values. Returns its end and
- * updates `proofResult`; -1 if it is rejected or may be incomplete: `check.ts` finds the error.
+ * updates `proofResult`; -1 if it is invalid, nests deeper than 64 levels or has more than 10^6 names and values.
  */
 export function proveValue(
   bytes: Uint8Array,
@@ -92,26 +90,9 @@ function runProof(module: ProofModule, bytes: Uint8Array, from: number, end: num
   return -1
 }
 
-/** Final bytes of a piece that may contain a truncated number. */
-const CUT = 64
-
-/**
- * Validates up to `maxTokens` list numbers, each followed by a comma. Returns the start of the first remaining element,
- * with the count in `proofResult.tokens`.
- */
-export function proveNumbers(bytes: Uint8Array, from: number, end: number, maxTokens: number): number {
-  const module = loadModule()
-  proofResult.tokens = 0
-  if (module === null) return from
-  module.beginNumbers()
-  let at = from
-  for (let size = MANY_NUMBERS; at < end; size = Math.min(MAX_COUNT, 8 * size)) {
-    const length = Math.min(size, end - at)
-    memory.set(bytes.subarray(at, at + length))
-    const accepted = module.numbers(length, maxTokens - proofResult.tokens)
-    at += accepted
-    proofResult.tokens += module.tokens()
-    if (accepted === 0 || accepted < length - CUT) break
-  }
-  return at
+/** Returns false if the bytes are not one valid JSON value; true as well if WebAssembly is unavailable. */
+export function isValidValue(bytes: Uint8Array): boolean {
+  if (loadModule() === null) return true
+  const end = proveValue(bytes, 0, bytes.length, 1, 0)
+  return end >= 0 && bytes.subarray(end).every(byte => SPACES.includes(byte))
 }

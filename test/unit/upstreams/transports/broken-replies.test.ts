@@ -16,7 +16,6 @@ const REPLIES: Record<string, string> = {
   'nesting deeper than 64, and its id behind it': `{"result":${DEEP}${']'.repeat(100_000)},"id":ID,"jsonrpc":"2.0"}`,
   'more than a million values': `{"jsonrpc":"2.0","id":ID,"result":{"content":[${'0,'.repeat(1_000_000)}0]}}`,
   'bytes that are not UTF-8': '{"jsonrpc":"2.0","id":ID,"result":{"content":"\xff"}}',
-  'a member twice': '{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","result\\u0054ype":"task"}}',
 }
 
 describe('a reply that is no JSON, or not taken', () => {
