@@ -21,7 +21,10 @@ import type { Kind } from '../protocol/methods.ts'
 export interface GatewayOptions {
   /** Base for relative paths in a plain configuration object. Default: the working directory. */
   readonly directory?: string
-  /** Plugins given as objects, set up after the configured ones, in this order. */
+  /**
+   * Plugins given as objects, set up after the configured ones, in this order. One with the name of a built-in plugin
+   * takes its place.
+   */
   readonly plugins?: readonly Plugin<never>[]
   /** Default: structured lines on stderr, by the `log` section. */
   readonly log?: Log

@@ -127,11 +127,12 @@ async function buildParts(
   for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(listPrivatePlaces(written))
   const locate = (finding: Finding): Problem => redactValue(locateProblem(written, finding), around.secrets.hide)
-  const codePlugins = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = orderPlugins([
-    ...chooseBuiltins(builtins, config),
+    ...chooseBuiltins(replaceBuiltins(around.plugins), config),
     ...(await importPlugins(config, directory, locate)),
-    ...codePlugins,
+    ...around.plugins
+      .filter(({ name }) => builtins.every(builtin => builtin.name !== name))
+      .map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' })),
   ])
   around.secrets.add(plugins.flatMap(listSecretOptions))
   const { log, clock, slots, programs } = around
@@ -168,6 +169,12 @@ async function buildParts(
     await hooks.getRunner('close')?.()
     throw error
   }
+}
+
+/** Puts plugins given in code in the place of the built-in ones that have their names. */
+function replaceBuiltins(plugins: readonly Plugin<never>[]): readonly Plugin<never>[] {
+  const byName = new Map(plugins.map(plugin => [plugin.name, plugin]))
+  return builtins.map(plugin => byName.get(plugin.name) ?? plugin)
 }
 
 function assembleGeneration(
