@@ -1,7 +1,7 @@
 import { builtins } from '../gateway/builtins.ts'
 import type { CommandMap } from './command.ts'
 import { QUERY_COMMANDS } from './commands/diagnostics.ts'
-import { BACKGROUND_COMMANDS, SERVE_COMMANDS, SERVICE_COMMANDS } from './commands/serve.ts'
+import { BACKGROUND_COMMANDS, SERVE_COMMANDS } from './commands/serve.ts'
 import { CLIENT_COMMANDS, SERVER_COMMANDS } from './commands/servers.ts'
 import { MISC_COMMANDS } from './commands/scaffold-and-help.ts'
 import { CONTROL_COMMANDS } from './commands/control.ts'
@@ -13,7 +13,6 @@ export const COMMANDS: CommandMap = {
   ...QUERY_COMMANDS,
   ...BACKGROUND_COMMANDS,
   ...SERVER_COMMANDS,
-  ...SERVICE_COMMANDS,
   ...CLIENT_COMMANDS,
   ...CONTROL_COMMANDS,
   ...(await loadPluginCommands(builtins)),

@@ -26,19 +26,33 @@ export async function runCommand(
   if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
   const external = Object.keys(added).map(id => id.replaceAll(':', ' '))
   const context: CommandContext = { terminal, host, commands, external, own }
+  return wantsHelp(argv) ? showHelp(argv, context) : runWords(argv, context)
+}
+
+async function runWords(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { commands } = context
   const words = listWords(argv)
-  const count = words.findLastIndex((_, i) => words.slice(0, i + 1).join(':') in commands) + 1
-  const command = commands[words.slice(0, count).join(':')]
-  if (wantsHelp(argv) || (command === undefined && isTopic(words, commands))) {
-    const { showHelp } = await import('./help.ts')
-    return showHelp(argv, context)
-  }
-  if (command === undefined)
+  const id = findCommandId(words, commands)
+  const command = commands[id]
+  if (command === undefined) {
+    if (isTopic(words, commands)) return showHelp(argv, context)
     throw createUsageError(describeUnknownCommand(words.join(' ') || (argv[0] ?? ''), commands))
-  const extra = words.slice(count).join(' ')
+  }
+  const { length } = id.split(':')
+  const extra = words.slice(length).join(' ')
   if (extra !== '' && command.strict && Object.keys(command.args).length === 0)
-    throw createUsageError(describeExtraWords(words.slice(0, count).join(' '), command, extra))
-  return (await command.run(argv.slice(count), context)) ?? 0
+    throw createUsageError(describeExtraWords(id.replaceAll(':', ' '), command, extra))
+  return (await command.run(argv.slice(length), context)) ?? 0
+}
+
+async function showHelp(argv: readonly string[], context: CommandContext): Promise<number> {
+  const help = await import('./help.ts')
+  return help.showHelp(argv, context)
+}
+
+/** Finds the command with the most of these words. */
+function findCommandId(words: readonly string[], commands: CommandMap): string {
+  return words.map((_, i) => words.slice(0, i + 1).join(':')).findLast(id => id in commands) ?? ''
 }
 
 /** Lists the words before the first flag. */

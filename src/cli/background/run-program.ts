@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
@@ -30,17 +30,6 @@ export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ te
     child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
     child.once('error', reject)
     child.once('close', code => resolve({ text, exit: code ?? 1 }))
-  })
-}
-
-const SYSTEM_TIMEOUT_MS = 30_000
-
-/** Runs a system program such as systemctl. Returns the failure reason, or undefined on success. */
-export function runSystemProgram(program: string, args: readonly string[]): Promise<string | undefined> {
-  return new Promise(resolve => {
-    execFile(program, [...args], { timeout: SYSTEM_TIMEOUT_MS, windowsHide: true }, (error, _, stderr) =>
-      resolve(error === null ? undefined : stderr.trim() || error.message),
-    )
   })
 }
 
