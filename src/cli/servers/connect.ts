@@ -183,7 +183,7 @@ export interface UndoResult {
   readonly why?: string
 }
 
-export interface UndoPlan {
+interface UndoPlan {
   readonly result: UndoResult
   /** Current settings; absent if they are not changed. */
   readonly before?: SettingsFile
@@ -192,7 +192,7 @@ export interface UndoPlan {
 }
 
 /** Plans to remove an entry. A changed entry stays. Never throws. */
-export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
+async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry } = connected
   const createResult = (outcome: UndoResult['outcome'], reason?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
