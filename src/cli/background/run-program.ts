@@ -35,17 +35,8 @@ export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ te
 
 /** Returns `gateway` if the PATH leads to this program, else absolute paths, since clients may have another PATH. */
 export function findOwnCommand({ cwd, environment }: Terminal, host: Host): string[] {
-  const launcher = findLauncher(cwd, host)
+  const launcher = resolve(cwd, String(host.argv[1]))
   const program = findProgram('gateway', splitPath(environment['PATH']), cwd)
   const isOwn = program !== undefined && realpathSync(program) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
-}
-
-/** Returns the command with absolute paths, for a shell with any PATH. */
-export function getAbsoluteCommand({ cwd }: Terminal, host: Host): string[] {
-  return [host.execPath, realpathSync(findLauncher(cwd, host))]
-}
-
-function findLauncher(cwd: string, host: Host): string {
-  return resolve(cwd, String(host.argv[1]))
 }

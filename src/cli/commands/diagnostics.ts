@@ -37,13 +37,7 @@ export const QUERY_COMMANDS = {
     ],
     examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
     flags: {
-      live: booleanFlag({
-        allowNo: true,
-        default: true,
-        summary: 'Start the upstreams and show what they offer.',
-      }),
       offline: booleanFlag({
-        exclusive: ['live'],
         summary: 'Start nothing: show only configuration, plugins and hooks.',
       }),
       origins: booleanFlag({ summary: 'Show the origin of each value.' }),
@@ -51,7 +45,7 @@ export const QUERY_COMMANDS = {
     },
     async run({ flags, terminal, print }) {
       const { inspectGateway, formatInspection } = await import('../local/inspect.ts')
-      const inspection = await inspectGateway(flags, flags.live && !flags.offline, terminal)
+      const inspection = await inspectGateway(flags, !flags.offline, terminal)
       print(inspection, () => formatInspection(inspection, flags.origins, terminal))
     },
   }),

@@ -112,7 +112,6 @@ export const SERVE_COMMANDS = {
       }),
       profile: string({ helpValue: '<name>', summary: 'Profile for the client on stdio.' }),
       watch: booleanFlag({ summary: 'Reload the configuration when its files change.' }),
-      detach: booleanFlag({ summary: 'Run in the background, like gateway up.' }),
       'as-background': booleanFlag({ hidden: true, summary: 'Run as the background gateway.' }),
       'until-idle': booleanFlag({
         hidden: true,
@@ -121,10 +120,7 @@ export const SERVE_COMMANDS = {
       fresh: booleanFlag({ summary: 'Ignore saved server state from earlier runs.' }),
       ...CONFIG_FLAGS,
     },
-    async run({ flags, terminal, host }) {
-      if (flags.detach) return (await import('../background/up.ts')).runUp(flags, terminal, host)
-      return (await import('../serve/serve.ts')).runServe(flags, terminal, host)
-    },
+    run: async ({ flags, terminal, host }) => (await import('../serve/serve.ts')).runServe(flags, terminal, host),
   }),
 
   wrap: createCommand({

@@ -41,7 +41,7 @@ test('a long name that a prefix, another name or a filter takes away is none', (
 /** What is shown of a gateway with this at its beginning. */
 function summaryOf(more: Partial<Inspection>, asksForKey: boolean): string[] {
   const nothing = { upstreams: [], listeners: [], catalog: [], withheld: [], unmatched: [], plugins: [], hooks: {} }
-  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey, file: '/a b/gateway.yaml' }, OUT)
+  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey }, OUT)
 }
 
 test('a server that starts still is not said to offer nothing', () => {
@@ -53,23 +53,12 @@ test('a server that starts still is not said to offer nothing', () => {
   assert.deepEqual(summaryOf({ upstreams }, false).slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
 })
 
-test('a gateway that serves a pipe alone says which line gives it to a client', () => {
-  const lines = summaryOf({ listeners: [{ name: 'stdio', type: 'stdio' }] }, false)
-
-  assert.match(lines.join('\n'), /Waiting for a client/)
-  assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))
-})
-
-test('the lines for clients carry the key where the gateway asks for one, and what keeps a conversation together', () => {
+test('the line for clients carries the key where the gateway asks for one', () => {
   const main = { name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }
-  const eras = 'legacy sessions only, except for requests with X-Session-ID'
   const text = summaryOf({ listeners: [main] }, true).join('\n')
-  const labelled = summaryOf({ listeners: [{ ...main, eras, label: 'X-Session-ID' }] }, true).join('\n')
 
   assert.match(text, /claude mcp add .*\/mcp --header "Authorization: Bearer <key>"$/m)
-  assert.match(text, /inspector .* --header "Authorization: Bearer <key>"$/m)
   assert.match(text, /gateway key new/)
-  assert.match(labelled, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
 })
 
 for (const [what, headers] of [
