@@ -213,7 +213,7 @@ export const SERVER_COMMANDS = {
       ...JSON_FLAG,
     },
     async run({ args, flags, positionals: [, more], passthrough, terminal, host }) {
-      const { createUsageError } = await import('../servers/add-target.ts')
+      const { createUsageError } = await import('../servers/add.ts')
       if (more !== undefined)
         throw createUsageError(`unexpected argument "${more}"; put a command or arguments after --`)
       const { runAdd } = await import('../servers/add-command.ts')

@@ -4,7 +4,8 @@ import { plural } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { TerminalOutput } from '../output/terminal.ts'
 
-const NOUNS: Readonly<Record<Kind, string>> = {
+/** Nouns for the kinds of a catalog. */
+export const NOUNS: Readonly<Record<Kind, string>> = {
   tools: 'tool',
   prompts: 'prompt',
   resources: 'resource',

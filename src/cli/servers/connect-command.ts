@@ -1,6 +1,5 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
@@ -23,22 +22,8 @@ function formatConnectPlan(
   if (isDone === true) return [`${name} ${file} is already connected`]
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
-    ...formatDiff(before?.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
+    ...formatDiff(before?.text ?? '', after ?? '', out),
   ]
-}
-
-/** Assignments with a name, to redact secrets: a settings file may be a single line. */
-const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
-
-function redactLine(line: string): string {
-  return line.replace(NAMED_VALUE, (match, name: string, between: string) =>
-    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : match,
-  )
-}
-
-function paintChange(line: string, out: Terminal['out']): string {
-  if (line.startsWith('+')) return out.paint('green', line)
-  return line.startsWith('-') ? out.paint('red', line) : line
 }
 
 export interface ConnectFlags {
