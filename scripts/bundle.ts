@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = join(ROOT, 'dist')
 
 /** Entry points; shared chunks keep error classes identical. */
-const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
+const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main']
 
 /** Standalone programs. */
 const ALONE = ['src/cli/background/attach']

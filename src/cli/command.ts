@@ -1,50 +1,50 @@
 import { string as argument } from '@oclif/core/args'
-import { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
-import { Help } from '@oclif/core/help'
+import { parse } from '@oclif/core/parser'
 import type { Interfaces } from '@oclif/core'
-import type { ArgInput, FlagInput, Options } from '@oclif/core/interfaces'
+import type { ArgInput, FlagInput } from '@oclif/core/interfaces'
 import type { Host, Terminal } from './output/terminal.ts'
 
-/** oclif options with the command's host process. */
-export type HostedOptions = Options & {
-  readonly host: Host
+/** A command, as help and completion read it. */
+export interface Command {
+  readonly summary: string
+  readonly description?: string | undefined
+  readonly usage?: string | undefined
+  readonly examples?: readonly string[] | undefined
+  readonly args: ArgInput
+  readonly flags: FlagInput
+  /** False if more arguments may follow. */
+  readonly strict: boolean
+  /** Runs it with the arguments after its name; returns the exit code, 0 by default. */
+  run(argv: readonly string[], context: CommandContext): Promise<number | void>
+}
+
+/** Commands by id: their words, joined by colons. */
+export type CommandMap = Readonly<Record<string, Command>>
+
+/** package.json and its directory. */
+export interface OwnManifest {
+  readonly root: string
+  readonly manifest: Interfaces.PJSON
+}
+
+export interface CommandContext {
   readonly terminal: Terminal
+  readonly host: Host
+  /** All commands, with those of external plugins. */
+  readonly commands: CommandMap
   /** External plugin commands, as typed. */
   readonly external: readonly string[]
+  readonly own: OwnManifest
 }
 
-/** Prints help for a command or topic, an overview without one, or the full list for `all`. */
-export async function showHelp(argv: string[], config: Interfaces.Config): Promise<number> {
-  const names = argv.filter(arg => !arg.startsWith('-'))
-  const { terminal, external } = (config as unknown as { readonly options: HostedOptions }).options
-  if (names.length === 0) {
-    const { formatOverview } = await import('./overview.ts')
-    for (const line of await formatOverview(config, external, terminal)) terminal.out.line(line)
-    return 0
-  }
-  const subject = names[0] === 'all' ? [] : argv
-  await new TerminalHelp(config, config.pjson.oclif.helpOptions).showHelp(subject)
-  return 0
-}
-
-class TerminalHelp extends Help {
-  protected override log(...lines: string[]): void {
-    const { options } = this.config as unknown as { readonly options: HostedOptions }
-    options.terminal.out.line(lines.join(' '))
-  }
-}
-
-interface CommandRun<F, A> {
+interface CommandRun<F, A> extends CommandContext {
   readonly args: A
   readonly flags: F & { json?: boolean }
   /** Positional arguments. */
   readonly positionals: readonly string[]
   /** Arguments after `--`, for commands that take another command. */
   readonly passthrough: readonly string[]
-  readonly terminal: Terminal
-  readonly host: Host
-  readonly config: Interfaces.Config
   /** Prints a value with --json, else its lines. */
   print(value: unknown, lines: () => readonly string[]): void
 }
@@ -61,7 +61,6 @@ export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
   readonly takesRest?: boolean | undefined
   /** True if arguments after `--` are passed through unparsed; the parser would sort and merge them. */
   readonly takesCommand?: boolean
-  /** Returns the exit code, 0 by default. */
   run(run: CommandRun<F, A>): Promise<number | void>
 }
 
@@ -69,46 +68,29 @@ export interface CommandSpec<F extends FlagOutput, A extends FlagOutput> {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 type FlagOutput = Record<string, any>
 
-/** Creates an oclif command. Errors are passed to `main` unchanged. */
-export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command.Class {
-  const { summary, description, usage, examples = [], args, flags, takesRest, takesCommand, run } = spec
-  return class extends Command {
-    static override summary = summary
-    static override description = typeof description === 'object' ? description.join(' ') : description
-    static override usage = usage
-    static override examples = [...examples]
-    static override strict = takesRest !== true && takesCommand !== true
-    static override args = args ?? {}
-    static override flags = flags
-
-    async run(): Promise<number | void> {
-      const { host, terminal } = this.config.options as HostedOptions
-      const end = takesCommand === true ? this.argv.indexOf('--') : -1
-      const [before, passthrough] = end === -1 ? [this.argv, []] : [this.argv.slice(0, end), this.argv.slice(end + 1)]
-      const parsed = await this.parse<F, FlagOutput, A>(
-        {
-          flags,
-          strict: takesRest !== true && takesCommand !== true,
-          ...(args === undefined ? {} : { args }),
-        },
-        before,
-      )
-      const { out } = terminal
+/** Creates a command, whose flags and arguments are parsed by oclif. */
+export function createCommand<F extends FlagOutput, A extends FlagOutput>(spec: CommandSpec<F, A>): Command {
+  const { description, args, flags, takesRest, takesCommand, run, ...texts } = spec
+  const strict = takesRest !== true && takesCommand !== true
+  return {
+    ...texts,
+    description: typeof description === 'object' ? description.join(' ') : description,
+    ...{ args: args ?? {}, flags, strict },
+    async run(argv, context) {
+      const end = takesCommand === true ? argv.indexOf('--') : -1
+      const [before, passthrough] = end === -1 ? [argv, []] : [argv.slice(0, end), argv.slice(end + 1)]
+      const input = { flags, strict, ...(args === undefined ? {} : { args }) }
+      const parsed = await parse<F, FlagOutput, A>([...before], input)
+      const { out } = context.terminal
       return run({
-        args: parsed.args,
-        flags: parsed.flags,
-        positionals: parsed.argv.map(String),
-        ...{ passthrough, terminal, host, config: this.config },
+        ...context,
+        ...{ args: parsed.args, flags: parsed.flags, positionals: parsed.argv.map(String), passthrough },
         print(value, lines) {
           if ((parsed.flags as { json?: boolean }).json === true) out.json(value)
           else for (const line of lines()) out.line(line)
         },
       })
-    }
-
-    protected override catch(error: Error): Promise<never> {
-      return Promise.reject(error)
-    }
+    },
   }
 }
 

@@ -1,7 +1,5 @@
-import type { Command } from '@oclif/core/command'
+import type { Command, CommandMap } from './command.ts'
 import type { Terminal } from './output/terminal.ts'
-
-type CommandMap = Readonly<Record<string, Command.Class>>
 
 /** Hidden command that the shell scripts call: `gateway __complete -- <words>`. */
 export const COMPLETE_COMMAND = '__complete'
@@ -63,18 +61,18 @@ async function listCandidates(
 }
 
 /** Lists flag values; undefined if the previous word is not a flag with a value. */
-function listFlagValues({ flags }: Command.Class, previous: string): readonly string[] | undefined {
+function listFlagValues({ flags }: Command, previous: string): readonly string[] | undefined {
   for (const [name, flag] of Object.entries(flags))
     if (flag.type === 'option' && [`--${name}`, `-${flag.char}`].includes(previous)) return flag.options ?? []
   return undefined
 }
 
-function listFlagNames({ flags }: Command.Class): string[] {
+function listFlagNames({ flags }: Command): string[] {
   const visibleFlags = Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
   return [...visibleFlags.map(([name]) => `--${name}`), '--help']
 }
 
-function listArguments(command: Command.Class, terminal: Terminal): readonly string[] | Promise<readonly string[]> {
+function listArguments(command: Command, terminal: Terminal): readonly string[] | Promise<readonly string[]> {
   const [first] = Object.entries(command.args)
   return first?.[0] === 'upstream' ? listRunningUpstreams(terminal) : (first?.[1].options ?? listFlagNames(command))
 }

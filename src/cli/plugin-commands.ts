@@ -1,5 +1,4 @@
 import { string as argument } from '@oclif/core/args'
-import { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import type { NamedPlugin } from '../config/index.ts'
@@ -9,13 +8,14 @@ import { listDeclaredCommands } from '../plugin-host/manifest.ts'
 import { importPlugins } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
+import type { Command, CommandMap } from './command.ts'
 import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command.ts'
 import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** Loads the built-in plugins' commands by id. */
-export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
+export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command>> {
   const all = await Promise.all(
     plugins.map(async ({ name, claims, commands }) => {
       const declared = (await commands?.())?.commands ?? {}
@@ -25,11 +25,11 @@ export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Pro
       ])
     }),
   )
-  return Object.fromEntries(all.flat()) as Record<string, Command.Class>
+  return Object.fromEntries(all.flat()) as Record<string, Command>
 }
 
 /** Creates an oclif command; `options` is the key path of the plugin's options. */
-export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command.Class {
+export function createPluginCommand(spec: PluginCommand, options: readonly string[]): Command {
   const args = Object.entries(spec.args ?? {}).map(([name, { description, required = false, options: choices }]) => [
     name,
     argument({ description, required, ignoreStdin: true, ...(choices && { options: [...choices] }) }),
@@ -37,7 +37,7 @@ export function createPluginCommand(spec: PluginCommand, options: readonly strin
   return createCommand({
     ...{ summary: spec.summary, description: spec.description, usage: spec.usage, examples: spec.examples },
     takesRest: spec.takesRest,
-    args: Object.fromEntries(args) as Command.Class['args'],
+    args: Object.fromEntries(args) as Command['args'],
     flags: { ...createFlags(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] },
     async run({ args, positionals, flags, terminal, host }) {
       const { createCommandCall } = await import('./plugin-call.ts')
@@ -67,7 +67,7 @@ const GATEWAY_FLAGS = {
   any: { ...CONFIG_FLAGS, socket: CONTROL_FLAGS.socket },
 }
 
-function createFlags(flags: Readonly<Record<string, CommandFlag>>): Command.Class['flags'] {
+function createFlags(flags: Readonly<Record<string, CommandFlag>>): Command['flags'] {
   return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, createFlag(flag)]))
 }
 
@@ -79,7 +79,7 @@ function createFlag({
   multiple,
   exclusive,
   ...flag
-}: CommandFlag): Command.Class['flags'][string] {
+}: CommandFlag): Command['flags'][string] {
   const shared = {
     ...flag,
     ...(char === undefined ? {} : { char: char as 'a' }),
@@ -94,8 +94,6 @@ function createFlag({
   return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
 }
 
-type CommandMap = Readonly<Record<string, Command.Class>>
-
 /**
  * Loads commands of external plugins of the configuration. Names and summaries come from package.json; plugin code is
  * loaded only for the command that is called. An unreadable configuration has none.
@@ -108,12 +106,12 @@ export async function loadExternalCommands(
   const typed = argv.filter(arg => !arg.startsWith('-'))
   if (!mayNameExternalCommand(typed[0], own)) return {}
   const flags = parseSourceFlags(argv)
-  const externalCommands: Record<string, Command.Class> = {}
+  const externalCommands: Record<string, Command> = {}
   for (const plugin of await listConfiguredPlugins(flags, terminal))
     for (const [name, summary] of listDeclaredCommands(plugin.use, plugin.directory)) {
       const id = name.replaceAll(' ', ':')
       if (id in own || id in externalCommands) continue
-      const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
+      const load = (): Promise<Command> => loadCommand(plugin.name, name, flags, terminal)
       // If loading fails, help shows only the summary, and running the command reports the error.
       const loaded = isCommandTyped(name, typed) ? await load().catch(() => undefined) : undefined
       externalCommands[id] = loaded ?? createPlaceholder(summary, load)
@@ -147,12 +145,7 @@ function parseSourceFlags(argv: readonly string[]): SourceFlags {
   return { config: findFlagValue('--config', '-c'), env: findFlagValue('--env') }
 }
 
-async function loadCommand(
-  plugin: string,
-  name: string,
-  flags: SourceFlags,
-  terminal: Terminal,
-): Promise<Command.Class> {
+async function loadCommand(plugin: string, name: string, flags: SourceFlags, terminal: Terminal): Promise<Command> {
   const source = await loadSource(flags, terminal, 'leave')
   const { [plugin]: spec } = source.config.plugins
   const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
@@ -165,19 +158,9 @@ async function loadCommand(
 }
 
 /** Lazily loads an external command. */
-function createPlaceholder(summary: string, load: () => Promise<Command.Class>): Command.Class {
-  return class extends Command {
-    static override summary = summary
-    static override strict = false
-    static override flags = CONFIG_FLAGS
-
-    async run(): Promise<unknown> {
-      const command = await load()
-      return command.run(this.argv, this.config)
-    }
-
-    protected override catch(error: Error): Promise<never> {
-      return Promise.reject(error)
-    }
+function createPlaceholder(summary: string, load: () => Promise<Command>): Command {
+  return {
+    ...{ summary, strict: false, args: {}, flags: CONFIG_FLAGS },
+    run: async (argv, context) => (await load()).run(argv, context),
   }
 }

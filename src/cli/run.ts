@@ -3,8 +3,7 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Host, Terminal } from './output/terminal.ts'
-import type { OwnManifest } from './oclif.ts'
-import type { KnownCommand } from './output/report-error.ts'
+import type { OwnManifest } from './command.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
@@ -20,7 +19,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     return await runCommandLine(argv, host, terminal)
   } catch (error) {
     const { reportError } = await import('./output/report-error.ts')
-    return reportError(error, argv, terminal, listCommands)
+    return reportError(error, argv, terminal)
   }
 }
 
@@ -31,18 +30,10 @@ function printVersion({ stdout, platform }: Host): number {
   return 0
 }
 
-async function listCommands(): Promise<KnownCommand[]> {
-  const { COMMANDS } = await import('./commands.ts')
-  return Object.entries(COMMANDS).map(([id, { flags }]) => ({
-    name: id.replaceAll(':', ' '),
-    required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
-  }))
-}
-
 async function runCommandLine(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
   setUserDefaults(process.env)
-  const { runWithOclif } = await import('./oclif.ts')
-  return runWithOclif(argv, readManifest(), host, terminal)
+  const { runCommand } = await import('./run-command.ts')
+  return runCommand(argv, readManifest(), host, terminal)
 }
 
 /** Sets shell and home for a user without an /etc/passwd entry, as in containers; oclif requires them. */

@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { readFile, rename, unlink } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { readFile, rename } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
-import { findProgram } from '../util/find-program.ts'
-import { toOneLine } from '../util/plain-text.ts'
-import { getPlatform, splitPath } from '../util/platform.ts'
 import { writeFileAtomic } from '../util/storage/files.ts'
-import { runSystemProgram } from './background/run-program.ts'
 import { resolveBackground } from './background/up.ts'
 import type { Host, Terminal } from './output/terminal.ts'
 
@@ -28,17 +23,14 @@ export interface ServiceKind {
   readonly title: string
   /** Variable that determines the service file path. */
   readonly home: string
-  /** Hint if the service manager rejects the service. */
-  readonly refused: string
   /** Returns the service file path; undefined if `home` is not set. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
   text(facts: ServiceParameters): string
   /** Service file encoding. */
   readonly encoding: 'utf8' | 'utf16le'
-  /** Commands that enable or disable the service. */
-  enable(file: string, name: string): readonly (readonly string[])[]
-  disable(file: string, name: string): readonly (readonly string[])[]
-  status(name: string): readonly string[]
+  /** Command lines that enable or disable the service. */
+  enable(file: string, name: string): readonly string[]
+  disable(file: string, name: string): readonly string[]
 }
 
 const RESTART_DELAY_S = 2
@@ -47,8 +39,6 @@ const systemd: ServiceKind = {
   platform: 'linux',
   title: 'systemd user unit',
   home: 'HOME',
-  refused:
-    'it requires a systemd user session: log in directly, not with su or sudo; without systemd, as in a container, start it with gateway up',
   encoding: 'utf8',
   file(name, { XDG_CONFIG_HOME, HOME }) {
     const base = XDG_CONFIG_HOME?.startsWith('/') === true ? XDG_CONFIG_HOME : HOME && join(HOME, '.config')
@@ -56,7 +46,7 @@ const systemd: ServiceKind = {
   },
   text: ({ name, line, directory, environment }) =>
     [
-      '# Created by "gateway service install".',
+      '# Created by "gateway service".',
       '[Unit]',
       `Description=tapgate, the MCP gateway (${name})`,
       'Documentation=https://modelcontextprotocol.io',
@@ -80,12 +70,8 @@ const systemd: ServiceKind = {
       'WantedBy=default.target',
       '',
     ].join('\n'),
-  enable: (_, name) => [
-    ['systemctl', '--user', 'daemon-reload'],
-    ['systemctl', '--user', 'enable', '--now', `${name}.service`],
-  ],
-  disable: (_, name) => [['systemctl', '--user', 'disable', '--now', `${name}.service`]],
-  status: name => ['systemctl', '--user', 'is-active', `${name}.service`],
+  enable: (_, name) => ['systemctl --user daemon-reload', `systemctl --user enable --now ${name}.service`],
+  disable: (_, name) => [`systemctl --user disable --now ${name}.service`],
 }
 
 /** Quotes a word of a unit file and escapes `%` and `$`. */
@@ -103,7 +89,6 @@ const launchd: ServiceKind = {
   platform: 'darwin',
   title: 'launchd agent',
   home: 'HOME',
-  refused: 'it requires a desktop session; gateway up starts it until you log out',
   encoding: 'utf8',
   file: (name, { HOME }) => (HOME ? join(HOME, 'Library', 'LaunchAgents', `${formatLabel(name)}.plist`) : undefined),
   text: ({ name, line, directory, environment, log }) =>
@@ -135,9 +120,8 @@ const launchd: ServiceKind = {
       '</plist>',
       '',
     ].join('\n'),
-  enable: file => [['launchctl', 'load', '-w', file]],
-  disable: file => [['launchctl', 'unload', '-w', file]],
-  status: name => ['launchctl', 'list', formatLabel(name)],
+  enable: file => [`launchctl load -w "${file}"`],
+  disable: file => [`launchctl unload -w "${file}"`],
 }
 
 function formatLabel(name: string): string {
@@ -163,7 +147,6 @@ const taskScheduler: ServiceKind = {
   platform: 'win32',
   title: 'Task Scheduler task',
   home: 'LOCALAPPDATA',
-  refused: 'it requires permission to create tasks; gateway up starts it until you log out',
   // Required by the Task Scheduler.
   encoding: 'utf16le',
   file: (name, { LOCALAPPDATA }) => (LOCALAPPDATA ? join(LOCALAPPDATA, 'tapgate', `${name}.xml`) : undefined),
@@ -190,15 +173,8 @@ const taskScheduler: ServiceKind = {
       '</Task>',
       '',
     ].join('\r\n'),
-  enable: (file, name) => [
-    ['schtasks', '/Create', '/TN', name, '/XML', file, '/F'],
-    ['schtasks', '/Run', '/TN', name],
-  ],
-  disable: (_, name) => [
-    ['schtasks', '/End', '/TN', name],
-    ['schtasks', '/Delete', '/TN', name, '/F'],
-  ],
-  status: name => ['schtasks', '/Query', '/TN', name],
+  enable: (file, name) => [`schtasks /Create /TN ${name} /XML "${file}" /F`, `schtasks /Run /TN ${name}`],
+  disable: (_, name) => [`schtasks /End /TN ${name}`, `schtasks /Delete /TN ${name} /F`],
 }
 
 /** Quotes an argument for Windows. */
@@ -209,84 +185,40 @@ function quoteWindowsArgument(argument: string): string {
 
 export const SERVICE_KINDS: readonly ServiceKind[] = [systemd, launchd, taskScheduler]
 
-interface ServiceCommandFlags extends ServiceFlags {
-  readonly json: boolean
-  readonly 'dry-run'?: boolean | undefined
-}
-
-/** Exit code if the service manager failed. */
-const FAILED_EXIT_CODE = 1
-const MISSING_EXIT_CODE = 4
-
-/** Installs the service. Returns the exit code. */
-export async function runInstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await resolveService(flags, terminal, host)
+/** Writes the service file, and prints the commands that enable and remove the service. Returns the exit code. */
+export async function runService(
+  flags: ServiceFlags & { readonly json: boolean; readonly 'dry-run': boolean },
+  terminal: Terminal,
+  host: Host,
+): Promise<number> {
+  const { name, file, text, kind } = await resolveService(flags, terminal, host)
   const { out } = terminal
-  const { name, file, text, kind } = service
-  if (flags['dry-run'] === true) {
-    if (flags.json) out.json({ name, file, text, runs: kind.enable(file, name) })
-    else for (const line of [`# ${file}`, ...text.trimEnd().split(/\r?\n/)]) out.line(line)
-    return 0
-  }
-  const ran = await installService(service, terminal)
-  const failed = ran.some(({ why }) => why !== undefined)
-  if (flags.json) out.json({ name, file, ran })
+  const [enable, disable] = [kind.enable(file, name), kind.disable(file, name)]
+  if (!flags['dry-run']) await writeServiceFile(file, text, kind.encoding)
+  if (flags.json) out.json({ name, file, text, enable, disable })
+  else if (flags['dry-run']) for (const line of [`# ${file}`, ...text.trimEnd().split(/\r?\n/)]) out.line(line)
   else {
     out.line(`${out.paint('green', 'wrote')} ${file} (${kind.title})`)
-    for (const line of formatProgramResults(ran, terminal)) out.line(line)
-    if (failed) out.line(`${kind.refused}; remove the file with gateway service uninstall`)
-    if (ran.length === 0)
-      out.line(
-        `on that system: ${kind
-          .enable(file, name)
-          .map(line => line.join(' '))
-          .join('; ')}`,
-      )
+    for (const line of enable) out.line(`${out.paint('dim', 'enable:')} ${line}`)
+    for (const line of disable) out.line(`${out.paint('dim', 'disable:')} ${line}`)
   }
-  return failed ? FAILED_EXIT_CODE : 0
+  return 0
 }
 
-/** Removes the service. Returns the exit code. */
-export async function runUninstall(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await resolveService(flags, terminal, host)
-  const { out } = terminal
-  const { isGone, ran } = await uninstallService(service, terminal)
-  if (flags.json) out.json({ name: service.name, file: service.file, removed: isGone, ran })
-  else if (isGone)
-    for (const line of [...formatProgramResults(ran, terminal), `removed ${service.file}`]) out.line(line)
-  else out.line(`no service installed for this configuration: ${service.file}`)
-  return isGone ? 0 : MISSING_EXIT_CODE
+/** Replaces only this gateway's files. @throws GatewayError GW_FILE_EXISTS */
+async function writeServiceFile(file: string, text: string, encoding: ServiceKind['encoding']): Promise<void> {
+  const present = await readFile(file, encoding).catch(() => 'tapgate')
+  if (!present.includes('tapgate')) throw gatewayError('GW_FILE_EXISTS', { file })
+  await writeFileAtomic(file, Buffer.from(encoding === 'utf16le' ? `\uFEFF${text}` : text, encoding), rename)
 }
 
-/** Prints whether the service is installed and running. Returns the exit code. */
-export async function runServiceStatus(flags: ServiceCommandFlags, terminal: Terminal, host: Host): Promise<number> {
-  const service = await resolveService(flags, terminal, host)
-  const { out } = terminal
-  const state = await readServiceState(service, terminal)
-  if (flags.json) out.json({ name: service.name, file: service.file, ...state })
-  else if (!state.isInstalled) out.line(`not installed: ${service.file}; install it with gateway service install`)
-  else {
-    out.line(`${state.isActive ? out.paint('green', 'active') : out.paint('yellow', 'not active')} ${service.file}`)
-    if (!state.isCurrent) out.line('outdated: run gateway service install to update it')
-  }
-  return state.isActive ? 0 : MISSING_EXIT_CODE
-}
-
-function formatProgramResults(ran: readonly ProgramResult[], { out }: Terminal): string[] {
-  return ran.map(({ line, why }) =>
-    why === undefined
-      ? `${out.paint('green', 'ran')} ${line}`
-      : `${out.paint('red', 'failed')} ${line}: ${toOneLine(why)}`,
-  )
-}
-
-export interface ServiceFlags {
+interface ServiceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly platform: string
 }
 
-export interface Service {
+interface Service {
   readonly name: string
   readonly kind: ServiceKind
   readonly file: string
@@ -325,84 +257,12 @@ export async function resolveService(flags: ServiceFlags, terminal: Terminal, ho
       ...['--config', config, ...(flags.env === undefined ? [] : ['--env', flags.env])],
     ],
     directory: dirname(config),
-    environment: {
-      ...Object.fromEntries(
-        Object.entries(environment).flatMap(([variable, value]) =>
-          value !== undefined && value !== '' && PASSED_VARIABLES.test(variable) ? [[variable, value]] : [],
-        ),
+    environment: Object.fromEntries(
+      Object.entries(environment).flatMap(([variable, value]) =>
+        value !== undefined && value !== '' && PASSED_VARIABLES.test(variable) ? [[variable, value]] : [],
       ),
-    },
+    ),
     log,
   }
   return { name, kind, file, text: kind.text(facts) }
-}
-
-export interface ProgramResult {
-  readonly line: string
-  /** Failure reason. */
-  readonly why?: string
-}
-
-/** Writes the service file, and enables it on the current platform. */
-export async function installService(
-  { file, text, name, kind }: Service,
-  terminal: Terminal,
-): Promise<readonly ProgramResult[]> {
-  if (existsSync(file) && !(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  await writeFileAtomic(file, Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding), rename)
-  return kind.platform === getPlatform().name ? runPrograms(kind.enable(file, name), terminal) : []
-}
-
-/** Disables the service and removes its file. */
-export async function uninstallService(
-  { file, name, kind }: Service,
-  terminal: Terminal,
-): Promise<{ readonly isGone: boolean; readonly ran: readonly ProgramResult[] }> {
-  if (!existsSync(file)) return { isGone: false, ran: [] }
-  if (!(await isOwnFile(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  const ran = kind.platform === getPlatform().name ? await runPrograms(kind.disable(file, name), terminal) : []
-  await unlink(file)
-  return { isGone: true, ran }
-}
-
-/** Reads whether the service is installed, up to date and active. */
-export async function readServiceState(
-  { file, text, name, kind }: Service,
-  terminal: Terminal,
-): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
-  const present = await readFile(file, kind.encoding).catch(() => undefined)
-  if (present === undefined) return { isInstalled: false, isCurrent: false, isActive: false }
-  const [status] = kind.platform === getPlatform().name ? await runPrograms([kind.status(name)], terminal) : []
-  return {
-    isInstalled: true,
-    isCurrent: present.replace(/^\uFEFF/, '') === text,
-    isActive: status !== undefined && status.why === undefined,
-  }
-}
-
-/** Only this gateway's files may be replaced or removed. */
-async function isOwnFile(file: string, { encoding }: ServiceKind): Promise<boolean> {
-  return /tapgate/.test(await readFile(file, encoding).catch(() => ''))
-}
-
-/** Runs programs in order until one fails. */
-async function runPrograms(lines: readonly (readonly string[])[], terminal: Terminal): Promise<ProgramResult[]> {
-  const ran: ProgramResult[] = []
-  for (const [program = '', ...args] of lines) {
-    const line = [program, ...args].join(' ')
-    const failure = await runProgram(program, args, terminal)
-    ran.push({ line, ...(failure === undefined ? {} : { why: failure }) })
-    if (failure !== undefined) break
-  }
-  return ran
-}
-
-async function runProgram(
-  program: string,
-  args: readonly string[],
-  { cwd, environment }: Terminal,
-): Promise<string | undefined> {
-  const path = findProgram(program, splitPath(environment['PATH']), cwd)
-  if (path === undefined) return `${basename(program)} not found`
-  return runSystemProgram(path, args)
 }

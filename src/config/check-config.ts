@@ -1,11 +1,10 @@
 import type { Report } from '../util/finding.ts'
 import { appendPointer } from '../util/finding.ts'
 import { readList, readMap, readText, readValue } from '../util/plain-data.ts'
-import { getPlatform } from '../util/platform.ts'
 import { suggestName } from '../util/suggest.ts'
 import { checkGlobs, visitPath } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
-import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
+import { checkCommands, checkPools, checkPrefixes } from './checks/upstreams.ts'
 import { PRINCIPAL_PATHS } from './keys.gen.ts'
 
 /** Names that rules may refer to, including those added by plugins. */
@@ -40,7 +39,6 @@ export function checkConfig(
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkPools(config, report)
-  checkProcesses(config, getPlatform(), report)
   checkCallers(config, report)
   const installed = features.filter(feature => getSection(feature, config) !== undefined)
   checkAdded(config, installed, report)

@@ -76,35 +76,13 @@ const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', '
 const CLIENT_HINT =
   'this is the configuration of an MCP client: save it to its own file and run "gateway import <file>"'
 
-/** Characters that look like spaces but are not whitespace in YAML. */
-const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
-
-function explainBlank(blank: string): string {
-  const code = blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-  return `contains U+${code}, which looks like a space: replace or remove it`
-}
-
-/** Suggestions for keys that other sections or programs name differently. */
-const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
-  ['filters', 'tools'],
-  ['filter', 'tools'],
-  ['tools', 'filters'],
-  ['environment', 'env'],
-])
-
-function suggestKey(key: string, keys: readonly string[]): string | undefined {
-  const alias = OTHER_WORDS.get(key)
-  return alias !== undefined && keys.includes(alias) ? `did you mean "${alias}"?` : suggestName(key, keys)
-}
-
 function explainUnknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const keys = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
-  const blank = LIKE_BLANKS.exec(key)?.[0]
   return {
     pointer: appendPointer(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : blank === undefined ? suggestKey(key, keys) : explainBlank(blank),
+    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : suggestName(key, keys),
     on: 'key',
   }
 }

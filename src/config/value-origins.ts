@@ -65,5 +65,5 @@ function formatOrigin(origin: ValueOrigin | undefined, cwd: string): string {
   if (origin?.from === 'set') return '--set'
   if (origin?.from !== 'file') return origin?.from ?? 'default'
   const displayPath = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file
-  return [`${displayPath}:${origin.line}:${origin.col}`, origin.by ?? []].flat().join(' ')
+  return `${displayPath}:${origin.line}:${origin.col}`
 }

@@ -291,18 +291,12 @@ function parseMessages(line: Buffer): MessageSummary[] {
 }
 
 function isId(value: unknown): value is RpcId {
-  return ['string', 'number', 'bigint'].includes(typeof value)
+  return typeof value === 'string' || typeof value === 'number'
 }
 
-/** Parses JSON with exact integer ids. */
 function parseJson(line: Buffer): unknown {
-  const text = line.toString('utf8')
-  const withId = (key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
-    key === 'id' && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-      ? BigInt(source)
-      : value
   try {
-    return JSON.parse(text, /"id"\s*:\s*-?\d{16}/.test(text) ? (withId as never) : undefined)
+    return JSON.parse(line.toString('utf8'))
   } catch {
     return undefined
   }

@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
-import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
 import { GatewayError, gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -64,7 +63,6 @@ function createControlServer(host: ControlDeps, running: Set<AbortController>): 
     void handleControlRequest(request, response, host, abort.signal).finally(() => running.delete(abort))
   })
   server.maxConnections = MAX_CONNECTIONS
-  server.on('clientError', rejectMalformed)
   return server
 }
 
@@ -72,10 +70,8 @@ async function closeServer(server: Server, running: ReadonlySet<AbortController>
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
   for (const abort of running) abort.abort()
   const forceTimer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
-  const idle = setInterval(() => server.closeIdleConnections(), DRAIN_MS / 10)
   await closed
   clearTimeout(forceTimer)
-  clearInterval(idle)
 }
 
 async function handleControlRequest(
@@ -184,13 +180,4 @@ class JsonLinesWriter {
     this.#missed = 0
     if (line !== undefined) this.#response.write(`${JSON.stringify(line)}\n`)
   }
-}
-
-function rejectMalformed(error: Error & { code?: string }, connection: Duplex): void {
-  const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
-  if (connection.writable) connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-  // Do not wait for a peer that is still sending.
-  connection.end()
-  connection.resume()
-  setTimeout(() => connection.destroy(), DRAIN_MS).unref()
 }

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamMemory } from '../api/index.ts'
-import { checkLongNames, checkUnmatched } from '../config/checks/tool-names.ts'
+import { checkUnmatched } from '../config/checks/tool-names.ts'
 import type { Config } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
 import { locateProblem } from '../config/problem.ts'
@@ -17,10 +17,7 @@ import type { Generation } from './generation.ts'
 const KINDS = ['tools', 'prompts'] as const
 type ListsByKind = Partial<Record<(typeof KINDS)[number], readonly JsonObject[]>>
 
-/**
- * Finds configured patterns without a match among known entries, and names too long for clients; with `asks`, queries
- * running servers.
- */
+/** Finds configured patterns without a match among known entries; with `fetchLists`, queries running servers. */
 export async function findUnmatchedPatterns(
   { graph, loaded, plugins }: Generation,
   fetchLists: boolean,
@@ -34,7 +31,6 @@ export async function findUnmatchedPatterns(
   const report = (finding: Finding): void => void problems.push(locateProblem(loaded, finding))
   const knownNames = new Map([...lists].map(([name, own]) => [name, listPatternNames(own)]))
   checkUnmatched(loaded.config, knownNames, report)
-  checkLongNames(loaded.config, knownNames, report)
   const tools = listKnownTools(loaded.config, lists)
   for (const { plugin } of plugins) plugin.checkTools?.(loaded.config, tools, report)
   return problems

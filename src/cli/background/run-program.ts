@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
@@ -33,30 +33,10 @@ export function runOwnProgram(host: Host, args: readonly string[]): Promise<{ te
   })
 }
 
-const SYSTEM_TIMEOUT_MS = 30_000
-
-/** Runs a system program such as systemctl. Returns the failure reason, or undefined on success. */
-export function runSystemProgram(program: string, args: readonly string[]): Promise<string | undefined> {
-  return new Promise(resolve => {
-    execFile(program, [...args], { timeout: SYSTEM_TIMEOUT_MS, windowsHide: true }, (error, _, stderr) =>
-      resolve(error === null ? undefined : stderr.trim() || error.message),
-    )
-  })
-}
-
 /** Returns `gateway` if the PATH leads to this program, else absolute paths, since clients may have another PATH. */
 export function findOwnCommand({ cwd, environment }: Terminal, host: Host): string[] {
-  const launcher = findLauncher(cwd, host)
+  const launcher = resolve(cwd, String(host.argv[1]))
   const program = findProgram('gateway', splitPath(environment['PATH']), cwd)
   const isOwn = program !== undefined && realpathSync(program) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
-}
-
-/** Returns the command with absolute paths, for a shell with any PATH. */
-export function getAbsoluteCommand({ cwd }: Terminal, host: Host): string[] {
-  return [host.execPath, realpathSync(findLauncher(cwd, host))]
-}
-
-function findLauncher(cwd: string, host: Host): string {
-  return resolve(cwd, String(host.argv[1]))
 }

@@ -162,13 +162,12 @@ export async function runUp(flags: BackgroundFlags & JsonFlags, terminal: Termin
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
-    const log = result.started ? result.log : await readStatus(flags, terminal).then(findLogFile, () => result.log)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
         : `the gateway of ${config} is already running`,
     )
-    out.line(`  ${out.paint('dim', 'log:')}      ${log}`)
+    out.line(`  ${out.paint('dim', 'log:')}      ${result.log}`)
     out.line(`  ${out.paint('dim', 'connect:')}  gateway attach -c ${config}`)
     out.line(`  ${out.paint('dim', 'status:')}   gateway status -c ${config}`)
     out.line(`  ${out.paint('dim', 'stop:')}     gateway down -c ${config}`)
@@ -204,11 +203,7 @@ function isAlive(pid: number): boolean {
 
 /** Gateway state with its log and whether clients can attach. */
 export interface GatewayStatus extends PsOutput {
-  readonly background: BackgroundGateway & {
-    readonly attachable: boolean
-    /** False if the gateway logs to stderr. */
-    readonly hasLogFile: boolean
-  }
+  readonly background: BackgroundGateway & { readonly attachable: boolean }
 }
 
 /**
@@ -219,17 +214,7 @@ export async function readStatus(flags: ControlFlags, terminal: Terminal): Promi
   const now = await requestPs(flags, terminal)
   const config = flags.config ?? (flags.socket === undefined ? undefined : now.gateway.config)
   const background = await resolveBackground({ config, env: flags.env }, terminal)
-  const hasLogFile = getModifiedAt(background.log) >= (now.gateway.startedAt ?? 0)
-  return { ...now, background: { ...background, attachable: await isUp(background), hasLogFile } }
-}
-
-/** Milliseconds since the epoch; a log older than the gateway belongs to an earlier one. */
-function getModifiedAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
-}
-
-function findLogFile({ background, gateway }: GatewayStatus): string {
-  return background.hasLogFile ? background.log : `stderr of pid ${gateway.pid}`
+  return { ...now, background: { ...background, attachable: await isUp(background) } }
 }
 
 /**
@@ -251,7 +236,7 @@ export function formatStatus(state: GatewayStatus, terminal: Terminal): string[]
   return [
     ...formatPs(now, Date.now(), terminal),
     '',
-    `${out.paint('dim', 'log')}     ${findLogFile(state)}`,
+    `${out.paint('dim', 'log')}     ${background.log}`,
     `${out.paint('dim', 'clients')} ${attach}`,
   ]
 }

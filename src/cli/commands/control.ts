@@ -1,14 +1,10 @@
-import type { Command } from '@oclif/core/command'
 import { integer } from '@oclif/core/flags'
+import type { Command } from '../command.ts'
 import { createCommand, CONTROL_FLAGS, requiredArgument, booleanFlag } from '../command.ts'
 
 const upstream = requiredArgument('Name of the upstream.')
 
-function createUpstreamCommand(
-  verb: 'start' | 'stop' | 'restart',
-  summary: string,
-  description: string,
-): Command.Class {
+function createUpstreamCommand(verb: 'start' | 'stop' | 'restart', summary: string, description: string): Command {
   return createCommand({
     summary,
     description,

@@ -14,24 +14,16 @@ export const QUERY_COMMANDS = {
   validate: createCommand({
     summary: 'Check a configuration without starting anything.',
     description:
-      'With --online, each server is started, initialized and asked for its lists; a running gateway is not affected. ' +
-      'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up or a server did not answer.',
+      'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up. ' +
+      'gateway doctor --online also starts the servers.',
     examples: [
       'gateway validate',
       'gateway validate --config gateway.yaml --env production --json',
-      'gateway validate --online --within 30s',
       'gateway validate --set listeners.main.port=9000',
     ],
     flags: {
       ...CONFIG_FLAGS,
       exec: booleanFlag({ summary: 'Also run the commands of ${exec:…} and ${keyring:…}.' }),
-      online: booleanFlag({
-        summary: 'Also start the servers and check handshakes, names and schemas for each client, and token counts.',
-      }),
-      within: string({
-        summary: 'Startup timeout of the servers with --online. Default: 60s.',
-        helpValue: '<duration>',
-      }),
     },
     run: async ({ flags, terminal }) => (await import('../local/validate.ts')).runValidate(flags, terminal),
   }),
@@ -45,13 +37,7 @@ export const QUERY_COMMANDS = {
     ],
     examples: ['gateway inspect', 'gateway inspect --offline --origins', 'gateway inspect --json'],
     flags: {
-      live: booleanFlag({
-        allowNo: true,
-        default: true,
-        summary: 'Start the upstreams and show what they offer.',
-      }),
       offline: booleanFlag({
-        exclusive: ['live'],
         summary: 'Start nothing: show only configuration, plugins and hooks.',
       }),
       origins: booleanFlag({ summary: 'Show the origin of each value.' }),
@@ -59,7 +45,7 @@ export const QUERY_COMMANDS = {
     },
     async run({ flags, terminal, print }) {
       const { inspectGateway, formatInspection } = await import('../local/inspect.ts')
-      const inspection = await inspectGateway(flags, flags.live && !flags.offline, terminal)
+      const inspection = await inspectGateway(flags, !flags.offline, terminal)
       print(inspection, () => formatInspection(inspection, flags.origins, terminal))
     },
   }),
@@ -192,23 +178,15 @@ export const QUERY_COMMANDS = {
       'Checks the configuration, programs, plugins, file modes, client settings and the running gateway.',
       'Exit codes: 0 no problems, 1 warnings, 6 errors, 2 wrong usage.',
     ],
-    examples: [
-      'gateway doctor',
-      'gateway doctor --fix --dry-run',
-      'gateway doctor --fix',
-      'gateway doctor --online --json',
-    ],
+    examples: ['gateway doctor', 'gateway doctor --fix', 'gateway doctor --online --json'],
     flags: {
       online: booleanFlag({
         summary: 'Also ask each server for its lists; starts the servers if no gateway is running.',
       }),
-      fix: booleanFlag({
-        summary: 'Fix file modes, missing directories and broken client entries.',
-      }),
-      'dry-run': booleanFlag({ dependsOn: ['fix'], summary: 'Print the fixes without applying them.' }),
+      fix: booleanFlag({ summary: 'Fix the modes of files that other users can read or write.' }),
       ...QUERY_FLAGS,
     },
-    run: async ({ flags, terminal, host }) => (await import('../doctor/doctor.ts')).runDoctor(flags, terminal, host),
+    run: async ({ flags, terminal }) => (await import('../doctor/doctor.ts')).runDoctor(flags, terminal),
   }),
 
   errors: createCommand({

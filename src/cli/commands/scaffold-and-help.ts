@@ -1,9 +1,8 @@
 import { string as argument } from '@oclif/core/args'
-import type { Command } from '@oclif/core/command'
 import { string } from '@oclif/core/flags'
-import type { Interfaces } from '@oclif/core'
 import { gatewayError } from '../../errors/errors.ts'
-import { createCommand, JSON_FLAG, optionalArgument, showHelp, requiredArgument, booleanFlag } from '../command.ts'
+import type { Command, CommandMap } from '../command.ts'
+import { createCommand, JSON_FLAG, optionalArgument, requiredArgument, booleanFlag } from '../command.ts'
 import { COMPLETION_SCRIPTS } from '../completion.ts'
 
 /** Scaffolding, completion and help. */
@@ -17,9 +16,9 @@ export const MISC_COMMANDS = {
       force: booleanFlag({ summary: 'Overwrite existing files.' }),
       ...JSON_FLAG,
     },
-    async run({ args, flags, terminal, config: { name, version, root }, print }) {
+    async run({ args, flags, terminal, own: { root, manifest }, print }) {
       const { createPlugin, formatPluginSteps } = await import('../scaffold.ts')
-      const own = { name, version, root }
+      const own = { name: manifest.name, version: manifest.version, root }
       const written = await createPlugin({ ...flags, name: args.name, cwd: terminal.cwd, own })
       print(written, () => formatPluginSteps(written, terminal))
     },
@@ -75,17 +74,17 @@ export const MISC_COMMANDS = {
     takesRest: true,
     args: { command: optionalArgument('The command.') },
     flags: JSON_FLAG,
-    async run({ positionals, flags, config, terminal }) {
-      if (!flags.json) return showHelp([...positionals], config)
-      terminal.out.json({ commands: await describeCommands(positionals, config) })
+    async run({ positionals, flags, ...context }) {
+      if (flags.json) return context.terminal.out.json({ commands: describeCommands(positionals, context.commands) })
+      const { showHelp } = await import('../help.ts')
+      return showHelp(positionals, context)
     },
   }),
 }
 
 /** Describes the commands that begin with these words, or all commands. */
-async function describeCommands(words: readonly string[], config: Interfaces.Config): Promise<object[]> {
-  const loaded = await Promise.all(config.commands.map(one => one.load()))
-  const rows = loaded.map(({ id, summary = '', flags }) => ({
+function describeCommands(words: readonly string[], commands: CommandMap): object[] {
+  const rows = Object.entries(commands).map(([id, { summary, flags }]) => ({
     name: id.replaceAll(':', ' '),
     summary,
     flags: Object.entries(flags).flatMap(([name, flag]) => (flag.hidden === true ? [] : describeFlag(name, flag))),
@@ -95,7 +94,7 @@ async function describeCommands(words: readonly string[], config: Interfaces.Con
   throw gatewayError('GW_USAGE', { what: `no command named "${words.join(' ')}"` })
 }
 
-function describeFlag(name: string, flag: Command.Class['flags'][string]): object {
+function describeFlag(name: string, flag: Command['flags'][string]): object {
   return {
     names: [`--${name}`, ...(flag.char === undefined ? [] : [`-${flag.char}`])],
     summary: flag.summary,

@@ -3,49 +3,6 @@ import { getPlatform } from '../../util/platform.ts'
 import { booleanFlag, CONFIG_FLAGS, CONTROL_FLAGS, createCommand, JSON_FLAG } from '../command.ts'
 
 const { config, env, json } = CONTROL_FLAGS
-const SERVICE_FLAGS = {
-  platform: string({
-    options: ['linux', 'darwin', 'win32'],
-    default: getPlatform().name,
-    defaultHelp: 'this system',
-    summary: 'Target platform.',
-  }),
-  ...{ config, env, json },
-}
-
-export const SERVICE_COMMANDS = {
-  'service:install': createCommand({
-    summary: 'Run the gateway at login: systemd, launchd or Task Scheduler.',
-    description:
-      'Writes and enables the service file. The service gets the PATH of this shell, but no secrets from its environment. Exit codes: 0 running, 1 the file was written, but the service could not be enabled.',
-    examples: [
-      'gateway service install',
-      'gateway service install --dry-run',
-      'gateway service install --platform darwin --dry-run',
-    ],
-    flags: {
-      'dry-run': booleanFlag({ summary: 'Print the service file without writing it.' }),
-      ...SERVICE_FLAGS,
-    },
-    run: async ({ flags, terminal, host }) => (await import('../service.ts')).runInstall(flags, terminal, host),
-  }),
-
-  'service:uninstall': createCommand({
-    summary: 'Stop and remove the service.',
-    description: 'Exit codes: 0 removed, 4 not installed.',
-    examples: ['gateway service uninstall'],
-    flags: SERVICE_FLAGS,
-    run: async ({ flags, terminal, host }) => (await import('../service.ts')).runUninstall(flags, terminal, host),
-  }),
-
-  'service:status': createCommand({
-    summary: 'Show whether the service is installed and running.',
-    description: 'Exit codes: 0 running, 4 not running.',
-    examples: ['gateway service status'],
-    flags: SERVICE_FLAGS,
-    run: async ({ flags, terminal, host }) => (await import('../service.ts')).runServiceStatus(flags, terminal, host),
-  }),
-}
 
 export const BACKGROUND_COMMANDS = {
   attach: createCommand({
@@ -96,6 +53,24 @@ export const BACKGROUND_COMMANDS = {
     },
   }),
 
+  service: createCommand({
+    summary: 'Write the file that runs the gateway at login: systemd, launchd or Task Scheduler.',
+    description:
+      'Prints the commands that enable and disable the service. It gets the PATH of this shell, but no secrets from its environment.',
+    examples: ['gateway service', 'gateway service --dry-run', 'gateway service --platform darwin --dry-run'],
+    flags: {
+      'dry-run': booleanFlag({ summary: 'Print the service file without writing it.' }),
+      platform: string({
+        options: ['linux', 'darwin', 'win32'],
+        default: getPlatform().name,
+        defaultHelp: 'this system',
+        summary: 'Target platform.',
+      }),
+      ...{ config, env, json },
+    },
+    run: async ({ flags, terminal, host }) => (await import('../service.ts')).runService(flags, terminal, host),
+  }),
+
   status: createCommand({
     summary: 'Show whether the gateway is running, and the path of its log.',
     description: 'Exit codes: 0 running, 4 not running.',
@@ -137,7 +112,6 @@ export const SERVE_COMMANDS = {
       }),
       profile: string({ helpValue: '<name>', summary: 'Profile for the client on stdio.' }),
       watch: booleanFlag({ summary: 'Reload the configuration when its files change.' }),
-      detach: booleanFlag({ summary: 'Run in the background, like gateway up.' }),
       'as-background': booleanFlag({ hidden: true, summary: 'Run as the background gateway.' }),
       'until-idle': booleanFlag({
         hidden: true,
@@ -146,10 +120,7 @@ export const SERVE_COMMANDS = {
       fresh: booleanFlag({ summary: 'Ignore saved server state from earlier runs.' }),
       ...CONFIG_FLAGS,
     },
-    async run({ flags, terminal, host }) {
-      if (flags.detach) return (await import('../background/up.ts')).runUp(flags, terminal, host)
-      return (await import('../serve/serve.ts')).runServe(flags, terminal, host)
-    },
+    run: async ({ flags, terminal, host }) => (await import('../serve/serve.ts')).runServe(flags, terminal, host),
   }),
 
   wrap: createCommand({

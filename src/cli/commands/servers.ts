@@ -18,7 +18,6 @@ export const CLIENT_COMMANDS = {
       'gateway connect --all --yes',
       'gateway connect vscode --scope project --dry-run',
       'gateway connect cursor --http http://127.0.0.1:8080/mcp',
-      'gateway connect cursor --export',
     ],
     takesRest: true,
     args,
@@ -33,7 +32,6 @@ export const CLIENT_COMMANDS = {
       }),
       http: string({ helpValue: '<url>', summary: 'Connect to this URL instead of gateway attach.' }),
       'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
-      export: booleanFlag({ summary: 'Print install links and settings snippets without writing them.' }),
       ...{ config, env, json },
     },
     async run({ positionals, flags, terminal, host }) {
@@ -49,12 +47,11 @@ export const CLIENT_COMMANDS = {
       'Restores settings files byte for byte if they were not changed since; otherwise removes only the entry.',
       'A changed entry is kept. Exit codes: 0 removed, 1 some entries were kept.',
     ],
-    examples: ['gateway disconnect cursor', 'gateway disconnect --all', 'gateway disconnect --all --dry-run'],
+    examples: ['gateway disconnect cursor', 'gateway disconnect --all'],
     takesRest: true,
     args,
     flags: {
       all: booleanFlag({ summary: 'Disconnect all connected clients.' }),
-      'dry-run': booleanFlag({ summary: 'Print the changes without writing them.' }),
       ...JSON_FLAG,
     },
     run: async ({ positionals, flags, terminal }) =>
@@ -86,8 +83,8 @@ export const SERVER_COMMANDS = {
     summary: 'Create a gateway from the servers of installed clients, and connect the clients.',
     description: [
       'Finds client settings, merges their servers, moves secrets into separate files, writes a configuration, starts the',
-      'gateway in the background and connects the clients. Asks before writing. If no client has servers, offers',
-      'three to start with. Exit codes: 0 done, 1 declined, or a later step failed, 2 not written.',
+      'gateway in the background and connects the clients. Asks before writing. If no client has servers, --starter',
+      'adds one. Exit codes: 0 done, 1 declined, or a later step failed, 2 not written.',
     ],
     examples: [
       'gateway init',
@@ -216,7 +213,7 @@ export const SERVER_COMMANDS = {
       ...JSON_FLAG,
     },
     async run({ args, flags, positionals: [, more], passthrough, terminal, host }) {
-      const { createUsageError } = await import('../servers/add-target.ts')
+      const { createUsageError } = await import('../servers/add.ts')
       if (more !== undefined)
         throw createUsageError(`unexpected argument "${more}"; put a command or arguments after --`)
       const { runAdd } = await import('../servers/add-command.ts')

@@ -9,7 +9,7 @@ import { toOneLine } from '../../util/plain-text.ts'
 import type { ClientDefinition } from '../servers/clients.ts'
 import { CLIENTS, findSettingsFile, isInstalled } from '../servers/clients.ts'
 import type { ConnectRecord } from '../servers/connect.ts'
-import { ConnectRecords, applyPlan, planConnect, undoConnect } from '../servers/connect.ts'
+import { ConnectRecords } from '../servers/connect.ts'
 import { selectEditor, readSettingsFile } from '../servers/settings-editor.ts'
 import { toUpstreamName } from '../server-names.ts'
 import { getStateDirectory } from '../load-source.ts'
@@ -21,19 +21,13 @@ import { splitPath } from '../../util/platform.ts'
 export async function checkClients(context: DoctorContext): Promise<DoctorFinding[]> {
   const state = getStateDirectory({ file: 'any' }, context.terminal)
   if (state === undefined) return []
-  const connections = new ConnectRecords(dirname(state))
-  const all = await connections.list()
+  const all = await new ConnectRecords(dirname(state)).list()
   const installed = CLIENTS.filter(client => isInstalled(client, context.terminal))
-  const [settings, entries] = await Promise.all([
-    Promise.all(installed.map(client => checkSettings(client, all, context))),
-    Promise.all(all.map(connected => checkEntry(connected, connections, context))),
+  const findings = await Promise.all([
+    ...installed.map(client => checkSettings(client, all, context)),
+    ...all.map(connected => checkEntry(connected, context)),
   ])
-  return [...settings.flat(), ...entries.flat(), ...checkUnconnected(installed, all)]
-}
-
-function checkUnconnected(installed: readonly ClientDefinition[], all: readonly ConnectRecord[]): DoctorFinding[] {
-  if (all.length > 0 || installed.length === 0) return []
-  return [createFinding('no-clients', { clients: installed.map(({ title }) => title).join(', ') })]
+  return findings.flat()
 }
 
 async function checkSettings(
@@ -78,15 +72,20 @@ function isDisabled(entry: unknown): boolean {
   return isObject(entry) && (entry.disabled === true || entry.enabled === false)
 }
 
-async function checkEntry(
-  connected: ConnectRecord,
-  connections: ConnectRecords,
-  context: DoctorContext,
-): Promise<DoctorFinding[]> {
+/** Checks that the program and the configuration of an own, unchanged entry still exist. */
+async function checkEntry(connected: ConnectRecord, { terminal }: DoctorContext): Promise<DoctorFinding[]> {
   const client = CLIENTS.find(({ name }) => name === connected.client)
   if (client === undefined) return []
   const present = await readCurrentEntry(client, connected)
-  return isDeepStrictEqual(present, connected.entry) ? checkEntryTarget(client, connected, connections, context) : []
+  const line = isDeepStrictEqual(present, connected.entry) ? parseCommandLine(connected.entry) : []
+  const at = line.findIndex((argument, i) => i > 0 && argument === 'attach')
+  if (at === -1) return []
+  const { title, name } = client
+  const config = line[line.indexOf('-c', at) + 1]
+  if (config !== undefined && isAbsolute(config) && !existsSync(config))
+    return [createFinding('client-config-gone', { client: title, config, name })]
+  const command = line.slice(0, at).find(argument => isMissing(argument, terminal))
+  return command === undefined ? [] : [createFinding('client-command-gone', { client: title, command, name })]
 }
 
 async function readCurrentEntry(client: ClientDefinition, { file, name }: ConnectRecord): Promise<unknown> {
@@ -96,40 +95,6 @@ async function readCurrentEntry(client: ClientDefinition, { file, name }: Connec
     // Invalid settings are reported separately.
     return undefined
   }
-}
-
-/** Checks that an own entry's program and configuration still exist. */
-function checkEntryTarget(
-  client: ClientDefinition,
-  connected: ConnectRecord,
-  connections: ConnectRecords,
-  { terminal, host }: DoctorContext,
-): DoctorFinding[] {
-  const line = parseCommandLine(connected.entry)
-  const at = line.findIndex((argument, i) => i > 0 && argument === 'attach')
-  if (at === -1) return []
-  const { title, name } = client
-  const config = line[line.indexOf('-c', at) + 1]
-  if (config !== undefined && isAbsolute(config) && !existsSync(config)) {
-    const removeEntry = async (): Promise<void> => {
-      const { outcome, why } = await undoConnect(connected, connections)
-      if (outcome === 'left') throw new Error(why)
-    }
-    const repair = { action: `remove the entry from ${connected.file}`, run: removeEntry }
-    return [{ ...createFinding('client-config-gone', { client: title, config, name }), repair }]
-  }
-  const missing = line.slice(0, at).find(argument => isMissing(argument, terminal))
-  if (missing === undefined) return []
-  const [execPath, launcher] = [host.execPath, String(host.argv[1])]
-  const values = { name: connected.name, line: [execPath, launcher, ...line.slice(at)] }
-  const rewriteEntry = async (): Promise<void> => {
-    const options = { scope: 'user', values, connections, terminal } as const
-    const plan = await planConnect(client, options)
-    if (plan.before?.path !== connected.file) throw new Error('run gateway connect in the project of this file')
-    await applyPlan(plan, options)
-  }
-  const repair = { action: `write ${launcher} into ${connected.file}`, run: rewriteEntry }
-  return [{ ...createFinding('client-command-gone', { client: title, command: missing, name }), repair }]
 }
 
 function isMissing(program: string, { cwd, environment }: DoctorContext['terminal']): boolean {

@@ -1,14 +1,12 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import type { HealthFinding, HealthTable } from '../../errors/health.ts'
 import { defineFindings } from '../../errors/health.ts'
-import type { Host, Terminal } from '../output/terminal.ts'
+import type { Terminal } from '../output/terminal.ts'
 import type { QueryFlags } from '../local/gateway-handle.ts'
 
 export interface DoctorContext {
   readonly flags: QueryFlags
   readonly terminal: Terminal
-  /** Node and launcher paths. */
-  readonly host: Pick<Host, 'execPath' | 'argv'>
   /** Configuration file, valid or not. */
   readonly file: string | undefined
   /** Undefined if the configuration is invalid. */
@@ -25,40 +23,16 @@ export const DOCTOR_FINDINGS = {
   'config-invalid': { level: 'error', text: '{place} {why}', fix: '{hint}' },
   'config-doubtful': { level: 'warning', text: '{place} {why}', fix: '{hint}' },
   'plugin-broken': { level: 'error', text: '{why}', fix: '{hint}' },
-  'program-missing': {
-    level: 'error',
-    text: '{upstream}: {why}',
-    fix: '{hint}',
-  },
-  'directory-missing': {
-    level: 'error',
-    text: '{upstream}: working directory {path} does not exist',
-    fix: 'Run gateway doctor --fix to create it',
-  },
+  'path-missing': { level: 'error', text: '{place} {why}', fix: '{hint}' },
   'config-writable': {
     level: 'error',
     text: '{path} is writable by other users, who could run programs through it',
     fix: 'Run gateway doctor --fix, or: chmod go-w {path}',
   },
-  'config-readable': {
-    level: 'warning',
-    text: '{path} contains secrets and is readable by other users',
-    fix: 'Run gateway doctor --fix, or: chmod 600 {path}',
-  },
   'secret-readable': {
     level: 'warning',
     text: '{path} contains a secret and is readable by other users',
     fix: 'Run gateway doctor --fix, or: chmod 600 {path}',
-  },
-  'state-readable': {
-    level: 'warning',
-    text: 'state directory {path} is accessible to other users',
-    fix: 'Run gateway doctor --fix, or: chmod 700 {path}',
-  },
-  'socket-directory': {
-    level: 'error',
-    text: '{path} is accessible to other users, so no gateway opens a socket in it',
-    fix: 'Run gateway doctor --fix, or: chmod 700 {path}',
   },
   'client-broken': {
     level: 'error',
@@ -68,22 +42,17 @@ export const DOCTOR_FINDINGS = {
   'client-command-gone': {
     level: 'error',
     text: '{client} starts {command}, which no longer exists',
-    fix: 'Run gateway doctor --fix to write the current path',
+    fix: 'Run gateway connect {name}',
   },
   'client-config-gone': {
     level: 'error',
     text: '{client} uses the gateway of {config}, which no longer exists',
-    fix: 'Run gateway doctor --fix to remove the entry, or gateway connect {name} to write a new one',
+    fix: 'Run gateway disconnect {name}, or gateway connect {name} for another one',
   },
   'client-own-servers': {
     level: 'info',
     text: '{client} also starts {servers} itself',
     fix: 'Remove them from {path}, or each server runs twice',
-  },
-  'no-clients': {
-    level: 'info',
-    text: 'no client is connected; found {clients}',
-    fix: 'Run gateway connect --all',
   },
   'not-running': { level: 'info', text: 'no gateway is running with {config}', fix: 'gateway up' },
   'gateway-silent': {

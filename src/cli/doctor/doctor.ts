@@ -15,7 +15,6 @@ import { createFinding } from './doctor-findings.ts'
 
 export interface DoctorFlags extends ExamineFlags {
   readonly fix: boolean
-  readonly 'dry-run': boolean
   readonly json: boolean
 }
 
@@ -24,29 +23,27 @@ export const EXIT_CODES: Readonly<Record<HealthLevel, number>> = { ok: 0, info: 
 
 interface RepairResult {
   readonly code: string
-  /** Repair that was made or would be made. */
   readonly action: string
   /** Failure reason. */
   readonly why?: string
 }
 
 /** Prints findings and applies safe fixes with `--fix`. Returns the exit code. */
-export async function runDoctor(flags: DoctorFlags, terminal: Terminal, host: DoctorContext['host']): Promise<number> {
-  const first = await examine(flags, terminal, host)
-  const repairs = flags.fix ? await repairAll(first.findings, flags['dry-run']) : []
-  const isRepaired = repairs.length > 0 && !flags['dry-run']
-  const now = isRepaired ? await examine(flags, terminal, host) : first
+export async function runDoctor(flags: DoctorFlags, terminal: Terminal): Promise<number> {
+  const first = await examine(flags, terminal)
+  const repairs = flags.fix ? await repairAll(first.findings) : []
+  const now = repairs.length > 0 ? await examine(flags, terminal) : first
   if (flags.json) terminal.out.json(createDoctorJson(now, repairs, flags))
   else for (const line of formatDoctor(now, repairs, flags, terminal)) terminal.out.line(line)
   return EXIT_CODES[now.level]
 }
 
 /** Sequential, since several fixes may change the same file. */
-async function repairAll(findings: readonly DoctorFinding[], isDry: boolean): Promise<RepairResult[]> {
+async function repairAll(findings: readonly DoctorFinding[]): Promise<RepairResult[]> {
   const repairs: RepairResult[] = []
   for (const { code, repair } of findings) {
     if (repair === undefined) continue
-    const why = isDry ? undefined : await repair.run().then(() => undefined, getErrorMessage)
+    const why = await repair.run().then(() => undefined, getErrorMessage)
     repairs.push({ code, action: repair.action, ...(why === undefined ? {} : { why }) })
   }
   return repairs
@@ -68,13 +65,14 @@ function createDoctorJson(
 function formatDoctor(
   { level, config, findings }: DoctorReport,
   repairs: readonly RepairResult[],
-  { fix, 'dry-run': isDry }: DoctorFlags,
+  { fix }: DoctorFlags,
   { cwd, out }: Terminal,
 ): string[] {
-  const done = repairs.map(({ action, why }) => {
-    if (why !== undefined) return `${out.paint('red', 'failed:')} ${action}: ${why}`
-    return `${out.paint('green', isDry ? 'would run:' : 'fixed:')} ${action}`
-  })
+  const done = repairs.map(({ action, why }) =>
+    why === undefined
+      ? `${out.paint('green', 'fixed:')} ${action}`
+      : `${out.paint('red', 'failed:')} ${action}: ${why}`,
+  )
   const about = config === undefined ? 'no configuration' : relative(cwd, config) || config
   const counts = plural(findings.length, 'finding')
   const safe = findings.filter(({ repair }) => repair !== undefined).length
@@ -101,12 +99,8 @@ interface DoctorReport extends Health {
 }
 
 /** Checks a configuration, the machine, the running gateway and the clients, without changes. */
-export async function examine(
-  flags: ExamineFlags,
-  terminal: Terminal,
-  host: DoctorContext['host'],
-): Promise<DoctorReport> {
-  const { context, findings: setupFindings } = await createContext(flags, terminal, host)
+export async function examine(flags: ExamineFlags, terminal: Terminal): Promise<DoctorReport> {
+  const { context, findings: setupFindings } = await createContext(flags, terminal)
   const otherFindings = await Promise.all([
     checkRunning(context),
     checkConfiguration(context),
@@ -122,10 +116,9 @@ export async function examine(
 async function createContext(
   flags: ExamineFlags,
   terminal: Terminal,
-  host: DoctorContext['host'],
 ): Promise<{ context: DoctorContext; findings: DoctorFinding[] }> {
   let file: string | undefined
-  const context: DoctorContext = { flags, terminal, host, file, source: undefined }
+  const context: DoctorContext = { flags, terminal, file, source: undefined }
   try {
     file = await findConfigFile(flags, terminal)
     const source = await loadSource(flags, terminal, flags.online === true ? 'run' : 'leave')

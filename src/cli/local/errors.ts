@@ -1,5 +1,3 @@
-import type { LoadedConfig } from '../../config/index.ts'
-import type { Finding } from '../../util/finding.ts'
 import { locateProblem } from '../../config/problem.ts'
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
@@ -54,27 +52,14 @@ export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): st
 /** An invalid configuration or plugin must not prevent error look-up. */
 async function loadConfiguredPlugins(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const { err } = terminal
-  const printWarning = (thrown: unknown): void =>
-    err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${getErrorMessage(thrown)}`)
   try {
     const source = await loadSource(flags, terminal, 'leave')
-    const loading = Object.entries(source.config.plugins).map(plugin => loadPluginErrors(plugin, source))
-    const settled = await Promise.allSettled(loading)
-    for (const one of settled) if (one.status === 'rejected') printWarning(one.reason)
-    return settled.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+    const chosen = await importPlugins(source.config, source.directory, finding => locateProblem(source, finding))
+    return chosen.map(({ plugin }) => plugin)
   } catch (error) {
     const isMissing = (error as { code?: unknown }).code === 'GW_CONFIG_NOT_FOUND'
-    if (!isMissing || flags.config !== undefined) printWarning(error)
+    if (!isMissing || flags.config !== undefined)
+      err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${getErrorMessage(error)}`)
     return []
   }
-}
-
-async function loadPluginErrors(
-  [name, spec]: [string, LoadedConfig['config']['plugins'][string]],
-  source: LoadedConfig,
-): Promise<Plugin<never>[]> {
-  const config = { ...source.config, plugins: { [name]: spec } }
-  const locateFinding = (finding: Finding) => locateProblem(source, finding)
-  const chosen = await importPlugins(config, source.directory, locateFinding)
-  return chosen.map(({ plugin }) => plugin)
 }

@@ -13,14 +13,7 @@ import { escapeUnprintable } from '../../util/log.ts'
 import { formatLoad, listOtherEras } from '../output/format-findings.ts'
 import { toOneLine } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
-import { markRemembered, formatOffers, formatState } from '../serve/summary.ts'
-
-const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
-  tools: 'tool',
-  prompts: 'prompt',
-  resources: 'resource',
-  resourceTemplates: 'template',
-}
+import { NOUNS, markRemembered, formatOffers, formatState } from '../serve/summary.ts'
 
 /** Inspects the running gateway or a configuration; `live` starts its upstreams. */
 export async function inspectGateway(flags: QueryFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
@@ -158,7 +151,7 @@ function formatHooks({ hooks }: Inspection, out: TerminalOutput): string[] {
 
 function formatCatalog(catalog: readonly CatalogRow[], out: TerminalOutput): string[] {
   const rows = catalog.map(({ kind, name, upstream, original, description }) => [
-    out.paint('dim', KIND_NAMES[kind]),
+    out.paint('dim', NOUNS[kind]),
     toOneLine(name),
     out.paint('cyan', upstream),
     toOneLine([name.endsWith(original) ? '' : `(${original})`, description ?? ''].join(' ')),
@@ -168,7 +161,7 @@ function formatCatalog(catalog: readonly CatalogRow[], out: TerminalOutput): str
 
 function formatWithheld(withheld: Inspection['withheld'], out: TerminalOutput): string[] {
   const rows = withheld.map(({ kind, name, upstream, owner }) => [
-    out.paint('dim', KIND_NAMES[kind]),
+    out.paint('dim', NOUNS[kind]),
     toOneLine(name),
     out.paint('cyan', upstream),
     `name used by ${owner}`,

@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Problem } from '../../config/index.ts'
-import { gatewayError } from '../../errors/errors.ts'
 import { plural } from '../../util/plain-text.ts'
-import { parseDuration } from '../../util/units.ts'
 import { formatProblemLine } from '../output/report-error.ts'
 import { createWarningLog } from '../serve/logs.ts'
 import { listLimitedEras } from '../../gateway/inspect.ts'
@@ -26,58 +24,20 @@ interface Validation {
 /** With `exec`, the configuration's commands run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
-interface ValidateCommandFlags extends ValidateFlags {
-  readonly json?: boolean | undefined
-  /** Also start the servers. */
-  readonly online?: boolean | undefined
-  /** Server startup timeout. */
-  readonly within?: string | undefined
-}
-
-/** Exit code if a server did not respond. */
-const UNREACHABLE_EXIT_CODE = 4
-const DEFAULT_WITHIN = '60s'
-
 /** Prints whether a configuration is valid. Returns the exit code; rejects like `validate`. */
-export async function runValidate(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
-  if (flags.online === true) return runOnlineValidation(flags, terminal)
+export async function runValidate(
+  flags: ValidateFlags & { readonly json?: boolean | undefined },
+  terminal: Terminal,
+): Promise<number> {
   const validation = await validate(flags, terminal)
-  if (flags.json === true) terminal.out.json(validation)
-  else {
-    printValidation(validation, terminal)
+  if (flags.json === true) {
+    terminal.out.json(validation)
+    return 0
   }
-  return 0
-}
-
-function printValidation(validation: Validation, terminal: Terminal): void {
   for (const line of formatWarnings(validation.warnings, terminal)) terminal.err.line(line)
   terminal.out.line(formatValidation(validation, terminal))
   for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
-}
-
-/** Validates with running servers, whose lists allow more rules to be checked. */
-async function runOnlineValidation(flags: ValidateCommandFlags, terminal: Terminal): Promise<number> {
-  const ms = parseWait(flags.within ?? DEFAULT_WITHIN)
-  const offline = await validate({ ...flags, exec: true }, terminal)
-  const { checkServersOnline, isReached, formatOnline } = await import('./validate-online.ts')
-  const { warnings, ...online } = await checkServersOnline(await loadSource(flags, terminal), terminal, ms)
-  const onlinePointers = new Set(warnings.map(({ pointer }) => pointer))
-  const offlineWarnings = offline.warnings.filter(({ pointer }) => pointer === '' || !onlinePointers.has(pointer))
-  const validation = { ...offline, warnings: [...offlineWarnings, ...warnings] }
-  if (flags.json === true) terminal.out.json({ ...validation, online })
-  else {
-    printValidation(validation, terminal)
-    for (const line of formatOnline({ warnings, ...online }, terminal)) terminal.out.line(line)
-  }
-  return online.servers.every(isReached) ? 0 : UNREACHABLE_EXIT_CODE
-}
-
-function parseWait(text: string): number {
-  try {
-    return parseDuration(text)
-  } catch {
-    throw gatewayError('GW_USAGE', { what: `--within "${text}" is not a duration such as 30s` })
-  }
+  return 0
 }
 
 /** Loads the configuration and builds the graph. Rejects with a GatewayError that lists all problems. */

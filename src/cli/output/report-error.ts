@@ -1,4 +1,4 @@
-import type { Command } from '@oclif/core/command'
+import type { Command } from '../command.ts'
 import { findErrorEntry, GatewayError, gatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
 import type { Problem } from '../../config/problem.ts'
 import { formatProblem } from '../../config/problem.ts'
@@ -7,22 +7,9 @@ import { isObject } from '../../protocol/json/json.ts'
 import { sanitizeText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Other programs' command names. */
-const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
-  list: 'ps',
-  ls: 'ps',
-  run: 'serve',
-  check: 'validate',
-}
-
 /** Prints an error as text, or as JSON with --json. Returns the exit code. */
-export async function reportError(
-  thrown: unknown,
-  argv: readonly string[],
-  terminal: Terminal,
-  commands: KnownCommands,
-): Promise<number> {
-  const error = await toGatewayError(thrown, commands)
+export async function reportError(thrown: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
+  const error = await toGatewayError(thrown)
   if (wantsJson(argv)) terminal.out.json({ error: createErrorJson(error) })
   else for (const line of formatError(error, terminal)) terminal.err.line(line)
   return error.entry.exit ?? 1
@@ -47,9 +34,9 @@ export function formatProblemLine(problem: Problem, { cwd, err }: Terminal): str
 }
 
 /** Converts any thrown value to a GatewayError. */
-export async function toGatewayError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
+export async function toGatewayError(thrown: unknown): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
-  if (isUsageError(thrown)) return convertUsageError(thrown, commands)
+  if (isUsageError(thrown)) return convertUsageError(thrown)
   if (isRpcFailure(thrown)) return convertRpcError(thrown.error)
   return gatewayError('GW_INTERNAL', { cause: thrown })
 }
@@ -110,52 +97,17 @@ interface UsageError extends Error {
   readonly oclif: { readonly exit?: number }
   readonly flags?: readonly string[]
   readonly args?: readonly { readonly name: string }[]
-  readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
+  readonly parse?: { readonly input?: { readonly flags?: Command['flags'] } }
 }
-
-/** Command name as typed: `key new`. */
-export interface KnownCommand {
-  readonly name: string
-  /** Required flags. */
-  readonly required: readonly string[]
-}
-
-/** Lists all commands. */
-type KnownCommands = () => Promise<readonly KnownCommand[]>
 
 function isUsageError(thrown: unknown): thrown is UsageError {
   return thrown instanceof Error && 'oclif' in thrown
 }
 
 /** Rewrites oclif's message and adds a suggestion. */
-async function convertUsageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
-  const message =
-    (await describeUnknownCommand(error, commands)) ??
-    (await describeUnknownFlags(error)) ??
-    describeMissingArguments(error)
+async function convertUsageError(error: UsageError): Promise<GatewayError> {
+  const message = (await describeUnknownFlags(error)) ?? describeMissingArguments(error)
   return gatewayError('GW_USAGE', { what: message ?? rewriteOclifMessage(error.message) })
-}
-
-async function describeUnknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
-  const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
-  if (name === undefined) return undefined
-  const aliased = COMMAND_ALIASES[name]
-  if (aliased !== undefined) return `unknown command "${name}" – did you mean "${aliased}"?`
-  const knownCommands = await commands()
-  const command = knownCommands
-    .toSorted((a, b) => a.name.length - b.name.length)
-    .findLast(one => name.startsWith(`${one.name} `))
-  if (command !== undefined) return describeExtraWord(command, name.slice(command.name.length + 1))
-  const names = knownCommands.map(one => one.name)
-  return `unknown command "${name}"${await formatSuggestion(name, names)}`
-}
-
-/** An extra word is probably the value of the only required flag. */
-function describeExtraWord({ name, required }: KnownCommand, extra: string): string {
-  const [flag, ...more] = required
-  const isValue = flag !== undefined && more.length === 0 && !extra.includes(' ')
-  const hint = isValue ? ` – did you mean "--${flag} ${extra}"?` : ''
-  return `"gateway ${name}" takes no argument ${JSON.stringify(extra)}${hint}`
 }
 
 async function describeUnknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
@@ -171,15 +123,10 @@ function describeMissingArguments({ message, args = [] }: UsageError): string | 
 }
 
 /** Compare without dashes, which make any two short flags similar. */
-function suggestFlag(flag: string, flagNames: readonly string[]): Promise<string> {
-  const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
-  return formatSuggestion(name, flagNames, '--')
-}
-
-async function formatSuggestion(name: string, candidates: readonly string[], before = ''): Promise<string> {
+async function suggestFlag(flag: string, flagNames: readonly string[]): Promise<string> {
   const { findSimilar } = await import('../../util/suggest.ts')
-  const similar = findSimilar(name, candidates)
-  return similar === undefined ? '' : ` – did you mean "${before}${similar}"?`
+  const similar = findSimilar((flag.split('=')[0] ?? flag).replace(/^-+/, ''), flagNames)
+  return similar === undefined ? '' : ` – did you mean "--${similar}"?`
 }
 
 function rewriteOclifMessage(message: string): string {

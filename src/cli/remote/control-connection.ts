@@ -1,4 +1,3 @@
-import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import type { Load } from '../../api/index.ts'
 import type { ControlClient } from '../../control/client.ts'
@@ -7,7 +6,6 @@ import type { ControlSocketKey } from '../../control/sockets.ts'
 import { findAllLivingSockets, isListening, findLivingSockets } from '../../control/sockets.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
-import { formatDuration, toOneLine } from '../../util/plain-text.ts'
 import { getPlatform, resolveSocketAddress } from '../../util/platform.ts'
 import type { SourceFlags } from '../load-source.ts'
 import { findConfigFile, loadSource } from '../load-source.ts'
@@ -26,25 +24,7 @@ export async function withControl<T>(
   use: (client: ControlClient) => Promise<T>,
   which: 'running' | 'one' = 'running',
 ): Promise<T> {
-  const socket = await findSocket(flags, terminal, which).catch(async (error: unknown) => {
-    throw await addOthersHint(error, terminal)
-  })
-  return use(await connectControl(socket))
-}
-
-const NOT_FOUND_CODES: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
-
-/** Adds a hint about running gateways of other configurations. */
-async function addOthersHint(error: unknown, { environment }: Terminal): Promise<unknown> {
-  if (!(error instanceof GatewayError) || !NOT_FOUND_CODES.has(error.code)) return error
-  const { length } = await findAllLivingSockets(environment).catch(() => [])
-  if (length === 0) return error
-  const gatewaysText =
-    length === 1
-      ? '1 gateway of another configuration is running'
-      : `${length} gateways of other configurations are running`
-  const hint = `${error.entry.hint} ${gatewaysText}: list them with gateway ps --all, choose one with --config.`
-  return new GatewayError(error.code, { ...error.fields }, { ...error.entry, hint })
+  return use(await connectControl(await findSocket(flags, terminal, which)))
 }
 
 /**
@@ -78,12 +58,8 @@ async function findSocket(
   const [only, ...more] = living
   if (only === undefined) return findConfiguredSocket(file, flags, terminal)
   if (more.length === 0 || which === 'one') return only
-  const { length: count } = living
-  throw gatewayError('GW_MANY_GATEWAYS', {
-    count,
-    config: file,
-    sockets: await describeGateways(living, cwd),
-  })
+  const sockets = living.map(socket => `\n  --socket ${socket}`).join('')
+  throw gatewayError('GW_MANY_GATEWAYS', { count: living.length, config: file, sockets })
 }
 
 /** Checks `control.socket` of the configuration; ignores an invalid configuration. */
@@ -103,24 +79,6 @@ interface RunningGatewayInfo extends PsOutput {
 export async function listRunningGateways({ environment }: Terminal): Promise<RunningGatewayInfo[]> {
   const infos = await Promise.all((await findAllLivingSockets(environment)).map(requestInfo))
   return infos.filter(one => one !== undefined)
-}
-
-/** Describes gateways: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
-async function describeGateways(sockets: readonly string[], cwd: string): Promise<string> {
-  const infos = await Promise.all(sockets.map(requestInfo))
-  const texts = infos.map((one, i) => (one === undefined ? String(sockets[i]) : describeGateway(one, cwd)))
-  return texts.map(text => `\n  ${text}`).join('')
-}
-
-function describeGateway({ gateway, listeners, socket }: RunningGatewayInfo, cwd: string): string {
-  const { pid, startedAt, config } = gateway
-  const parts = [
-    `pid ${pid}`,
-    startedAt === undefined ? undefined : `up ${formatDuration(Date.now() - startedAt)}`,
-    ...listeners.map(({ url, type }) => url ?? type),
-    config === undefined ? undefined : relative(cwd, config),
-  ].filter(part => part !== undefined)
-  return `${parts.map(toOneLine).join(', ')}: --socket ${socket}`
 }
 
 async function requestInfo(socket: string): Promise<RunningGatewayInfo | undefined> {

@@ -6,7 +6,6 @@ import { createLog } from '../../util/log.ts'
 import { Secrets } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { RunningGateway } from './run-gateway.ts'
-import { listLimitedEras } from '../../gateway/inspect.ts'
 import { createSummaryFields, formatSummary } from './summary.ts'
 import { getOwnerReason } from '../../errors/errors.ts'
 
@@ -79,23 +78,17 @@ export function createListenerLogger(gateway: RunningGateway, log: Log): () => v
 /** Logs a summary after every upstream is ready or has failed: detailed for a terminal, else one line. */
 export async function logWhenSettled(
   gateway: RunningGateway,
-  { config, file }: LoadedConfig,
+  { config }: LoadedConfig,
   { log, isOver }: { readonly log: Log; readonly isOver: () => boolean },
   { cwd, err }: Terminal,
 ): Promise<void> {
   await gateway.settled()
   if (isOver()) return
-  const inspection = {
-    ...(await gateway.inspect()),
-    listeners: gateway.listeners.map(({ name, type, url }) => ({
-      ...{ name, type, ...listLimitedEras(name, config) },
-      ...(url === undefined ? {} : { url }),
-    })),
-  }
+  const inspection = await gateway.inspect()
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', createSummaryFields(inspection))
-  const about = { name: config.server.name, asksForKey: config.auth !== undefined, file }
+  const about = { name: config.server.name, asksForKey: config.auth !== undefined }
   for (const line of formatSummary(inspection, about, err)) err.line(line)
 }
 

@@ -4,61 +4,34 @@ import { plural } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { TerminalOutput } from '../output/terminal.ts'
 
-const NOUNS: Readonly<Record<Kind, string>> = {
+/** Nouns for the kinds of a catalog. */
+export const NOUNS: Readonly<Record<Kind, string>> = {
   tools: 'tool',
   prompts: 'prompt',
   resources: 'resource',
   resourceTemplates: 'template',
 }
 
-const KEY_HEADER = ' --header "Authorization: Bearer <key>"'
-
 interface SummaryOptions {
   readonly name: string
   readonly asksForKey: boolean
-  readonly file?: string | undefined
 }
 
 /** Formats served upstreams and connection commands. */
 export function formatSummary(
   inspection: Inspection,
-  { name, asksForKey, file }: SummaryOptions,
+  { name, asksForKey }: SummaryOptions,
   output: TerminalOutput,
 ): string[] {
-  const listener = inspection.listeners.find(({ url }) => url !== undefined)
-  const url = listener?.url
+  const url = inspection.listeners.find(listener => listener.url !== undefined)?.url
   const rows = inspection.upstreams.map(upstream => formatUpstreamCells(upstream, inspection.catalog, output))
   return [
     '',
     ...formatTable(rows, withoutWidth(output), 2),
     ...formatWithheldCount(inspection, output),
     '',
-    ...(url === undefined ? formatStdioHint(name, file, output) : formatClientHint(name, url, asksForKey, output)),
-    ...(listener?.eras === undefined ? [] : formatEraHint(listener, name, asksForKey, output)),
+    ...(url === undefined ? [] : formatClientHint(name, url, asksForKey, output)),
   ]
-}
-
-/** Hint for a terminal user, because nothing happens until a client connects. */
-function formatStdioHint(name: string, file: string | undefined, { paint }: TerminalOutput): string[] {
-  if (file === undefined) return []
-  return [
-    paint('dim', '  Waiting for a client on stdin and stdout. Configure one with:'),
-    `    claude mcp add ${name} -- gateway serve --stdio -c ${JSON.stringify(file)}`,
-    '',
-  ]
-}
-
-/** Hint for modern clients: how to keep a conversation's server state. */
-function formatEraHint(
-  { eras, label, url = '' }: Inspection['listeners'][number],
-  name: string,
-  asksForKey: boolean,
-  { paint }: TerminalOutput,
-): string[] {
-  const eraLine = paint('dim', `  Modern clients: ${eras ?? ''}`)
-  if (label === undefined) return [eraLine, '']
-  const headers = `${asksForKey ? KEY_HEADER : ''} --header "${label}: my-conversation"`
-  return [eraLine, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
 }
 
 /** Summarizes on one log line. */
@@ -116,14 +89,13 @@ function formatWithheldCount({ withheld }: Inspection, output: TerminalOutput): 
 }
 
 function formatClientHint(name: string, url: string, asksForKey: boolean, output: TerminalOutput): string[] {
-  const key = asksForKey ? KEY_HEADER : ''
+  const key = asksForKey ? ' --header "Authorization: Bearer <key>"' : ''
   const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
   return [
     `  ${output.paint('bold', url)}`,
     '',
     output.paint('dim', '  Connect a client:'),
     `    claude mcp add --transport http ${name} ${url}${key}`,
-    `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${key}`,
     ...(asksForKey ? [output.paint('dim', hint)] : []),
     '',
   ]

@@ -104,12 +104,7 @@ function printSearchResults(results: readonly SearchRow[], out: TerminalOutput):
 
 function printChange(file: string, { before, after }: EditedConfig, { out, cwd }: Terminal): void {
   out.line(`${out.paint('bold', relative(cwd, file))}${before.text === undefined ? ' (new)' : ''}`)
-  for (const line of formatDiff(before.text ?? '', after)) out.line(`  ${paintDiffLine(line, out)}`)
-}
-
-function paintDiffLine(line: string, out: TerminalOutput): string {
-  if (line.startsWith('+')) return out.paint('green', line)
-  return line.startsWith('-') ? out.paint('red', line) : line
+  for (const line of formatDiff(before.text ?? '', after, out)) out.line(line)
 }
 
 const MAX_SHOWN_TOOLS = 20

@@ -3,8 +3,6 @@ import { dirname, join, resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { getPlatform } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
-import type { EntryValues } from './server-entry.ts'
-import { createClientEntry } from './server-entry.ts'
 import data from './clients.json' with { type: 'json' }
 
 /** MCP client: its settings files and their format. A row of clients.json. */
@@ -77,34 +75,4 @@ function expandPath(path: string, environment: Terminal['environment']): string 
     .replace(/^~/, () => homeDirectory ?? ((isKnown = false), ''))
     .replace(/%(\w+)%/g, (_, name: string) => environment[name] ?? ((isKnown = false), ''))
   return isKnown ? filled : undefined
-}
-
-/** Install link, if the client has one, and settings snippet. */
-interface ClientExport {
-  readonly client: string
-  readonly link?: string
-  readonly snippet: JsonObject | undefined
-}
-
-export function createExport(client: ClientDefinition, values: EntryValues): ClientExport {
-  const entry = createClientEntry(client, values)
-  const link = entry === undefined ? undefined : createInstallLink(client.name, values.name, entry)
-  const snippet =
-    entry === undefined
-      ? undefined
-      : (client.key.reduceRight<unknown>(
-          (inner, key) => ({ [key]: inner }),
-          client.list === true ? [entry] : { [values.name]: entry },
-        ) as JsonObject)
-  return { client: client.name, ...(link === undefined ? {} : { link }), snippet }
-}
-
-function createInstallLink(client: string, name: string, entry: JsonObject): string | undefined {
-  if (client === 'cursor') {
-    const config = encodeURIComponent(Buffer.from(JSON.stringify(entry)).toString('base64'))
-    return `cursor://anysphere.cursor-deeplink/mcp/install?name=${encodeURIComponent(name)}&config=${config}`
-  }
-  if (client !== 'vscode' && client !== 'vscode-insiders') return undefined
-  const scheme = client === 'vscode' ? 'vscode' : 'vscode-insiders'
-  return `${scheme}:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...entry }))}`
 }

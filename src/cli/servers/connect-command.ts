@@ -1,6 +1,5 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import { suggestHint } from '../../util/suggest.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { findConfigFile, getStateDirectory } from '../load-source.ts'
@@ -9,20 +8,12 @@ import { promptForConsent } from '../output/prompt.ts'
 import { formatTable, wrapWords } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import type { ClientDefinition } from './clients.ts'
-import { CLIENTS, createExport, isInstalled } from './clients.ts'
-import type { ClientStatus, ConnectPlan, UndoPlan, UndoResult } from './connect.ts'
-import {
-  applyPlan,
-  ConnectRecords,
-  formatDiff,
-  listClientStatus,
-  planConnect,
-  planUndo,
-  undoConnect,
-} from './connect.ts'
+import { CLIENTS, isInstalled } from './clients.ts'
+import type { ClientStatus, ConnectOptions, ConnectPlan, UndoResult } from './connect.ts'
+import { applyPlan, ConnectRecords, formatDiff, listClientStatus, planConnect, undoConnect } from './connect.ts'
 import type { EntryValues } from './server-entry.ts'
 
-export function formatConnectPlan(
+function formatConnectPlan(
   { client, file = '', before, after, isDone, problem }: ConnectPlan,
   out: Terminal['out'],
 ): string[] {
@@ -31,33 +22,8 @@ export function formatConnectPlan(
   if (isDone === true) return [`${name} ${file} is already connected`]
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
-    ...formatDiff(before?.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
+    ...formatDiff(before?.text ?? '', after ?? '', out),
   ]
-}
-
-function formatUndoPlan({ result, before, after }: UndoPlan, out: Terminal['out']): string[] {
-  const { client, file, outcome, why = '' } = result
-  const name = out.paint('bold', CLIENTS.find(one => one.name === client)?.title ?? client)
-  if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'unchanged:')} ${why}`]
-  if (before === undefined) return [`${name} ${file}: entry already removed`]
-  return [
-    `${name} ${file}${after === undefined ? ' (deleted)' : ''}`,
-    ...formatDiff(before.text ?? '', after ?? '').map(line => `  ${paintChange(redactLine(line), out)}`),
-  ]
-}
-
-/** Assignments with a name, to redact secrets: a settings file may be a single line. */
-const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
-
-function redactLine(line: string): string {
-  return line.replace(NAMED_VALUE, (match, name: string, between: string) =>
-    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : match,
-  )
-}
-
-function paintChange(line: string, out: Terminal['out']): string {
-  if (line.startsWith('+')) return out.paint('green', line)
-  return line.startsWith('-') ? out.paint('red', line) : line
 }
 
 export interface ConnectFlags {
@@ -70,7 +36,6 @@ export interface ConnectFlags {
   readonly all: boolean
   readonly yes: boolean
   readonly 'dry-run': boolean
-  readonly export: boolean
   readonly json: boolean
 }
 
@@ -86,33 +51,47 @@ export async function runConnect(
     return printClients(await listClientStatus(connections, terminal), flags, terminal)
   const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(findClient)
   const values = await resolveEntryValues(flags, terminal, host)
-  if (flags.export) return printExports(clients, values, terminal)
-  const options = { scope: flags.scope, values, connections, terminal }
-  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
-  if (!flags.json)
-    for (const line of plans.flatMap(plan => formatConnectPlan(plan, terminal.out))) terminal.out.line(line)
-  const writes = plans.filter(({ after }) => after !== undefined)
-  const consent = await confirmWrites(writes.length, flags, terminal, host)
-  if (consent === 'given') for (const plan of writes) await applyPlan(plan, options)
-  return printConnectResult(plans, writes, consent, flags, terminal)
-}
-
-function printConnectResult(
-  plans: readonly ConnectPlan[],
-  writes: readonly ConnectPlan[],
-  consent: Consent,
-  { json }: ConnectFlags,
-  terminal: Terminal,
-): number {
+  const { plans, writes, consent } = await connectClients(
+    clients,
+    { scope: flags.scope, values, connections, terminal },
+    flags,
+    host,
+  )
   const isWritten = consent === 'given'
-  if (json) terminal.out.json(plans.map(plan => createPlanJson(plan, isWritten)))
+  if (flags.json) terminal.out.json(plans.map(plan => createPlanJson(plan, isWritten)))
   else if (isWritten) printWrittenClients(writes, terminal)
   return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
-type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
+/** What `connectClients` planned and wrote. */
+export interface ConnectOutcome {
+  readonly plans: readonly ConnectPlan[]
+  /** Plans that change a file; written if the consent was given. */
+  readonly writes: readonly ConnectPlan[]
+  readonly consent: Consent
+}
 
-/** Undoes `gateway connect`, or previews the changes. Returns the exit code. */
+/** Shows the changes unless --json, asks for confirmation, and writes them. */
+export async function connectClients(
+  clients: readonly ClientDefinition[],
+  options: ConnectOptions,
+  flags: Pick<ConnectFlags, 'yes' | 'dry-run' | 'json'>,
+  host: Host,
+): Promise<ConnectOutcome> {
+  const { terminal } = options
+  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
+  if (!flags.json)
+    for (const line of plans.flatMap(plan => formatConnectPlan(plan, terminal.out))) terminal.out.line(line)
+  const writes = plans.filter(({ after }) => after !== undefined)
+  const question = `Write ${writes.length === 1 ? 'this' : `these ${writes.length} files`}?`
+  const consent = writes.length === 0 ? 'not asked' : await promptForConsent(question, flags, terminal, host)
+  if (consent === 'given') for (const plan of writes) await applyPlan(plan, options)
+  return { plans, writes, consent }
+}
+
+type DisconnectFlags = Pick<ConnectFlags, 'all' | 'json'>
+
+/** Undoes `gateway connect`. Returns the exit code. */
 export async function runDisconnect(
   names: readonly string[],
   flags: DisconnectFlags,
@@ -122,7 +101,6 @@ export async function runDisconnect(
   const clients = new Set(names.map(name => findClient(name).name))
   if (clients.size === 0 && !flags.all) throw gatewayError('GW_USAGE', { what: 'specify a client, or use --all' })
   const selected = (await connections.list()).filter(({ client }) => flags.all || clients.has(client))
-  if (flags['dry-run']) return printUndoPlans(await Promise.all(selected.map(planUndo)), flags, terminal)
   const undone: UndoResult[] = []
   for (const connected of selected) undone.push(await undoConnect(connected, connections))
   if (flags.json) terminal.out.json(undone)
@@ -130,19 +108,9 @@ export async function runDisconnect(
   return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
 
-function printUndoPlans(undoings: readonly UndoPlan[], { json }: DisconnectFlags, { out }: Terminal): number {
-  const rows = undoings.map(({ result, before }) => (before === undefined ? result : { ...result, outcome: 'planned' }))
-  if (json) out.json(rows)
-  else for (const line of undoings.flatMap(one => formatUndoPlan(one, out))) out.line(line)
-  if (!json && undoings.length === 0) out.line(NOTHING_CONNECTED)
-  return rows.some(({ outcome }) => outcome === 'left') ? 1 : 0
-}
-
-const NOTHING_CONNECTED = 'no connected clients'
-
 function printUndoResults(undone: readonly UndoResult[], terminal: Terminal): void {
   for (const one of undone) terminal.out.line(formatUndoResult(one, terminal))
-  if (undone.length === 0) terminal.out.line(NOTHING_CONNECTED)
+  if (undone.length === 0) terminal.out.line('no connected clients')
 }
 
 export function openConnectRecords(terminal: Terminal): ConnectRecords {
@@ -176,11 +144,6 @@ function parseEndpointUrl(text: string): string {
   })
 }
 
-async function confirmWrites(count: number, flags: ConnectFlags, terminal: Terminal, host: Host): Promise<Consent> {
-  if (count === 0) return 'not asked'
-  return promptForConsent(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
-}
-
 function printClients(statuses: readonly ClientStatus[], { json }: ConnectFlags, terminal: Terminal): number {
   const { out } = terminal
   if (json) {
@@ -202,17 +165,6 @@ function printClients(statuses: readonly ClientStatus[], { json }: ConnectFlags,
     for (const line of wrapWords(out.paint('dim', 'not installed:'), names, out)) out.line(line)
   const next = present.length === 0 ? 'cursor' : present.find(({ connected }) => connected.length === 0)?.client
   if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
-  return 0
-}
-
-function printExports(clients: readonly ClientDefinition[], values: EntryValues, { out }: Terminal): number {
-  out.line(
-    JSON.stringify(
-      clients.map(client => createExport(client, values)),
-      undefined,
-      2,
-    ),
-  )
   return 0
 }
 

@@ -6,6 +6,7 @@ import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { tryParseJson } from '../../util/plain-data.ts'
+import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -183,7 +184,7 @@ export interface UndoResult {
   readonly why?: string
 }
 
-export interface UndoPlan {
+interface UndoPlan {
   readonly result: UndoResult
   /** Current settings; absent if they are not changed. */
   readonly before?: SettingsFile
@@ -192,7 +193,7 @@ export interface UndoPlan {
 }
 
 /** Plans to remove an entry. A changed entry stays. Never throws. */
-export async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
+async function planUndo(connected: ConnectRecord): Promise<UndoPlan> {
   const { client: id, file, name, entry } = connected
   const createResult = (outcome: UndoResult['outcome'], reason?: string): UndoResult => ({
     ...{ client: id, file, name, outcome },
@@ -226,8 +227,25 @@ export async function undoConnect(connected: ConnectRecord, connections: Connect
   }
 }
 
-/** Formats added and removed lines with one line of context. */
-export function formatDiff(before: string, after: string): string[] {
+/** Formats added and removed lines with one line of context, without secrets. */
+export function formatDiff(before: string, after: string, { paint }: Terminal['out']): string[] {
+  return compareLines(before, after).map(line => {
+    const text = `  ${redactLine(line)}`
+    if (line.startsWith('+')) return paint('green', text)
+    return line.startsWith('-') ? paint('red', text) : text
+  })
+}
+
+/** Assignments with a name, to redact secrets: a settings file may be a single line. */
+const NAMED_VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
+
+function redactLine(line: string): string {
+  return line.replace(NAMED_VALUE, (match, name: string, between: string) =>
+    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : match,
+  )
+}
+
+function compareLines(before: string, after: string): string[] {
   const [old, now] = [before.split('\n'), after.split('\n')]
   let start = 0
   while (start < old.length && start < now.length && old[start] === now[start]) start++

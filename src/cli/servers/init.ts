@@ -1,25 +1,29 @@
-import { isAbsolute, relative, resolve } from 'node:path'
+import { link, rename, writeFile } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { isAbsolute, relative, resolve, dirname, join } from 'node:path'
 import type { ControlClient } from '../../control/client.ts'
-import { gatewayError, GatewayError, getOwnerReason } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, getOwnerReason, getErrorMessage } from '../../errors/errors.ts'
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { plural } from '../../util/plain-text.ts'
+import { toOneLine, plural } from '../../util/plain-text.ts'
 import { findOwnCommand } from '../background/run-program.ts'
 import { ensureRunning } from '../background/up.ts'
 import { validate } from '../local/validate.ts'
 import { formatFindings } from '../output/format-findings.ts'
+import { promptForConsent } from '../output/prompt.ts'
+import { formatTable, withoutWidth } from '../output/table.ts'
 import type { Host, Terminal } from '../output/terminal.ts'
 import { withControl } from '../remote/control-connection.ts'
-import type { ClientDefinition } from './clients.ts'
-import { openConnectRecords } from './connect-command.ts'
-import type { ConnectPlan } from './connect.ts'
-import { applyPlan, planConnect } from './connect.ts'
+import type { ConnectOutcome } from './connect-command.ts'
+import { connectClients, openConnectRecords } from './connect-command.ts'
 import type { DetectedServer, DetectionResult } from './find-servers.ts'
 import { findServers, STARTERS } from './find-servers.ts'
-import type { InitQuestions } from './questions.ts'
-import { createQuestions } from './questions.ts'
-import type { ConfigDraft } from './write-config.ts'
-import { createDraft, writeDraft } from './write-config.ts'
+import { toYaml } from '../../config/source/plain-yaml.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { makeDirectory, writeFileAtomic } from '../../util/storage/files.ts'
+import { isSecretName } from '../../util/secrets.ts'
+import { formatSchemaLine, listVariables } from './import.ts'
+import { extractSecrets, writeTokens } from './tokens.ts'
 
 export interface InitFlags {
   readonly output: string
@@ -29,6 +33,7 @@ export interface InitFlags {
   readonly 'no-start': boolean
   readonly 'no-connect': boolean
   readonly starter?: string | undefined
+  readonly json: boolean
 }
 
 /** `gateway init --json` output. */
@@ -68,8 +73,6 @@ const SERVERS_TIMEOUT_MS = 30_000
 interface InitDeps {
   readonly terminal: Terminal
   readonly host: Host
-  /** Undefined without a terminal. */
-  readonly questions: InitQuestions | undefined
   readonly step: ReportStep
 }
 
@@ -78,17 +81,18 @@ interface InitDeps {
  * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
  */
 async function init(flags: InitFlags, around: InitDeps): Promise<InitResult> {
-  const { terminal, host, questions, step } = around
+  const { terminal, host, step } = around
   const target = resolve(terminal.cwd, flags.output)
   step('searching for client servers')
   const detection = await findServers(terminal)
-  const servers = await chooseServers(detection, flags, questions)
+  const servers = chooseServers(detection, flags)
   const { environment } = terminal
   const draft = createDraft(servers, { environment, launcher: String(host.argv[1]), target })
   const result = createInitResult(detection, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
-  if (servers.length === 0 || !(await confirmWrite(flags, questions, target)))
-    return { ...result, file: undefined, declined: true }
+  if (!flags.yes) for (const line of formatServers(servers, terminal.err)) terminal.err.line(line)
+  const consent = await promptForConsent(`Write ${target}?`, flags, terminal, host)
+  if (consent === 'declined') return { ...result, file: undefined, declined: true }
   await writeDraft(draft, target, flags.force)
   step('checking the configuration')
   await validate({ config: target }, terminal)
@@ -108,12 +112,16 @@ async function startAndConnect(
     work.catch((error: unknown) => void problems.push(formatFailure(error)))
   const started = flags['no-start'] ? undefined : await attempt(startServers(target, around))
   const connected = flags['no-connect'] ? undefined : await attempt(connectDetected(detection, target, flags, around))
+  const left = connected?.plans.flatMap(({ client, problem }) =>
+    problem === undefined ? [] : [`${client.title}: ${problem}`],
+  )
+  const isWritten = connected?.consent === 'given'
   return {
     ...result,
     ...(started === undefined ? {} : { started }),
-    connected: connected?.connected ?? [],
-    ...(connected?.isDeclined === true ? { unconnected: true } : {}),
-    notes: [...notes, ...(connected?.left ?? [])],
+    connected: isWritten ? connected.writes.map(({ client, file = '' }) => ({ client: client.title, file })) : [],
+    ...(connected?.consent === 'declined' ? { unconnected: true } : {}),
+    notes: [...notes, ...(left ?? [])],
     problems,
   }
 }
@@ -136,15 +144,13 @@ function createInitResult(
   }
 }
 
-/** Returns the selected servers, or starter servers if there are none. */
-async function chooseServers(
+/** Returns the servers to write: a starter if it is named, or if there is no other server. */
+function chooseServers(
   { servers }: DetectionResult,
   { starter, yes, 'dry-run': isDry }: InitFlags,
-  questions: InitQuestions | undefined,
-): Promise<readonly DetectedServer[]> {
+): readonly DetectedServer[] {
   if (starter !== undefined) return [findStarter(starter)]
-  if (servers.length > 0) return yes || isDry || questions === undefined ? servers : questions.choose(servers)
-  if (questions !== undefined && !yes) return questions.chooseStarter(STARTERS)
+  if (servers.length > 0) return servers
   if (yes || isDry) return STARTERS.slice(0, 1)
   throw gatewayError('GW_USAGE', {
     what: `no client has servers; start with one of these: ${formatStarters()}`,
@@ -159,19 +165,6 @@ function findStarter(name: string): DetectedServer {
   const starter = STARTERS.find(one => one.name === name)
   if (starter !== undefined) return starter
   throw gatewayError('GW_USAGE', { what: `no starter named "${name}", use ${formatStarters()}` })
-}
-
-async function confirmWrite(
-  { yes }: InitFlags,
-  questions: InitQuestions | undefined,
-  target: string,
-): Promise<boolean> {
-  if (yes) return true
-  if (questions === undefined)
-    throw gatewayError('GW_USAGE', {
-      what: 'nothing was written: no terminal to ask for confirmation; use --yes',
-    })
-  return questions.agree(`Write ${target}?`)
 }
 
 async function startServers(config: string, { terminal, host, step }: InitDeps): Promise<InitResult['started']> {
@@ -224,14 +217,13 @@ async function retryWithControl<T>(
 async function connectDetected(
   { clients }: DetectionResult,
   config: string,
-  { yes }: InitFlags,
-  { terminal, host, questions, step }: InitDeps,
-): Promise<ConnectResult> {
-  if (clients.length === 0) return { connected: [], left: [], isDeclined: false }
+  flags: InitFlags,
+  { terminal, host, step }: InitDeps,
+): Promise<ConnectOutcome> {
   step('checking client settings')
-  const confirmPlans = async (plans: readonly ConnectPlan[]): Promise<boolean> =>
-    yes || (questions !== undefined && (await questions.agreeToPlans(plans)))
-  return connectClients(clients, config, { terminal, host, confirm: confirmPlans })
+  const values = { name: 'gateway', line: [...findOwnCommand(terminal, host), 'attach', '-c', config] }
+  const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
+  return connectClients(clients, options, { ...flags, json: flags.json || flags.yes }, host)
 }
 
 function formatFailure(error: unknown): string {
@@ -244,72 +236,21 @@ function toRelativePath(cwd: string, path: string): string {
   return short.startsWith('..') || isAbsolute(short) ? path : short
 }
 
-interface ConnectClientsOptions {
-  readonly terminal: Terminal
-  readonly host: Host
-  /** Asks for confirmation before these changes. */
-  confirm(plans: readonly ConnectPlan[]): Promise<boolean>
-}
-
-interface ConnectedClient {
-  readonly client: string
-  readonly file: string
-}
-
-/** Connected clients, and the reasons for others. */
-interface ConnectResult {
-  readonly connected: readonly ConnectedClient[]
-  readonly left: readonly string[]
-  readonly isDeclined: boolean
-}
-
-/** Adds the gateway to client settings. Unsupported settings are not changed. */
-async function connectClients(
-  clients: readonly ClientDefinition[],
-  config: string,
-  { terminal, host, confirm }: ConnectClientsOptions,
-): Promise<ConnectResult> {
-  const values = { name: 'gateway', line: [...findOwnCommand(terminal, host), 'attach', '-c', config] }
-  const options = { scope: 'user', values, connections: openConnectRecords(terminal), terminal } as const
-  const plans = await Promise.all(clients.map(client => planConnect(client, options)))
-  const writes = plans.filter(({ after }) => after !== undefined)
-  const problems = plans.flatMap(({ client, problem }) =>
-    problem === undefined ? [] : [`${client.title}: ${problem}`],
-  )
-  if (writes.length === 0) return { connected: [], left: problems, isDeclined: false }
-  if (!(await confirm(writes))) return { connected: [], left: problems, isDeclined: true }
-  const connected: ConnectedClient[] = []
-  for (const plan of writes) {
-    await applyPlan(plan, options)
-    connected.push({ client: plan.client.title, file: plan.file ?? '' })
-  }
-  return { connected, left: problems, isDeclined: false }
-}
-
 /** Runs `gateway init` and prints the result and next steps. Returns the exit code. */
-export async function runInit(
-  flags: InitFlags & { readonly json: boolean },
-  terminal: Terminal,
-  host: Host,
-): Promise<number> {
-  const questions = flags.yes || flags['dry-run'] ? undefined : createQuestions(terminal, host)
+export async function runInit(flags: InitFlags, terminal: Terminal, host: Host): Promise<number> {
   const { err } = terminal
   const isWatched = err.width !== undefined && !flags.json
   const printStep = (text: string): void => (isWatched ? err.line(err.paint('dim', text)) : undefined)
-  try {
-    const done = await init(flags, { terminal, host, questions, step: printStep })
-    if (flags.json) terminal.out.json(done)
-    else for (const line of formatInit(done, terminal)) terminal.out.line(line)
-    return done.problems.length > 0 || done.declined === true || done.unconnected === true ? 1 : 0
-  } finally {
-    questions?.close()
-  }
+  const done = await init(flags, { terminal, host, step: printStep })
+  if (flags.json) terminal.out.json(done)
+  else for (const line of formatInit(done, terminal)) terminal.out.line(line)
+  return done.problems.length > 0 || done.declined === true || done.unconnected === true ? 1 : 0
 }
 
 function formatInit(done: InitResult, terminal: Terminal): string[] {
   const { out, cwd } = terminal
   const { file, servers, variables, notes, text } = done
-  if (done.declined === true) return ['nothing was written; preview with gateway init --dry-run']
+  if (done.declined === true) return ['preview with gateway init --dry-run']
   if (file === undefined) return text.trimEnd().split('\n')
   const config = toRelativePath(cwd, file)
   const names = servers.map(({ name }) => name).join(', ')
@@ -368,4 +309,118 @@ function formatNextSteps({ started }: InitResult, config: string, out: Terminal[
     `  gateway status -c ${config}`,
     `  gateway doctor -c ${config}`,
   ]
+}
+
+/** Formats name, clients and command or URL of each server, without truncation. */
+function formatServers(servers: readonly DetectedServer[], err: Terminal['err']): string[] {
+  const rows = servers.map(({ name, upstream: { command, args = [], url }, from }) => [
+    err.paint('bold', name),
+    err.paint('dim', toOneLine(from.join(', '))),
+    toOneLine(typeof url === 'string' ? stripCredentials(url) : [command, args].flat().join(' ')),
+  ])
+  return [`Found ${plural(servers.length, 'server')}:`, ...formatTable(rows, withoutWidth(err), 2)]
+}
+
+function stripCredentials(text: string): string {
+  if (!URL.canParse(text)) return text
+  const { origin, pathname } = new URL(text)
+  return `${origin}${pathname}`
+}
+
+/** Directory of the secret files, next to the configuration. */
+const SECRETS_DIRECTORY = 'secrets'
+
+/** Configuration before it is written. */
+export interface ConfigDraft {
+  readonly text: string
+  readonly secrets: ReturnType<typeof extractSecrets>['tokens']
+  /** Variables that are not set in this environment. */
+  readonly variables: readonly string[]
+}
+
+interface DraftOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly launcher: string
+  readonly target: string
+}
+
+/** Creates a configuration with each server's source as a comment, and secrets in separate files. */
+export function createDraft(
+  servers: readonly DetectedServer[],
+  { environment, launcher, target }: DraftOptions,
+): ConfigDraft {
+  const formatPlaceholder = (file: string): string => `\${file:./${SECRETS_DIRECTORY}/${file}}`
+  const upstreamsByName = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
+  const { tokens, upstreams } = extractSecrets(upstreamsByName, formatPlaceholder, isSecret)
+  const variables = listVariables(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
+  const blocks = servers.map(({ name, from }) =>
+    formatServerBlock(name, upstreams[name] as JsonObject, from, variables),
+  )
+  return { text: [...createHeader(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
+}
+
+/** Variables that contain paths or sentences are not secrets, whatever their length. */
+function isSecret([key, name = '']: readonly string[], text: string): boolean {
+  return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
+}
+
+function createHeader(launcher: string, target: string): string[] {
+  return [
+    formatSchemaLine(target, launcher),
+    '# Created by "gateway init". After a change: gateway validate, then gateway reload.',
+    'version: 1',
+    '',
+    '# Clients on this machine attach over a socket. For HTTP clients and browsers:',
+    '# listeners:',
+    '#   main: { type: http, port: 8080 }',
+    '',
+    'upstreams:',
+  ]
+}
+
+/**
+ * Formats an upstream below a comment with its source. Unset variables default to empty, so that other servers start.
+ */
+function formatServerBlock(
+  name: string,
+  upstream: JsonObject,
+  from: readonly string[],
+  unset: readonly string[],
+): string {
+  const text = toYaml({ [name]: upstream }).replace(/(?<!\$)\$\{([A-Za-z_]\w*)\}/g, (placeholder, variable: string) =>
+    unset.includes(variable) ? `\${${variable}:-}` : placeholder,
+  )
+  const needs = unset.filter(variable => text.includes(`\${${variable}:-}`))
+  const lines = [
+    `# From ${from.join(', ')}.`,
+    ...(needs.length > 0 ? [`# Set ${needs.join(', ')} in the environment that starts the gateway.`] : []),
+    ...text.trimEnd().split('\n'),
+  ]
+  return `${lines.map(line => (line === '' ? '' : `  ${line}`)).join('\n')}\n`
+}
+
+/**
+ * Writes secrets and configuration, readable only by their owner. Of two concurrent writers one fails.
+ * @throws GatewayError GW_FILE_EXISTS, GW_INIT; the files are then removed
+ */
+export async function writeDraft({ text, secrets }: ConfigDraft, target: string, force: boolean): Promise<void> {
+  const directory = join(dirname(target), SECRETS_DIRECTORY)
+  const hadSecrets = existsSync(directory)
+  if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
+  try {
+    if (secrets.length > 0) await writeSecrets(secrets, directory)
+    await writeFileAtomic(target, Buffer.from(text), force ? rename : link)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw gatewayError('GW_FILE_EXISTS', { file: target })
+    if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
+    if (error instanceof GatewayError) throw error
+    throw gatewayError('GW_INIT', { file: target, why: getErrorMessage(error) })
+  }
+}
+
+async function writeSecrets(secrets: ConfigDraft['secrets'], directory: string): Promise<void> {
+  await makeDirectory(directory, 0o700)
+  await writeTokens(secrets, directory)
+  // Keep secrets out of version control.
+  await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
 }

@@ -1,4 +1,4 @@
-import type { Finding, Report } from '../../util/finding.ts'
+import type { Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import { compileGlobs } from '../../util/globs.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
@@ -180,49 +180,4 @@ function reportUnmatched(pattern: string, pointer: string, { names, subject }: N
 /** Excludes names with characters that could control a terminal. */
 function isPlainName(name: string): boolean {
   return /^[\w./-]{1,128}$/.test(name)
-}
-
-/** Longest tool name that most models accept. */
-const MAX_LENGTH = 64
-/** Findings reported at most. */
-const MAX_COUNT = 20
-
-/** Reports tools whose exposed names are too long for many clients; `knownTools` holds original names. */
-export function checkLongNames(
-  config: unknown,
-  knownTools: ReadonlyMap<string, { readonly tools?: readonly string[] }>,
-  report: (finding: Finding) => void,
-): void {
-  let count = 0
-  for (const [upstream, { tools = [] }] of knownTools)
-    for (const tool of tools) {
-      const name = getExposedName(config, upstream, tool)
-      if (name === undefined || name.length <= MAX_LENGTH || ++count > MAX_COUNT) continue
-      report(createLongNameFinding(upstream, tool, name))
-    }
-}
-
-function createLongNameFinding(upstream: string, tool: string, name: string): Finding {
-  return {
-    pointer: appendPointer('/upstreams', upstream),
-    message: `exposed name of tool "${tool.slice(0, 200)}" has ${name.length} characters, many clients allow ${MAX_LENGTH}`,
-    hint: `those clients get a shortened name, listed by gateway fit; to choose it, set upstreams.${upstream}.prefix or upstreams.${upstream}.tools.rename`,
-    severity: 'warning',
-  }
-}
-
-/** A tool's exposed name; undefined if a filter hides it. */
-function getExposedName(config: unknown, upstream: string, tool: string): string | undefined {
-  const spec = readMap(config, 'upstreams', upstream)
-  const filter = readMap(spec, 'tools')
-  if (isHidden(filter, tool)) return undefined
-  const name = (readText(spec, 'prefix') ?? `${upstream}__`) + (readText(filter, 'rename', tool) ?? tool)
-  const all = readMap(config, 'filters', 'tools')
-  return isHidden(all, name) ? undefined : (readText(all, 'rename', name) ?? name)
-}
-
-function isHidden(filter: unknown, name: string): boolean {
-  const matchesName = (glob: unknown): boolean => compileGlobs(String(glob))(name)
-  const allow = readList(filter, 'allow')
-  return (allow.length > 0 && !allow.some(matchesName)) || readList(filter, 'deny').some(matchesName)
 }

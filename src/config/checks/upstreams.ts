@@ -3,7 +3,6 @@ import type { Report } from '../../util/finding.ts'
 import { appendPointer } from '../../util/finding.ts'
 import type { Plain } from '../../util/plain-data.ts'
 import { readList, readMap, readText, readValue } from '../../util/plain-data.ts'
-import type { Platform } from '../../util/platform.ts'
 
 interface UpstreamPrefix {
   readonly name: string
@@ -91,29 +90,6 @@ export function checkPools(config: unknown, report: Report): void {
       message: 'pool requires processes per session or caller, but here all clients share one',
       hint: 'set isolation: session or principal',
     })
-  }
-}
-
-/** Warns about process settings that this system cannot enforce. */
-export function checkProcesses(config: unknown, platform: Platform, report: Report): void {
-  const upstreams = readMap(config, 'upstreams')
-  for (const name of Object.keys(upstreams)) {
-    if (readText(upstreams, name, 'type') !== 'stdio') continue
-    const upstream = readMap(upstreams, name)
-    const at = appendPointer('/upstreams', name)
-    if (upstream.sandbox !== undefined && !platform.hasSandbox)
-      report({
-        pointer: `${at}/sandbox`,
-        message: 'bubblewrap is not available on this system, so the server will not start',
-        hint: 'remove it here, for example in an environment overlay',
-        severity: 'warning',
-      })
-    if (upstream.ceilings !== undefined && !platform.hasLimits)
-      report({
-        pointer: `${at}/ceilings`,
-        message: 'Windows has no resource limits, so ceilings are not enforced',
-        severity: 'warning',
-      })
   }
 }
 

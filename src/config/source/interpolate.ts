@@ -5,7 +5,7 @@ import { coerce, isSecretPath } from '../schema-messages.ts'
 import type { Problem, ReportProblem } from '../problem.ts'
 import { createProblem } from '../problem.ts'
 import type { Outputs, TemplatePart, SecretCommand } from './secret-commands.ts'
-import { SecretCommands, NOT_RUN, hasCommand, extendOrigin, parseTemplate, splitWords } from './secret-commands.ts'
+import { SecretCommands, NOT_RUN, hasCommand, parseTemplate, splitWords } from './secret-commands.ts'
 import { readText } from './read-text.ts'
 import type { Scalar, ScalarTree, Tree } from './tree.ts'
 
@@ -90,7 +90,7 @@ class Interpolator {
     if (filled.some(part => part === undefined)) return scalar
     this.#warnOfOtherForms(template.parts, location)
     const value = this.#value(filled.join(''), template.parts, pointer)
-    return { ...scalar, value, origin: extendOrigin(scalar.origin, template.parts) }
+    return { ...scalar, value }
   }
 
   /** A single placeholder may yield a number or boolean. */

@@ -1,6 +1,6 @@
 import { isPlain } from '../../util/plain-data.ts'
 import { getPlatform } from '../../util/platform.ts'
-import type { ValueOrigin, Tree } from './tree.ts'
+import type { Tree } from './tree.ts'
 import { locateValues } from './tree.ts'
 
 /** Text part with placeholders. */
@@ -206,15 +206,4 @@ export function hasCommand(parts: readonly TemplatePart[]): boolean {
     if (part.kind === 'text') return false
     return part.kind === 'variable' ? hasCommand(part.operand) : part.kind !== 'file' || hasCommand(part.inner)
   })
-}
-
-/** Adds command placeholders to an origin. */
-export function extendOrigin(origin: ValueOrigin, parts: readonly TemplatePart[]): ValueOrigin {
-  const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
-  return origin.from !== 'file' || sources.length === 0 ? origin : { ...origin, by: sources.map(formatPart).join(' ') }
-}
-
-function formatPart(part: TemplatePart): string {
-  if (part.kind === 'text') return part.text
-  return part.kind === 'variable' ? `\${${part.name}}` : `\${${part.kind}:${part.inner.map(formatPart).join('')}}`
 }

@@ -7,8 +7,6 @@ export type ValueOrigin =
       readonly file: string
       readonly line: number
       readonly col: number
-      /** Placeholder that provided the value. */
-      readonly by?: string
     }
   | { readonly from: 'set'; readonly text: string }
   | { readonly from: 'value' }

@@ -159,7 +159,7 @@ test('a configuration with a mistake is told in the same words to who starts it 
   const at = await place(t, { upstreams: { who: { type: 'stdio' } } })
   const validated = await gateway(['validate'], at)
 
-  for (const command of [['up'], ['attach'], ['serve', '--detach']]) {
+  for (const command of [['up'], ['attach']]) {
     const { code, stderr } = await gateway(command, at)
 
     assert.equal(stderr, validated.stderr)

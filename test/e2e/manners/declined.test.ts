@@ -41,17 +41,13 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   },
   'init, about the file': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
-    before: [[/Select servers: .*:/, '']],
-    asks: /Write .*other\.yaml\? \[Y\/n\]/,
+    asks: /Write .*other\.yaml\? \[y\/N\]/,
     says: NOTHING,
   },
   'init, about clients': {
     args: ['init', '--output', 'other.yaml', '--no-start'],
-    before: [
-      [/Select servers: .*:/, ''],
-      [/Write .*other\.yaml\? \[Y\/n\]/, 'y'],
-    ],
-    asks: /Add the gateway to (it|them)\? /,
+    before: [[/Write .*other\.yaml\? \[y\/N\]/, 'y']],
+    asks: /Write these 2 files\? \[y\/N\]/,
     says: /no client was connected/,
     written: /^other\.yaml$/,
   },

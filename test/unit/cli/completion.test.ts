@@ -22,7 +22,7 @@ test('commands, those of a topic, flags and values are completed', async () => {
 
 test('a flag is followed by what it may be, or by nothing that is known', async () => {
   assert.deepEqual(await offered('connect', 'cursor', '--scope', ''), ['user', 'project'])
-  assert.deepEqual(await offered('service', 'install', '--platform', 'd'), ['darwin'])
+  assert.deepEqual(await offered('service', '--platform', 'd'), ['darwin'])
   assert.deepEqual(await offered('serve', '-c', ''), [])
   assert.deepEqual(await offered('wrap', '--', 'no'), [])
 })

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkLongNames } from '../../../src/config/checks/tool-names.ts'
-import type { Finding } from '../../../src/util/finding.ts'
 import type { Inspection } from '../../../src/api/gateway.ts'
 import { formatSummary } from '../../../src/cli/serve/summary.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
@@ -10,38 +8,10 @@ import { outputTo } from '../fixtures/silent-terminal.ts'
 const OUT = outputTo()
 const HASH = 'sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090'
 
-function longNames(config: object, tools: readonly string[]): Finding[] {
-  const found: Finding[] = []
-  checkLongNames(config, new Map([['web', { tools }]]), finding => found.push(finding))
-  return found
-}
-
-test('a tool name over 64 characters is a warning that names the tool, its length and the way out', () => {
-  const tool = `get_${'x'.repeat(60)}`
-
-  const [found, ...others] = longNames({ upstreams: { web: {} } }, [tool, 'short'])
-
-  assert.equal(others.length, 0)
-  assert.match(found?.message ?? '', new RegExp(`tool "${tool}" has 69 characters, many clients allow 64`))
-  assert.match(found?.hint ?? '', /upstreams\.web\.prefix or upstreams\.web\.tools\.rename/)
-  assert.equal(found?.pointer, '/upstreams/web')
-})
-
-test('a long name that a prefix, another name or a filter takes away is none', () => {
-  const tool = 'y'.repeat(62)
-  assert.equal(longNames({ upstreams: { web: { prefix: '' } } }, [tool]).length, 0)
-  assert.equal(longNames({ upstreams: { web: { tools: { rename: { [tool]: 'short' } } } } }, [tool]).length, 0)
-  assert.equal(longNames({ upstreams: { web: { tools: { deny: ['y*'] } } } }, [tool]).length, 0)
-  assert.equal(longNames({ upstreams: { web: { tools: { allow: ['z*'] } } } }, [tool]).length, 0)
-  const renamed = { filters: { tools: { rename: { [`web__${tool}`]: 'short' } } }, upstreams: { web: {} } }
-  assert.equal(longNames(renamed, [tool]).length, 0)
-  assert.equal(longNames({ upstreams: { web: {} } }, [tool]).length, 1)
-})
-
 /** What is shown of a gateway with this at its beginning. */
 function summaryOf(more: Partial<Inspection>, asksForKey: boolean): string[] {
   const nothing = { upstreams: [], listeners: [], catalog: [], withheld: [], unmatched: [], plugins: [], hooks: {} }
-  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey, file: '/a b/gateway.yaml' }, OUT)
+  return formatSummary({ ...nothing, ...more }, { name: 'gw', asksForKey }, OUT)
 }
 
 test('a server that starts still is not said to offer nothing', () => {
@@ -53,23 +23,12 @@ test('a server that starts still is not said to offer nothing', () => {
   assert.deepEqual(summaryOf({ upstreams }, false).slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
 })
 
-test('a gateway that serves a pipe alone says which line gives it to a client', () => {
-  const lines = summaryOf({ listeners: [{ name: 'stdio', type: 'stdio' }] }, false)
-
-  assert.match(lines.join('\n'), /Waiting for a client/)
-  assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))
-})
-
-test('the lines for clients carry the key where the gateway asks for one, and what keeps a conversation together', () => {
+test('the line for clients carries the key where the gateway asks for one', () => {
   const main = { name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }
-  const eras = 'legacy sessions only, except for requests with X-Session-ID'
   const text = summaryOf({ listeners: [main] }, true).join('\n')
-  const labelled = summaryOf({ listeners: [{ ...main, eras, label: 'X-Session-ID' }] }, true).join('\n')
 
   assert.match(text, /claude mcp add .*\/mcp --header "Authorization: Bearer <key>"$/m)
-  assert.match(text, /inspector .* --header "Authorization: Bearer <key>"$/m)
   assert.match(text, /gateway key new/)
-  assert.match(labelled, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
 })
 
 for (const [what, headers] of [

@@ -12,8 +12,6 @@ import { ERRORS } from '../../../src/errors/errors.ts'
 
 const none = Readable.from([])
 
-const NO_COMMANDS = (): Promise<never[]> => Promise.resolve([])
-
 test('KEY=VALUE is read by the schema: text stays text, all else is JSON where it is JSON', async () => {
   const given = await readArguments({
     json: '{"a":1,"kept":true}',
@@ -98,9 +96,9 @@ test('whatever is thrown becomes an error of the table', async () => {
   const usage = Object.assign(new Error('Flag --config can only be specified once'), { oclif: { exit: 2 } })
   const failure = new RpcFailure({ code: -32602, message: 'no' })
 
-  assert.equal((await toGatewayError(usage, NO_COMMANDS)).message, 'flag --config can only be specified once')
+  assert.equal((await toGatewayError(usage)).message, 'flag --config can only be specified once')
   assert.deepEqual(
-    [(await toGatewayError(failure, NO_COMMANDS)).code, (await toGatewayError(failure, NO_COMMANDS)).entry.exit],
+    [(await toGatewayError(failure)).code, (await toGatewayError(failure)).entry.exit],
     ['GW_REFUSED', 5],
   )
   for (const [data, code, hint] of [
@@ -110,11 +108,11 @@ test('whatever is thrown becomes an error of the table', async () => {
     [{ code: 'GW_UPSTREAM_BUSY' }, 'GW_UPSTREAM_BUSY', 'Run gateway errors GW_UPSTREAM_BUSY for details.'],
     ...[{ code: 'EACCES' }, { code: 7 }, 'GW_X', null].map(odd => [odd, 'GW_REFUSED', ERRORS.GW_REFUSED.hint] as const),
   ] as const) {
-    const converted = await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)
+    const converted = await toGatewayError(new RpcFailure({ code: 1, message: 'no', data }))
     assert.deepEqual([converted.code, converted.message.includes('no'), converted.hint], [code, true, hint])
   }
   assert.deepEqual(
-    [(await toGatewayError('odd', NO_COMMANDS)).code, (await toGatewayError(new Error('bug'), NO_COMMANDS)).entry.exit],
+    [(await toGatewayError('odd')).code, (await toGatewayError(new Error('bug'))).entry.exit],
     ['GW_INTERNAL', 1],
   )
 })

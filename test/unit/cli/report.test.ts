@@ -6,8 +6,6 @@ import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
-const NO_COMMANDS = (): Promise<never[]> => Promise.resolve([])
-
 test('warnings beside errors are labelled, and counted apart', async t => {
   const cwd = directoryWith(t, { 'gateway.yaml': 'cash: true\nupstreams:\n  a:\n  b:\n' })
   const lines: string[] = []
@@ -15,7 +13,7 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   const terminal: Terminal = { cwd, environment: {}, out: output, err: output }
 
   const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch((error: unknown) => error)
-  const code = await reportError(thrown, [], terminal, NO_COMMANDS)
+  const code = await reportError(thrown, [], terminal)
 
   assert.equal(code, 3)
   const [head = '', ...rest] = lines
@@ -32,9 +30,9 @@ test('a flag that is far from all others is not taken for a short one', async ()
     Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
 
   const [far, short, near] = await Promise.all([
-    toGatewayError(wrong('--prot'), NO_COMMANDS),
-    toGatewayError(wrong('--prt'), NO_COMMANDS),
-    toGatewayError(wrong('--confg=a'), NO_COMMANDS),
+    toGatewayError(wrong('--prot')),
+    toGatewayError(wrong('--prt')),
+    toGatewayError(wrong('--confg=a')),
   ])
 
   assert.equal(far.message, 'unknown flag --prot')
@@ -51,7 +49,7 @@ test('what a server wrote into an error steers no terminal', async () => {
     error: { code: -32000, message: `${steering}no such row` },
   })
 
-  await reportError(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
+  await reportError(failure, [], { cwd: '/', environment: {}, out: output, err: output })
 
   assert.match(lines[0] ?? '', /refused: no such row/)
   // eslint-disable-next-line no-control-regex -- they are what is looked for

@@ -14,7 +14,7 @@ import { directory } from '../../e2e/cli/run.ts'
 /** Commands that ask no gateway which runs, or whichever one of several. */
 const ASK_NONE: ReadonlySet<string> = new Set([
   ...['serve', 'validate', 'wrap', 'attach', 'up', 'init', 'import', 'search', 'add', 'remove'],
-  ...['service:install', 'service:uninstall', 'service:status', 'connect', 'disconnect', 'doctor'],
+  ...['service', 'connect', 'disconnect', 'doctor'],
   ...['replicas', 'audit:verify', 'policy:test', 'plugin:new', 'key:new', 'errors', 'completion', 'help'],
 ])
 

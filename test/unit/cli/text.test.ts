@@ -107,7 +107,6 @@ test('the summary says what is served, what is wrong, and how to point a client 
   assert.match(text, /^ {2}gone +failed +command not found: gone$/m)
   assert.match(text, /1 name withheld/)
   assert.match(text, /claude mcp add --transport http mine http:\/\/127\.0\.0\.1:8080\/mcp/)
-  assert.match(text, /inspector --cli http:\/\/127\.0\.0\.1:8080\/mcp/)
   assert.deepEqual(createSummaryFields(INSPECTION), {
     upstreams: 2,
     tools: 1,

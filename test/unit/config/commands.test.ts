@@ -59,7 +59,7 @@ test('a command runs once for each load, in the directory of its file, and its v
   assert.ok(loaded.secrets.includes('<pearl>'))
   const shown = JSON.stringify([redact(loaded.config, loaded.secrets), describeOrigins(loaded, cwd)])
   assert.doesNotMatch(shown, /<pearl>/)
-  assert.match(shown, /conf\/base\.yaml:7:10 \$\{exec:sh \.\/prints\.sh pearl\}/)
+  assert.match(shown, /conf\/base\.yaml:7:10"/)
 
   // A reload runs it again, and so has a value that was changed.
   writeFileSync(join(cwd, 'conf/prints.sh'), 'echo another')

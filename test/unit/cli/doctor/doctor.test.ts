@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, lstat, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT_CODES, examine, runDoctor } from '../../../../src/cli/doctor/doctor.ts'
@@ -9,13 +9,13 @@ import { LAUNCHER } from '../../../peers/gateway.ts'
 import { connected, FAULTS } from './faults.ts'
 import { lab, type Lab } from './lab.ts'
 
-const found = ({ terminal, host, file }: Lab, code: string) =>
-  examine({ config: file }, terminal, host).then(({ findings }) => findings.find(finding => finding.code === code))
-const flags = { fix: false, 'dry-run': false, json: true }
+const found = ({ terminal, file }: Lab, code: string) =>
+  examine({ config: file }, terminal).then(({ findings }) => findings.find(finding => finding.code === code))
+const flags = { fix: false, json: true }
 
 test('of a sound configuration nothing is said but that no gateway is running', async t => {
   const well = await lab(t)
-  const { level, findings } = await examine({}, well.terminal, well.host)
+  const { level, findings } = await examine({}, well.terminal)
   assert.deepEqual(
     findings.map(({ code }) => code),
     ['not-running'],
@@ -36,7 +36,7 @@ for (const { code, names, prepare, cure } of FAULTS)
     assert.doesNotMatch(`${finding.summary} ${finding.fix}`, /(?<!\$)\{\w+\}/)
     assert.equal(finding.repair !== undefined, cure === 'fix')
 
-    if (cure === 'fix') await runDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.host)
+    if (cure === 'fix') await runDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal)
     else await cure(ill)
     assert.equal(await found(ill, code), undefined, 'it is mended')
   })
@@ -47,15 +47,15 @@ test('a variable that names a file is no secret: a configuration with it may be 
     `  files: { type: stdio, command: node, args: [server.mjs], env: { ${variables} } }`
   await well.config(server(`MEMORY_FILE_PATH: ${join(well.home, 'memory.json')}`))
   await chmod(well.file, 0o644)
-  assert.equal(await found(well, 'config-readable'), undefined)
+  assert.equal(await found(well, 'secret-readable'), undefined)
 
   await well.config(server('MEMORY_FILE_PATH: ../../../../memory.jsonl'))
   await chmod(well.file, 0o644)
-  assert.equal(await found(well, 'config-readable'), undefined, 'a server counts it from its own folder')
+  assert.equal(await found(well, 'secret-readable'), undefined, 'a server counts it from its own folder')
 
   await well.config(server('LONG_VALUE: /wJalrXUtnFEMI/K7MDENG'))
   await chmod(well.file, 0o644)
-  assert.ok(await found(well, 'config-readable'), 'what only looks like a path may be a key')
+  assert.ok(await found(well, 'secret-readable'), 'what only looks like a path may be a key')
 })
 
 test('a server of a client is known by what its name becomes here; the entry of the gateway, and what is off, are none', async t => {
@@ -78,41 +78,13 @@ test('a server of a client is known by what its name becomes here; the entry of 
   assert.match(finding?.summary ?? '', /^Cursor also starts My Files \(here my-files\), memory itself/)
 })
 
-test('--fix --dry-run says what it would do, and does nothing', async t => {
-  const ill = await lab(t)
-  await chmod(ill.file, 0o666)
-  const dry = { ...flags, json: false, fix: true, 'dry-run': true }
-  const exit = await runDoctor(dry, ill.terminal, ill.host)
-
-  assert.equal(exit, EXIT_CODES.error)
-  assert.ok(ill.terminal.printed.some(line => line === `would run: chmod 644 ${ill.file}`))
-  assert.equal((await lstat(ill.file)).mode & 0o777, 0o666)
-})
-
-test('a repair that fails is said, and the others are made', async t => {
-  const ill = await lab(t)
-  await chmod(ill.file, 0o664)
-  await ill.config('  files: { type: stdio, command: node, args: [-e, ""], cwd: blocked/here }')
-  await chmod(ill.file, 0o664)
-  await writeFile(join(ill.home, 'blocked'), '')
-  await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
-
-  const { repaired } = JSON.parse(ill.terminal.printed.join('\n')) as {
-    repaired: { code: string; why?: string }[]
-  }
-  const outcomes = new Map(repaired.map(({ code, why }) => [code, why]))
-  assert.match(outcomes.get('directory-missing') ?? '', /EEXIST|ENOTDIR/)
-  assert.equal(outcomes.has('config-writable') && outcomes.get('config-writable'), undefined)
-  assert.equal((await lstat(ill.file)).mode & 0o777, 0o644)
-})
-
 test('settings of clients are never written by looking, and links and others stay as they are with --fix', async t => {
   const ill = await lab(t)
   await ill.write('.cursor/mcp.json', '{ broken')
   await ill.write('real.json', '{"mcpServers":{"gateway":{"command":"/gone"}}}')
   await ill.write('.gemini/oauth', '')
   await symlink(join(ill.home, 'real.json'), join(ill.home, '.gemini/settings.json'))
-  await runDoctor({ ...flags, fix: true }, ill.terminal, ill.host)
+  await runDoctor({ ...flags, fix: true }, ill.terminal)
 
   assert.equal(await readFile(join(ill.home, '.cursor/mcp.json'), 'utf8'), '{ broken')
   assert.match(await readFile(join(ill.home, 'real.json'), 'utf8'), /\/gone/)
@@ -124,7 +96,7 @@ test('secrets of the configuration are in nothing that it prints', async t => {
     '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
   )
   await chmod(ill.file, 0o644)
-  await runDoctor({ ...flags, json: false }, ill.terminal, ill.host)
+  await runDoctor({ ...flags, json: false }, ill.terminal)
   assert.doesNotMatch(ill.terminal.printed.join('\n'), /abcdefghijkl/)
 })
 

@@ -79,14 +79,14 @@ const CLIENT_FAULTS: readonly Fault[] = [
     code: 'client-command-gone',
     names: /Cursor starts \/gone\/node/,
     prepare: async lab => void (await connected(lab, 'cursor', ['/gone/node', LAUNCHER, 'attach', '-c', lab.file])),
-    cure: 'fix',
+    cure: async lab => void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
   },
   {
     code: 'client-config-gone',
     names: /Codex uses the gateway of \/gone\/gateway\.yaml/,
     prepare: async lab =>
       void (await connected(lab, 'codex', [process.execPath, LAUNCHER, 'attach', '-c', '/gone/gateway.yaml'])),
-    cure: 'fix',
+    cure: async lab => void (await connected(lab, 'codex', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
   },
   {
     code: 'client-own-servers',
@@ -100,12 +100,6 @@ const CLIENT_FAULTS: readonly Fault[] = [
       const text = (await readFile(file, 'utf8')).replace('"files": { "command": "x" },', '')
       await writeFile(file, text.replace('"files"', '"other"'))
     },
-  },
-  {
-    code: 'no-clients',
-    names: /Cursor/,
-    prepare: lab => lab.write('.cursor/mcp.json', '{}'),
-    cure: async lab => void (await connected(lab, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', lab.file])),
   },
   {
     code: 'not-running',
@@ -163,16 +157,16 @@ const MACHINE_FAULTS: readonly Fault[] = [
     cure: isSound,
   },
   {
-    code: 'program-missing',
+    code: 'path-missing',
     names: /uvx not found on PATH/,
     prepare: sets('  files: { type: stdio, command: uvx, args: [mcp-server-git] }'),
     cure: lab => lab.write('bin/uvx', '#!/bin/sh\n', 0o755),
   },
   {
-    code: 'directory-missing',
-    names: /work/,
+    code: 'path-missing',
+    names: /work\/here does not exist/,
     prepare: sets('  files: { type: stdio, command: node, args: [-e, ""], cwd: work/here }'),
-    cure: 'fix',
+    cure: lab => lab.write('work/here/notes.txt', ''),
   },
   {
     code: 'config-writable',
@@ -181,7 +175,7 @@ const MACHINE_FAULTS: readonly Fault[] = [
     cure: 'fix',
   },
   {
-    code: 'config-readable',
+    code: 'secret-readable',
     names: /gateway\.yaml/,
     async prepare(lab) {
       await lab.config(
@@ -199,24 +193,6 @@ const MACHINE_FAULTS: readonly Fault[] = [
       await lab.config(
         '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "${file:secrets/token}" } }',
       )
-    },
-    cure: 'fix',
-  },
-  {
-    code: 'state-readable',
-    names: /tapgate/,
-    prepare: async lab => {
-      await mkdir(state(lab), { recursive: true })
-      await chmod(state(lab), 0o755)
-    },
-    cure: 'fix',
-  },
-  {
-    code: 'socket-directory',
-    names: /tapgate/,
-    prepare: async lab => {
-      await mkdir(join(lab.runtime, 'tapgate'), { recursive: true })
-      await chmod(join(lab.runtime, 'tapgate'), 0o755)
     },
     cure: 'fix',
   },

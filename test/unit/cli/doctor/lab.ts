@@ -4,7 +4,6 @@ import { delimiter, dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { readOwnPackage } from '../../../../src/util/version.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { LAUNCHER } from '../../../peers/gateway.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 
 const SOUND = '  files: { type: stdio, command: node, args: [server.mjs] }'
@@ -17,7 +16,6 @@ export interface Lab {
   readonly file: string
   readonly version: string
   readonly ends: (() => Promise<void>)[]
-  readonly host: { execPath: string; argv: string[] }
   readonly terminal: ReturnType<typeof silentTerminal>
   config(upstreams?: string, more?: string, listener?: string): Promise<void>
   write(path: string, text: string, mode?: number): Promise<void>
@@ -48,7 +46,6 @@ export async function lab(t: TestContext): Promise<Lab> {
     file,
     version: readOwnPackage().version,
     ends: [],
-    host: { execPath: process.execPath, argv: [process.execPath, LAUNCHER] },
     terminal: silentTerminal({ cwd: home, environment }),
     config: (upstreams = SOUND, more = '', listener = '{ type: http, port: 0 }') =>
       write('gateway.yaml', `version: 1\nlisteners:\n  main: ${listener}\nupstreams:\n${upstreams}\n${more}\n`),

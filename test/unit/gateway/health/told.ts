@@ -26,7 +26,7 @@ export async function seen(
   gateway: TestGateway,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Seen> {
-  const { file, host, runtime, terminal } = await lab(t)
+  const { file, runtime, terminal } = await lab(t)
   const socket = join(runtime, 'gateway.sock')
   const control = await openControl(
     socket,
@@ -39,7 +39,7 @@ export async function seen(
   )
   cleanup(t, () => control.close())
   const doctor = async (): Promise<readonly HealthFinding[]> =>
-    (await examine({ config: file, socket }, terminal, host)).findings
+    (await examine({ config: file, socket }, terminal)).findings
   return { gateway, headers, doctor }
 }
 

@@ -1,8 +1,62 @@
 import { join } from 'node:path'
+import { Config } from '@oclif/core/config'
+import { Help } from '@oclif/core/help'
 import type { Interfaces } from '@oclif/core'
+import type { Command, CommandContext } from './command.ts'
 import { findConfigFile } from './load-source.ts'
 import { wrapWords } from './output/table.ts'
 import type { Terminal } from './output/terminal.ts'
+
+/** Prints help for a command or topic, an overview without one, or the full list for `all`. */
+export async function showHelp(argv: readonly string[], context: CommandContext): Promise<number> {
+  const names = argv.filter(arg => !arg.startsWith('-'))
+  const { out } = context.terminal
+  if (names.length === 0) {
+    for (const line of await formatOverview(context)) out.line(line)
+    return 0
+  }
+  class TerminalHelp extends Help {
+    protected override log(...lines: string[]): void {
+      out.line(lines.join(' '))
+    }
+  }
+  const { root, manifest: pjson } = context.own
+  const plugin = createOclifPlugin(context)
+  const config = await Config.load({ root, pjson, plugins: new Map([[plugin.name, plugin]]) })
+  await new TerminalHelp(config, pjson.oclif.helpOptions).showHelp(names[0] === 'all' ? [] : [...argv])
+  return 0
+}
+
+/** Registers the commands as the only oclif plugin, instead of importing them from a file. */
+function createOclifPlugin({ commands, own: { root, manifest } }: CommandContext): Interfaces.Plugin {
+  const loadable = Object.entries(commands).map(([id, command]) => createLoadable(id, command))
+  const { name, version } = manifest
+  return {
+    ...{ _base: '', alias: name, name, version, root, pjson: manifest },
+    ...{ type: 'core', isRoot: true, valid: true, moduleType: 'module', hasManifest: false, hooks: {} },
+    commands: loadable.sort((a, b) => (a.id < b.id ? -1 : 1)),
+    commandIDs: Object.keys(commands),
+    commandsDir: undefined,
+    topics: Object.entries(manifest.oclif.topics ?? {}).map(([topic, texts]) => ({ ...texts, name: topic })),
+    options: { root },
+    load: () => Promise.resolve(),
+  } as unknown as Interfaces.Plugin
+}
+
+function createLoadable(id: string, command: Command) {
+  const addNames = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
+    Object.fromEntries(Object.entries(all).map(([name, one]) => [name, { ...one, name }]))
+  const { args, flags, run: _, ...texts } = command
+  return {
+    ...texts,
+    id,
+    args: addNames(args),
+    flags: addNames(flags),
+    aliases: [],
+    hiddenAliases: [],
+    pluginType: 'core',
+  }
+}
 
 /** `gateway --help` groups: command and summary. */
 const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summary: string])[]>> = {
@@ -39,13 +93,10 @@ const GROUPS: Readonly<Record<string, readonly (readonly [command: string, summa
 }
 const MORE = 'agents audit cache completion errors import inspect plugin policy search ui usage wrap'
 
-/** Formats the one-screen help. `external` are external plugin commands. */
-export async function formatOverview(
-  { name, version, root, pjson }: Interfaces.Config,
-  external: readonly string[],
-  terminal: Terminal,
-): Promise<string[]> {
+/** Formats the one-screen help. */
+async function formatOverview({ own, external, terminal }: CommandContext): Promise<string[]> {
   const { out } = terminal
+  const { name, version, homepage } = own.manifest
   const rows = Object.entries(GROUPS).flatMap(([group, commands]) =>
     commands.map(([command, summary], i) => {
       const label = (i === 0 ? group : '').padEnd(8)
@@ -53,7 +104,6 @@ export async function formatOverview(
     }),
   )
   const moreCommands = [...MORE.split(' '), ...external].map((id, i, all) => (i < all.length - 1 ? `${id},` : id))
-  const homepage: unknown = pjson['homepage']
   return [
     `${name} ${version}, an MCP gateway: one address for all your MCP servers`,
     '',
@@ -62,7 +112,7 @@ export async function formatOverview(
     '',
     `next:   gateway ${await findNextCommand(terminal)}`,
     'help:   gateway <command> --help, gateway help all',
-    `docs:   ${typeof homepage === 'string' ? homepage : join(root, 'docs')}`,
+    `docs:   ${typeof homepage === 'string' ? homepage : join(own.root, 'docs')}`,
   ]
 }
 

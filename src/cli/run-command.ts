@@ -1,0 +1,92 @@
+import { gatewayError } from '../errors/errors.ts'
+import { findSimilar } from '../util/suggest.ts'
+import type { Command, CommandContext, CommandMap, OwnManifest } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { COMPLETE_COMMAND, printCompletions } from './completion.ts'
+import type { Host, Terminal } from './output/terminal.ts'
+import { loadExternalCommands } from './plugin-commands.ts'
+
+/** Other programs' command names. */
+const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
+  list: 'ps',
+  ls: 'ps',
+  run: 'serve',
+  check: 'validate',
+}
+
+/** Runs the command that the arguments name, or shows help. Returns the exit code. */
+export async function runCommand(
+  argv: readonly string[],
+  own: OwnManifest,
+  host: Host,
+  terminal: Terminal,
+): Promise<number> {
+  const added = await loadExternalCommands(argv, COMMANDS, terminal)
+  const commands = { ...COMMANDS, ...added }
+  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
+  const external = Object.keys(added).map(id => id.replaceAll(':', ' '))
+  const context: CommandContext = { terminal, host, commands, external, own }
+  return wantsHelp(argv) ? showHelp(argv, context) : runWords(argv, context)
+}
+
+async function runWords(argv: readonly string[], context: CommandContext): Promise<number> {
+  const { commands } = context
+  const words = listWords(argv)
+  const id = findCommandId(words, commands)
+  const command = commands[id]
+  if (command === undefined) {
+    if (isTopic(words, commands)) return showHelp(argv, context)
+    throw createUsageError(describeUnknownCommand(words.join(' ') || (argv[0] ?? ''), commands))
+  }
+  const { length } = id.split(':')
+  const extra = words.slice(length).join(' ')
+  if (extra !== '' && command.strict && Object.keys(command.args).length === 0)
+    throw createUsageError(describeExtraWords(id.replaceAll(':', ' '), command, extra))
+  return (await command.run(argv.slice(length), context)) ?? 0
+}
+
+async function showHelp(argv: readonly string[], context: CommandContext): Promise<number> {
+  const help = await import('./help.ts')
+  return help.showHelp(argv, context)
+}
+
+/** Finds the command with the most of these words. */
+function findCommandId(words: readonly string[], commands: CommandMap): string {
+  return words.map((_, i) => words.slice(0, i + 1).join(':')).findLast(id => id in commands) ?? ''
+}
+
+/** Lists the words before the first flag. */
+function listWords(argv: readonly string[]): readonly string[] {
+  const end = argv.findIndex(arg => arg.startsWith('-'))
+  return end === -1 ? argv : argv.slice(0, end)
+}
+
+function wantsHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  const own = end === -1 ? argv : argv.slice(0, end)
+  return argv.length === 0 || own.includes('--help') || own.includes('-h')
+}
+
+function isTopic(words: readonly string[], commands: CommandMap): boolean {
+  return words.length > 0 && Object.keys(commands).some(id => id.startsWith(`${words.join(':')}:`))
+}
+
+function createUsageError(what: string): Error {
+  return gatewayError('GW_USAGE', { what })
+}
+
+function describeUnknownCommand(name: string, commands: CommandMap): string {
+  const aliased = COMMAND_ALIASES[name]
+  if (aliased !== undefined) return `unknown command "${name}" – did you mean "${aliased}"?`
+  const names = Object.keys(commands).map(id => id.replaceAll(':', ' '))
+  const similar = findSimilar(name, names)
+  return `unknown command "${name}"${similar === undefined ? '' : ` – did you mean "${similar}"?`}`
+}
+
+/** An extra word is probably the value of the only required flag. */
+function describeExtraWords(name: string, { flags }: Command, extra: string): string {
+  const [flag, ...more] = Object.keys(flags).filter(one => flags[one]?.required === true)
+  const isValue = flag !== undefined && more.length === 0 && !extra.includes(' ')
+  const hint = isValue ? ` – did you mean "--${flag} ${extra}"?` : ''
+  return `"gateway ${name}" takes no argument ${JSON.stringify(extra)}${hint}`
+}
