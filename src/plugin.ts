@@ -224,7 +224,15 @@ export {
 } from './errors/errors.ts'
 export { defineFindings, LEVELS, type Health, type HealthFinding } from './errors/health.ts'
 export type { PrivatePath } from './util/private-path.ts'
-export { formatBytes, formatDuration, toOneLine, sanitizeText } from './util/plain-text.ts'
+export {
+  escapeCharacters,
+  escapeInvisible,
+  formatBytes,
+  formatDuration,
+  removeInvisible,
+  sanitizeText,
+  toOneLine,
+} from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
 export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
