@@ -3,20 +3,12 @@ import { compileGlobs, isObject, readMap, appendPointer } from '../../src/plugin
 import type { ArgumentSpec, OverrideSpec } from './override/overrides.ts'
 import { hasPointer, isHidden, mergeOverrides } from './override/overrides.ts'
 
-/** Keys that make all others ineffective, with the reason. */
-const EXCLUSIVE_KEYS: readonly (readonly [keyof ArgumentSpec, string])[] = [
-  ['value', 'an argument with a value is hidden, so'],
-  ['hide', 'the argument is hidden, so'],
-]
-
 /** Reports contradictory overrides. */
 export function checkOverrides(config: unknown, report: Report): void {
   for (const { pointer, written } of listOverridePaths(config))
     for (const [glob, spec] of Object.entries(written)) {
       const at = `${appendPointer(pointer, glob)}/arguments`
-      const args = listArguments(spec)
-      for (const [name, argument] of args) checkArgument(argument, appendPointer(at, name), report)
-      checkNames(args, at, report)
+      checkNames(listArguments(spec), at, report)
     }
 }
 
@@ -41,21 +33,6 @@ function listArguments(spec: unknown): [string, JsonObject][] {
   return Object.entries(readMap({ spec }, 'spec', 'arguments')).flatMap(([name, argument]) =>
     isObject(argument) ? [[name, argument] as [string, JsonObject]] : [],
   )
-}
-
-function checkArgument(argument: JsonObject, pointer: string, report: Report): void {
-  for (const [key, why] of EXCLUSIVE_KEYS) {
-    if (!(key in argument) || argument[key] === false) continue
-    const idle = Object.keys(argument).filter(property => property !== key && argument[property] !== false)
-    for (const property of idle)
-      report({
-        pointer: `${pointer}/${property}`,
-        message: `${why} "${property}" has no effect`,
-        hint: property === 'default' ? 'use only "value" to set it always' : `remove "${property}" or "${key}"`,
-        on: 'key',
-      })
-    if (idle.length > 0) return
-  }
 }
 
 /** Reports two arguments with the same name. */
