@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
+import type { Dialect } from '../client-profiles.ts'
 
 /** Maximum subschemas. */
 const MAX_NODES = 20_000
@@ -11,14 +12,16 @@ export class UnfitError extends Error {}
 /** State while one schema is adapted: its root, the changes made, and the node count. */
 export class FitContext {
   readonly root: JsonObject
+  readonly isForGemini: boolean
   /** Change descriptions. */
   readonly notes = new Set<string>()
   /** References that are being inlined, outermost first. */
   readonly openReferences: string[] = []
   #nodes = 0
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, dialect: Dialect) {
     this.root = root
+    this.isForGemini = dialect === 'gemini'
   }
 
   /** Counts a subschema. @throws UnfitError if there are too many or they are nested too deeply */

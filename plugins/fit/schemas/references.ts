@@ -32,11 +32,6 @@ export function followReference(
   return { schema: mergeSiblings(target, siblings, work), name }
 }
 
-/** Returns true if a reference resolves within this root. */
-export function hasTarget(reference: unknown, root: JsonObject): boolean {
-  return typeof reference === 'string' && findTarget(reference, root) !== undefined
-}
-
 function mergeSiblings(target: JsonObject, siblings: JsonObject, work: FitContext): JsonObject {
   if (Object.keys(siblings).length === 0) return target
   return Object.keys(siblings).every(key => TEXTS.has(key))
