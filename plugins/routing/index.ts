@@ -1,4 +1,4 @@
-import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report, Route } from '../../src/plugin.ts'
+import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report } from '../../src/plugin.ts'
 import {
   defineErrors,
   checkKnownName,
@@ -107,7 +107,11 @@ function refuseByRule(rule: RoutingRule | undefined): Answer | undefined {
 }
 
 /** Routes a list to one upstream's list, and other requests under the upstream's own names. */
-function createRoute(upstream: string, exchange: Exchange, toOwn: ReturnType<typeof createParamMapper>): Route {
+function createRoute(
+  upstream: string,
+  exchange: Exchange,
+  toOwn: ReturnType<typeof createParamMapper>,
+): Exchange['route'] {
   if (METHODS.get(exchange.method)?.to === 'list') return { to: 'many', upstreams: [upstream] }
   return { to: 'one', upstream, params: toOwn(upstream, exchange.method, exchange.params) }
 }

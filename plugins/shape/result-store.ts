@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock, Handles } from '../../src/plugin.ts'
+import type { Clock, PluginApi } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 
 /** Limits the result count, because small results cost memory too. */
@@ -57,7 +57,7 @@ export class ResultStore {
   }
 
   /** Stores a result and returns its handle; undefined if it exceeds the caller's share. */
-  store(handles: Handles, owner: string, bytes: Buffer, page: number): string | undefined {
+  store(handles: PluginApi['handles'], owner: string, bytes: Buffer, page: number): string | undefined {
     const { bytes: maxBytes, share, forMs } = this.#limits
     if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(share, maxBytes)) return undefined
     const now = this.#clock.now()
@@ -80,7 +80,7 @@ export class ResultStore {
   }
 
   /** Finds a caller's result; undefined if expired, evicted or another caller's. */
-  findResult(handles: Handles, owner: string, handle: string): StoredResult | undefined {
+  findResult(handles: PluginApi['handles'], owner: string, handle: string): StoredResult | undefined {
     const key = handles.open(handle, owner)
     const stored = key === undefined ? undefined : this.#results.get(key)
     if (stored === undefined || stored.owner !== owner) return undefined

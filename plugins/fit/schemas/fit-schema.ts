@@ -2,8 +2,7 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
 import type { Dialect } from '../client-profiles.ts'
 import { adaptForGemini } from './gemini.ts'
-import { mergeAllOf, mergeRootUnion } from './merge.ts'
-import { followReference, getReference } from './references.ts'
+import { followReference, getReference, mergeAllOf, mergeRootUnion } from './merge.ts'
 import {
   readSchemaMap,
   mapItems,

@@ -1,5 +1,5 @@
 import type { HttpMethod } from '../../../src/plugin.ts'
-import { isObject, readList, readMap, readText, toOneLine } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, readText, resolveReference, toOneLine } from '../../../src/plugin.ts'
 import type {
   ApiDocument,
   Operation,
@@ -244,24 +244,9 @@ function createReferences(document: unknown): References {
 
 function lookUpReference(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) throw new Error(`reference ${quoteReference(reference)} is not within the document`)
-  let target = document
-  for (const part of reference.slice(2).split('/')) {
-    const key = decodePointerToken(part)
-    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, key)
-    if (!isThere) throw new Error(`reference ${quoteReference(reference)} not found`)
-    target = (target as Record<string, unknown>)[key]
-  }
+  const target = resolveReference(reference, document)
+  if (target === undefined) throw new Error(`reference ${quoteReference(reference)} not found`)
   return target
-}
-
-function decodePointerToken(part: string): string {
-  let text = part
-  try {
-    text = decodeURIComponent(part)
-  } catch {
-    // A percent sign that encodes nothing is literal.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function quoteReference(reference: string): string {
