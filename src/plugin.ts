@@ -236,7 +236,7 @@ export {
 export { checkKeyPair, checkKnownName, type Report } from './util/finding.ts'
 export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
-export { tryParseJson, readList, readMap, readText, readValue } from './util/plain-data.ts'
+export { tryParseJson, readList, readMap, readText, readTexts, readValue } from './util/plain-data.ts'
 export { parsePointer, appendPointer, resolveReference } from './util/finding.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'

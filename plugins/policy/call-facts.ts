@@ -84,7 +84,7 @@ export class FactsBuilder {
     if (reads.has('prompt')) facts.prompt = createPromptFacts(called)
     if (reads.has('resource')) facts.resource = createResourceFacts(called)
     if (reads.has('upstream')) facts.upstream = this.#getUpstreamFacts(upstream)
-    if (reads.has('pin')) facts.pin = createFacts('pin', { status: called.entry?.marks?.pin ?? 'unknown' })
+    if (reads.has('pin')) facts.pin = createPinFacts(called)
     return facts
   }
 
@@ -150,6 +150,10 @@ export function identifyCall({ method, params, exchange }: Call): CalledSubject 
     listed: entry?.exposed,
     entry,
   }
+}
+
+function createPinFacts({ entry }: CalledSubject): object {
+  return createFacts('pin', { status: entry?.marks?.pin ?? 'unknown' })
 }
 
 function createPromptFacts({ kind, name, original }: CalledSubject): object {

@@ -75,6 +75,8 @@ export const CLASSES = Object.fromEntries(
 function createFactsClass(fields: Readonly<Record<string, string>>): FactsClass {
   const defaults = Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, DEFAULTS[type]]))
   return class {
+    readonly [field: string]: unknown
+
     constructor(values: object) {
       Object.assign(this, defaults, values)
     }

@@ -1,5 +1,5 @@
 import type { Config, JsonObject } from '../../src/plugin.ts'
-import { suggestName, gatewayError, isObject, getErrorMessage } from '../../src/plugin.ts'
+import { suggestName, gatewayError, isObject, getErrorMessage, readTexts } from '../../src/plugin.ts'
 import { toText } from './call-facts.ts'
 import type { Facts, SubjectKind } from './expression-variables.ts'
 import { createFacts, FIELDS, parseScheme } from './expression-variables.ts'
@@ -61,7 +61,7 @@ function runCase(input: unknown, index: number, rules: RuleIndex, config: Config
   )
   const subject = parseSubject(spec)
   const facts = createCaseFacts(spec, subject, config)
-  const scopes = readTexts(toObject(spec.principal).scopes)
+  const scopes = readTexts(spec, 'principal', 'scopes')
   const fitting = rules.findApplicable(subject)
   const outcome: CaseOutcome = LISTING.includes(spec.effect)
     ? {
@@ -118,29 +118,37 @@ function parseSubject(spec: JsonObject): { kind: SubjectKind | undefined; name: 
 
 function createCaseFacts(
   spec: JsonObject,
-  { kind, name }: { readonly kind: SubjectKind | undefined; readonly name: string },
+  subject: { readonly kind: SubjectKind | undefined; readonly name: string },
   config: Config,
 ): Facts {
+  const { kind, name } = subject
   const upstream = toText(spec.upstream) || findUpstream(name, config)
   const { tags = [], trusted = false } = config.upstreams[upstream] ?? {}
-  const original = toText(spec.original) || stripPrefix(name, upstream, config)
-  const { calls = 0, id, label } = toObject(spec.session)
   const { headers, trace, remote } = toObject(spec.request)
-  const annotations = toObject(spec.annotations)
   return {
-    tool: createFacts('tool', kind === 'tools' ? { name, original, annotations } : {}),
-    prompt: createFacts('prompt', kind === 'prompts' ? { name, original } : {}),
-    resource: createFacts('resource', kind === 'resources' ? { uri: name, original, scheme: parseScheme(name) } : {}),
+    ...createSubjectFacts(spec, subject, toText(spec.original) || stripPrefix(name, upstream, config)),
     principal: parsePrincipal(toObject(spec.principal)),
     client: parseClient(toObject(spec.client)),
     upstream: createFacts('upstream', { name: upstream, tags, trusted }),
-    session: createFacts('session', { id: toText(id), label: toText(label), calls: BigInt(Number(calls)) }),
+    session: parseSession(toObject(spec.session)),
     request: createFacts('request', { headers: toObject(headers), trace: toText(trace), remote: toText(remote) }),
     pin: createFacts('pin', { status: typeof spec.pin === 'string' ? spec.pin : 'unknown' }),
     args: toObject(spec.args),
     method: toText(spec.method) || (kind === undefined ? '' : METHOD[kind]),
     phase: 'call',
     now: spec.now === undefined ? new Date() : parseTime(spec.now),
+  }
+}
+
+function createSubjectFacts(
+  { annotations }: JsonObject,
+  { kind, name }: { readonly kind: SubjectKind | undefined; readonly name: string },
+  original: string,
+): Facts {
+  return {
+    tool: createFacts('tool', kind === 'tools' ? { name, original, annotations: toObject(annotations) } : {}),
+    prompt: createFacts('prompt', kind === 'prompts' ? { name, original } : {}),
+    resource: createFacts('resource', kind === 'resources' ? { uri: name, original, scheme: parseScheme(name) } : {}),
   }
 }
 
@@ -155,6 +163,10 @@ function findUpstream(name: string, { upstreams }: Config): string {
   const fitting = prefixes.filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
   const [longest] = fitting.sort((a, b) => b.prefix.length - a.prefix.length)
   return longest?.own ?? (prefixes.length === 1 ? (prefixes[0]?.own ?? '') : '')
+}
+
+function parseSession({ id, label, calls = 0 }: JsonObject): object {
+  return createFacts('session', { id: toText(id), label: toText(label), calls: BigInt(Number(calls)) })
 }
 
 function parsePrincipal(input: JsonObject): object {
@@ -184,10 +196,6 @@ function parseClient({ name, version, era, via, listener }: JsonObject): object 
 
 function toObject(value: unknown): JsonObject {
   return isObject(value) ? value : {}
-}
-
-function readTexts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
 }
 
 function parseTime(value: unknown): Date {

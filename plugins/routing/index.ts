@@ -8,6 +8,7 @@ import {
   refuse,
   RPC,
   readText,
+  readTexts,
   readValue,
 } from '../../src/plugin.ts'
 import type { RoutingRule } from './rules.ts'
@@ -45,9 +46,7 @@ function checkRoutes(config: unknown, report: Report): void {
 
 function readMatch(route: unknown): RouteMatch {
   const match = readMap(route, 'match')
-  const globs = Object.keys(match).map(
-    key => [key, readList(match, key).filter(glob => typeof glob === 'string')] as const,
-  )
+  const globs = Object.keys(match).map(key => [key, readTexts(match, key)] as const)
   return Object.fromEntries(globs)
 }
 

@@ -6,7 +6,7 @@ export interface BoundedMapOptions<K, V> {
   readonly share?: number
   /** Maximum total weight, for example in bytes. A heavier single entry is not stored. */
   readonly maxWeight?: number
-  /** Maximum weight per caller. */
+  /** Maximum weight per caller. A heavier entry is evicted immediately. */
   readonly shareWeight?: number
   /** Called for each evicted entry; not for deleted or replaced ones. */
   readonly onForget?: (key: K, value: V) => void
@@ -75,15 +75,12 @@ export class BoundedMap<K, V> {
 
   /** Sets a value as the newest and evicts old ones if necessary. */
   set(key: K, value: V, caller?: string, weight = 1): void {
-    const { max, share = Infinity, maxWeight = Infinity, shareWeight = Infinity } = this.#bounds
+    const { max, maxWeight = Infinity } = this.#bounds
     this.delete(key)
-    if (weight > maxWeight || (caller !== undefined && weight > shareWeight)) return
+    if (weight > maxWeight) return
     this.#entries.set(key, { value, caller, weight })
     this.#weight += weight
-    if (caller !== undefined) {
-      const own = this.#add(caller, key, weight)
-      while (own.keys.size > share || own.weight > shareWeight) this.#forgetOldest(own.keys)
-    }
+    if (caller !== undefined) this.#addToCaller(caller, key, weight)
     while (this.#entries.size > max || this.#weight > maxWeight) this.#forgetOldest(this.#entries)
   }
 
@@ -121,12 +118,13 @@ export class BoundedMap<K, V> {
     for (const [key, { value }] of this.#entries) yield [key, value]
   }
 
-  #add(caller: string, key: K, weight: number): CallerEntries<K> {
+  #addToCaller(caller: string, key: K, weight: number): void {
+    const { share = Infinity, shareWeight = Infinity } = this.#bounds
     let own = this.#byCaller.get(caller)
     if (own === undefined) this.#byCaller.set(caller, (own = { keys: new Set(), weight: 0 }))
     own.keys.add(key)
     own.weight += weight
-    return own
+    while (own.keys.size > share || own.weight > shareWeight) this.#forgetOldest(own.keys)
   }
 
   #forgetOldest(among: ReadonlyMap<K, unknown> | ReadonlySet<K>): void {

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
 import type { Dialect } from '../client-profiles.ts'
 
 /** Maximum subschemas. */
@@ -63,16 +62,4 @@ export function omitMembers(object: JsonObject, keys: ReadonlySet<string>): Json
 export function readSchemaList(schema: JsonObject, key: string): readonly unknown[] | undefined {
   const list = schema[key]
   return Array.isArray(list) ? (list as unknown[]) : undefined
-}
-
-/** Reads a string list such as `required`. */
-export function readStrings(schema: JsonObject, key: string): string[] {
-  const list = schema[key]
-  return Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
-}
-
-/** Reads a schema map such as `properties`. */
-export function readSchemaMap(schema: JsonObject, key: string): JsonObject {
-  const map = schema[key]
-  return isObject(map) ? map : {}
 }

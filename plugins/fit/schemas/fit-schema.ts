@@ -1,18 +1,9 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import { isObject, readMap, readTexts } from '../../../src/plugin.ts'
 import type { Dialect } from '../client-profiles.ts'
 import { adaptForGemini } from './gemini.ts'
 import { followReference, getReference, mergeAllOf, mergeRootUnion } from './merge.ts'
-import {
-  readSchemaMap,
-  mapItems,
-  mapMembers,
-  readSchemaList,
-  readStrings,
-  UnfitError,
-  omitMembers,
-  FitContext,
-} from './fit-context.ts'
+import { mapItems, mapMembers, readSchemaList, UnfitError, omitMembers, FitContext } from './fit-context.ts'
 
 /** An adapted schema with its changes, or the reason why it cannot be adapted. */
 export type FitSchema = { readonly schema: JsonObject; readonly notes: readonly string[] } | { readonly unfit: string }
@@ -131,10 +122,10 @@ function fitRoot(root: JsonObject, work: FitContext): JsonObject {
 
 /** Drops optional properties whose names the model's API rejects. */
 function dropInvalidNames(schema: JsonObject, work: FitContext): JsonObject {
-  const properties = readSchemaMap(schema, 'properties')
+  const properties = readMap(schema, 'properties')
   const odd = new Set(Object.keys(properties).filter(name => !PROPERTY_NAME.test(name)))
   if (odd.size === 0) return schema
-  const needed = readStrings(schema, 'required').find(name => odd.has(name))
+  const needed = readTexts(schema, 'required').find(name => odd.has(name))
   if (needed !== undefined)
     throw new UnfitError(
       `the required property ${JSON.stringify(needed.slice(0, 100))} has a name that the model rejects`,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject, resolveReference } from '../../../src/plugin.ts'
+import { isObject, resolveReference, readMap, readTexts } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
-import { readSchemaMap, readSchemaList, readStrings, UnfitError, omitMembers } from './fit-context.ts'
+import { readSchemaList, UnfitError, omitMembers } from './fit-context.ts'
 
 /** Maximum merged schemas; merging takes quadratic time. */
 const MAX_MERGED = 128
@@ -39,7 +39,7 @@ type MergeValues = (a: unknown, b: unknown) => unknown
 /** Combines two keyword values; undefined if they cannot be combined. */
 const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? mergeMaps(a, b) : undefined)],
-  ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],
+  ['required', (a, b) => [...new Set([...readTexts(a), ...readTexts(b)])]],
   ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? intersectLists(a, b) : undefined)],
   ['type', mergeTypes],
   ['allOf', (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined)],
@@ -114,20 +114,20 @@ export function mergeRootUnion(schema: JsonObject, branches: readonly JsonObject
   checkCount(branches)
   work.addNote('merged alternatives at the root into one object; its description lists them')
   const base = omitMembers(schema, UNIONS)
-  const properties = new Map(Object.entries(readSchemaMap(base, 'properties')))
+  const properties = new Map(Object.entries(readMap(base, 'properties')))
   for (const branch of branches)
-    for (const [name, value] of Object.entries(readSchemaMap(branch, 'properties'))) {
+    for (const [name, value] of Object.entries(readMap(branch, 'properties'))) {
       const existing = properties.get(name)
       properties.set(
         name,
         existing === undefined || isSameValue(existing, value) ? value : addAlternative(existing, value),
       )
     }
-  const [first = [], ...remaining] = branches.map(branch => readStrings(branch, 'required'))
+  const [first = [], ...remaining] = branches.map(branch => readTexts(branch, 'required'))
   const shared = first.filter(name => remaining.every(names => names.includes(name)))
-  const required = [...new Set([...readStrings(base, 'required'), ...shared])]
+  const required = [...new Set([...readTexts(base, 'required'), ...shared])]
   const isClosed = branches.every(branch => branch.additionalProperties === false)
-  const alternatives = branches.map(branch => readStrings(branch, 'required').join(', ') || 'nothing').join('; or ')
+  const alternatives = branches.map(branch => readTexts(branch, 'required').join(', ') || 'nothing').join('; or ')
   const sentence = `Needs ${alternatives}.`
   return {
     ...omitMembers(base, new Set(['required', 'additionalProperties'])),

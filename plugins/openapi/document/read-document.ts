@@ -1,5 +1,5 @@
 import type { HttpMethod } from '../../../src/plugin.ts'
-import { isObject, readList, readMap, readText, resolveReference, toOneLine } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, readText, readTexts, resolveReference, toOneLine } from '../../../src/plugin.ts'
 import type {
   ApiDocument,
   Operation,
@@ -59,8 +59,8 @@ function convertSwaggerBody(
   operation: PlainObject,
   document: PlainObject,
 ): PlainObject | undefined {
-  const own = readList(operation, 'consumes')
-  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(type => typeof type === 'string')
+  const own = readTexts(operation, 'consumes')
+  const types = own.length > 0 ? own : readTexts(document, 'consumes')
   const body = all.find(one => one.in === 'body')
   if (body !== undefined) {
     const { schema, required, description } = body
@@ -206,7 +206,7 @@ function parseOperation(
     id: readText(own, 'operationId'),
     summary: readText(merged, 'summary'),
     description: readText(merged, 'description'),
-    tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
+    tags: readTexts(own, 'tags'),
     isDeprecated: own.deprecated === true,
     security: parseRequirements(own.security ?? reading.document.security),
     servers: merged.servers,
