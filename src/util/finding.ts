@@ -60,10 +60,15 @@ export function parsePointer(pointer: string): string[] {
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Finds the value of a reference such as `#/$defs/User`; undefined if missing. Reads own members only. */
+/** Finds the value of a reference such as `#/$defs/User`; undefined if missing. */
 export function resolveReference(reference: string, document: unknown): unknown {
+  return resolvePointer(decodePercent(reference.slice(1)), document)
+}
+
+/** Finds the value at a JSON pointer; undefined if missing. Reads own members only. */
+export function resolvePointer(pointer: string, document: unknown): unknown {
   let value = document
-  for (const key of parsePointer(decodePercent(reference.slice(1)))) {
+  for (const key of parsePointer(pointer)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
     value = (value as Readonly<Record<string, unknown>>)[key]
   }
