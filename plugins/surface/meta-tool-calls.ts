@@ -1,5 +1,5 @@
 import type { Answer, CatalogEntry, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
-import { isObject, refuse, RPC } from '../../src/plugin.ts'
+import { isObject, refuse, RPC, tryParseJson } from '../../src/plugin.ts'
 import {
   answerDescribe,
   toolFailure,
@@ -110,18 +110,9 @@ function loadScripts(cache: { made?: Promise<Scripts> }): Promise<Scripts> {
 async function parseInnerCall(args: unknown, surface: Surface, meta: MetaTool): Promise<InnerCall | string> {
   const { name, arguments: inner = {} } = isObject(args) ? args : {}
   if (typeof name !== 'string' || name === '') return '"name" must be a tool name'
-  const read = typeof inner === 'string' ? parseJson(inner) : inner
+  const read = typeof inner === 'string' ? tryParseJson(inner.trim() === '' ? '{}' : inner) : inner
   if (!isObject(read)) return '"arguments" must be an object'
   return (await checkInnerCall(surface, meta, name)) ?? { name, arguments: read }
-}
-
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Checks if the meta tool may make this call; policies decide about the call itself. */
