@@ -224,12 +224,20 @@ export {
 } from './errors/errors.ts'
 export { defineFindings, LEVELS, type Health, type HealthFinding } from './errors/health.ts'
 export type { PrivatePath } from './util/private-path.ts'
-export { formatBytes, formatDuration, toOneLine, sanitizeText } from './util/plain-text.ts'
-export { checkKeyPair, checkKnownName, type Finding, type Report } from './util/finding.ts'
+export {
+  escapeCharacters,
+  escapeInvisible,
+  formatBytes,
+  formatDuration,
+  removeInvisible,
+  sanitizeText,
+  toOneLine,
+} from './util/plain-text.ts'
+export { checkKeyPair, checkKnownName, type Report } from './util/finding.ts'
 export { openWithKey, sealWithKey } from './util/encryption.ts'
 export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
-export { tryParseJson, readList, readMap, readText, readValue } from './util/plain-data.ts'
-export { parsePointer, appendPointer } from './util/finding.ts'
+export { tryParseJson, readList, readMap, readText, readTexts, readValue } from './util/plain-data.ts'
+export { appendPointer, resolvePointer, resolveReference } from './util/finding.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
 export { BoundedMap } from './util/bounded-map.ts'
@@ -262,7 +270,7 @@ export { hasFailed, getOutcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer } from './protocol/rpc-peer.ts'
-export { LIST_CHANGES, LISTS, METHODS, getChangedKinds, type Kind } from './protocol/methods.ts'
+export { LIST_CHANGES, LISTS, METHODS, getChangedKinds } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
@@ -289,18 +297,13 @@ export type {
   Dispatch,
   Era,
   Exchange,
-  Fetch,
   Metric,
-  Gate,
-  Handles,
   HttpMethod,
   HttpReply,
   HttpRequest,
   HttpErrorResponse,
-  IncomingRequest,
   Listener,
   ListenerConfig,
-  ListenerContext,
   Load,
   Log,
   Notification,
@@ -310,13 +313,11 @@ export type {
   Program,
   Programs,
   Refusal,
-  Route,
   RpcError,
   ClientLimits,
   RunningCall,
   ServerDescription,
   Session,
-  SessionInit,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -324,7 +325,6 @@ export type {
   UpstreamHttpReply,
   UpstreamMemory,
   UpstreamRefusal,
-  UpstreamRuntime,
   UpstreamState,
   UpstreamStatus,
   Via,
@@ -333,5 +333,4 @@ export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConf
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainStep } from './api/explain-step.ts'
-export type { TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks } from './hooks/hooks.ts'

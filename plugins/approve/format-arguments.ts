@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../src/plugin.ts'
-import { isObject, toOneLine } from '../../src/plugin.ts'
+import { escapeCharacters, escapeInvisible, isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Character budget for all values; each gets a share of at least `MIN_VALUE`. */
 const MAX_TEXT = 2000
@@ -7,8 +7,6 @@ const MIN_VALUE = 60
 /** Character limit for an argument name. */
 const MAX_KEY = 120
 
-/** Characters that are invisible or change how others are displayed; escaped in JSON. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/gu
 const WORD = /[\p{L}\p{M}\p{N}]+/gu
 const ASCII_LETTER = /[a-z]/i
 const LATIN = /\p{Script=Latin}/u
@@ -58,7 +56,7 @@ function truncate(text: string, max: number): string {
 }
 
 function markUnusual(json: string): string {
-  return toOneLine(json.replace(INVISIBLE, escapeCharacters).replace(WORD, markLookAlikes))
+  return toOneLine(escapeInvisible(json).replace(WORD, markLookAlikes))
 }
 
 /** Escapes confusable letters in words that mix alphabets or only look Latin. */
@@ -71,11 +69,5 @@ function markLookAlikes(word: string): string {
     const isForeign = !isAscii && isMixed && /\p{L}/u.test(character) && !LATIN.test(character)
     text += isFont || isForeign || character === 'ɡ' ? escapeCharacters(character) : character
   }
-  return text
-}
-
-function escapeCharacters(characters: string): string {
-  let text = ''
-  for (let at = 0; at < characters.length; at++) text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
   return text
 }

@@ -100,13 +100,13 @@ const TOLD_MS = 5000
  * Reports calls that were approved when a gateway crashed: their outcome is unknown, and they are never rerun. A
  * crash while reporting makes the next process report them again.
  */
-async function reportUnfinished(
+function reportUnfinished(
   journal: ApprovalJournal,
   reported: { isDone: boolean },
   { log, record, clock }: PluginApi<ApproveConfig>,
-): Promise<void> {
+): void {
   reported.isDone = true
-  for (const { id, digest, method, name, upstream, rule } of await journal.claimUnfinished()) {
+  for (const { id, digest, method, name, upstream, rule } of journal.claimUnfinished()) {
     log.warn('gateway crashed during an approved call; its outcome is unknown', {
       id,
       method,
@@ -116,7 +116,7 @@ async function reportUnfinished(
     const fields = { id, digest, rule, tool: name, upstream }
     record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
   }
-  clock.after(TOLD_MS, () => void journal.forgetClaimed())
+  clock.after(TOLD_MS, () => journal.forgetClaimed())
 }
 
 function registerVerbs({ hooks }: PluginApi<ApproveConfig>, waiting: WaitingCalls): void {

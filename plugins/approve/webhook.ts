@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Config, HttpReply, HttpRequest, JsonObject, PluginApi } from '../../src/plugin.ts'
-import { isObject, getErrorMessage } from '../../src/plugin.ts'
+import { getErrorMessage, readMap, readText, tryParseJson } from '../../src/plugin.ts'
 import { selectArguments, summarizeArguments } from './format-arguments.ts'
 import type { Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
 
@@ -52,7 +52,7 @@ export class Webhook {
     if (request.method !== 'POST') return createReply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0])) return createReply(401, 'invalid signature')
-    const id = parseId(body)
+    const id = readText(tryParseJson(body), 'id')
     const decision = id === undefined ? undefined : parseDecision(body, id, 'webhook')
     if (id === undefined || decision === undefined) return createReply(400, 'invalid decision')
     if (waiting.decide(id, decision)) return createReply(200, 'decided')
@@ -97,23 +97,9 @@ function formatNotice({ id, digest, request, until }: OpenCall): JsonObject {
   }
 }
 
-function parseBody(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
-}
-
-function parseId(text: string): string | undefined {
-  const { id } = parseBody(text)
-  return typeof id === 'string' ? id : undefined
-}
-
 /** Parses the decision and checks that it refers to this call. */
 function parseDecision(text: string, id: string, by: string): Decision | undefined {
-  const { decision, id: own } = parseBody(text)
+  const { decision, id: own } = readMap(tryParseJson(text))
   if (own !== id || (decision !== 'approve' && decision !== 'deny')) return undefined
   return { outcome: DECISIONS[decision], by }
 }

@@ -6,7 +6,7 @@ import {
   compileGlobs,
   isObject,
   LISTS,
-  readList,
+  readTexts,
   METHODS,
   refuse,
   RPC,
@@ -67,7 +67,7 @@ export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, f
 /** Returns the scopes that an error from this plugin asks for; undefined for other errors. */
 function readNeededScopes({ data }: ErrorAnswer['error']): readonly string[] | undefined {
   if (!isObject(data) || data.code !== FORBIDDEN) return undefined
-  return readList(data, 'scopes').filter(scope => typeof scope === 'string')
+  return readTexts(data, 'scopes')
 }
 
 function describeTarget({ method, params }: Exchange): string {

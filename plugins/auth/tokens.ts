@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions } from 'jose'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import type { Clock, Config, Fetch, Log, Principal } from '../../src/plugin.ts'
+import type { Clock, Config, Log, PluginApi, Principal } from '../../src/plugin.ts'
 import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
 import type { ScopeExpander } from './implied-scopes.ts'
 
@@ -19,12 +19,7 @@ type KeyFinder = ReturnType<typeof createLocalJWKSet>
 /** Finds the public key for a token header. */
 type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
-interface KeySetDeps {
-  readonly directory: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly fetch: Fetch
-}
+type KeySetDeps = Pick<PluginApi, 'directory' | 'clock' | 'log' | 'fetch'>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS if `from` is neither a key file nor an allowed URL. */
 export async function createKeySet(from: string, around: KeySetDeps): Promise<KeySet> {
@@ -58,7 +53,7 @@ class RemoteKeys {
   readonly #url: URL
   readonly #clock: Clock
   readonly #log: Log
-  readonly #fetchUrl: Fetch
+  readonly #fetchUrl: PluginApi['fetch']
   #keys: { readonly find: KeyFinder; readonly at: number } | undefined
   #triedAt = -Infinity
   #fetching: Promise<void> | undefined
@@ -113,7 +108,7 @@ class RemoteKeys {
   }
 }
 
-async function downloadKeys(url: URL, fetch: Fetch): Promise<string> {
+async function downloadKeys(url: URL, fetch: PluginApi['fetch']): Promise<string> {
   const headers = { accept: 'application/json, application/jwk-set+json' }
   const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
   if (!response.ok) throw new Error(`HTTP ${response.status}`)

@@ -2,7 +2,7 @@ import { BoundedMap, compileGlobs } from '../../src/plugin.ts'
 import table from './clients.json' with { type: 'json' }
 
 /** JSON Schema dialect that the client's model accepts. */
-export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
+export type Dialect = 'full' | 'common' | 'gemini'
 
 export type Characters = 'word' | 'any'
 

@@ -8,8 +8,9 @@ import { fitSchema } from './schemas/fit-schema.ts'
 /** Hash length in characters, appended to a changed name. */
 const HASH_LENGTH = 6
 const LONG_HASH_LENGTH = 12
-/** Minimum shortened word length. */
-const MIN_LENGTH = 3
+/** Lengths that words are shortened to. */
+const MAX_WORD_LENGTH = 12
+const MIN_WORD_LENGTH = 3
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
@@ -64,45 +65,13 @@ function hashName(name: string): string {
   return [...bytes].map(byte => ALPHABET[byte & 31] ?? '').join('')
 }
 
-/** Shortens the longest words until the text fits: vowels first, then word ends, then the end of the text. */
+/** Shortens all words but the first, which usually names the server, then cuts the end. */
 function shortenName(text: string, longest: number): string {
-  const parts = text.split(/([_-]+|(?<=[a-z0-9])(?=[A-Z]))/)
-  let length = text.length
-  for (const [index, shorten] of listShorteningSteps(parts)) {
-    if (length <= longest) break
-    const part = parts[index] ?? ''
-    if (part.length <= MIN_LENGTH || /^[_-]/.test(part)) continue
-    const short = shorten(part)
-    length += short.length - part.length
-    parts[index] = short
-  }
-  return parts
-    .join('')
-    .slice(0, longest)
-    .replace(/[_-]+$/, '')
-}
-
-type ShorteningStep = readonly [index: number, shorten: (part: string) => string]
-
-/** Shortening steps in order. The first word usually names the server, so it is shortened last. */
-function listShorteningSteps(parts: readonly string[]): ShorteningStep[] {
-  const getLength = (index: number): number => parts[index]?.length ?? 0
-  const order = [...parts.keys()].slice(1).sort((a, b) => getLength(b) - getLength(a) || b - a)
-  return [
-    ...order.map((index): ShorteningStep => [index, dropVowels]),
-    ...order.map((index): ShorteningStep => [index, truncateWord]),
-    [0, dropVowels],
-    [0, truncateWord],
-  ]
-}
-
-function truncateWord(part: string): string {
-  return part.slice(0, MIN_LENGTH)
-}
-
-function dropVowels(part: string): string {
-  const short = part.slice(0, 1) + part.slice(1).replace(/[aeiou]/gi, '')
-  return short.length < MIN_LENGTH ? part.slice(0, MIN_LENGTH) : short
+  const [first = '', ...parts] = text.split(/([_-]+|(?<=[a-z0-9])(?=[A-Z]))/)
+  let short = text
+  for (let length = MAX_WORD_LENGTH; short.length > longest && length >= MIN_WORD_LENGTH; length--)
+    short = first + parts.map(part => part.slice(0, length)).join('')
+  return short.slice(0, longest).replace(/[_-]+$/, '')
 }
 
 /** Minimum limit after the prefix is subtracted. */

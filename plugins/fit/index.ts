@@ -2,7 +2,6 @@ import type { Config, JsonObject, Plugin, Report } from '../../src/plugin.ts'
 import {
   BoundedMap,
   suggestName,
-  isObject,
   readMap,
   parseDuration,
   appendPointer,
@@ -106,7 +105,6 @@ function createClientReport(profile: ClientProfile, fitted: FittedList | undefin
 
 /** Reports unknown clients and invalid globs. */
 function checkFit(config: unknown, report: Report): void {
-  if (readMap({ config }, 'config').fit === false) reportUnused(config, report)
   for (const [pattern, spec] of Object.entries(readMap(config, 'fit', 'clients'))) {
     const pointer = appendPointer('/fit/clients', pattern)
     const like = readText({ spec }, 'spec', 'like')
@@ -119,17 +117,4 @@ function checkFit(config: unknown, report: Report): void {
     const open = findUnclosed(pattern)
     if (open !== undefined) report({ pointer, message: `unclosed "${open}" in glob`, severity: 'warning', on: 'key' })
   }
-}
-
-/** Reports profile settings that have no effect because `fit` is disabled. */
-function reportUnused(config: unknown, report: Report): void {
-  for (const [name, profile] of Object.entries(readMap(config, 'profiles')))
-    if (isObject(profile) && profile.fit !== undefined)
-      report({
-        pointer: `${appendPointer('/profiles', name)}/fit`,
-        message: 'no effect: "fit" is false',
-        hint: 'remove "fit: false" or this setting',
-        severity: 'warning',
-        on: 'key',
-      })
 }

@@ -7,7 +7,6 @@ import type {
   UpstreamContext,
   UpstreamHttp,
   UpstreamHttpReply,
-  UpstreamRuntime,
   UpstreamState,
 } from '../../src/plugin.ts'
 import {
@@ -149,7 +148,7 @@ export class OpenApiUpstream implements Upstream {
     return `skipped operations: ${first}${more}`
   }
 
-  get runtime(): UpstreamRuntime {
+  get runtime(): NonNullable<Upstream['runtime']> {
     const inFlight = this.#inFlight
     const instances = this.#startedAt === undefined ? [] : [{ startedAt: this.#startedAt, inFlight }]
     const failure =

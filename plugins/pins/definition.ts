@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject, Kind } from '../../src/plugin.ts'
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { canonicalizeJson, isObject, LISTS } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before a call. Resources change too often. */
@@ -16,7 +16,7 @@ const MEMBERS: Readonly<Record<PinnedKind, readonly string[]>> = {
 /** Pinned members of `_meta`, which determine the UI shown to a user. */
 const META = ['ui', 'ui/resourceUri', 'openai/outputTemplate']
 
-export function isPinnedKind(kind: Kind): kind is PinnedKind {
+export function isPinnedKind(kind: CatalogEntry['kind']): kind is PinnedKind {
   return kind in MEMBERS
 }
 

@@ -157,30 +157,9 @@ function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
   ]
 }
 
-/** Reports modes without effect. */
+/** Reports pinned servers whose program may change. */
 function checkPinsConfig(config: unknown, report: Report): void {
-  const upstreams = readMap(config, 'upstreams')
-  const names = Object.keys(upstreams)
-  for (const name of names) {
-    if (readValue(upstreams, name, 'pins') === undefined || readValue(upstreams, name, 'enabled') !== false) continue
-    report({
-      pointer: `${appendPointer('/upstreams', name)}/pins`,
-      message: `upstream "${name}" is disabled, so "pins" has no effect`,
-      hint: 'enable it, or remove this line',
-      severity: 'warning',
-      on: 'key',
-    })
-  }
-  for (const name of names) checkVersion(name, config, report)
-  const own = names.map(name => readValue(upstreams, name, 'pins'))
-  if (readValue(config, 'pins') === undefined || names.length === 0 || own.includes(undefined)) return
-  report({
-    pointer: '/pins',
-    message: 'no effect: every upstream has its own "pins"',
-    hint: 'remove it, or "pins" of upstreams that should use it',
-    severity: 'warning',
-    on: 'key',
-  })
+  for (const name of Object.keys(readMap(config, 'upstreams'))) checkVersion(name, config, report)
 }
 
 /** Programs that run the newest version of a package or image, unless an argument names a version. */

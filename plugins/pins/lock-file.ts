@@ -1,11 +1,10 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
-import { isObject, getErrorMessage } from '../../src/plugin.ts'
+import { escapeInvisible, isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { hashValue, sortKeys, getDefinitionName, PINNED, HASH_SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
-import { escapeInvisible } from './suspicious-text.ts'
 
 const LOCK_FILE = 'gateway.lock'
 

@@ -11,17 +11,7 @@ import type {
 } from '../../src/plugin.ts'
 import { getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
-import {
-  ClientFacts,
-  PinFacts,
-  PrincipalFacts,
-  PromptFacts,
-  RequestFacts,
-  ResourceFacts,
-  SessionFacts,
-  ToolFacts,
-  UpstreamFacts,
-} from './expression-variables.ts'
+import { createFacts, parseScheme } from './expression-variables.ts'
 import type { RuleSubject } from './rules.ts'
 
 /** Call subject with its catalog entry. */
@@ -37,24 +27,24 @@ const KINDS = {
   resourceTemplates: 'resources',
 } as const satisfies Record<CatalogEntry['kind'], SubjectKind>
 
-const NO_TOOL = new ToolFacts()
-const NO_PROMPT = new PromptFacts()
-const NO_RESOURCE = new ResourceFacts()
+const NO_TOOL = createFacts('tool', {})
+const NO_PROMPT = createFacts('prompt', {})
+const NO_RESOURCE = createFacts('resource', {})
 
 /** Builds the values that rules read, for a call or a list entry. */
 export class FactsBuilder {
-  readonly #upstreams: ReadonlyMap<string, UpstreamFacts>
-  readonly #principals = new WeakMap<Principal, PrincipalFacts>()
-  readonly #tools = new WeakMap<CatalogEntry, ToolFacts>()
+  readonly #upstreams: ReadonlyMap<string, object>
+  readonly #principals = new WeakMap<Principal, object>()
+  readonly #tools = new WeakMap<CatalogEntry, { readonly name: string; readonly facts: object }>()
   readonly #headers: readonly string[]
   readonly #calls: Slot<Session, { count: number }>
 
   /** `headers`: those that expressions may read; `calls`: counter per session. */
   constructor(config: Config, headers: readonly string[], calls: Slot<Session, { count: number }>) {
     this.#upstreams = new Map(
-      Object.entries(config.upstreams).map(([name, { tags, trusted }]) => [
+      Object.entries(config.upstreams).map(([name, { tags = [], trusted = false }]) => [
         name,
-        new UpstreamFacts(name, tags, trusted),
+        createFacts('upstream', { name, tags, trusted }),
       ]),
     )
     this.#headers = headers.map(name => name.toLowerCase())
@@ -94,57 +84,56 @@ export class FactsBuilder {
     if (reads.has('prompt')) facts.prompt = createPromptFacts(called)
     if (reads.has('resource')) facts.resource = createResourceFacts(called)
     if (reads.has('upstream')) facts.upstream = this.#getUpstreamFacts(upstream)
-    if (reads.has('pin')) facts.pin = new PinFacts(called.entry?.marks?.pin)
+    if (reads.has('pin')) facts.pin = createPinFacts(called)
     return facts
   }
 
-  #getPrincipalFacts(principal: Principal): PrincipalFacts {
+  #getPrincipalFacts(principal: Principal): object {
     let facts = this.#principals.get(principal)
     if (facts === undefined) {
       const { issuer, subject, client, scopes, groups = [], claims = {} } = principal
       const by = getCredentialType(principal)
       const key = by === 'key' ? subject : ''
-      facts = new PrincipalFacts({
+      facts = createFacts('principal', {
         authenticated: by !== 'nobody',
-        issuer,
-        subject,
-        client,
-        scopes,
-        groups,
-        claims,
-        key,
+        ...{ issuer, subject, client, scopes, groups, claims, key },
       })
       this.#principals.set(principal, facts)
     }
     return facts
   }
 
-  #getToolFacts({ entry, name, original }: CalledSubject): ToolFacts {
-    if (entry === undefined) return new ToolFacts(name, original)
+  #getToolFacts({ entry, name, original }: CalledSubject): object {
+    if (entry === undefined) return createFacts('tool', { name, original })
     const cached = this.#tools.get(entry)
-    if (cached !== undefined && cached.name === name) return cached
+    if (cached?.name === name) return cached.facts
     const { annotations } = entry.value
-    const facts = new ToolFacts(name, original, isObject(annotations) ? annotations : {})
-    this.#tools.set(entry, facts)
+    const facts = createFacts('tool', { name, original, annotations: isObject(annotations) ? annotations : {} })
+    this.#tools.set(entry, { name, facts })
     return facts
   }
 
-  #getUpstreamFacts(name: string): UpstreamFacts {
-    return this.#upstreams.get(name) ?? new UpstreamFacts(name)
+  #getUpstreamFacts(name: string): object {
+    return this.#upstreams.get(name) ?? createFacts('upstream', { name })
   }
 
-  #createSessionFacts(session: Session): SessionFacts {
-    return new SessionFacts(session.id, session.label, this.#calls.get(session).count)
+  #createSessionFacts(session: Session): object {
+    const { id, label } = session
+    return createFacts('session', { id, label, calls: BigInt(this.#calls.get(session).count) })
   }
 
-  #createRequestFacts({ headers, params, remoteAddress = '' }: Exchange): RequestFacts {
+  #createRequestFacts({ headers, params, remoteAddress = '' }: Exchange): object {
     const presentHeaders = this.#headers.flatMap(name =>
       headers[name] === undefined ? [] : [[name, headers[name]] as const],
     )
     const meta = params?._meta
     const trace = isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
-    // Normalize IPv4 addresses of dual-stack sockets.
-    return new RequestFacts(Object.fromEntries(presentHeaders), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
+    return createFacts('request', {
+      headers: Object.fromEntries(presentHeaders),
+      trace: trace ?? '',
+      // Normalize IPv4 addresses of dual-stack sockets.
+      remote: remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''),
+    })
   }
 }
 
@@ -163,12 +152,16 @@ export function identifyCall({ method, params, exchange }: Call): CalledSubject 
   }
 }
 
-function createPromptFacts({ kind, name, original }: CalledSubject): PromptFacts {
-  return kind === 'prompts' ? new PromptFacts(name, original) : NO_PROMPT
+function createPinFacts({ entry }: CalledSubject): object {
+  return createFacts('pin', { status: entry?.marks?.pin ?? 'unknown' })
 }
 
-function createResourceFacts({ kind, name, original }: CalledSubject): ResourceFacts {
-  return kind === 'resources' ? new ResourceFacts(name, original) : NO_RESOURCE
+function createPromptFacts({ kind, name, original }: CalledSubject): object {
+  return kind === 'prompts' ? createFacts('prompt', { name, original }) : NO_PROMPT
+}
+
+function createResourceFacts({ kind, name: uri, original }: CalledSubject): object {
+  return kind === 'resources' ? createFacts('resource', { uri, original, scheme: parseScheme(uri) }) : NO_RESOURCE
 }
 
 /** Returns the exposed name; a call continued as a task has the original one. */
@@ -222,9 +215,9 @@ function mergeCompletionArguments(params: JsonObject | undefined): JsonObject {
   return { ...context, [toText(argument.name)]: argument.value }
 }
 
-function createClientFacts({ session, principal, via }: Exchange): ClientFacts {
+function createClientFacts({ session, principal, via }: Exchange): object {
   const { info, era } = session.client
-  return new ClientFacts({
+  return createFacts('client', {
     name: toText(info.name),
     version: toText(info.version),
     era,

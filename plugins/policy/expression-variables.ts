@@ -1,5 +1,3 @@
-import type { JsonObject } from '../../src/plugin.ts'
-
 /** Fields of structured variables with their CEL types. `args` has no fixed fields. */
 export const FIELDS = {
   principal: {
@@ -56,121 +54,41 @@ export type SubjectKind = 'tools' | 'prompts' | 'resources'
 /** Evaluation values; only those that its rules read. */
 export type Facts = { [V in Variable]?: object | string }
 
-/** Each structured variable has its own class, by which the CEL engine knows its fields. */
-export class PrincipalFacts {
-  declare readonly authenticated: boolean
-  declare readonly issuer: string
-  declare readonly subject: string
-  declare readonly client: string
-  declare readonly scopes: readonly string[]
-  declare readonly groups: readonly string[]
-  declare readonly claims: JsonObject
-  declare readonly key: string
+type FactFields<V extends StructuredVariable> = Readonly<Partial<Record<keyof (typeof FIELDS)[V], unknown>>>
 
-  constructor(values: Pick<PrincipalFacts, keyof PrincipalFacts>) {
-    Object.assign(this, values)
+/** Values of missing fields by CEL type. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  bool: false,
+  string: '',
+  int: 0n,
+  'list<string>': [],
+  'map<string, dyn>': {},
+}
+
+type FactsClass = new (values: object) => object
+
+/** Classes by structured variable, by which the CEL engine knows the fields. */
+export const CLASSES = Object.fromEntries(
+  Object.entries(FIELDS).map(([name, fields]) => [name, createFactsClass(fields)]),
+) as Readonly<Record<StructuredVariable, FactsClass>>
+
+function createFactsClass(fields: Readonly<Record<string, string>>): FactsClass {
+  const defaults = Object.fromEntries(Object.entries(fields).map(([field, type]) => [field, DEFAULTS[type]]))
+  return class {
+    readonly [field: string]: unknown
+
+    constructor(values: object) {
+      Object.assign(this, defaults, values)
+    }
   }
 }
 
-export class ClientFacts {
-  declare readonly name: string
-  declare readonly version: string
-  declare readonly era: string
-  declare readonly via: string
-  declare readonly listener: string
-
-  constructor(values: Pick<ClientFacts, keyof ClientFacts>) {
-    Object.assign(this, values)
-  }
+/** Creates a variable's value; missing fields get the default of their type. */
+export function createFacts<V extends StructuredVariable>(name: V, values: FactFields<V>): object {
+  return new CLASSES[name](values)
 }
 
-export class ToolFacts {
-  readonly name: string
-  readonly original: string
-  readonly annotations: JsonObject
-
-  constructor(name = '', original = '', annotations: JsonObject = {}) {
-    this.name = name
-    this.original = original
-    this.annotations = annotations
-  }
+/** Returns a URI's scheme in lower case; empty if it has none. */
+export function parseScheme(uri: string): string {
+  return /^[a-z][a-z0-9+.-]*(?=:)/i.exec(uri)?.[0].toLowerCase() ?? ''
 }
-
-export class PromptFacts {
-  readonly name: string
-  readonly original: string
-
-  constructor(name = '', original = '') {
-    this.name = name
-    this.original = original
-  }
-}
-
-export class ResourceFacts {
-  readonly uri: string
-  readonly original: string
-  readonly scheme: string
-
-  constructor(uri = '', original = '') {
-    this.uri = uri
-    this.original = original
-    this.scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(uri)?.[0].toLowerCase() ?? ''
-  }
-}
-
-export class UpstreamFacts {
-  readonly name: string
-  readonly tags: readonly string[]
-  readonly trusted: boolean
-
-  constructor(name = '', tags: readonly string[] = [], trusted = false) {
-    this.name = name
-    this.tags = tags
-    this.trusted = trusted
-  }
-}
-
-export class SessionFacts {
-  readonly id: string
-  readonly label: string
-  readonly calls: bigint
-
-  constructor(id = '', label = '', calls = 0) {
-    this.id = id
-    this.label = label
-    this.calls = BigInt(calls)
-  }
-}
-
-export class RequestFacts {
-  readonly headers: JsonObject
-  readonly trace: string
-  readonly remote: string
-
-  constructor(headers: JsonObject = {}, trace = '', remote = '') {
-    this.headers = headers
-    this.trace = trace
-    this.remote = remote
-  }
-}
-
-export class PinFacts {
-  readonly status: string
-
-  constructor(status = 'unknown') {
-    this.status = status
-  }
-}
-
-/** Classes by structured variable. */
-export const CLASSES = {
-  principal: PrincipalFacts,
-  client: ClientFacts,
-  tool: ToolFacts,
-  prompt: PromptFacts,
-  resource: ResourceFacts,
-  upstream: UpstreamFacts,
-  session: SessionFacts,
-  request: RequestFacts,
-  pin: PinFacts,
-} as const

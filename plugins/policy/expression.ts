@@ -215,8 +215,8 @@ function createEnvironment({ Environment: Make }: typeof Cel, functions: Express
   const environment = new Make({ enableOptionalTypes: true, limits: LIMITS })
   for (const [name, fields] of Object.entries(FIELDS)) {
     const ctor = CLASSES[name as keyof typeof CLASSES]
-    environment.registerType(ctor.name, { ctor, fields })
-    environment.registerVariable(name, ctor.name)
+    environment.registerType(`${name}Facts`, { ctor, fields })
+    environment.registerVariable(name, `${name}Facts`)
   }
   for (const [name, type] of Object.entries(VALUES)) environment.registerVariable(name, type)
   return environment

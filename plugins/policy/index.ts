@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Call, ExplainStep, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import { readList, readMap, getErrorMessage, readText, readValue } from '../../src/plugin.ts'
+import { readList, readMap, getErrorMessage, readText, readTexts, readValue } from '../../src/plugin.ts'
 import { identifyCall, FactsBuilder } from './call-facts.ts'
 import type { PolicyVerdict } from './policy-judge.ts'
 import { PolicyCounts, PolicyJudge, collectFigures } from './policy-judge.ts'
@@ -84,7 +84,7 @@ function selectValidRules(policy: unknown): PolicyConfig {
       if (when === undefined || when === '') return 'true'
       if (typeof rule === 'string') return rule
       const names = readValue(rule, 'for')
-      const scopes = readList(rule, 'scopes').filter(scope => typeof scope === 'string')
+      const scopes = readTexts(rule, 'scopes')
       return {
         when,
         ...(isGlobs(names) ? { for: names } : {}),

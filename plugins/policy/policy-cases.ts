@@ -1,19 +1,8 @@
 import type { Config, JsonObject } from '../../src/plugin.ts'
-import { suggestName, gatewayError, isObject, getErrorMessage } from '../../src/plugin.ts'
+import { suggestName, gatewayError, isObject, getErrorMessage, readTexts } from '../../src/plugin.ts'
 import { toText } from './call-facts.ts'
 import type { Facts, SubjectKind } from './expression-variables.ts'
-import {
-  ClientFacts,
-  FIELDS,
-  PinFacts,
-  PrincipalFacts,
-  PromptFacts,
-  RequestFacts,
-  ResourceFacts,
-  SessionFacts,
-  ToolFacts,
-  UpstreamFacts,
-} from './expression-variables.ts'
+import { createFacts, FIELDS, parseScheme } from './expression-variables.ts'
 import { PolicyJudge } from './policy-judge.ts'
 import { compileRules, RuleIndex } from './rules.ts'
 
@@ -71,8 +60,8 @@ function runCase(input: unknown, index: number, rules: RuleIndex, config: Config
     failures.push(`"${name}" failed: ${(getErrorMessage(error).split('\n')[0] ?? '').slice(0, 80)}`),
   )
   const subject = parseSubject(spec)
-  const facts = createFacts(spec, subject, config)
-  const scopes = facts.principal instanceof PrincipalFacts ? facts.principal.scopes : []
+  const facts = createCaseFacts(spec, subject, config)
+  const scopes = readTexts(spec, 'principal', 'scopes')
   const fitting = rules.findApplicable(subject)
   const outcome: CaseOutcome = LISTING.includes(spec.effect)
     ? {
@@ -127,24 +116,23 @@ function parseSubject(spec: JsonObject): { kind: SubjectKind | undefined; name: 
   return { kind: undefined, name: String(spec.method ?? '') }
 }
 
-function createFacts(
+function createCaseFacts(
   spec: JsonObject,
   subject: { readonly kind: SubjectKind | undefined; readonly name: string },
   config: Config,
 ): Facts {
   const { kind, name } = subject
   const upstream = toText(spec.upstream) || findUpstream(name, config)
-  const { tags, trusted } = config.upstreams[upstream] ?? {}
-  const { calls = 0, id, label } = toObject(spec.session)
+  const { tags = [], trusted = false } = config.upstreams[upstream] ?? {}
   const { headers, trace, remote } = toObject(spec.request)
   return {
     ...createSubjectFacts(spec, subject, toText(spec.original) || stripPrefix(name, upstream, config)),
     principal: parsePrincipal(toObject(spec.principal)),
     client: parseClient(toObject(spec.client)),
-    upstream: new UpstreamFacts(upstream, tags, trusted),
-    session: new SessionFacts(toText(id), toText(label), Number(calls)),
-    request: new RequestFacts(toObject(headers), toText(trace), toText(remote)),
-    pin: new PinFacts(typeof spec.pin === 'string' ? spec.pin : undefined),
+    upstream: createFacts('upstream', { name: upstream, tags, trusted }),
+    session: parseSession(toObject(spec.session)),
+    request: createFacts('request', { headers: toObject(headers), trace: toText(trace), remote: toText(remote) }),
+    pin: createFacts('pin', { status: typeof spec.pin === 'string' ? spec.pin : 'unknown' }),
     args: toObject(spec.args),
     method: toText(spec.method) || (kind === undefined ? '' : METHOD[kind]),
     phase: 'call',
@@ -153,14 +141,14 @@ function createFacts(
 }
 
 function createSubjectFacts(
-  spec: JsonObject,
+  { annotations }: JsonObject,
   { kind, name }: { readonly kind: SubjectKind | undefined; readonly name: string },
   original: string,
 ): Facts {
   return {
-    tool: kind === 'tools' ? new ToolFacts(name, original, toObject(spec.annotations)) : new ToolFacts(),
-    prompt: kind === 'prompts' ? new PromptFacts(name, original) : new PromptFacts(),
-    resource: kind === 'resources' ? new ResourceFacts(name, original) : new ResourceFacts(),
+    tool: createFacts('tool', kind === 'tools' ? { name, original, annotations: toObject(annotations) } : {}),
+    prompt: createFacts('prompt', kind === 'prompts' ? { name, original } : {}),
+    resource: createFacts('resource', kind === 'resources' ? { uri: name, original, scheme: parseScheme(name) } : {}),
   }
 }
 
@@ -177,23 +165,27 @@ function findUpstream(name: string, { upstreams }: Config): string {
   return longest?.own ?? (prefixes.length === 1 ? (prefixes[0]?.own ?? '') : '')
 }
 
-function parsePrincipal(input: JsonObject): PrincipalFacts {
+function parseSession({ id, label, calls = 0 }: JsonObject): object {
+  return createFacts('session', { id: toText(id), label: toText(label), calls: BigInt(Number(calls)) })
+}
+
+function parsePrincipal(input: JsonObject): object {
   const subject = toText(input.key) || toText(input.subject) || 'anonymous'
   const isKnown = input.subject !== undefined || input.key !== undefined
-  return new PrincipalFacts({
+  return createFacts('principal', {
     authenticated: typeof input.authenticated === 'boolean' ? input.authenticated : isKnown,
     issuer: toText(input.issuer),
     subject,
     client: toText(input.client),
-    scopes: toTexts(input.scopes),
-    groups: toTexts(input.groups),
+    scopes: readTexts(input.scopes),
+    groups: readTexts(input.groups),
     claims: toObject(input.claims),
     key: toText(input.key),
   })
 }
 
-function parseClient({ name, version, era, via, listener }: JsonObject): ClientFacts {
-  return new ClientFacts({
+function parseClient({ name, version, era, via, listener }: JsonObject): object {
+  return createFacts('client', {
     name: toText(name),
     version: toText(version),
     era: toText(era) || 'modern',
@@ -204,10 +196,6 @@ function parseClient({ name, version, era, via, listener }: JsonObject): ClientF
 
 function toObject(value: unknown): JsonObject {
   return isObject(value) ? value : {}
-}
-
-function toTexts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
 }
 
 function parseTime(value: unknown): Date {

@@ -1,7 +1,7 @@
 import type { Metric } from '../../src/plugin.ts'
 import { normalizeAuthority } from '../../src/plugin.ts'
 import type { Facts } from './expression-variables.ts'
-import { ResourceFacts } from './expression-variables.ts'
+import { createFacts, parseScheme } from './expression-variables.ts'
 import type { ApplicableRules, PolicyRule } from './rules.ts'
 
 /** Counts decisions and failed rules; outlives reloads. */
@@ -139,10 +139,11 @@ export class PolicyJudge {
 
 /** Replaces the resource's URI by its normalized form; undefined if it is the same. */
 function normalizeFacts(facts: Facts): Facts | undefined {
-  if (!(facts.resource instanceof ResourceFacts)) return undefined
-  const [uri, original] = [facts.resource.uri, facts.resource.original].map(normalizeAuthority)
-  if (uri === facts.resource.uri && original === facts.resource.original) return undefined
-  return { ...facts, resource: new ResourceFacts(uri, original) }
+  if (facts.resource === undefined) return undefined
+  const resource = facts.resource as Readonly<Record<'uri' | 'original', string>>
+  const [uri, original] = [normalizeAuthority(resource.uri), normalizeAuthority(resource.original)]
+  if (uri === resource.uri && original === resource.original) return undefined
+  return { ...facts, resource: createFacts('resource', { uri, original, scheme: parseScheme(uri) }) }
 }
 
 /** Lists missing scopes; undefined for a rule without scopes. */

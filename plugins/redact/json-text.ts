@@ -1,3 +1,5 @@
+import { tryParseJson } from '../../src/plugin.ts'
+
 /** Callbacks that replace parts of a JSON text. */
 interface JsonRewriter {
   string(text: string): Generator<void, string>
@@ -26,12 +28,7 @@ const BRACKET_OR_NUMBER = /[{}[\]]|-?\d[\d.eE+-]*/g
 export function isJsonText(text: string): boolean {
   const first = /^\s*([[{])/.exec(text)?.[1]
   if (first === undefined || !/[\]}]\s*$/.test(text.slice(-64))) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
+  return tryParseJson(text) !== undefined
 }
 
 /** Replaces strings, names and numbers in a JSON text; keeps everything else byte for byte. */

@@ -4,6 +4,7 @@ import { callTool } from './call-tool.ts'
 import type { RestRequest, RestSessions } from './mcp-session.ts'
 import { createRestSessions, problem } from './mcp-session.ts'
 import { cacheableReply, listTools, listAllTools } from './get-tools.ts'
+import template from './openapi.json' with { type: 'json' }
 
 /** GET /openapi.json: the REST API with a schema for each tool of the caller. */
 async function serveOpenApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
@@ -18,24 +19,18 @@ async function serveOpenApi(request: RestRequest, sessions: RestSessions): Promi
 }
 
 function describeApi(base: string, info: JsonObject, tools: readonly JsonObject[]): JsonObject {
+  const { openapi, paths, components } = template
+  const schemas = { ...components.schemas, ...(tools.length === 0 ? {} : { Call: callSchema(tools) }) }
   return {
-    openapi: '3.1.0',
+    openapi,
     info,
-    paths: {
-      [`${base}/tools`]: { get: LIST },
-      [`${base}/tools/call`]: { post: CALL },
-    },
-    components: {
-      parameters: { Session: SESSION },
-      responses: { Problem: PROBLEM },
-      schemas: { ...SCHEMAS, Call: callSchema(tools) },
-    },
+    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [base + path, item])),
+    components: { ...components, schemas },
   }
 }
 
 /** One schema per tool, discriminated by name. */
 function callSchema(tools: readonly JsonObject[]): JsonObject {
-  if (tools.length === 0) return ANY_CALL
   return {
     type: 'object',
     required: ['name'],
@@ -50,95 +45,6 @@ function callSchema(tools: readonly JsonObject[]): JsonObject {
 function toCallSchemaPart(name: string, schema: unknown): JsonObject {
   const own = typeof schema === 'object' && schema !== null ? (schema as JsonObject) : {}
   return { $id: `urn:tool:${encodeURIComponent(name)}`, ...own }
-}
-
-const PROBLEM = {
-  description: 'Error',
-  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-}
-const REFUSED = { $ref: '#/components/responses/Problem' }
-const SESSION = {
-  name: 'X-Session-ID',
-  in: 'header',
-  description: 'Session id chosen by the caller: requests with the same id share server state.',
-  schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,128}$' },
-}
-const WITH_SESSION = [{ $ref: '#/components/parameters/Session' }]
-const ANY_CALL = {
-  type: 'object',
-  required: ['name'],
-  properties: { name: { type: 'string' }, arguments: { type: 'object' } },
-}
-const LIST = {
-  operationId: 'listTools',
-  summary: 'Lists the tools available to the caller',
-  responses: {
-    200: {
-      description: 'The tools',
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Tools' } } },
-    },
-    304: { description: 'Not modified' },
-    default: REFUSED,
-  },
-}
-const CALL = {
-  operationId: 'callTool',
-  summary: 'Calls a tool',
-  parameters: WITH_SESSION,
-  requestBody: {
-    required: true,
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/Call' } } },
-  },
-  responses: {
-    200: {
-      description: 'Tool result; `isError` for a tool failure. As events: `progress` and `log`, then `result`.',
-      content: {
-        'application/json': { schema: { $ref: '#/components/schemas/Result' } },
-        'text/event-stream': { schema: { type: 'string' } },
-      },
-    },
-    ...Object.fromEntries(
-      ['400', '401', '403', '404', '413', '415', '429', '502', '503', '504'].map(status => [status, REFUSED]),
-    ),
-  },
-}
-const SCHEMAS = {
-  Tools: {
-    type: 'object',
-    required: ['tools'],
-    properties: { tools: { type: 'array', items: { $ref: '#/components/schemas/Tool' } } },
-  },
-  Tool: {
-    type: 'object',
-    required: ['name', 'inputSchema'],
-    properties: {
-      name: { type: 'string' },
-      description: { type: 'string' },
-      inputSchema: { type: 'object' },
-      outputSchema: { type: 'object' },
-    },
-  },
-  Result: {
-    type: 'object',
-    required: ['content'],
-    properties: {
-      content: { type: 'array', items: { type: 'object' } },
-      structuredContent: {},
-      isError: { type: 'boolean' },
-    },
-  },
-  Problem: {
-    type: 'object',
-    required: ['title', 'status', 'detail'],
-    properties: {
-      type: { type: 'string' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-      rpcCode: { type: 'integer' },
-      data: {},
-    },
-  },
 }
 
 type RestHandler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>

@@ -1,4 +1,4 @@
-import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report, Route } from '../../src/plugin.ts'
+import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report } from '../../src/plugin.ts'
 import {
   defineErrors,
   checkKnownName,
@@ -8,6 +8,7 @@ import {
   refuse,
   RPC,
   readText,
+  readTexts,
   readValue,
 } from '../../src/plugin.ts'
 import type { RoutingRule } from './rules.ts'
@@ -26,67 +27,27 @@ export const routingError = defineErrors(ERRORS)
 
 type RouteMatch = Readonly<Record<string, readonly string[]>>
 
-/** Subject of a match and its method; a request has at most one. */
-const SUBJECTS = { tool: 'tools/call', prompt: 'prompts/get', resource: 'resources/read' } as const
-const SUBJECT_NAMES = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]
-
 /** Reports routes that can never match or have an invalid target. */
 function checkRoutes(config: unknown, report: Report): void {
   const routes = readList(config, 'routes')
   const matches = routes.map(readMatch)
   matches.forEach((match, i) => {
     const pointer = `/routes/${i}`
-    const flaw =
-      findContradiction(match) ?? findShadowing(match, matches.slice(0, i)) ?? findFilterConflict(match, config)
-    if (flaw !== undefined) report({ pointer, message: `this route can never match: ${flaw.message}`, hint: flaw.hint })
+    const by = matches.slice(0, i).findIndex(earlier => isMatchCovered(earlier, match))
+    if (by >= 0)
+      report({
+        pointer,
+        message: `this route can never match: route ${by} (/routes/${by}) matches everything that it would match`,
+        hint: 'move the narrower route first, or remove it',
+      })
     checkTarget(config, readText(routes[i], 'to'), `${pointer}/to`, report)
   })
 }
 
 function readMatch(route: unknown): RouteMatch {
   const match = readMap(route, 'match')
-  const globs = Object.keys(match).map(
-    key => [key, readList(match, key).filter(glob => typeof glob === 'string')] as const,
-  )
+  const globs = Object.keys(match).map(key => [key, readTexts(match, key)] as const)
   return Object.fromEntries(globs)
-}
-
-interface RouteProblem {
-  readonly message: string
-  readonly hint: string
-}
-
-function findContradiction(match: RouteMatch): RouteProblem | undefined {
-  const subjects = SUBJECT_NAMES.filter(key => match[key] !== undefined)
-  const [first, second] = subjects
-  if (first === undefined) return undefined
-  if (second !== undefined)
-    return { message: `no request has both a ${first} and a ${second}`, hint: 'split the route in two' }
-  const methods = match.method
-  if (
-    methods === undefined ||
-    !methods.every(isLiteral) ||
-    methods.some(method => method.startsWith(methodGroup(first)))
-  )
-    return undefined
-  return {
-    message: `${methods.join(', ')} has no ${first}`,
-    hint: `remove "method"; "${first}" implies it`,
-  }
-}
-
-/** Prompts and resources also occur in completions and subscriptions. */
-function methodGroup(subject: keyof typeof SUBJECTS): string {
-  return subject === 'tool' ? SUBJECTS.tool : ''
-}
-
-function findShadowing(match: RouteMatch, earlier: readonly RouteMatch[]): RouteProblem | undefined {
-  const by = earlier.findIndex(earlierMatch => isMatchCovered(earlierMatch, match))
-  if (by < 0) return undefined
-  return {
-    message: `route ${by} (/routes/${by}) matches everything that it would match`,
-    hint: 'move the narrower route first, or remove it',
-  }
 }
 
 function isMatchCovered(wide: RouteMatch, narrow: RouteMatch): boolean {
@@ -105,24 +66,6 @@ function isGlobCovered(wide: string, narrow: string): boolean {
 
 function isLiteral(glob: string): boolean {
   return !/[*?{}()!+@[\]\\]/.test(glob)
-}
-
-/** The global filter hides a tool from all routes. */
-function findFilterConflict(match: RouteMatch, config: unknown): RouteProblem | undefined {
-  for (const [key, section] of [
-    ['tool', 'tools'],
-    ['prompt', 'prompts'],
-    ['resource', 'resources'],
-  ] as const) {
-    const denied = readList(config, 'filters', section, 'deny').filter(glob => typeof glob === 'string')
-    const isDenied = match[key]?.every(glob => denied.some(wide => isGlobCovered(wide, glob)))
-    if (isDenied === true)
-      return {
-        message: `filters.${section}.deny hides everything that it matches`,
-        hint: 'change the filter or the route',
-      }
-  }
-  return undefined
 }
 
 function checkTarget(config: unknown, to: string | undefined, pointer: string, report: Report): void {
@@ -163,7 +106,11 @@ function refuseByRule(rule: RoutingRule | undefined): Answer | undefined {
 }
 
 /** Routes a list to one upstream's list, and other requests under the upstream's own names. */
-function createRoute(upstream: string, exchange: Exchange, toOwn: ReturnType<typeof createParamMapper>): Route {
+function createRoute(
+  upstream: string,
+  exchange: Exchange,
+  toOwn: ReturnType<typeof createParamMapper>,
+): Exchange['route'] {
   if (METHODS.get(exchange.method)?.to === 'list') return { to: 'many', upstreams: [upstream] }
   return { to: 'one', upstream, params: toOwn(upstream, exchange.method, exchange.params) }
 }

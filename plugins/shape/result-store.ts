@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Clock, Handles } from '../../src/plugin.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock, PluginApi } from '../../src/plugin.ts'
+import { BoundedMap } from '../../src/plugin.ts'
 
 /** Limits the result count, because small results cost memory too. */
 const MAX_RESULTS = 20_000
@@ -27,36 +29,37 @@ export interface ResultStoreLimits {
 
 /** Complete results of cut answers, by caller. Evicts the oldest, and those of a caller over its share first. */
 export class ResultStore {
-  /** Oldest first. */
-  readonly #all = new Map<string, StoredResult>()
-  readonly #byOwner = new Map<string, { bytes: number; readonly keys: Set<string> }>()
   readonly #clock: Clock
-  #bounds: ResultStoreLimits
-  #bytes = 0
-  #isArmed = false
+  #limits: ResultStoreLimits
+  #results: BoundedMap<string, StoredResult>
 
-  constructor(clock: Clock, bounds: ResultStoreLimits) {
+  constructor(clock: Clock, limits: ResultStoreLimits) {
     this.#clock = clock
-    this.#bounds = bounds
+    this.#limits = limits
+    this.#results = createResultMap(limits)
   }
 
   get size(): number {
-    return this.#all.size
+    return this.#results.size
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#results.weight
   }
 
   /** Applies a new configuration's limits. */
-  setLimits(bounds: ResultStoreLimits): void {
-    this.#bounds = bounds
-    this.#evict()
+  setLimits(limits: ResultStoreLimits): void {
+    if (isDeepStrictEqual(limits, this.#limits)) return
+    const before = this.#results
+    this.#limits = limits
+    this.#results = createResultMap(limits)
+    for (const [key, result] of before.entries()) this.#addResult(key, result)
   }
 
   /** Stores a result and returns its handle; undefined if it exceeds the caller's share. */
-  store(handles: Handles, owner: string, bytes: Buffer, page: number): string | undefined {
-    if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(this.#bounds.share, this.#bounds.bytes)) return undefined
+  store(handles: PluginApi['handles'], owner: string, bytes: Buffer, page: number): string | undefined {
+    const { bytes: maxBytes, share, forMs } = this.#limits
+    if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(share, maxBytes)) return undefined
     const now = this.#clock.now()
     // Identical results share an entry, so that a repeated call neither fills the store nor changes its answer.
     const key = createHash('sha256')
@@ -64,75 +67,31 @@ export class ResultStore {
       .update(bytes)
       .digest('base64url')
       .slice(0, 22)
-    const before = this.#all.get(key)
-    if (before !== undefined && now - before.storedAt < this.#bounds.forMs * RENEW_AFTER_SHARE) return before.handle
-    this.#removeResult(key)
-    const handle = handles.seal(key, owner, this.#bounds.forMs)
+    const before = this.#results.get(key)
+    if (before !== undefined && now - before.storedAt < forMs * RENEW_AFTER_SHARE) return before.handle
+    const handle = handles.seal(key, owner, forMs)
     // Copy, because the bytes may be a slice of a larger buffer.
-    this.#addResult(key, { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now })
+    const result = { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now }
+    this.#addResult(key, result)
+    this.#clock.after(forMs, () => {
+      if (this.#results.get(key) === result) this.#results.delete(key)
+    })
     return handle
   }
 
   /** Finds a caller's result; undefined if expired, evicted or another caller's. */
-  findResult(handles: Handles, owner: string, handle: string): StoredResult | undefined {
+  findResult(handles: PluginApi['handles'], owner: string, handle: string): StoredResult | undefined {
     const key = handles.open(handle, owner)
-    const stored = key === undefined ? undefined : this.#all.get(key)
+    const stored = key === undefined ? undefined : this.#results.get(key)
     if (stored === undefined || stored.owner !== owner) return undefined
-    return this.#clock.now() - stored.storedAt > this.#bounds.forMs ? undefined : stored
-  }
-
-  removeAll(): void {
-    for (const key of [...this.#all.keys()]) this.#removeResult(key)
+    return this.#clock.now() - stored.storedAt > this.#limits.forMs ? undefined : stored
   }
 
   #addResult(key: string, result: StoredResult): void {
-    const own = this.#byOwner.get(result.owner) ?? { bytes: 0, keys: new Set<string>() }
-    this.#byOwner.set(result.owner, own)
-    this.#all.set(key, result)
-    own.keys.add(key)
-    own.bytes += result.bytes.length + ENTRY_OVERHEAD_BYTES
-    this.#bytes += result.bytes.length + ENTRY_OVERHEAD_BYTES
-    for (const oldest of own.keys) {
-      if (own.bytes <= this.#bounds.share) break
-      this.#removeResult(oldest)
-    }
-    this.#evict()
-    this.#armExpiry()
+    this.#results.set(key, result, result.owner, result.bytes.length + ENTRY_OVERHEAD_BYTES)
   }
+}
 
-  #evict(): void {
-    for (const key of this.#all.keys()) {
-      if (this.#bytes <= this.#bounds.bytes && this.#all.size <= MAX_RESULTS) return
-      this.#removeResult(key)
-    }
-  }
-
-  #removeResult(key: string): void {
-    const result = this.#all.get(key)
-    if (result === undefined) return
-    this.#all.delete(key)
-    this.#bytes -= result.bytes.length + ENTRY_OVERHEAD_BYTES
-    const own = this.#byOwner.get(result.owner)
-    if (own === undefined) return
-    own.keys.delete(key)
-    own.bytes -= result.bytes.length + ENTRY_OVERHEAD_BYTES
-    if (own.keys.size === 0) this.#byOwner.delete(result.owner)
-  }
-
-  /** One timer for all results: the oldest expires first. */
-  #armExpiry(): void {
-    const [oldest] = this.#all.values()
-    if (this.#isArmed || oldest === undefined) return
-    this.#isArmed = true
-    const ms = Math.max(1, oldest.storedAt + this.#bounds.forMs - this.#clock.now())
-    this.#clock.after(ms, () => {
-      this.#isArmed = false
-      const now = this.#clock.now()
-      for (const [key, { storedAt }] of this.#all) {
-        if (now - storedAt < this.#bounds.forMs) break
-        this.#removeResult(key)
-      }
-      this.#armExpiry()
-    })
-  }
+function createResultMap({ bytes, share }: ResultStoreLimits): BoundedMap<string, StoredResult> {
+  return new BoundedMap({ max: MAX_RESULTS, maxWeight: bytes, shareWeight: share })
 }

@@ -1,4 +1,4 @@
-import type { Answer, Call, Clock, Handles, JsonObject, Log, RunningCall } from '../../src/plugin.ts'
+import type { Answer, Call, Clock, JsonObject, PluginApi, RunningCall } from '../../src/plugin.ts'
 import { BoundedMap, isObject, Payload, createUpstreamAnswer } from '../../src/plugin.ts'
 import { toolFailure } from './read-result.ts'
 import { META_KEY } from './shape-result.ts'
@@ -22,11 +22,7 @@ interface SlowCall {
   readonly waitMs: number
 }
 
-interface SlowCallDeps {
-  readonly clock: Clock
-  readonly handles: Handles
-  readonly log: Log
-}
+type SlowCallDeps = Pick<PluginApi, 'clock' | 'handles' | 'log'>
 
 /** Calls that continue after their timeout, for clients without tasks. Shared by all generations. */
 export class SlowCalls {

@@ -1,5 +1,5 @@
 import type { CatalogEntry, Config, Exchange, Plugin, Report } from '../../src/plugin.ts'
-import { BoundedMap, readMap, parseDuration, parseSize, appendPointer } from '../../src/plugin.ts'
+import { BoundedMap, readMap, appendPointer } from '../../src/plugin.ts'
 import { tapMetaTools } from './meta-tool-calls.ts'
 import { META_TOOL_NAMES } from './meta-tools.ts'
 import type { SurfaceMode } from './settings.ts'
@@ -7,8 +7,7 @@ import { PARAMETER, createSurfaceResolver } from './settings.ts'
 import { createListing, countListTokens, Surface } from './listing.ts'
 
 /** Reports renames that collide with meta tools. */
-export function checkSurface(config: unknown, report: Report): void {
-  checkCode(config, report)
+function checkSurface(config: unknown, report: Report): void {
   const rename = readMap(config, 'filters', 'tools', 'rename')
   for (const [from, to] of Object.entries(rename)) {
     if (!Object.values(META_TOOL_NAMES).includes(String(to))) continue
@@ -19,40 +18,6 @@ export function checkSurface(config: unknown, report: Report): void {
       severity: 'warning',
     })
   }
-}
-
-/** Limits that the schema cannot express. */
-const MAX_MS = 3_600_000
-const MIN_MS = 100
-const MIN_MEMORY = 1024 * 1024
-const MAX_MEMORY = 1024 * 1024 * 1024
-
-function checkCode(config: unknown, report: Report): void {
-  const { timeout, memory } = readMap(config, 'surface', 'code')
-  if (!isWithin(timeout, parseDuration, MIN_MS, MAX_MS))
-    report({
-      pointer: '/surface/code/timeout',
-      message: 'must be from 100ms to 1h',
-      hint: 'clients wait for the script; 30s is typical',
-    })
-  if (!isWithin(memory, parseSize, MIN_MEMORY, MAX_MEMORY))
-    report({
-      pointer: '/surface/code/memory',
-      message: 'must be from 1MiB to 1GiB',
-      hint: '32MiB is typical',
-    })
-}
-
-/** True for invalid amounts too, which the schema reports. */
-function isWithin(value: unknown, parse: (text: string | number) => number, min: number, max: number): boolean {
-  if (typeof value !== 'string' && typeof value !== 'number') return true
-  let amount: number
-  try {
-    amount = parse(value)
-  } catch {
-    return true
-  }
-  return Number.isNaN(amount) || (amount >= min && amount <= max)
 }
 
 type SurfaceOptions = NonNullable<Config['surface']>

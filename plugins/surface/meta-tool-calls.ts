@@ -1,5 +1,5 @@
 import type { Answer, CatalogEntry, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
-import { isObject, refuse, RPC } from '../../src/plugin.ts'
+import { isObject, refuse, RPC, tryParseJson } from '../../src/plugin.ts'
 import {
   answerDescribe,
   toolFailure,
@@ -66,7 +66,7 @@ export function tapMetaTools({ hooks, slot }: PluginApi<never>, surfaceFor: Surf
     if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined
     const own = through.get(exchange)
     if (own !== undefined)
-      return own.toolName === undefined ? undefined : addSchemaToFailure(answer, exchange, own.surface, own.toolName)
+      return own.toolName === undefined ? undefined : addSchemaToFailure(answer, own.surface, own.toolName)
     return addSchemaToDirectCall(answer, exchange, surfaceFor)
   })
 }
@@ -89,7 +89,7 @@ async function addSchemaToDirectCall(
   const { inputSchema } = entry.value
   const listed = await exchange.listShownEntries('tools')
   const hasSchema = listed.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
-  return hasSchema ? undefined : addSchemaToFailure(answer, exchange, surface, entry.exposed)
+  return hasSchema ? undefined : addSchemaToFailure(answer, surface, entry.exposed)
 }
 
 /** Finds the called tool by exposed name, else by original name. */
@@ -110,18 +110,9 @@ function loadScripts(cache: { made?: Promise<Scripts> }): Promise<Scripts> {
 async function parseInnerCall(args: unknown, surface: Surface, meta: MetaTool): Promise<InnerCall | string> {
   const { name, arguments: inner = {} } = isObject(args) ? args : {}
   if (typeof name !== 'string' || name === '') return '"name" must be a tool name'
-  const read = typeof inner === 'string' ? parseJson(inner) : inner
+  const read = typeof inner === 'string' ? tryParseJson(inner.trim() === '' ? '{}' : inner) : inner
   if (!isObject(read)) return '"arguments" must be an object'
   return (await checkInnerCall(surface, meta, name)) ?? { name, arguments: read }
-}
-
-function parseJson(text: string): unknown {
-  if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** Checks if the meta tool may make this call; policies decide about the call itself. */
@@ -134,15 +125,13 @@ async function checkInnerCall(surface: Surface, meta: MetaTool, name: string): P
 }
 
 /** Adds similar names or the argument schema to a failed call. */
-function addSchemaToFailure(answer: Answer, exchange: Exchange, surface: Surface, toolName: string): TeachingAnswer {
+function addSchemaToFailure(answer: Answer, surface: Surface, toolName: string): TeachingAnswer {
   const entry = surface.find(toolName)
   if ('error' in answer) return addSchemaToError(answer, surface, toolName)
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
   const { content } = answer.result.value()
   const list: unknown[] = Array.isArray(content) ? content : []
-  // Arguments as received, because the visible schema may have other names.
-  const { arguments: args } = exchange.received ?? exchange.params ?? {}
-  if (!isAboutArguments(entry.value.inputSchema, args, joinTexts(list))) return undefined
+  if (!ARGUMENT_ERROR_WORDS.test(joinTexts(list).slice(0, 2000))) return undefined
   const text = formatArgumentSchema(entry)
   return text === ''
     ? undefined
@@ -170,44 +159,5 @@ function joinTexts(content: readonly unknown[]): string {
   return content.map(block => (isObject(block) && typeof block.text === 'string' ? block.text : '')).join(' ')
 }
 
-type TypeCheck = (value: unknown) => boolean
-
-const TYPE_CHECKS: Readonly<Record<string, TypeCheck>> = {
-  string: value => typeof value === 'string',
-  number: value => typeof value === 'number',
-  integer: value => Number.isInteger(value),
-  boolean: value => typeof value === 'boolean',
-  array: value => Array.isArray(value),
-  object: value => isObject(value),
-  null: value => value === null,
-}
-
 /** Words in error messages about arguments. */
 const ARGUMENT_ERROR_WORDS = /argument|parameter|required|invalid|validation|schema|expected|missing|property|must be/i
-
-/** True if the arguments do not match the schema, or the message mentions them. */
-function isAboutArguments(schema: unknown, args: unknown, text: string): boolean {
-  return !matchesSchema(schema, args) || ARGUMENT_ERROR_WORDS.test(text.slice(0, 2000))
-}
-
-/** Checks the top level only: required members and types. */
-function matchesSchema(schema: unknown, args: unknown = {}): boolean {
-  if (!isObject(schema)) return true
-  if (!isObject(args)) return false
-  const { required, properties, additionalProperties } = schema
-  if (Array.isArray(required) && required.some(name => typeof name === 'string' && args[name] === undefined))
-    return false
-  const schemas = isObject(properties) ? properties : {}
-  return Object.entries(args).every(([name, value]) => {
-    if (!Object.hasOwn(schemas, name)) return additionalProperties !== false
-    return isOfType(schemas[name], value)
-  })
-}
-
-function isOfType(schema: unknown, value: unknown): boolean {
-  if (!isObject(schema)) return true
-  const { type, enum: values } = schema
-  if (Array.isArray(values) && !values.includes(value) && !isObject(value)) return false
-  const types = (Array.isArray(type) ? type : [type]).filter(one => typeof one === 'string')
-  return types.length === 0 || types.some(one => TYPE_CHECKS[one]?.(value) ?? true)
-}

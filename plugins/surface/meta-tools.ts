@@ -11,7 +11,7 @@ const VERBS = new Set(
 const MAX_WORDS = 10
 
 /**
- * Summarizes the hidden tools by server: count and distinctive words. Deterministic; drops words, then servers, to
+ * Summarizes the hidden tools by server: count and frequent words. Deterministic; drops words, then servers, to
  * stay within `most` tokens.
  */
 function formatOverview(entries: readonly CatalogEntry[], maxTokens: number): string {
@@ -49,23 +49,19 @@ function summarizeServers(entries: readonly CatalogEntry[]): ServerSummary[] {
   const byServer = Map.groupBy(entries, ({ upstream }) => upstream)
   // Meta tools have no upstream.
   byServer.delete('')
-  const counts = new Map([...byServer].map(([name, own]) => [name, countWords(own)]))
-  const spread = new Map<string, number>()
-  for (const words of counts.values()) for (const word of words.keys()) spread.set(word, (spread.get(word) ?? 0) + 1)
   return [...byServer]
-    .map(([name, own]) => ({
-      name,
-      count: own.length,
-      words: findDistinctiveWords(counts.get(name), spread, name),
-    }))
+    .map(([name, own]) => ({ name, count: own.length, words: listFrequentWords(name, own) }))
     .sort((one, other) => other.count - one.count || compareStrings(one.name, other.name))
 }
 
-function countWords(entries: readonly CatalogEntry[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const { original } of entries)
-    for (const word of new Set(splitName(original))) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return counts
+/** Lists the words of a server's tool names, the most frequent first. */
+function listFrequentWords(server: string, entries: readonly CatalogEntry[]): string[] {
+  const serverWords = new Set(splitName(server))
+  const words = entries.flatMap(({ original }) => splitName(original)).filter(word => !serverWords.has(word))
+  return [...Map.groupBy(words, stemWord).values()]
+    .map(([word = '', ...repeated]) => ({ word, count: repeated.length }))
+    .sort((one, other) => other.count - one.count || compareStrings(one.word, other.word))
+    .map(({ word }) => word)
 }
 
 function splitName(name: string): string[] {
@@ -73,21 +69,6 @@ function splitName(name: string): string[] {
     .split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u)
     .map(word => word.toLowerCase())
     .filter(word => word.length > 2 && !VERBS.has(word))
-}
-
-/** Words frequent on this server and rare on others. */
-function findDistinctiveWords(
-  counts: ReadonlyMap<string, number> | undefined,
-  spread: ReadonlyMap<string, number>,
-  server: string,
-): string[] {
-  const own = new Set(splitName(server))
-  return [...(counts ?? [])]
-    .filter(([word]) => !own.has(word))
-    .map(([word, count]) => ({ word, weight: count / (spread.get(word) ?? 1) }))
-    .sort((one, other) => other.weight - one.weight || compareStrings(one.word, other.word))
-    .filter(({ word }, index, all) => all.findIndex(one => stemWord(one.word) === stemWord(word)) === index)
-    .map(({ word }) => word)
 }
 
 /** Compares independently of the locale. */

@@ -63,20 +63,12 @@ function formatComment(text: string): string {
 }
 
 const MAX_LENGTH = 160
-/** Schema keywords that constrain values; texts and examples are dropped. */
-const KEPT_KEYWORDS = [
-  'type',
-  'enum',
-  'const',
-  'required',
-  'additionalProperties',
-  'items',
-  'anyOf',
-  'oneOf',
-  'allOf',
-  '$ref',
-]
-const MAX_COMPACT_DEPTH = 4
+/** Schema keywords that a compact schema omits. */
+const OMITTED_KEYWORDS: ReadonlySet<string> = new Set(
+  'description title default examples example $comment format pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems'.split(
+    ' ',
+  ),
+)
 
 /** Shortens a tool to its first sentence and a schema without texts, which accepts at least the same values. */
 export function compactTool(entry: CatalogEntry): CatalogEntry {
@@ -102,37 +94,13 @@ function shortenSentence(text: string, longest = MAX_LENGTH): string {
   return line.length <= longest ? line : `${line.slice(0, longest - 1).trimEnd()}…`
 }
 
-/** Removes texts from a schema. */
+/** Removes texts and limits from a schema. */
 function compactRootSchema(schema: unknown): JsonObject {
-  const root = isObject(schema) ? schema : {}
-  const compact = dropTexts(root, 0, false)
-  const names = ['$defs', 'definitions'].filter(name => isObject(root[name]))
-  for (const name of names) compact[name] = compactEach(root[name] as JsonObject, 1, true)
+  // An object or boolean is the schema of a property with such a name.
+  const keepType = (key: string, value: unknown): unknown =>
+    OMITTED_KEYWORDS.has(key) && !isObject(value) && typeof value !== 'boolean' ? undefined : value
+  const compact = JSON.parse(JSON.stringify(isObject(schema) ? schema : {}, keepType)) as JsonObject
   return { type: 'object', ...compact }
-}
-
-/** Removes optional keywords. Definitions are recursive, so depth does not limit them. */
-function dropTexts(schema: JsonObject, depth: number, isWhole: boolean): JsonObject {
-  if (depth > MAX_COMPACT_DEPTH && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
-  const compact: JsonObject = {}
-  for (const key of KEPT_KEYWORDS)
-    if (schema[key] !== undefined) compact[key] = compactValue(schema[key], key, depth, isWhole)
-  const { properties } = schema
-  if (isObject(properties)) compact.properties = compactEach(properties, depth + 1, isWhole)
-  return compact
-}
-
-function compactValue(value: unknown, key: string, depth: number, isWhole: boolean): unknown {
-  if (key === 'enum' || key === 'const' || key === 'required' || key === 'type') return value
-  if (Array.isArray(value))
-    return value.map(one => (isObject(one) ? dropTexts(one, depth + 1, isWhole) : (one as unknown)))
-  return isObject(value) ? dropTexts(value, depth + 1, isWhole) : value
-}
-
-function compactEach(schemas: JsonObject, depth: number, isWhole: boolean): JsonObject {
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, one]) => [name, isObject(one) ? dropTexts(one, depth, isWhole) : one]),
-  )
 }
 
 /** Maximum tokens per search result. */

@@ -1,22 +1,14 @@
 import type { KnownTools, JsonObject, Report } from '../../src/plugin.ts'
 import { compileGlobs, isObject, readMap, appendPointer } from '../../src/plugin.ts'
-import type { ArgumentSpec, OverrideSpec } from './override/overrides.ts'
-import { hasPointer, isHidden, mergeOverrides } from './override/overrides.ts'
-
-/** Keys that make all others ineffective, with the reason. */
-const EXCLUSIVE_KEYS: readonly (readonly [keyof ArgumentSpec, string])[] = [
-  ['value', 'an argument with a value is hidden, so'],
-  ['hide', 'the argument is hidden, so'],
-]
+import type { OverrideSpec } from './override/overrides.ts'
+import { hasPointer } from './override/overrides.ts'
 
 /** Reports contradictory overrides. */
 export function checkOverrides(config: unknown, report: Report): void {
   for (const { pointer, written } of listOverridePaths(config))
     for (const [glob, spec] of Object.entries(written)) {
       const at = `${appendPointer(pointer, glob)}/arguments`
-      const args = listArguments(spec)
-      for (const [name, argument] of args) checkArgument(argument, appendPointer(at, name), report)
-      checkNames(args, at, report)
+      checkNames(listArguments(spec), at, report)
     }
 }
 
@@ -41,21 +33,6 @@ function listArguments(spec: unknown): [string, JsonObject][] {
   return Object.entries(readMap({ spec }, 'spec', 'arguments')).flatMap(([name, argument]) =>
     isObject(argument) ? [[name, argument] as [string, JsonObject]] : [],
   )
-}
-
-function checkArgument(argument: JsonObject, pointer: string, report: Report): void {
-  for (const [key, why] of EXCLUSIVE_KEYS) {
-    if (!(key in argument) || argument[key] === false) continue
-    const idle = Object.keys(argument).filter(property => property !== key && argument[property] !== false)
-    for (const property of idle)
-      report({
-        pointer: `${pointer}/${property}`,
-        message: `${why} "${property}" has no effect`,
-        hint: property === 'default' ? 'use only "value" to set it always' : `remove "${property}" or "${key}"`,
-        on: 'key',
-      })
-    if (idle.length > 0) return
-  }
 }
 
 /** Reports two arguments with the same name. */
@@ -99,48 +76,11 @@ function checkSpec(spec: OverrideSpec, pointer: string, tools: readonly JsonObje
   for (const text of Object.keys(spec.texts ?? {}))
     if (!schemas.some(schema => hasPointer(schema, text)))
       reportWarning(appendPointer(`${pointer}/texts`, text), `no schema contains "${text}"`, report)
-  for (const [name, argument] of Object.entries(spec.arguments ?? {})) {
-    const having = schemas.filter(schema => listProperties(schema).includes(name))
-    const at = appendPointer(`${pointer}/arguments`, name)
-    if (having.length === 0) reportWarning(at, `no matching tool has an argument "${name}"`, report)
-    else checkArgumentOverride({ name, argument, at, schemas: having, spec }, report)
-  }
+  for (const name of Object.keys(spec.arguments ?? {}))
+    if (!schemas.some(schema => Object.hasOwn(readMap(schema, 'properties'), name)))
+      reportWarning(appendPointer(`${pointer}/arguments`, name), `no matching tool has an argument "${name}"`, report)
 }
 
-interface ArgumentOverride {
-  readonly name: string
-  readonly argument: ArgumentSpec
-  readonly at: string
-  /** Schemas with this argument. */
-  readonly schemas: readonly JsonObject[]
-  readonly spec: OverrideSpec
-}
-
-function checkArgumentOverride(
-  { name, argument: { hide, rename }, at, schemas, spec }: ArgumentOverride,
-  report: Report,
-): void {
-  if (hide === true && schemas.some(schema => isRequired(schema, name)))
-    reportWarning(`${at}/hide`, `"${name}" is required; every call would fail`, report, 'set a "value"')
-  if (rename !== undefined && schemas.some(schema => isTaken(schema, rename, name, spec)))
-    reportWarning(`${at}/rename`, `the tool already has an argument "${rename}"`, report, 'rename or hide that one too')
-}
-
-function reportWarning(pointer: string, message: string, report: Report, hint?: string): void {
-  report({ pointer, message, ...(hint === undefined ? {} : { hint }), severity: 'warning' })
-}
-
-function listProperties({ properties }: JsonObject): string[] {
-  return isObject(properties) ? Object.keys(properties) : []
-}
-
-function isRequired({ required }: JsonObject, name: string): boolean {
-  return Array.isArray(required) && required.includes(name)
-}
-
-/** True if another argument keeps this name. */
-function isTaken(schema: JsonObject, rename: string, name: string, spec: OverrideSpec): boolean {
-  if (rename === name || !listProperties(schema).includes(rename)) return false
-  const hiddenSpec = mergeOverrides([spec])?.arguments?.specs.get(rename)
-  return hiddenSpec === undefined || (!isHidden(hiddenSpec) && (hiddenSpec.rename ?? rename) === rename)
+function reportWarning(pointer: string, message: string, report: Report): void {
+  report({ pointer, message, severity: 'warning' })
 }

@@ -6,6 +6,8 @@ export interface BoundedMapOptions<K, V> {
   readonly share?: number
   /** Maximum total weight, for example in bytes. A heavier single entry is not stored. */
   readonly maxWeight?: number
+  /** Maximum weight per caller. A heavier entry is evicted immediately. */
+  readonly shareWeight?: number
   /** Called for each evicted entry; not for deleted or replaced ones. */
   readonly onForget?: (key: K, value: V) => void
 }
@@ -14,6 +16,11 @@ interface BoundedEntry<V> {
   readonly value: V
   readonly caller: string | undefined
   readonly weight: number
+}
+
+interface CallerEntries<K> {
+  readonly keys: Set<K>
+  weight: number
 }
 
 /**
@@ -25,7 +32,7 @@ export class BoundedMap<K, V> {
   /** By age, oldest first. */
   readonly #entries = new Map<K, BoundedEntry<V>>()
   /** Keys per caller, oldest first. */
-  readonly #byCaller = new Map<string, Set<K>>()
+  readonly #byCaller = new Map<string, CallerEntries<K>>()
   #weight = 0
 
   constructor(bounds: BoundedMapOptions<K, V>) {
@@ -43,7 +50,7 @@ export class BoundedMap<K, V> {
 
   /** Counts a caller's entries. */
   countEntries(caller: string): number {
-    return this.#byCaller.get(caller)?.size ?? 0
+    return this.#byCaller.get(caller)?.keys.size ?? 0
   }
 
   has(key: K): boolean {
@@ -62,18 +69,18 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     const own = entry.caller === undefined ? undefined : this.#byCaller.get(entry.caller)
-    if (own?.delete(key) === true) own.add(key)
+    if (own?.keys.delete(key) === true) own.keys.add(key)
     return entry.value
   }
 
   /** Sets a value as the newest and evicts old ones if necessary. */
   set(key: K, value: V, caller?: string, weight = 1): void {
-    const { max, share = Infinity, maxWeight = Infinity } = this.#bounds
+    const { max, maxWeight = Infinity } = this.#bounds
     this.delete(key)
     if (weight > maxWeight) return
     this.#entries.set(key, { value, caller, weight })
     this.#weight += weight
-    if (caller !== undefined && this.#own(caller, key).size > share) this.#forgetOldest(this.#own(caller, key))
+    if (caller !== undefined) this.#addToCaller(caller, key, weight)
     while (this.#entries.size > max || this.#weight > maxWeight) this.#forgetOldest(this.#entries)
   }
 
@@ -83,9 +90,11 @@ export class BoundedMap<K, V> {
     this.#entries.delete(key)
     this.#weight -= entry.weight
     if (entry.caller === undefined) return true
-    const getCallerKeys = this.#byCaller.get(entry.caller)
-    getCallerKeys?.delete(key)
-    if (getCallerKeys?.size === 0) this.#byCaller.delete(entry.caller)
+    const own = this.#byCaller.get(entry.caller)
+    if (own === undefined) return true
+    own.keys.delete(key)
+    own.weight -= entry.weight
+    if (own.keys.size === 0) this.#byCaller.delete(entry.caller)
     return true
   }
 
@@ -109,10 +118,13 @@ export class BoundedMap<K, V> {
     for (const [key, { value }] of this.#entries) yield [key, value]
   }
 
-  #own(caller: string, key: K): Set<K> {
+  #addToCaller(caller: string, key: K, weight: number): void {
+    const { share = Infinity, shareWeight = Infinity } = this.#bounds
     let own = this.#byCaller.get(caller)
-    if (own === undefined) this.#byCaller.set(caller, (own = new Set()))
-    return own.add(key)
+    if (own === undefined) this.#byCaller.set(caller, (own = { keys: new Set(), weight: 0 }))
+    own.keys.add(key)
+    own.weight += weight
+    while (own.keys.size > share || own.weight > shareWeight) this.#forgetOldest(own.keys)
   }
 
   #forgetOldest(among: ReadonlyMap<K, unknown> | ReadonlySet<K>): void {

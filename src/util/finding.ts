@@ -1,3 +1,4 @@
+import { decodePercent } from './plain-text.ts'
 import { suggestName } from './suggest.ts'
 
 /** Error or warning in a configuration, with its location. */
@@ -57,6 +58,21 @@ export function appendPointer(parent: string, key: string | number): string {
 export function parsePointer(pointer: string): string[] {
   const keys = pointer.split('/').slice(1)
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** Finds the value of a reference such as `#/$defs/User`; undefined if missing. */
+export function resolveReference(reference: string, document: unknown): unknown {
+  return resolvePointer(decodePercent(reference.slice(1)), document)
+}
+
+/** Finds the value at a JSON pointer; undefined if missing. Reads own members only. */
+export function resolvePointer(pointer: string, document: unknown): unknown {
+  let value = document
+  for (const key of parsePointer(pointer)) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[key]
+  }
+  return value
 }
 
 /** Returns a JSON pointer's parent; the root is its own parent. */

@@ -46,6 +46,24 @@ export function toOneLine(text: string): string {
   return sanitizeText(text).replace(/\s+/g, ' ').trim()
 }
 
+/** Invisible characters and unusual spaces, except tab and line feed. */
+const INVISIBLE = /(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu
+
+/** Escapes invisible characters as `\u…`. */
+export function escapeInvisible(text: string): string {
+  return text.replace(INVISIBLE, escapeCharacters)
+}
+
+/** Removes invisible characters. */
+export function removeInvisible(text: string): string {
+  return text.replace(INVISIBLE, '')
+}
+
+/** Escapes all characters as `\u…`. */
+export function escapeCharacters(characters: string): string {
+  return characters.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** Decodes percent escapes; returns the text unchanged if they are invalid. */
 export function decodePercent(text: string): string {
   try {

@@ -2,13 +2,13 @@
 // two rules of one effect have the same text, but for those of `allow`.
 import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
 import { PolicyJudge } from '../../plugins/policy/policy-judge.ts'
-import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/expression-variables.ts'
+import { createFacts, type Facts } from '../../plugins/policy/expression-variables.ts'
 
 const ROUNDS = 11
 const CALLS = 100_000
 
 const SIZES = [5, 50, 500] as const
-const principal = new PrincipalFacts({
+const principal = createFacts('principal', {
   authenticated: true,
   issuer: 'https://id.example.com',
   subject: 'alice',
@@ -29,7 +29,7 @@ function median(size: number): number {
     const began = process.cpuUsage()
     for (let call = 0; call < CALLS; call++) {
       const facts = calls[call % calls.length] as Facts
-      const name = (facts.tool as ToolFacts).name
+      const name = (facts.tool as { readonly name: string }).name
       judge.judgeCall(rules.findApplicable({ kind: 'tools', name }), { facts, scopes: [] })
     }
     const { user, system } = process.cpuUsage(began)
@@ -59,8 +59,8 @@ function factsOf(index: number): Facts {
   const name = `tool${index}`
   return {
     principal,
-    tool: new ToolFacts(name, name),
-    upstream: new UpstreamFacts('files'),
+    tool: createFacts('tool', { name, original: name }),
+    upstream: createFacts('upstream', { name: 'files' }),
     args: { path: `/srv/projects${index}/a`, amount: 7 },
     method: 'tools/call',
     phase: 'call',

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import type { Dialect } from '../client-profiles.ts'
 
 /** Maximum subschemas. */
 const MAX_NODES = 20_000
@@ -11,14 +11,16 @@ export class UnfitError extends Error {}
 /** State while one schema is adapted: its root, the changes made, and the node count. */
 export class FitContext {
   readonly root: JsonObject
+  readonly isForGemini: boolean
   /** Change descriptions. */
   readonly notes = new Set<string>()
   /** References that are being inlined, outermost first. */
   readonly openReferences: string[] = []
   #nodes = 0
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, dialect: Dialect) {
     this.root = root
+    this.isForGemini = dialect === 'gemini'
   }
 
   /** Counts a subschema. @throws UnfitError if there are too many or they are nested too deeply */
@@ -60,16 +62,4 @@ export function omitMembers(object: JsonObject, keys: ReadonlySet<string>): Json
 export function readSchemaList(schema: JsonObject, key: string): readonly unknown[] | undefined {
   const list = schema[key]
   return Array.isArray(list) ? (list as unknown[]) : undefined
-}
-
-/** Reads a string list such as `required`. */
-export function readStrings(schema: JsonObject, key: string): string[] {
-  const list = schema[key]
-  return Array.isArray(list) ? list.filter(one => typeof one === 'string') : []
-}
-
-/** Reads a schema map such as `properties`. */
-export function readSchemaMap(schema: JsonObject, key: string): JsonObject {
-  const map = schema[key]
-  return isObject(map) ? map : {}
 }

@@ -1,19 +1,9 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import { isObject, readMap, readTexts } from '../../../src/plugin.ts'
 import type { Dialect } from '../client-profiles.ts'
 import { adaptForGemini } from './gemini.ts'
-import { mergeAllOf, mergeRootUnion } from './merge.ts'
-import { followReference, hasTarget, getReference } from './references.ts'
-import {
-  readSchemaMap,
-  mapItems,
-  mapMembers,
-  readSchemaList,
-  readStrings,
-  UnfitError,
-  omitMembers,
-  FitContext,
-} from './fit-context.ts'
+import { followReference, getReference, mergeAllOf, mergeRootUnion } from './merge.ts'
+import { mapItems, mapMembers, readSchemaList, UnfitError, omitMembers, FitContext } from './fit-context.ts'
 
 /** An adapted schema with its changes, or the reason why it cannot be adapted. */
 export type FitSchema = { readonly schema: JsonObject; readonly notes: readonly string[] } | { readonly unfit: string }
@@ -43,40 +33,24 @@ const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 /** Keywords that may hold a schema list. */
 const SCHEMA_HOLDERS = new Set([...LISTS, ...SCHEMAS])
 /** Root conditions that prevent some clients from recognizing an object. */
-const CONDITIONS = ['not', 'enum', 'const']
+const CONDITIONS = new Set(['not', 'enum', 'const'])
 const EMPTY: JsonObject = { type: 'object' }
 /** Maximum nested references and alternatives at the root. */
 const MAX_STEPS = 8
 const DEFINITIONS = new Set(['$defs', 'definitions'])
 
-interface DialectRules {
-  /** Inlines references and removes definitions. */
-  readonly inlines: boolean
-  /** Merges `allOf`. */
-  readonly mergesAllOf: boolean
-  /** Requires `properties` at the root and `items` in arrays. */
-  readonly isExplicit: boolean
-  /** Allowed property names. */
-  readonly names?: RegExp
-  readonly adaptNode?: (schema: JsonObject, work: FitContext) => JsonObject
-}
-
-const RULES: Readonly<Record<Exclude<Dialect, 'full'>, DialectRules>> = {
-  common: { inlines: false, mergesAllOf: false, isExplicit: false },
-  anthropic: { inlines: false, mergesAllOf: false, isExplicit: false, names: /^[a-zA-Z0-9_.-]{1,64}$/ },
-  openai: { inlines: true, mergesAllOf: true, isExplicit: true },
-  gemini: { inlines: true, mergesAllOf: true, isExplicit: true, adaptNode: adaptForGemini },
-}
+/** Property names that the APIs of all models accept. */
+const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
 
 /** Adapts a tool's input schema to a dialect. Returns the same schema if nothing has to change. */
 export function fitSchema(value: unknown, dialect: Dialect): FitSchema {
   if (dialect === 'full') return { schema: isObject(value) ? value : EMPTY, notes: [] }
   if (value !== undefined && !isObject(value)) return { unfit: 'the schema is not an object' }
   const root = value ?? EMPTY
-  const work = new FitContext(root)
+  const work = new FitContext(root, dialect)
   try {
     checkLength(root, MAX_READ_LENGTH)
-    const schema = fitRoot(root, RULES[dialect], work)
+    const schema = fitRoot(root, work)
     checkLength(schema, MAX_LENGTH)
     return { schema, notes: schema === value ? [] : [...work.notes] }
   } catch (error) {
@@ -96,36 +70,25 @@ function formatUnfitReason(error: unknown): string {
 }
 
 /** Converts the root to a plain object schema without reference, alternatives or `allOf`. */
-function normalizeRoot(root: JsonObject, rules: DialectRules, work: FitContext): JsonObject {
+function normalizeRoot(root: JsonObject, work: FitContext): JsonObject {
   let schema = root
   for (let n = 0; n < MAX_STEPS; n++) {
-    const made = simplifyRoot(schema, root, work)
+    const made = simplifyRoot(schema, work)
     if (made === schema) break
     schema = made
   }
-  const isConditional = CONDITIONS.some(key => schema[key] !== undefined)
-  if (!rules.isExplicit || !isConditional) return ensureObjectType(schema, rules, work)
-  work.addNote('removed conditions at the root (not, enum, const)')
-  return ensureObjectType(omitMembers(schema, new Set(CONDITIONS)), rules, work)
+  const plain = omitMembers(schema, CONDITIONS)
+  if (plain !== schema) work.addNote('removed conditions at the root (not, enum, const)')
+  return ensureObjectType(plain, work)
 }
 
 /** Removes one construct that the root must not have; returns the same schema if there is none. */
-function simplifyRoot(schema: JsonObject, root: JsonObject, work: FitContext): JsonObject {
-  if (getReference(schema) !== undefined) return keepDefinitions(followReference(schema, work).schema, root)
+function simplifyRoot(schema: JsonObject, work: FitContext): JsonObject {
+  if (getReference(schema) !== undefined) return followReference(schema, work).schema
   if (schema.allOf !== undefined)
     return mergeAllOf({ ...schema, allOf: listObjectAlternatives(schema, 'allOf', work) }, work)
   const key = ['anyOf', 'oneOf'].find(one => schema[one] !== undefined)
   return key === undefined ? schema : mergeRootUnion(schema, listObjectAlternatives(schema, key, work), work)
-}
-
-/** Keeps the root's definitions, because references point to them. */
-function keepDefinitions(schema: JsonObject, root: JsonObject): JsonObject {
-  const { $defs, definitions } = root
-  return {
-    ...($defs === undefined ? {} : { $defs }),
-    ...(definitions === undefined ? {} : { definitions }),
-    ...schema,
-  }
 }
 
 /** Lists the root's object alternatives with references resolved. */
@@ -139,31 +102,30 @@ function listObjectAlternatives(schema: JsonObject, key: string, work: FitContex
   return parts
 }
 
-function ensureObjectType(schema: JsonObject, rules: DialectRules, work: FitContext): JsonObject {
+function ensureObjectType(schema: JsonObject, work: FitContext): JsonObject {
   const { type } = schema
   const types: readonly unknown[] = Array.isArray(type) ? (type as unknown[]) : [type ?? 'object']
   if (!types.includes('object')) throw new UnfitError('the schema does not accept an object')
   if (type !== 'object') work.addNote('set the root type to object')
   const typed = type === 'object' ? schema : { ...schema, type: 'object' }
-  if (!rules.isExplicit || isObject(typed.properties)) return typed
+  if (isObject(typed.properties)) return typed
   work.addNote('added empty properties')
   return { ...typed, properties: {} }
 }
 
-function fitRoot(root: JsonObject, rules: DialectRules, work: FitContext): JsonObject {
-  const object = normalizeRoot(root, rules, work)
-  const named = rules.names === undefined ? object : dropInvalidNames(object, rules.names, work)
-  const inside = walkSchema(named, rules, work, 0) as JsonObject
-  const plain = rules.inlines ? omitMembers(inside, DEFINITIONS) : inside
-  return rules.adaptNode === undefined || plain.type === 'object' ? plain : { ...plain, type: 'object' }
+function fitRoot(root: JsonObject, work: FitContext): JsonObject {
+  const object = dropInvalidNames(normalizeRoot(root, work), work)
+  const inside = walkSchema(object, work, 0) as JsonObject
+  const plain = omitMembers(inside, DEFINITIONS)
+  return plain.type === 'object' ? plain : { ...plain, type: 'object' }
 }
 
 /** Drops optional properties whose names the model's API rejects. */
-function dropInvalidNames(schema: JsonObject, pattern: RegExp, work: FitContext): JsonObject {
-  const properties = readSchemaMap(schema, 'properties')
-  const odd = new Set(Object.keys(properties).filter(name => !pattern.test(name)))
+function dropInvalidNames(schema: JsonObject, work: FitContext): JsonObject {
+  const properties = readMap(schema, 'properties')
+  const odd = new Set(Object.keys(properties).filter(name => !PROPERTY_NAME.test(name)))
   if (odd.size === 0) return schema
-  const needed = readStrings(schema, 'required').find(name => odd.has(name))
+  const needed = readTexts(schema, 'required').find(name => odd.has(name))
   if (needed !== undefined)
     throw new UnfitError(
       `the required property ${JSON.stringify(needed.slice(0, 100))} has a name that the model rejects`,
@@ -173,51 +135,43 @@ function dropInvalidNames(schema: JsonObject, pattern: RegExp, work: FitContext)
 }
 
 /** Adapts a schema and all its subschemas. */
-function walkSchema(value: unknown, rules: DialectRules, work: FitContext, depth: number): unknown {
+function walkSchema(value: unknown, work: FitContext, depth: number): unknown {
   work.countSchema(depth)
-  if (isObject(value)) return walkObject(value, rules, work, depth)
-  if (typeof value === 'boolean' && rules.adaptNode === undefined) return value
+  if (isObject(value)) return walkObject(value, work, depth)
+  if (typeof value === 'boolean' && !work.isForGemini) return value
   if (value !== true) work.addNote('replaced invalid subschemas with ones that accept anything')
-  return rules.adaptNode?.({}, work) ?? {}
+  return work.isForGemini ? adaptForGemini({}, work) : {}
 }
 
-function walkObject(value: JsonObject, rules: DialectRules, work: FitContext, depth: number): JsonObject {
-  const { schema, name } = inlineReference(value, rules, work)
-  const current = upgradeLimits(schema, work)
-  const merged = rules.mergesAllOf ? mergeAllOf(current, work) : current
-  const explicit = rules.isExplicit ? addItems(merged, work) : merged
+function walkObject(value: JsonObject, work: FitContext, depth: number): JsonObject {
+  const { schema, name } = inlineReference(value, work)
+  const explicit = addItems(mergeAllOf(upgradeLimits(schema, work), work), work)
   if (name !== '') work.openReferences.push(name)
-  const inside = mapMembers(explicit, (key, member) => walkMember(key, member, rules, work, depth + 1))
+  const inside = mapMembers(explicit, (key, member) => walkMember(key, member, work, depth + 1))
   if (name !== '') work.openReferences.pop()
-  const made = rules.adaptNode?.(inside, work) ?? inside
+  const made = work.isForGemini ? adaptForGemini(inside, work) : inside
   return hasSameMembers(made, value) ? value : made
 }
 
-function walkMember(key: string, member: unknown, rules: DialectRules, work: FitContext, depth: number): unknown {
-  if (rules.inlines && depth === 1 && DEFINITIONS.has(key)) return undefined
-  const walk = (part: unknown): unknown => walkSchema(part, rules, work, depth)
+function walkMember(key: string, member: unknown, work: FitContext, depth: number): unknown {
+  if (depth === 1 && DEFINITIONS.has(key)) return undefined
+  const walk = (part: unknown): unknown => walkSchema(part, work, depth)
   if (MAPS.has(key)) return isObject(member) ? mapMembers(member, (_name, part) => walk(part)) : member
   if (Array.isArray(member)) return SCHEMA_HOLDERS.has(key) ? mapItems(member as unknown[], walk) : member
   return SCHEMAS.has(key) && typeof member !== 'boolean' ? walk(member) : member
 }
 
-/** Inlines the reference if the dialect has none or it is unresolvable. */
-function inlineReference(
-  schema: JsonObject,
-  rules: DialectRules,
-  work: FitContext,
-): { schema: JsonObject; name: string } {
-  const reference = getReference(schema)
-  if (reference === undefined || (!rules.inlines && hasTarget(reference, work.root))) return { schema, name: '' }
-  let made = followReference(schema, work)
-  const names = [made.name]
+/** Inlines a reference. */
+function inlineReference(schema: JsonObject, work: FitContext): { schema: JsonObject; name: string } {
+  let made = { schema, name: '' }
+  let name = ''
   // A definition may itself be a reference.
-  for (let n = 0; n < 8 && getReference(made.schema) !== undefined; n++) {
+  for (let n = 0; n <= MAX_STEPS && getReference(made.schema) !== undefined; n++) {
     made = followReference(made.schema, work)
-    names.push(made.name)
+    if (made.name !== '') name = made.name
   }
   if (getReference(made.schema) !== undefined) throw new UnfitError('the schema has circular references')
-  return { schema: made.schema, name: names.findLast(one => one !== '') ?? '' }
+  return { schema: made.schema, name }
 }
 
 /** Converts boolean `exclusiveMinimum` and `exclusiveMaximum` of draft 4 to numbers. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import { isObject, readMap, readTexts } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
-import { readSchemaMap, readSchemaList, readStrings } from './fit-context.ts'
+import { readSchemaList } from './fit-context.ts'
 
 /** Keywords that the Gemini API accepts; any other is an error. */
 const KNOWN: ReadonlySet<string> = new Set([
@@ -163,8 +163,8 @@ function setFormat(made: Record<string, unknown>, work: FitContext): void {
 
 function setRequired(made: Record<string, unknown>): void {
   if (made.required === undefined) return
-  const properties = readSchemaMap(made, 'properties')
-  const names = readStrings(made, 'required')
+  const properties = readMap(made, 'properties')
+  const names = readTexts(made, 'required')
   const required = names.filter(name => Object.hasOwn(properties, name))
   if (required.length === 0) delete made.required
   else if (required.length < names.length || !Array.isArray(made.required)) made.required = required

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject } from '../../../src/plugin.ts'
+import { isObject, resolveReference, readMap, readTexts } from '../../../src/plugin.ts'
 import type { FitContext } from './fit-context.ts'
-import { readSchemaMap, readSchemaList, readStrings, UnfitError, omitMembers } from './fit-context.ts'
+import { readSchemaList, UnfitError, omitMembers } from './fit-context.ts'
 
 /** Maximum merged schemas; merging takes quadratic time. */
 const MAX_MERGED = 128
@@ -39,7 +39,7 @@ type MergeValues = (a: unknown, b: unknown) => unknown
 /** Combines two keyword values; undefined if they cannot be combined. */
 const MERGERS: ReadonlyMap<string, MergeValues> = new Map<string, MergeValues>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? mergeMaps(a, b) : undefined)],
-  ['required', (a, b) => [...new Set([...readStrings({ a }, 'a'), ...readStrings({ b }, 'b')])]],
+  ['required', (a, b) => [...new Set([...readTexts(a), ...readTexts(b)])]],
   ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? intersectLists(a, b) : undefined)],
   ['type', mergeTypes],
   ['allOf', (a, b) => (Array.isArray(a) && Array.isArray(b) ? [...(a as unknown[]), ...(b as unknown[])] : undefined)],
@@ -50,15 +50,17 @@ function mergeKeyword(key: string, a: unknown, b: unknown, work: FitContext): un
   if (merged !== undefined) return merged
   const stricter = STRICTER.get(key)
   if (stricter !== undefined && typeof a === 'number' && typeof b === 'number') return stricter(a, b)
-  if (!TEXTS.has(key) && !isSameValue(a, b)) work.addNote(`kept the first of two conditions (${key})`)
+  if (!ANNOTATIONS.has(key) && !isSameValue(a, b)) work.addNote(`kept the first of two conditions (${key})`)
   return a
 }
 
-const TEXTS: ReadonlySet<string> = new Set([
+/** Annotations, which do not restrict values. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
   'description',
   'title',
   'default',
   'examples',
+  'deprecated',
   '$schema',
   '$id',
   '$comment',
@@ -112,20 +114,20 @@ export function mergeRootUnion(schema: JsonObject, branches: readonly JsonObject
   checkCount(branches)
   work.addNote('merged alternatives at the root into one object; its description lists them')
   const base = omitMembers(schema, UNIONS)
-  const properties = new Map(Object.entries(readSchemaMap(base, 'properties')))
+  const properties = new Map(Object.entries(readMap(base, 'properties')))
   for (const branch of branches)
-    for (const [name, value] of Object.entries(readSchemaMap(branch, 'properties'))) {
+    for (const [name, value] of Object.entries(readMap(branch, 'properties'))) {
       const existing = properties.get(name)
       properties.set(
         name,
         existing === undefined || isSameValue(existing, value) ? value : addAlternative(existing, value),
       )
     }
-  const [first = [], ...remaining] = branches.map(branch => readStrings(branch, 'required'))
+  const [first = [], ...remaining] = branches.map(branch => readTexts(branch, 'required'))
   const shared = first.filter(name => remaining.every(names => names.includes(name)))
-  const required = [...new Set([...readStrings(base, 'required'), ...shared])]
+  const required = [...new Set([...readTexts(base, 'required'), ...shared])]
   const isClosed = branches.every(branch => branch.additionalProperties === false)
-  const alternatives = branches.map(branch => readStrings(branch, 'required').join(', ') || 'nothing').join('; or ')
+  const alternatives = branches.map(branch => readTexts(branch, 'required').join(', ') || 'nothing').join('; or ')
   const sentence = `Needs ${alternatives}.`
   return {
     ...omitMembers(base, new Set(['required', 'additionalProperties'])),
@@ -142,4 +144,58 @@ function addAlternative(a: unknown, b: unknown): JsonObject {
   return anyOf === undefined
     ? { anyOf: [a, b] }
     : { anyOf: anyOf.some(one => isSameValue(one, b)) ? anyOf : [...anyOf, b] }
+}
+
+const REFERENCE = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
+
+export function getReference(schema: JsonObject): unknown {
+  return schema.$ref ?? schema.$dynamicRef ?? schema.$recursiveRef
+}
+
+/** Resolves a reference and merges its sibling keywords. An unresolvable or recursive reference accepts any value. */
+export function followReference(
+  schema: JsonObject,
+  work: FitContext,
+): { readonly schema: JsonObject; readonly name: string } {
+  const reference = getReference(schema)
+  const siblings = omitMembers(schema, REFERENCE)
+  const name = typeof reference === 'string' ? reference : ''
+  const target = findTarget(name, work.root)
+  if (target === undefined) {
+    work.addNote('replaced unresolvable references with schemas that accept anything')
+    return { schema: siblings, name: '' }
+  }
+  if (work.openReferences.includes(name)) {
+    work.addNote('cut recursive schemas')
+    const { type } = target
+    return { schema: type === undefined ? siblings : { type, ...siblings }, name: '' }
+  }
+  work.addNote('inlined references')
+  return { schema: mergeSiblings(target, siblings, work), name }
+}
+
+function mergeSiblings(target: JsonObject, siblings: JsonObject, work: FitContext): JsonObject {
+  if (Object.keys(siblings).length === 0) return target
+  return Object.keys(siblings).every(key => ANNOTATIONS.has(key))
+    ? { ...target, ...siblings }
+    : mergeAll([target, siblings], work)
+}
+
+/** Finds the schema of a local pointer or anchor. */
+function findTarget(reference: string, root: JsonObject): JsonObject | undefined {
+  if (!reference.startsWith('#')) return undefined
+  const isPointer = reference === '#' || reference.startsWith('#/')
+  const target = isPointer ? resolveReference(reference, root) : findAnchor(reference.slice(1), root)
+  if (target === true) return {}
+  return isObject(target) ? target : undefined
+}
+
+function findAnchor(name: string, root: JsonObject): JsonObject | undefined {
+  for (const key of ['$defs', 'definitions']) {
+    const map = root[key]
+    if (!isObject(map)) continue
+    for (const one of Object.values(map))
+      if (isObject(one) && (one.$anchor === name || one.$dynamicAnchor === name)) return one
+  }
+  return undefined
 }

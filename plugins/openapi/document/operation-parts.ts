@@ -117,7 +117,7 @@ export function parseBody(input: unknown, references: References): RequestBody |
 }
 
 /** Replaces ranges and invalid types by a type that can be sent. */
-export function normalizeContentType(contentType: string): string {
+function normalizeContentType(contentType: string): string {
   return /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(\s*;\s*[\w-]+=[\w-]+)*$/.test(contentType)
     ? contentType
     : contentType.startsWith('*/')
@@ -144,11 +144,6 @@ export function findResultSchema(operation: PlainObject, references: References)
     const json = content.find(([type]) => isJsonType(type))
     schemas.push(json === undefined ? undefined : readMap(json[1]).schema)
   }
-  return findCommonSchema(schemas)
-}
-
-/** Returns the schema if all are equal. */
-export function findCommonSchema(schemas: readonly unknown[]): unknown {
   const [first] = schemas
   const text = JSON.stringify(first)
   return schemas.every(one => JSON.stringify(one) === text) ? first : undefined

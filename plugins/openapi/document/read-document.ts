@@ -1,23 +1,15 @@
 import type { HttpMethod } from '../../../src/plugin.ts'
-import { isObject, readList, readMap, readText, toOneLine } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, readText, readTexts, resolveReference, toOneLine } from '../../../src/plugin.ts'
 import type {
   ApiDocument,
   Operation,
   Parameter,
   PlainObject,
   References,
-  RequestBody,
   Requirements,
   SecurityScheme,
 } from './operation-parts.ts'
-import {
-  findCommonSchema,
-  findResultSchema,
-  isJsonType,
-  normalizeContentType,
-  parseBody,
-  parseParameters,
-} from './operation-parts.ts'
+import { findResultSchema, isJsonType, parseBody, parseParameters } from './operation-parts.ts'
 
 /** Swagger 2.0 parameter members that belong to the schema in OpenAPI 3. */
 const SCHEMA_MEMBERS =
@@ -32,15 +24,27 @@ const STYLES: Readonly<Record<string, string>> = {
   pipes: 'pipeDelimited',
 }
 
-/** Parses Swagger 2.0 parameters except those of the body. */
-function parseSwaggerParameters(all: readonly PlainObject[]): Parameter[] {
-  return parseParameters(
-    all.map(one => {
-      const list = readText(one, 'collectionFormat') ?? 'csv'
-      const style = one.in === 'query' || one.in === 'cookie' ? (STYLES[list] ?? 'form') : 'simple'
-      return { ...one, schema: extractSchema(one), style, explode: list === 'multi' }
-    }),
-  )
+/** Converts the parts of a Swagger 2.0 operation to OpenAPI 3. */
+function convertSwaggerOperation(
+  operation: PlainObject,
+  all: readonly PlainObject[],
+  { document, references }: DocumentContext,
+): { readonly operation: PlainObject; readonly parameters: readonly PlainObject[] } {
+  const parameters = all.map(one => {
+    const isList = one.in === 'query' || one.in === 'cookie'
+    return {
+      ...one,
+      schema: extractSchema(one),
+      ...convertCollectionFormat(one),
+      ...(isList ? {} : { style: 'simple' }),
+    }
+  })
+  const requestBody = convertSwaggerBody(all, operation, document)
+  return { operation: { requestBody, responses: convertSwaggerResponses(operation, references) }, parameters }
+}
+
+function convertCollectionFormat({ collectionFormat = 'csv' }: PlainObject): PlainObject {
+  return { style: STYLES[String(collectionFormat)] ?? 'form', explode: collectionFormat === 'multi' }
 }
 
 function extractSchema(one: PlainObject): PlainObject {
@@ -49,20 +53,19 @@ function extractSchema(one: PlainObject): PlainObject {
   return schema.type === 'file' ? { ...schema, type: 'string', format: 'binary' } : schema
 }
 
-/** Parses a Swagger 2.0 body: one `body` parameter, or all `formData` parameters. */
-function parseSwaggerBody(
+/** Converts one `body` parameter, or all `formData` parameters. */
+function convertSwaggerBody(
   all: readonly PlainObject[],
   operation: PlainObject,
   document: PlainObject,
-): RequestBody | undefined {
-  const own = readList(operation, 'consumes')
-  const types = (own.length > 0 ? own : readList(document, 'consumes')).filter(type => typeof type === 'string')
+): PlainObject | undefined {
+  const own = readTexts(operation, 'consumes')
+  const types = own.length > 0 ? own : readTexts(document, 'consumes')
   const body = all.find(one => one.in === 'body')
-  const shared = { description: body && readText(body, 'description'), encoding: new Map() }
   if (body !== undefined) {
+    const { schema, required, description } = body
     const contentType = types.find(isJsonType) ?? types[0] ?? 'application/json'
-    const required = body.required === true
-    return { ...shared, required, contentType: normalizeContentType(contentType), schema: body.schema }
+    return { required, description, content: { [contentType]: { schema } } }
   }
   const fields = all.filter(one => one.in === 'formData' && typeof one.name === 'string')
   if (fields.length === 0) return undefined
@@ -73,28 +76,23 @@ function parseSwaggerBody(
     const described = { ...extractSchema(field), description: readText(field, 'description') }
     return [String(field.name), described] as const
   })
-  const encoding = fields.map(({ name, collectionFormat }) => {
-    const style = STYLES[String(collectionFormat ?? 'csv')] ?? 'form'
-    return [String(name), { style, explode: collectionFormat === 'multi', contentType: undefined }] as const
-  })
+  const schema = { type: 'object', properties: Object.fromEntries(properties), required }
+  const encoding = Object.fromEntries(fields.map(field => [String(field.name), convertCollectionFormat(field)]))
   return {
-    description: undefined,
-    encoding: new Map(encoding),
     required: required.length > 0,
-    contentType: isMultipart ? 'multipart/form-data' : FORM,
-    schema: { type: 'object', properties: Object.fromEntries(properties), required },
+    content: { [isMultipart ? 'multipart/form-data' : FORM]: { schema, encoding } },
   }
 }
 
 const FORM = 'application/x-www-form-urlencoded'
 
-function findSwaggerResult(operation: PlainObject, references: References): unknown {
-  const schemas = Object.entries(readMap(operation, 'responses'))
-    .filter(([status]) => /^2\d\d$/.test(status))
-    .map(([, input]) => references.follow(input))
-    .flatMap(response => (isObject(response) && response.schema !== undefined ? [response.schema] : []))
-  const [only] = schemas
-  return isObject(only) && only.type === 'file' ? undefined : findCommonSchema(schemas)
+function convertSwaggerResponses(operation: PlainObject, references: References): PlainObject {
+  const responses = Object.entries(readMap(operation, 'responses')).map(([status, response]) => {
+    const { schema } = readMap(references.follow(response))
+    const type = readText(schema, 'type') === 'file' ? 'application/octet-stream' : 'application/json'
+    return [status, schema === undefined ? {} : { content: { [type]: { schema } } }] as const
+  })
+  return Object.fromEntries(responses)
 }
 
 /** Converts `host`, `basePath` and `schemes` to OpenAPI 3 servers. */
@@ -193,41 +191,26 @@ function parseOperation(
   if (!isObject(shared[key])) return undefined
   const own = shared[key]
   if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path)) throw new Error('invalid path')
-  const parameters = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
-  const all = parameters.map(one => reading.references.follow(one)).filter(isObject)
-  const parts = reading.isSwagger ? parseSwaggerParts(reading, own, all) : parseOperationParts(reading, own, all)
-  checkPathParameters(path, parts.parameters)
+  const declared = [...readList(shared, 'parameters'), ...readList(own, 'parameters')]
+  const all = declared.map(one => reading.references.follow(one)).filter(isObject)
+  const { operation, parameters } = reading.isSwagger
+    ? convertSwaggerOperation(own, all, reading)
+    : { operation: own, parameters: all }
+  const parsed = parseParameters(parameters)
+  checkPathParameters(path, parsed)
   const merged = { ...shared, ...own }
   return {
-    ...{ method, path, ...parts },
+    ...{ method, path, parameters: parsed },
+    body: parseBody(operation.requestBody, reading.references),
+    result: findResultSchema(operation, reading.references),
     id: readText(own, 'operationId'),
     summary: readText(merged, 'summary'),
     description: readText(merged, 'description'),
-    tags: readList(own, 'tags').filter(tag => typeof tag === 'string'),
+    tags: readTexts(own, 'tags'),
     isDeprecated: own.deprecated === true,
     security: parseRequirements(own.security ?? reading.document.security),
     servers: merged.servers,
   }
-}
-
-type OperationParts = Pick<Operation, 'parameters' | 'body' | 'result'>
-
-function parseOperationParts(
-  { references }: DocumentContext,
-  own: PlainObject,
-  all: readonly PlainObject[],
-): OperationParts {
-  const body = parseBody(own.requestBody, references)
-  return { parameters: parseParameters(all), body, result: findResultSchema(own, references) }
-}
-
-function parseSwaggerParts(
-  { references, document }: DocumentContext,
-  own: PlainObject,
-  all: readonly PlainObject[],
-): OperationParts {
-  const body = parseSwaggerBody(all, own, document)
-  return { parameters: parseSwaggerParameters(all), body, result: findSwaggerResult(own, references) }
 }
 
 /** Each template variable needs a parameter. */
@@ -261,24 +244,9 @@ function createReferences(document: unknown): References {
 
 function lookUpReference(document: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) throw new Error(`reference ${quoteReference(reference)} is not within the document`)
-  let target = document
-  for (const part of reference.slice(2).split('/')) {
-    const key = decodePointerToken(part)
-    const isThere = typeof target === 'object' && target !== null && Object.hasOwn(target, key)
-    if (!isThere) throw new Error(`reference ${quoteReference(reference)} not found`)
-    target = (target as Record<string, unknown>)[key]
-  }
+  const target = resolveReference(reference, document)
+  if (target === undefined) throw new Error(`reference ${quoteReference(reference)} not found`)
   return target
-}
-
-function decodePointerToken(part: string): string {
-  let text = part
-  try {
-    text = decodeURIComponent(part)
-  } catch {
-    // A percent sign that encodes nothing is literal.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function quoteReference(reference: string): string {

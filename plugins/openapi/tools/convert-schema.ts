@@ -1,4 +1,4 @@
-import { isObject } from '../../../src/plugin.ts'
+import { isObject, readTexts } from '../../../src/plugin.ts'
 import type { PlainObject, References } from '../document/operation-parts.ts'
 
 /** Maximum nesting; deeper levels accept anything. */
@@ -89,7 +89,7 @@ class SchemaWriter {
 
   /** A branch may require properties that are declared next to it. */
   #writeRequired(schema: PlainObject): PlainObject {
-    const required = this.#use.isLoose ? [] : filterStrings(schema.required)
+    const required = this.#use.isLoose ? [] : readTexts(schema, 'required')
     return required.length === 0 ? {} : { required }
   }
 
@@ -110,16 +110,12 @@ class SchemaWriter {
       return !isObject(followed) || followed[hidden] !== true
     })
     const names = new Set(visible.map(([name]) => name))
-    const required = filterStrings(schema.required).filter(name => names.has(name))
+    const required = readTexts(schema, 'required').filter(name => names.has(name))
     return {
       properties: Object.fromEntries(visible.map(([name, value]) => [name, this.#writeProperty(name, value, within)])),
       ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
     }
   }
-}
-
-export function filterStrings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
 }
 
 function writeType({ type, properties, items, ...schema }: PlainObject): PlainObject {

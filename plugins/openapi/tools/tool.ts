@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import { isObject, readList, readMap, sanitizeText } from '../../../src/plugin.ts'
+import { isObject, readList, readMap, readTexts, sanitizeText } from '../../../src/plugin.ts'
 import type { ApiDocument, Operation, Parameter, PlainObject, References } from '../document/operation-parts.ts'
 import { isJsonType, sanitizeName } from '../document/operation-parts.ts'
 import type { SchemaUse } from './convert-schema.ts'
-import { convertSchema, filterStrings } from './convert-schema.ts'
+import { convertSchema } from './convert-schema.ts'
 
 /** Where an argument is sent: a parameter, a body property, or the whole body. */
 type ArgumentTarget =
@@ -78,7 +78,7 @@ function collectMembers(input: unknown, references: References, depth: number): 
   if (depth > MAX_NESTED || !isObject(schema) || !isClosedObject(schema)) return undefined
   const members: ObjectMembers = {
     properties: new Map(Object.entries(readMap(schema, 'properties'))),
-    required: new Set(filterStrings(schema.required)),
+    required: new Set(readTexts(schema, 'required')),
   }
   for (const branch of readList(schema, 'allOf')) {
     const inner = collectMembers(branch, references, depth + 1)

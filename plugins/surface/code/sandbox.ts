@@ -1,5 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import type * as QuickJs from 'quickjs-emscripten-core'
+import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from 'quickjs-emscripten-core'
 
 /** Wraps the script without changing its line numbers. */
 const WRAPPER = ['(async (tools, call, console) => {', '\n})'] as const
@@ -61,35 +63,9 @@ export const SANDBOX = import.meta.url
 /** Marks the script thread, because the gateway imports this file too. */
 export const MARK = 'tapgate-script'
 
-/** Used part of quickjs-emscripten. */
-interface Handle {
-  dispose(): void
-}
-interface EvalResult {
-  readonly error?: Handle
-  readonly value?: Handle
-}
-interface Vm {
-  readonly undefined: Handle
-  readonly global: Handle
-  newString(text: string): Handle
-  newFunction(name: string, run: (...handles: Handle[]) => Handle | undefined): Handle
-  newPromise(): { readonly handle: Handle; resolve(value: Handle): void; dispose(): void }
-  getString(handle: Handle): string
-  setProp(on: Handle, name: string, value: Handle): void
-  evalCode(code: string, name: string): EvalResult
-  callFunction(run: Handle, self: Handle, ...args: Handle[]): EvalResult
-  dump(handle: Handle): unknown
-}
-interface Runtime {
-  setMemoryLimit(bytes: number): void
-  setMaxStackSize(bytes: number): void
-  setInterruptHandler(isOver: () => boolean): void
-  executePendingJobs(): EvalResult
-  newContext(): Vm
-}
-interface QuickJs {
-  newQuickJSWASMModuleFromVariant(variant: unknown): Promise<{ newRuntime(): Runtime }>
+interface EvalResult<T> {
+  readonly error?: QuickJSHandle | undefined
+  readonly value?: T | undefined
 }
 
 /** Variables, so that the compiler does not resolve optional packages. */
@@ -106,8 +82,8 @@ interface ScriptTask {
 }
 
 async function serve(port: MessagePort, { script, limits }: ScriptTask): Promise<void> {
-  const { newQuickJSWASMModuleFromVariant } = (await import(PACKAGE)) as QuickJs
-  const { default: variant } = (await import(VARIANT)) as { default: unknown }
+  const { newQuickJSWASMModuleFromVariant } = (await import(PACKAGE)) as typeof QuickJs
+  const { default: variant } = (await import(VARIANT)) as { default: QuickJs.QuickJSSyncVariant }
   const runtime = (await newQuickJSWASMModuleFromVariant(variant)).newRuntime()
   runtime.setMemoryLimit(limits.memory)
   runtime.setMaxStackSize(STACK)
@@ -118,15 +94,15 @@ async function serve(port: MessagePort, { script, limits }: ScriptTask): Promise
 /** One script in its own engine. */
 class ScriptRun {
   readonly #port: MessagePort
-  readonly #runtime: Runtime
-  readonly #vm: Vm
+  readonly #runtime: QuickJSRuntime
+  readonly #vm: QuickJSContext
   readonly #limits: ScriptLimits
   readonly #waiting = new Map<number, (text: string) => void>()
   #callCount = 0
   #isOver = false
   #isLate = false
 
-  constructor(port: MessagePort, runtime: Runtime, limits: ScriptLimits) {
+  constructor(port: MessagePort, runtime: QuickJSRuntime, limits: ScriptLimits) {
     this.#port = port
     this.#runtime = runtime
     this.#limits = limits
@@ -150,7 +126,7 @@ class ScriptRun {
     if (this.#unwrap(vm.callFunction(start, vm.undefined, main, call, end)) !== undefined) this.#runPendingJobs()
   }
 
-  #startCall(name: Handle | undefined, args: Handle | undefined): Handle {
+  #startCall(name: QuickJSHandle | undefined, args: QuickJSHandle | undefined): QuickJSHandle {
     const id = ++this.#callCount
     const promise = this.#vm.newPromise()
     const resolveCall = (text: string): void => {
@@ -186,8 +162,8 @@ class ScriptRun {
   }
 
   /** Returns the value; a failed evaluation ends the script. */
-  #unwrap({ error, value }: EvalResult): Handle | undefined {
-    if (error === undefined) return value ?? this.#vm.undefined
+  #unwrap<T>({ error, value }: EvalResult<T>): T | undefined {
+    if (error === undefined) return value
     this.#finish('failed', describeFault(this.#vm.dump(error)))
     return undefined
   }
@@ -207,7 +183,7 @@ class ScriptRun {
   }
 }
 
-function readString(vm: Vm, handle: Handle | undefined): string {
+function readString(vm: QuickJSContext, handle: QuickJSHandle | undefined): string {
   return handle === undefined ? '' : vm.getString(handle)
 }
 

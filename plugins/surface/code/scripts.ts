@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Answer, Exchange, JsonObject } from '../../../src/plugin.ts'
-import { estimateBytes, isObject, principalKey } from '../../../src/plugin.ts'
+import { estimateBytes, isObject, principalKey, tryParseJson } from '../../../src/plugin.ts'
 import type { Surface } from '../listing.ts'
 import { describeUnknownTool, textAnswer, toolFailure } from '../meta-tool-answers.ts'
 import type { FromSandbox, ScriptLimits, ToSandbox } from './sandbox.ts'
@@ -182,12 +182,7 @@ function extractValue(result: JsonObject): unknown {
   if (structuredContent !== undefined) return structuredContent
   if (Array.isArray(content) && content.some(block => !isTextBlock(block))) return content
   const text = joinTextBlocks(result)
-  if (!/^\s*[[{]/.test(text)) return text
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return text
-  }
+  return /^\s*[[{]/.test(text) ? (tryParseJson(text) ?? text) : text
 }
 
 function joinTextBlocks({ content }: JsonObject): string {

@@ -1,5 +1,5 @@
 import type { Config, JsonObject } from '../../../src/plugin.ts'
-import { BoundedMap, compileGlobs, isObject, parsePointer } from '../../../src/plugin.ts'
+import { BoundedMap, compileGlobs, isObject, resolvePointer } from '../../../src/plugin.ts'
 
 /** Overridden tools by original value, so that equal tools stay identical objects for comparison. */
 const OVERRIDDEN_TOOLS = new WeakMap<Override, WeakMap<JsonObject, JsonObject>>()
@@ -28,38 +28,20 @@ function overrideTool(value: JsonObject, override: Override): JsonObject {
 }
 
 /** Sets a description in a schema; unchanged if the pointer does not exist. */
-function describePart(schema: JsonObject, [pointer, text]: [string, string]): JsonObject {
-  return describeAt(schema, parsePointer(pointer), text) ?? schema
-}
-
-function describeAt(schema: unknown, steps: readonly string[], text: string): JsonObject | undefined {
-  if (!isObject(schema)) return undefined
-  const [step, ...rest] = steps
-  if (step === undefined) return { ...schema, description: text }
-  const part = Object.hasOwn(schema, step) ? schema[step] : undefined
-  if (Array.isArray(part)) return describeInList(schema, step, part, rest, text)
-  const made = describeAt(part, rest, text)
-  return made && { ...schema, [step]: made }
-}
-
-function describeInList(
-  schema: JsonObject,
-  step: string,
-  list: readonly unknown[],
-  [index = '', ...rest]: readonly string[],
-  text: string,
-): JsonObject | undefined {
-  const made = describeAt(list[Number(index)], rest, text)
-  return made && { ...schema, [step]: list.with(Number(index), made) }
+function describePart(schema: JsonObject, [pointer, description]: [string, string]): JsonObject {
+  const made = structuredClone(schema)
+  const part = resolvePointer(pointer, made)
+  if (isObject(part)) Object.assign(part, { description })
+  return made
 }
 
 /** True if the pointer addresses a part of the schema. */
 export function hasPointer(schema: JsonObject, pointer: string): boolean {
-  return describeAt(schema, parsePointer(pointer), '') !== undefined
+  return isObject(resolvePointer(pointer, schema))
 }
 
 /** Configured argument override; keyed by original name. */
-export interface ArgumentSpec {
+interface ArgumentSpec {
   readonly rename?: string
   readonly description?: string
   readonly default?: unknown
@@ -156,7 +138,7 @@ class ArgumentOverrides {
 }
 
 /** True for an argument that clients do not see. */
-export function isHidden(spec: ArgumentSpec): boolean {
+function isHidden(spec: ArgumentSpec): boolean {
   return spec.hide === true || 'value' in spec
 }
 
@@ -233,7 +215,7 @@ function compileMatcher(written: OverrideTable): Matcher {
 }
 
 /** Merges overrides of the same tool; the last one wins. */
-export function mergeOverrides(specs: readonly OverrideSpec[]): Override | undefined {
+function mergeOverrides(specs: readonly OverrideSpec[]): Override | undefined {
   if (specs.length === 0) return undefined
   const merged = specs.reduce((one, second) => ({
     ...one,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CatalogEntry, ListingReader, Plugin, TapOptions } from '../../../src/plugin.ts'
+import type { TapOptions } from '../../../src/hooks/hook-table.ts'
+import type { CatalogEntry, ListingReader, Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { guardedFetch, type Lookup } from '../../../src/net/guarded-fetch.ts'
-import type { Fetch } from '../../../src/plugin.ts'
+import type { Fetch } from '../../../src/api/index.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { SILENT } from '../plugins/install.ts'

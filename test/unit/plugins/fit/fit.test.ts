@@ -128,7 +128,7 @@ test('what is not shown is named in the log once, and in the status of its serve
   const { upstreams } = await gateway.gateway.inspect()
   assert.equal(said.length, 1)
   assert.deepEqual((upstreams[0] as unknown as JsonObject).fit, {
-    'claude-code': { renamed: 2, rewritten: 3, hidden: 1 },
+    'claude-code': { renamed: 2, rewritten: 4, hidden: 1 },
   })
 })
 

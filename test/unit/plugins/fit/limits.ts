@@ -16,9 +16,9 @@ export function refusedBy(dialect: string, schema: JsonObject): string[] {
     schema.type !== 'object' && 'the root is no object',
     ...['anyOf', 'oneOf', 'allOf'].map(key => key in schema && `${key} at the root`),
     JSON.stringify(schema).length > 200_000 && 'too long',
-    ...(dialect === 'anthropic' ? anthropic(schema) : []),
-    ...(dialect === 'openai' || dialect === 'gemini' ? strict(schema) : []),
-    ...(dialect === 'openai' ? partsOf(schema).flatMap(openai) : []),
+    ...anthropic(schema),
+    ...strict(schema),
+    ...(dialect === 'common' ? partsOf(schema).flatMap(openai) : []),
     ...(dialect === 'gemini' ? partsOf(schema).flatMap(gemini) : []),
   ]
   return found.filter(one => one !== false)

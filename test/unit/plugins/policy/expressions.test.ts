@@ -2,18 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { checkPolicy } from '../../../../plugins/policy/index.ts'
 import { ExpressionCompiler, type Expression } from '../../../../plugins/policy/expression.ts'
-import {
-  ClientFacts,
-  type Facts,
-  PinFacts,
-  PrincipalFacts,
-  PromptFacts,
-  RequestFacts,
-  ResourceFacts,
-  SessionFacts,
-  ToolFacts,
-  UpstreamFacts,
-} from '../../../../plugins/policy/expression-variables.ts'
+import { createFacts, type Facts } from '../../../../plugins/policy/expression-variables.ts'
 
 function compiled(text: string): Expression {
   const result = new ExpressionCompiler().compile(text)
@@ -28,7 +17,7 @@ function refusal(text: string): string | undefined {
 
 function facts(args: object = {}, more: { subject?: string; now?: Date } = {}): Facts {
   return {
-    principal: new PrincipalFacts({
+    principal: createFacts('principal', {
       authenticated: true,
       issuer: 'https://issuer',
       subject: more.subject ?? 'alice',
@@ -38,14 +27,14 @@ function facts(args: object = {}, more: { subject?: string; now?: Date } = {}): 
       claims: { acr: 'urn:mfa' },
       key: '',
     }),
-    client: new ClientFacts({ name: 'cursor', version: '1', era: 'modern', via: 'http', listener: 'main' }),
-    tool: new ToolFacts('files__read', 'read', { readOnlyHint: true }),
-    prompt: new PromptFacts(),
-    resource: new ResourceFacts(),
-    upstream: new UpstreamFacts('files', ['internal'], true),
-    session: new SessionFacts('s', 'l', 3),
-    request: new RequestFacts({ 'x-team': 'eng' }, ''),
-    pin: new PinFacts(),
+    client: createFacts('client', { name: 'cursor', version: '1', era: 'modern', via: 'http', listener: 'main' }),
+    tool: createFacts('tool', { name: 'files__read', original: 'read', annotations: { readOnlyHint: true } }),
+    prompt: createFacts('prompt', {}),
+    resource: createFacts('resource', {}),
+    upstream: createFacts('upstream', { name: 'files', tags: ['internal'], trusted: true }),
+    session: createFacts('session', { id: 's', label: 'l', calls: 3n }),
+    request: createFacts('request', { headers: { 'x-team': 'eng' } }),
+    pin: createFacts('pin', { status: 'unknown' }),
     args,
     method: 'tools/call',
     phase: 'call',
@@ -152,7 +141,7 @@ test('an expression about the caller is asked anew for each other caller, and wh
     [true, false, true, false, false, true],
   )
   const both = compiled('principal.subject == "alice" && tool.name == "files__read"')
-  const other = { ...alice, tool: new ToolFacts('files__write', 'write') }
+  const other = { ...alice, tool: createFacts('tool', { name: 'files__write', original: 'write' }) }
   assert.deepEqual(
     [alice, other, alice, { ...other, principal: bob.principal }].map(one => both.evaluate(one)),
     [true, false, true, false],

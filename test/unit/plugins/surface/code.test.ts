@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { checkSurface } from '../../../../plugins/surface/index.ts'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,
@@ -247,16 +246,4 @@ test('scripts run nowhere else, and only text is a script', async t => {
   const other = await (await serve(t)).connect()
   for (const code of ['', 5, undefined]) assert.match((await run(other, code)).text, /"code" must be a script/)
   assert.match((await run(other, 'x'.repeat(70_000))).text, /65536 characters/)
-})
-
-test('limits of scripts that make no sense are refused', () => {
-  const findings = (code: JsonObject): string[] => {
-    const found: string[] = []
-    checkSurface({ surface: { mode: 'code', code } }, ({ pointer }) => found.push(pointer))
-    return found
-  }
-  assert.deepEqual(findings({ timeout: '5h', memory: '1KiB' }), ['/surface/code/timeout', '/surface/code/memory'])
-  assert.deepEqual(findings({ timeout: 0, memory: '8GiB' }), ['/surface/code/timeout', '/surface/code/memory'])
-  assert.deepEqual(findings({ timeout: 'soon', memory: '16MiB' }), [])
-  assert.deepEqual(findings({}), [])
 })
