@@ -36,15 +36,6 @@ test('connect writes an entry that a client can run, and disconnect takes it bac
   assert.equal(await readFile(file, 'utf8'), '{\n  // mine\n  "mcpServers": {}\n}\n')
 })
 
-test('a client that nobody knows is asked about', async t => {
-  const cwd = await directory(t)
-
-  const { code, stderr } = await gateway(['connect', 'curser'], { cwd, env: { HOME: cwd } })
-
-  assert.equal(code, 2)
-  assert.match(stderr, /no client named "curser" – did you mean "cursor"\?/)
-})
-
 test('disconnect --dry-run shows what would be taken back, as connect shows it, and takes back nothing', async t => {
   const cwd = await directory(t, { 'gateway.yaml': 'version: 1\nupstreams: {}\n' })
   const env = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), XDG_RUNTIME_DIR: cwd }

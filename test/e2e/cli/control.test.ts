@@ -168,21 +168,6 @@ test('with none or several gateways the answer says what to do, and --socket cho
   assert.match(none.stderr, /2 gateways of other configurations are running: list them with gateway ps --all, .*\n$/)
 })
 
-test('where there is no gateway.yaml, a command says which gateways run all the same', { skip }, async t => {
-  const { cwd, run } = await running(t)
-  await rm(join(cwd, 'gateway.yaml'))
-
-  const without = await run('ps')
-  const all = await run('ps', '--all')
-
-  assert.equal(without.code, 3)
-  assert.match(
-    without.stderr,
-    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration is running: list them with gateway ps --all/,
-  )
-  assert.equal(all.code, 0)
-})
-
 test(
   'control.socket names the socket, control.enabled: false leaves it out, and a reload follows',
   { skip },

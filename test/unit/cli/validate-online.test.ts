@@ -81,29 +81,6 @@ test('it says what servers list, what clients of each kind are shown, and what t
   assert.deepEqual(web.listCalls('tools/call'), [])
 })
 
-test('as JSON it is all in one object', async t => {
-  const web = await server(t)
-  const other = closeAfter(t, await testUpstream({ tools: { web__read: () => 'other' } }))
-  const { code, out } = await run(t, configOf(web.url, other.url), { json: true })
-  const { online, valid } = JSON.parse(out) as {
-    valid: boolean
-    online: {
-      servers: { name: string; tools?: number }[]
-      clients: { client: string; renamed: object[] }[]
-      notAsked: string[]
-    }
-  }
-  assert.deepEqual([code, valid, online.notAsked], [0, true, ['theirs']])
-  assert.equal(online.clients.find(({ client }) => client === 'cursor')?.renamed.length, 1)
-  assert.deepEqual(
-    online.servers.map(({ name, tools }) => [name, tools]),
-    [
-      ['web', 3],
-      ['same', undefined],
-    ],
-  )
-})
-
 test('a server that is not there, and one that never answers, are said in bounded time, and the exit code is 4', async t => {
   const sockets = new Set<Socket>()
   const silent = createServer(socket => void sockets.add(socket.on('error', () => undefined)))

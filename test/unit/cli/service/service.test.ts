@@ -7,7 +7,6 @@ import { test, type TestContext } from 'node:test'
 import {
   SERVICE_KINDS,
   type ServiceParameters,
-  resolveService,
   runInstall,
   runServiceStatus,
   runUninstall,
@@ -88,14 +87,6 @@ test('a system that says no is said to be wanted, with what to do in its place',
   const said = terminal.printed.join('\n')
   assert.match(said, /failed systemctl --user daemon-reload: .*Failed to connect to bus/)
   assert.match(said, /systemd user session.*gateway up.*gateway service uninstall/)
-})
-
-test('the variable that is missing for a place is the one that this system has', async t => {
-  const { terminal } = await home(t)
-
-  await assert.rejects(resolveService({ platform: 'win32' }, terminal, process), {
-    message: /LOCALAPPDATA is not set, so there is no directory for win32 services/,
-  })
 })
 
 test('a file of somebody else with that name is left, and a dry run writes nothing', async t => {
