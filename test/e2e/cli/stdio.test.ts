@@ -24,8 +24,6 @@ test('two editors start the same configuration on stdio, though it names a port'
 test('a client on stdio that goes ends the gateway, however its listeners were asked for', async t => {
   const pipe = { pipe: { type: 'stdio' } }
   for (const [listeners, flags] of [
-    [{}, []],
-    [{}, ['--with-listeners']],
     [pipe, []],
     [pipe, ['--with-listeners']],
     [pipe, ['--watch']],
@@ -92,10 +90,8 @@ test('commands of the configuration run once, however its listeners are asked fo
   const profiles = { few: {} }
   for (const [more, flags] of [
     [{}, ['--stdio']],
-    [{ listeners }, ['--stdio']],
     [{ listeners }, ['--stdio', '--profile', 'few']],
     [{ listeners }, ['--profile', 'few']],
-    [{}, ['--stdio', '--profile', 'few']],
     [{ listeners: { own: { type: '${KIND:-stdio}' } } }, ['--stdio']],
   ] as const) {
     const upstreams = { web: { type: 'http', url: web.url, headers: { 'X-Key': '${exec:sh count.sh}' } } }

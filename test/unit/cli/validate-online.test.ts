@@ -95,6 +95,7 @@ test('a server that is not there, and one that never answers, are said in bounde
     t,
     `version: 1
 listeners: { pipe: { type: stdio } }
+lists: { grace: 300ms, wait: 100ms }
 upstreams:
   web: { type: http, url: "${web.url}" }
   none: { type: stdio, command: no-such-program-here }
