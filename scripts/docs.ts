@@ -42,7 +42,7 @@ for (const [file, make] of outputs) {
 if (process.argv.includes('--pictures')) {
   const PICTURES = fileURLToPath(new URL('docs/images', root))
   const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec']
-  const file = fileURLToPath(new URL('test/e2e/browser/pictures.slow.test.ts', root))
+  const file = fileURLToPath(new URL('test/e2e/browser/take-pictures.ts', root))
   const env = { ...process.env, PICTURES }
   const { status } = spawnSync(process.execPath, [...flags, file], { stdio: 'inherit', env })
   process.exitCode = status ?? 1

@@ -3,15 +3,17 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { cleanup } from './fixtures/cleanup.ts'
+import { after, test } from 'node:test'
 import { ROOT } from './guard/sources.ts'
 
 const MAX_FILES = 6
+let made: Tree | undefined
 const CONFIG = "version: 1\nupstreams: { web: { type: http, url: 'http://127.0.0.1:1/mcp' } }\n"
 
-test('a new configuration key changes at most six files, and its plugin reads it', t => {
-  const tree = new Tree(t)
+after(() => made?.remove())
+
+test('a new configuration key changes at most six files, and its plugin reads it', () => {
+  const tree = fresh()
   tree.insert(
     'plugins/session-headers/schema.json',
     '"required": ["upstreams"],\n      "properties": {',
@@ -35,8 +37,8 @@ test('a new configuration key changes at most six files, and its plugin reads it
   )
 })
 
-test('a new hook changes at most six files, and a plugin taps it', t => {
-  const tree = new Tree(t)
+test('a new hook changes at most six files, and a plugin taps it', () => {
+  const tree = fresh()
   tree.insert(
     'src/hooks/hook-table.ts',
     'export const HOOKS: Readonly<Record<HookName, HookRow>> = {',
@@ -72,12 +74,18 @@ test('a new hook changes at most six files, and a plugin taps it', t => {
   assert.match(tree.inspect(`${CONFIG}plugins: { inspected: { use: ./tap.mjs } }\n`), /^version 1$/m)
 })
 
-/** A copy of the repository that a test changes. */
+/** The copy of the repository as it was. */
+function fresh(): Tree {
+  made ??= new Tree()
+  made.reset()
+  return made
+}
+
+/** A copy of the repository that tests change. */
 class Tree {
   readonly #root = mkdtempSync(join(tmpdir(), 'recipe-'))
 
-  constructor(t: TestContext) {
-    cleanup(t, () => rmSync(this.#root, { recursive: true, force: true }))
+  constructor() {
     for (const file of execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
       .split('\0')
       .filter(Boolean))
@@ -85,6 +93,15 @@ class Tree {
     symlinkSync(join(ROOT, 'node_modules'), join(this.#root, 'node_modules'))
     this.#git('init', '-q')
     this.#git('add', '-A')
+  }
+
+  remove(): void {
+    rmSync(this.#root, { recursive: true, force: true })
+  }
+
+  /** Makes all of it as it was, with what is generated. */
+  reset(): void {
+    this.#git('checkout', '-q', '.')
     this.run('schemas/generate.mjs')
   }
 

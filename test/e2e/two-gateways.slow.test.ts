@@ -51,7 +51,7 @@ test('two gateways work as one, and the local one goes on alone', { skip: !HAS_S
 
 async function worksSideBySide(client: Client, project: string): Promise<void> {
   const ended: string[] = []
-  const slow = textOf(client, 'everything__trigger-long-running-operation', { duration: 5, steps: 1 })
+  const slow = textOf(client, 'everything__trigger-long-running-operation', { duration: 2, steps: 1 })
   const far = slow.then(text => ended.push(text))
   assert.match(await textOf(client, 'files__read_text_file', { path: 'hello.txt' }), /hello from the project/)
   assert.match(await textOf(client, 'git__git_status', { path: project }), /hello\.txt/)

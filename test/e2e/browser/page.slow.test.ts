@@ -10,13 +10,8 @@ import { type Setting, setting } from '../../unit/plugins/ui/setting.ts'
 import { WIDTHS, assertView, openIn, skip, startChromium, violations } from './opened-page.ts'
 
 /** A proxy that takes its prefix away, as `proxy_pass http://gateway/;` of nginx does. Returns its origin. */
-export function strippingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
+function strippingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
   return proxy(t, target, path => (path.startsWith(prefix) ? path.slice(prefix.length) : undefined))
-}
-
-/** A proxy that hands paths on as they are, as `proxy_pass http://gateway;` does. */
-export function keepingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
-  return proxy(t, target, path => (path.startsWith(prefix) ? path : undefined))
 }
 
 /** Passes the name of the target, as nginx does by itself. */
@@ -66,20 +61,22 @@ test(
   async t => {
     const made = await busy(t)
     const browser = await startChromium(t)
-    for (const width of WIDTHS)
-      for (const dark of [false, true]) {
-        const { page, requests, problems } = await openIn(browser, await made.link(), { width, dark })
-        for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
-          await goTo(page, `#/${name}`, new RegExp(`^${(name.split('?')[0] ?? '').slice(0, 4)}`, 'i'))
-          await assertView(page, `${name} ${width} ${dark ? 'dark' : 'light'}`)
-        }
-        assert.deepEqual(
-          requests.filter(url => !url.startsWith(`${made.origin}/ui/`)),
-          [],
-        )
-        assert.deepEqual(problems, [])
-        await page.context().close()
+    for (const [width, dark] of [
+      [WIDTHS[0], false],
+      [WIDTHS[1], true],
+    ] as const) {
+      const { page, requests, problems } = await openIn(browser, await made.link(), { width, dark })
+      for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
+        await goTo(page, `#/${name}`, new RegExp(`^${(name.split('?')[0] ?? '').slice(0, 4)}`, 'i'))
+        await assertView(page, `${name} ${width} ${dark ? 'dark' : 'light'}`)
       }
+      assert.deepEqual(
+        requests.filter(url => !url.startsWith(`${made.origin}/ui/`)),
+        [],
+      )
+      assert.deepEqual(problems, [])
+      await page.context().close()
+    }
   },
 )
 
@@ -231,30 +228,6 @@ test('a page that loses its gateway comes back to it by itself', { skip }, async
   await page.locator('.live', { hasText: /^live$/ }).waitFor()
   assert.equal(await page.getByRole('alert').count(), 0)
 })
-
-for (const [what, config, proxy] of [
-  ['that takes its prefix away', { ui: {} }, strippingProxy],
-  ['that leaves its prefix', { ui: { path: '/tools/gw/ui' } }, keepingProxy],
-] as const)
-  test(`below /tools/gw, behind a proxy ${what}`, { skip }, async t => {
-    const made = await setting(t, config)
-    const front = await proxy(t, made.origin, '/tools/gw')
-    const token = new URL(await made.link()).hash
-    const browser = await startChromium(t)
-    const { page, requests, problems } = await openIn(browser, `${front}/tools/gw/ui${token}`)
-    await page.locator('td', { hasText: 'web' }).first().waitFor()
-    await page.locator('.live', { hasText: /^live$/ }).waitFor()
-    const [cookie] = await page.context().cookies(`${front}/tools/gw/ui/api/x`)
-    assert.equal(cookie?.path, '/tools/gw/ui/api')
-    await page.getByRole('button', { name: 'Restart web' }).click()
-    await page.reload()
-    await page.locator('td', { hasText: 'web' }).first().waitFor()
-    assert.deepEqual(
-      requests.filter(url => !url.startsWith(`${front}/tools/gw/ui`)),
-      [],
-    )
-    assert.deepEqual(problems, [])
-  })
 
 test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, async t => {
   const key = 'key-of-somebody-who-looks'

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -14,7 +13,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { isAlive } from '../../unit/fixtures/is-alive.ts'
-import { answersCommands, directory, gateway, serving, gatewayProcess } from './run.ts'
+import { answersCommands, directory, gateway, gatewayProcess } from './run.ts'
 
 const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const server = { type: 'stdio', command: process.execPath, args: [WHO] }
@@ -178,66 +177,4 @@ test('a gateway that cannot start says why, to who attaches too', async t => {
 
   assert.equal(code, 4)
   assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*port is in use/s)
-})
-
-test('a program that speaks MCP on the socket needs no greeting', async t => {
-  const at = await place(t, { upstreams: { who: server } })
-  const { stdout } = await gateway(['up', '--json'], at)
-  await answersCommands(at)
-  const socket = connect((JSON.parse(stdout) as { socket: string }).socket)
-  cleanup(t, () => socket.destroy())
-  const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
-  socket.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-
-  const { value } = await lines.next()
-
-  assert.deepEqual(JSON.parse(String(value)), { jsonrpc: '2.0', id: 1, result: {} })
-})
-
-test('a client that attaches gets the profile it names', async t => {
-  const at = await place(t, {
-    upstreams: { who: server },
-    profiles: { narrow: { tools: { deny: ['*slow'] } } },
-  })
-  const client = await attached(t, at, '--profile', 'narrow')
-
-  const { tools } = await client.listTools()
-
-  assert.deepEqual(
-    tools.map(({ name }) => name),
-    ['who__who'],
-  )
-})
-
-test('with several gateways of one configuration, a client that starts none attaches to the one that has the socket', async t => {
-  const at = await place(t, { upstreams: { who: server } })
-  const client = async (): Promise<Client> => {
-    const transport = { command: process.execPath, args: [LAUNCHER, 'attach', '--no-start'] }
-    const attached = new Client({ name: 'editor', version: '1' })
-    await attached.connect(new StdioClientTransport({ ...transport, ...at, stderr: 'pipe' }))
-    cleanup(t, () => attached.close())
-    return attached
-  }
-  const none = await gateway(['attach', '--no-start'], at)
-  await gateway(['up'], at)
-  await answersCommands(at)
-  const background = await pidOf(at)
-  const beside = serving(t, ['serve', '--set', 'listeners.main={type: http, port: 0}'], at)
-  await beside.logged('serving')
-
-  const { tools } = await (await client()).listTools()
-  const several = await gateway(['status'], at)
-  const [, socket = ''] = new RegExp(`pid ${background},.*: --socket (\\S+)`).exec(several.stderr) ?? []
-  const chosen = await gateway(['status', '--socket', socket, '--json'], {
-    ...at,
-    cwd: join(at.cwd, 'state'),
-  })
-
-  assert.equal(none.code, 4)
-  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway is running with .*gateway\.yaml\nhint: .*gateway ps --all/)
-  assert.ok(tools.some(({ name }) => name === 'who__who'))
-  assert.equal(several.code, 4)
-  const said = JSON.parse(chosen.stdout) as { gateway: { pid: number }; background: { config: string } }
-  assert.deepEqual([said.gateway.pid, said.background.config], [background, join(at.cwd, 'gateway.yaml')])
-  await gateway(['down', '--socket', socket], at)
 })

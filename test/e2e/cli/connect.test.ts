@@ -35,12 +35,3 @@ test('connect writes an entry that a client can run, and disconnect takes it bac
   assert.match((await gateway(['disconnect', '--all'], { cwd, env })).stdout, /mcp\.json restored/)
   assert.equal(await readFile(file, 'utf8'), '{\n  // mine\n  "mcpServers": {}\n}\n')
 })
-
-test('a client that nobody knows is asked about', async t => {
-  const cwd = await directory(t)
-
-  const { code, stderr } = await gateway(['connect', 'curser'], { cwd, env: { HOME: cwd } })
-
-  assert.equal(code, 2)
-  assert.match(stderr, /no client named "curser" – did you mean "cursor"\?/)
-})

@@ -39,18 +39,6 @@ test('explain asks a gateway of its own where none runs, and says who would answ
   assert.equal((json(stdout).outcome as { what: string }).what, 'refused')
 })
 
-test('explain refuses arguments that are none, and callers that nobody knows', async t => {
-  const { cwd } = await scene(t)
-
-  const bad = await gateway(['explain', 'web__search', '--args', '[1]'], { cwd })
-  const unknown = await gateway(['explain', 'web__search', '--as', 'key:ann'], { cwd })
-
-  assert.match(bad.stderr, /--args must be a JSON object/)
-  assert.notEqual(bad.code, 0)
-  assert.match(unknown.stderr, /no caller named "key:ann"/)
-  assert.notEqual(unknown.code, 0)
-})
-
 test('plan, activity and usage speak of the gateway that runs', async t => {
   const { cwd, config, write } = await scene(t)
   const serve = serving(t, ['serve'], { cwd })

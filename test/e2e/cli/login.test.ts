@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { callAs } from '../oauth/log-in.ts'
 import { behindLogin, loggingIn, pageOf, visit, type BehindLogin } from '../manners/places.ts'
-import { directory, gateway, serving } from './run.ts'
+import { gateway, serving } from './run.ts'
 
 async function logins(
   where: BehindLogin,
@@ -118,18 +118,6 @@ test('the way back takes the login that was begun, from this machine, once', asy
   const back = await visit(page.href)
   assert.equal(back.status, 200)
   assert.equal(await login.exit, 0, login.stderr())
-})
-
-test('mistakes are said before anybody is asked', async t => {
-  const where = await behindLogin(t)
-  const unknown = await gateway(['login', 'other'], where)
-  const port = await gateway(['login', 'web', '--port', '99999'], where)
-  const plain = await gateway(['logins'], { cwd: await directory(t, { 'gateway.yaml': 'upstreams: {}\n' }) })
-
-  assert.match(unknown.stderr, /other/)
-  assert.match(port.stderr, /--port must be a number/)
-  assert.match(plain.stderr, /no server uses OAuth: add "oauth/)
-  assert.ok([unknown.code, port.code, plain.code].every(code => code !== 0 && code !== 1))
 })
 
 test('a login for a caller is that of this caller alone, and is named everywhere', async t => {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 import { freePort } from '../../fixtures/free-port.ts'
-import { directory, gateway, SERVER, serving, type Serving } from './run.ts'
+import { directory, gateway, serving, type Serving } from './run.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
@@ -24,8 +24,6 @@ test('two editors start the same configuration on stdio, though it names a port'
 test('a client on stdio that goes ends the gateway, however its listeners were asked for', async t => {
   const pipe = { pipe: { type: 'stdio' } }
   for (const [listeners, flags] of [
-    [{}, []],
-    [{}, ['--with-listeners']],
     [pipe, []],
     [pipe, ['--with-listeners']],
     [pipe, ['--watch']],
@@ -38,24 +36,6 @@ test('a client on stdio that goes ends the gateway, however its listeners were a
 
     assert.equal(await editor.exit, 0, JSON.stringify([listeners, flags]))
   }
-})
-
-test('a client that leaves while a server starts has no log say that the server is missing', async t => {
-  const slow = {
-    type: 'stdio',
-    command: process.execPath,
-    args: [SERVER, '--mode', 'slow-start', '--delay', '60000'],
-  }
-  const config = { version: 1, lists: { grace: 100 }, upstreams: { slow } }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
-  const editor = serving(t, ['serve', '--stdio'], { cwd })
-  await initialized(editor)
-
-  editor.child.stdin.end()
-
-  assert.equal(await editor.exit, 0)
-  assert.match(editor.stderr(), /"listening"/)
-  assert.doesNotMatch(editor.stderr(), /serving|missing/)
 })
 
 test('with --with-listeners the others are open as long as the client on stdio is there', async t => {
@@ -110,10 +90,8 @@ test('commands of the configuration run once, however its listeners are asked fo
   const profiles = { few: {} }
   for (const [more, flags] of [
     [{}, ['--stdio']],
-    [{ listeners }, ['--stdio']],
     [{ listeners }, ['--stdio', '--profile', 'few']],
     [{ listeners }, ['--profile', 'few']],
-    [{}, ['--stdio', '--profile', 'few']],
     [{ listeners: { own: { type: '${KIND:-stdio}' } } }, ['--stdio']],
   ] as const) {
     const upstreams = { web: { type: 'http', url: web.url, headers: { 'X-Key': '${exec:sh count.sh}' } } }

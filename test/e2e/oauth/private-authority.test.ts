@@ -30,7 +30,6 @@ async function company(t: TestContext, expiresIn = 3600): Promise<LoginServer> {
 /** Whoever trusts the authority of the company, and by what. */
 const TRUSTING: Readonly<Record<string, { readonly more: object; readonly env: NodeJS.ProcessEnv }>> = {
   'tls.ca of the upstream': { more: { tls: { ca: 'ca.pem' } }, env: {} },
-  NODE_EXTRA_CA_CERTS: { more: {}, env: { NODE_EXTRA_CA_CERTS: 'ca.pem' } },
   SSL_CERT_FILE: { more: {}, env: { SSL_CERT_FILE: 'ca.pem' } },
 }
 

@@ -4,9 +4,6 @@ import { test } from 'node:test'
 import { buildArguments, readArguments } from '../../../src/cli/local/call.ts'
 import { toGatewayError } from '../../../src/cli/output/report-error.ts'
 import { createTerminal } from '../../../src/cli/output/terminal.ts'
-import type { Terminal } from '../../../src/cli/output/terminal.ts'
-import { createWrapConfig } from '../../../src/cli/serve/wrap.ts'
-import { parseConfig } from '../../../src/config/index.ts'
 import { RpcFailure } from '../../../src/api/gateway.ts'
 import { ERRORS } from '../../../src/errors/errors.ts'
 
@@ -35,47 +32,6 @@ test('__proto__ is just a key', async () => {
   const given = await readArguments({ json: undefined, pairs: ['__proto__={"x":1}'], stdin: none })
 
   assert.equal(JSON.stringify(buildArguments(given, undefined)), '{"__proto__":{"x":1}}')
-})
-
-function terminal(environment: Record<string, string>): Terminal {
-  return { ...createTerminal(process), environment }
-}
-
-function wrapped(command: string[], more: object = {}): ReturnType<typeof createWrapConfig> {
-  return createWrapConfig(
-    { command, name: undefined, variables: [], port: undefined, stray: [], ...more },
-    terminal({ KEY: 'own' }),
-  )
-}
-
-test('wrap stands for a valid configuration with one upstream and no prefix', async () => {
-  const config = wrapped(['npx', '-y', 'thing', '-y', 'thing'], { variables: ['KEY', 'A=b=c', 'EMPTY='] })
-
-  const { config: checked, warnings } = parseConfig(config, { directory: process.cwd() })
-  const upstream = checked.upstreams['thing']
-  assert.deepEqual(warnings, [])
-  assert.ok(upstream?.type === 'stdio')
-  assert.deepEqual(upstream.args, ['-y', 'thing', '-y', 'thing'])
-  assert.equal(upstream.prefix, '')
-  assert.deepEqual(upstream.env, { KEY: 'own', A: 'b=c', EMPTY: '' })
-  assert.equal(checked.listeners['stdio']?.type, 'stdio')
-})
-
-test('wrap finds a name in the command', () => {
-  const commands: Record<string, string[]> = {
-    'server-memory': ['npx', '-y', '@modelcontextprotocol/server-memory@1.2.3'],
-    weather: ['node', '--no-warnings', './weather/dist/index.js'],
-    'mcp-server-git': ['uvx', 'mcp-server-git', '--repository', '.'],
-    search: ['/opt/tools/search.exe'],
-    'my-tool': ['My Tool'],
-    node: ['node'],
-  }
-
-  const named = Object.entries(commands).map(([name, command]) => [
-    name,
-    Object.keys(wrapped(command)['upstreams'] as object)[0],
-  ])
-  for (const [name, found] of named) assert.equal(found, name)
 })
 
 test('colours need a terminal that can and a NO_COLOR that is not set', () => {

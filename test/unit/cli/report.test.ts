@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toGatewayError, reportError } from '../../../src/cli/output/report-error.ts'
+import { reportError } from '../../../src/cli/output/report-error.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
@@ -22,22 +22,6 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   assert.equal(warnings.length, Number(/(\d) warnings/.exec(head)?.[1]))
   assert.equal(rest.filter(line => line.startsWith('  gateway.yaml:')).length, 1)
   assert.doesNotMatch(lines.join('\n'), /Mend what is listed/)
-})
-
-test('a flag that is far from all others is not taken for a short one', async () => {
-  const flags = { set: {}, env: {}, config: {} }
-  const wrong = (flag: string): Error =>
-    Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
-
-  const [far, short, near] = await Promise.all([
-    toGatewayError(wrong('--prot')),
-    toGatewayError(wrong('--prt')),
-    toGatewayError(wrong('--confg=a')),
-  ])
-
-  assert.equal(far.message, 'unknown flag --prot')
-  assert.equal(short.message, 'unknown flag --prt')
-  assert.equal(near.message, 'unknown flag --confg=a – did you mean "--config"?')
 })
 
 test('what a server wrote into an error steers no terminal', async () => {

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { styleText } from 'node:util'
 import { parse } from 'yaml'
-import { formatConfig, formatInspection } from '../../../src/cli/local/inspect.ts'
+import { formatConfig } from '../../../src/cli/local/inspect.ts'
 import { getExitCode, formatResult } from '../../../src/cli/local/call.ts'
 import { toOneLine, truncateText } from '../../../src/util/plain-text.ts'
-import { createSummaryFields, formatSummary } from '../../../src/cli/serve/summary.ts'
 import { formatTable } from '../../../src/cli/output/table.ts'
-import type { TerminalOutput, Terminal } from '../../../src/cli/output/terminal.ts'
-import type { Inspection } from '../../../src/api/gateway.ts'
+import type { TerminalOutput } from '../../../src/cli/output/terminal.ts'
 
 function output(width?: number): TerminalOutput {
   const line = (): void => undefined
@@ -82,53 +80,4 @@ test('the effective configuration is YAML that reads back as itself', () => {
   const lines = formatConfig(config, origins, true)
   assert.match(lines[0] ?? '', /^ {2}version: 1 +# gateway\.yaml:1:10$/)
   assert.deepEqual(parse(lines.join('\n')), config)
-})
-
-const INSPECTION: Inspection = {
-  listeners: [{ name: 'main', type: 'http', url: 'http://127.0.0.1:8080/mcp' }],
-  upstreams: [
-    { name: 'web', type: 'http', state: 'ready' },
-    { name: 'gone', type: 'stdio', state: 'failed', problem: 'command not found: gone' },
-  ],
-  plugins: [],
-  hooks: {},
-  catalog: [
-    { kind: 'tools', name: 'web__a', upstream: 'web', original: 'a' },
-    { kind: 'prompts', name: 'web__b', upstream: 'web', original: 'b' },
-  ],
-  unmatched: [],
-  withheld: [{ kind: 'tools', name: 'x', upstream: 'web', original: 'x', owner: 'other' }],
-}
-
-test('the summary says what is served, what is wrong, and how to point a client at it', () => {
-  const text = formatSummary(INSPECTION, { name: 'mine', asksForKey: false }, output()).join('\n')
-
-  assert.match(text, /^ {2}web +ready +1 tool, 1 prompt$/m)
-  assert.match(text, /^ {2}gone +failed +command not found: gone$/m)
-  assert.match(text, /1 name withheld/)
-  assert.match(text, /claude mcp add --transport http mine http:\/\/127\.0\.0\.1:8080\/mcp/)
-  assert.deepEqual(createSummaryFields(INSPECTION), {
-    upstreams: 2,
-    tools: 1,
-    prompts: 1,
-    resources: 0,
-    missing: ['gone'],
-    withheld: 1,
-  })
-})
-
-test('an inspection shows what an upstream sent that nobody could be given', () => {
-  const out = output()
-  const inspection = {
-    ...{ listeners: [], plugins: [], hooks: {}, catalog: [], withheld: [], unmatched: [] },
-    ...{ file: undefined, files: [], config: {}, origins: [], warnings: [] },
-    upstreams: [
-      { name: 'loud', type: 'stdio', state: 'ready' as const, dropped: { progress: 2, response: 1 } },
-      { name: 'calm', type: 'stdio', state: 'ready' as const },
-    ],
-  }
-  const lines = formatInspection(inspection, false, { out, cwd: '/' } as Terminal)
-
-  assert.match(lines.find(line => line.includes('loud')) ?? '', /dropped 2 progress, 1 response$/)
-  assert.doesNotMatch(lines.find(line => line.includes('calm')) ?? 'calm dropped', /dropped/)
 })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { pointerFits, parsePointer, pointerParent, appendPointer } from '../../../src/util/finding.ts'
-import { suggestName, findSimilar } from '../../../src/util/suggest.ts'
+import { parsePointer, pointerParent, appendPointer } from '../../../src/util/finding.ts'
 import { parseDuration, parseSize } from '../../../src/util/units.ts'
 
 test('durations and sizes are read with their units, or as plain numbers', () => {
@@ -32,17 +31,4 @@ test('property: a pointer leads back to its keys', () => {
       assert.equal(pointerParent(pointer), keys.slice(0, -1).reduce<string>(appendPointer, ''))
     }),
   )
-})
-
-test('a star in a pattern stands for one key', () => {
-  assert.ok(pointerFits('/upstreams/a/env/X', '/upstreams/*/env/*'))
-  assert.ok(!pointerFits('/upstreams/a/env', '/upstreams/*/env/*'))
-  assert.ok(!pointerFits('/upstreams/a/env/X/y', '/upstreams/*/env/*'))
-})
-
-test('a near miss is suggested, a far one is not', () => {
-  assert.equal(findSimilar('comand', ['args', 'command']), 'command')
-  assert.equal(findSimilar('zzz', ['args', 'command']), undefined)
-  assert.equal(suggestName('zzz', ['args', 'command']), 'known: args, command')
-  assert.equal(suggestName('zzz', []), undefined)
 })

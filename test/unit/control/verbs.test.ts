@@ -91,27 +91,6 @@ test(
   },
 )
 
-test('upstreams are stopped, started and restarted by verbs', async t => {
-  const web = closeAfter(t, await testUpstream({}))
-  const { gateway } = closeAfter(t, await testGateway({ upstreams: { web } }))
-  const states: string[] = []
-  const leave = gateway.on('state', ({ upstream, state }) => states.push(`${upstream} ${state}`))
-  const state = async (verb: string) =>
-    ((await gateway.control(verb, { upstream: 'web' }))['upstream'] as { state: string }).state
-
-  assert.equal(await state('upstream.stop'), 'stopped')
-  assert.equal(await state('upstream.start'), 'ready')
-  assert.equal(await state('upstream.restart'), 'ready')
-  leave()
-  await web.stop()
-  await assert.rejects(gateway.control('upstream.restart', { upstream: 'web' }), {
-    code: 'GW_UPSTREAM_START',
-  })
-
-  const turn = ['web stopped', 'web starting', 'web ready']
-  assert.deepEqual(states, [...turn, ...turn])
-})
-
 test('unknown verbs, upstreams and parameters are refused with what there is', async t => {
   const { plugin } = logging()
   const web = closeAfter(t, await testUpstream({}))

@@ -42,11 +42,6 @@ describe('a notification goes to who has it in its version', () => {
       else assert.deepEqual(told?.params, { progressToken: 1, progress: 2, total: 3 })
     }
   })
-
-  test('the fields of a log are the same in every version', () => {
-    const log = { method: 'notifications/message', params: { level: 'info', logger: 'l', data: { a: 1 } } }
-    for (const version of VERSIONS) assert.equal(adaptNotification(log, reader(version)), log)
-  })
 })
 
 describe('a call that lacks a capability (-32021)', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { adaptEntry, classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
+import { classifyRoot, toLegacyOutputSchema } from '../../../src/protocol/era/adapt-entry.ts'
 import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
@@ -59,36 +59,6 @@ describe('structured content of a modern server goes to a legacy client', () => 
 })
 
 describe('the root of a schema', () => {
-  const CASES: readonly (readonly [JsonObject, string])[] = [
-    [{ type: 'object' }, 'object'],
-    [{ type: ['object'] }, 'object'],
-    [ARRAY, 'other'],
-    [{ type: ['string', 'null'] }, 'other'],
-    [{ type: ['object', 'null'] }, 'mixed'],
-    [{}, 'mixed'],
-    [{ properties: {} }, 'mixed'],
-    [{ const: 5 }, 'other'],
-    [{ const: {} }, 'object'],
-    [{ enum: ['a', 'b'] }, 'other'],
-    [{ enum: ['a', {}] }, 'mixed'],
-    [{ anyOf: [{ type: 'object' }, { type: 'object' }] }, 'object'],
-    [{ oneOf: [{ type: 'object' }, ARRAY] }, 'mixed'],
-    [{ oneOf: [{ type: 'string' }, ARRAY] }, 'other'],
-    [{ anyOf: [] }, 'mixed'],
-    [{ allOf: [{}, { type: 'object' }] }, 'object'],
-    [{ $ref: '#/$defs/a', $defs: { a: { type: 'object' } } }, 'object'],
-    [{ $ref: '#/$defs/a~1b%25', $defs: { 'a/b%': ARRAY } }, 'other'],
-    [{ $ref: '#/anyOf/0', anyOf: [{ type: 'object' }, {}] }, 'object'],
-    [{ $ref: '#' }, 'mixed'],
-    [{ $ref: '#/%zz' }, 'mixed'],
-    [{ $ref: '#/$defs/__proto__', $defs: {} }, 'mixed'],
-    [{ $ref: 'https://example.com/x' }, 'mixed'],
-    [{ type: 7 }, 'mixed'],
-  ]
-  for (const [schema, expected] of CASES) {
-    test(`of ${JSON.stringify(schema)} is ${expected}`, () => assert.equal(classifyRoot(schema), expected))
-  }
-
   test('of one that refers to itself ten times over is not searched for ever', () => {
     const again = Array.from({ length: 10 }, () => ({ $ref: '#' }))
     assert.equal(classifyRoot({ anyOf: again, allOf: again }), 'mixed')
@@ -106,10 +76,6 @@ describe('an output schema goes to a legacy client', () => {
       },
     },
   }
-
-  test('not at all where it is none', () => {
-    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(toLegacyOutputSchema(schema), undefined)
-  })
 
   test('with references that still lead to where they led', () => {
     assert.deepEqual((toLegacyOutputSchema(RECURSIVE)?.properties as JsonObject).result, {
@@ -135,25 +101,4 @@ describe('an output schema goes to a legacy client', () => {
       assert.equal(toLegacyOutputSchema(schema)?.type, 'object')
     })
   }
-})
-
-describe('an entry of a list', () => {
-  const tool = {
-    name: 't',
-    outputSchema: ARRAY,
-    execution: { taskSupport: 'optional' },
-    icons: [{ src: 'data:,' }],
-    x: 1,
-  }
-
-  test('is the same object where nothing changes', () => {
-    const plain = { name: 't', inputSchema: {} }
-    for (const form of ['modern', 'legacy', 'plain'] as const) {
-      assert.equal(adaptEntry('tools', plain, form), plain)
-      for (const kind of ['prompts', 'resources', 'resourceTemplates'] as const)
-        assert.equal(adaptEntry(kind, tool, form), tool)
-    }
-    const structured = { name: 't', outputSchema: { type: 'object' } }
-    assert.equal(adaptEntry('tools', structured, 'legacy'), structured)
-  })
 })

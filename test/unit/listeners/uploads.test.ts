@@ -10,7 +10,6 @@ import { until } from '../../fixtures/until.ts'
 import { modern } from './http/client.ts'
 import { serveAll } from './http/network.ts'
 
-const MAX = 512 * 1024
 const LARGE = 400 * 1024
 
 /** Bytes of a request as they go out. */
@@ -41,16 +40,6 @@ const chunked =
 /** Sends an upload with its length or in chunks, by turns. */
 function eitherWay(n: number): Upload {
   return n % 2 === 0 ? sized(LARGE) : chunked(LARGE)
-}
-
-/** Uploads, and what answers them at `/mcp` and at the path of a plugin, such as REST. */
-const UPLOADS: Readonly<Record<string, readonly [Upload, number, number]>> = {
-  'with a length': [sized(LARGE), 200, 200],
-  'in chunks': [chunked(LARGE), 200, 200],
-  'that may wait for a word': [sized(LARGE, { expect: '100-continue' }), 200, 200],
-  'that are too large': [sized(2 * MAX), 413, 413],
-  'that are too large in chunks': [chunked(2 * MAX), 413, 413],
-  'of another kind': [sized(LARGE, { 'content-type': 'text/plain' }), 415, 200],
 }
 
 interface Server {
@@ -101,25 +90,6 @@ async function opened(
   const sockets = await Promise.all(Array.from({ length: count }, open))
   return { listener, sockets, answers: sockets.map(statuses) }
 }
-
-for (const [at, path] of ['/mcp', '/api/tools'].entries())
-  for (const [name, [upload, ...answered]] of Object.entries(UPLOADS))
-    test(`uploads ${name} to ${path} are all answered`, async t => {
-      const { listener, sockets, answers } = await opened(t, 10)
-
-      for (const [n, socket] of sockets.entries()) {
-        socket.write(upload(path, `caller ${n % 2}`), 'latin1')
-        if (n % 5 === 0) socket.write(sized(1000)(path, `caller ${n % 2}`))
-      }
-      const expected = sockets.map((_, n) => (n % 5 === 0 ? [answered[at], 200] : [answered[at]]))
-      await until(() => answers.every((seen, n) => seen().length >= (expected[n] ?? []).length), 'all are answered')
-
-      assert.deepEqual(
-        answers.map(seen => seen()),
-        expected,
-      )
-      await until(() => listener.bufferedBytes === 0, 'the memory is given back')
-    })
 
 test('of uploads that break off in the middle nothing is kept, and others go on', async t => {
   const { listener, sockets, answers } = await opened(t, 30)

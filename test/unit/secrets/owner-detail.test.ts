@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test, type TestContext } from 'node:test'
-import { stdioListener } from '../../../src/listeners/stdio/stdio-listener.ts'
-import { definePlugin, type Listener, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { modern, rest } from '../fixtures/by-token.ts'
+import { stdioOn } from '../fixtures/stdio-on.ts'
 import { Lines } from '../listeners/http/client.ts'
 import { openOldStream, talk } from '../listeners/http/network.ts'
 
@@ -63,7 +62,7 @@ const ROADS: Readonly<Record<string, Ask>> = {
 }
 
 test('what a server says on stderr reaches its owner, and no caller by any way in', async t => {
-  const { plugin, input, output } = piped()
+  const [input, output] = [new PassThrough(), new PassThrough()]
   const config = {
     listeners: {
       main: { type: 'http', port: 0, sse: { path: '/sse', messages: '/messages' }, ws: { path: '/ws' } },
@@ -72,7 +71,7 @@ test('what a server says on stderr reaches its owner, and no caller by any way i
     rest: {},
     upstreams: { a: { type: 'stdio', command: process.execPath, args: ['-e', SCRIPT] } },
   }
-  const gateway = closeAfter(t, await testGateway({ config, plugins: [plugin] }))
+  const gateway = closeAfter(t, await testGateway({ config, plugins: [stdioOn({ input, output })] }))
 
   for (const [road, ask] of Object.entries(ROADS)) {
     await t.test(road, async () => assertPublic(await ask(gateway, t)))
@@ -99,23 +98,4 @@ function assertPublic(answer: unknown): void {
   const text = JSON.stringify(answer)
   assert.match(text, /exited with code 1/)
   assert.doesNotMatch(text, new RegExp(SECRET))
-}
-
-/** A stdio listener on streams of the test, in place of those of the process. */
-function piped(): { plugin: Plugin<never>; input: PassThrough; output: PassThrough } {
-  const [input, output] = [new PassThrough(), new PassThrough()]
-  let make: ((...args: never[]) => Listener) | undefined
-  const hooks = { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } }
-  void stdioListener({ input, output }).setup({
-    hooks,
-    config: { listeners: {}, shutdown: { grace: '1s' } },
-  } as never)
-  const plugin = definePlugin<undefined>({
-    name: 'piped',
-    setup: api =>
-      api.hooks.createListener
-        .for('stdio')
-        .tap({ stage: 'trace' }, (spec, context) => make?.(spec as never, context as never)),
-  })
-  return { plugin, input, output }
 }

@@ -71,30 +71,6 @@ test('a task that we keep is not found by another caller who knows what we call 
   assert.equal(tasks.findHosted(task?.id ?? '', sessionOf('bob')), undefined)
 })
 
-test('ids and tasks end with their time', () => {
-  const tasks = new TaskStore()
-  const { graph, later } = graphWith(tasks)
-  const ada = sessionOf('ada')
-  const reasons: string[] = []
-  const task = tasks.createTask(graph, ada, {
-    ...OF,
-    ttlMs: 1000,
-    cancel: reason => void reasons.push(reason),
-  })
-  const id = sealTaskId(graph, ada, PLACE, 1000)
-  tasks.recordTask(graph, ada, 'known', PLACE, 1000)
-
-  later(1001)
-
-  assert.equal(tasks.findHosted(task?.id ?? '', ada), undefined)
-  assert.deepEqual(reasons, ['the task has expired'])
-  assert.deepEqual(tasks.listTasks(graph, ada), [])
-  // The server may have prolonged it, so the id itself lives longer.
-  assert.deepEqual(openTaskId(graph, ada, id), PLACE)
-  later(86_400_000)
-  assert.equal(openTaskId(graph, ada, id), undefined)
-})
-
 test('one caller has room for a hundred tasks, and takes none from the others', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)

@@ -2,26 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
-for (const era of ['modern', 'legacy'] as const) {
-  test(`a ${era} upstream that was stopped by name stays so until it is started by name`, async t => {
-    const web = closeAfter(t, await testUpstream({ era, tools: { a: () => 'a' } }))
-    const { gateway, url } = closeAfter(t, await testGateway({ upstreams: { web } }))
-    const client = closeAfter(t, await testClient(url))
-    const handle = gateway.upstreams.get('web')
-
-    await handle?.stop()
-    await gateway.settled()
-    assert.equal(handle?.status().state, 'stopped')
-    assert.match((await client.request('tools/call', { name: 'web__a' })).error?.message ?? '', /web/)
-
-    await handle.restart()
-    assert.equal(handle.status().state, 'ready')
-    assert.deepEqual((await client.request('tools/call', { name: 'web__a' })).result?.content, [
-      { type: 'text', text: 'a' },
-    ])
-  })
-}
-
 test('a restarted upstream is listened to again', async t => {
   const web = closeAfter(t, await testUpstream({ ttlMs: 60_000, tools: { a: () => 'a' } }))
   const { gateway, url } = closeAfter(t, await testGateway({ upstreams: { web } }))

@@ -2,20 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BoundedMap } from '../../../src/util/bounded-map.ts'
 
-test('what was set first is forgotten first', () => {
-  const map = new BoundedMap<string, number>({ max: 2 })
-  map.set('a', 1)
-  map.set('b', 2)
-  map.set('c', 3)
-  assert.deepEqual(
-    [...map.entries()],
-    [
-      ['b', 2],
-      ['c', 3],
-    ],
-  )
-})
-
 test('a look does not keep an entry, a use does', () => {
   const map = new BoundedMap<string, number>({ max: 2 })
   map.set('a', 1)

@@ -18,8 +18,6 @@ import { parse, stringify } from 'yaml'
 import { runAdd, runRemove, runSearch } from '../../../../src/cli/servers/add-command.ts'
 import type { AddFlags } from '../../../../src/cli/servers/add.ts'
 import { parsePackage } from '../../../../src/cli/servers/launch-options.ts'
-import { parseTarget } from '../../../../src/cli/servers/add.ts'
-import { derivePackageName } from '../../../../src/cli/server-names.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
@@ -213,20 +211,6 @@ test('adding and removing keeps comments, order and the mode, and a copy of what
   await room.remove('web')
   assert.equal(normalized(room.text()), normalized(WRITTEN))
   await assert.rejects(room.remove('web'), /no upstream named "web"/)
-})
-
-test('a command gives its server the name of what it runs', () => {
-  const names = [
-    ['node srv.mjs', 'srv'],
-    ['node /opt/weather/dist/index.js', 'weather'],
-    ['npx -y @scope/server-memory@1.0', 'memory'],
-    ['python3 -m notes_server', 'notes'],
-    ['/usr/local/bin/files-mcp --root .', 'files'],
-  ].map(([command = '', name]) => {
-    const target = parseTarget(undefined, command.split(' '))
-    return [target.by === 'option' && derivePackageName(target.suggested), name]
-  })
-  for (const [given, expected] of names) assert.equal(given, expected)
 })
 
 test('a server is started once before it is added, and its tools are shown', async t => {

@@ -47,37 +47,6 @@ test('a property list fits the grammar of property lists, whatever its paths are
   assert.match(complaints(t, broken, OF_PLIST), /dict.*content does not follow/)
 })
 
-/** Keys of a property list for launchd with the type of each, as launchd.plist(5) has them. */
-const LAUNCHD: Readonly<Record<string, string>> = {
-  Label: 'string',
-  ProgramArguments: 'array',
-  WorkingDirectory: 'string',
-  EnvironmentVariables: 'dict',
-  RunAtLoad: 'true',
-  KeepAlive: 'dict',
-  ThrottleInterval: 'integer',
-  ExitTimeOut: 'integer',
-  Umask: 'integer',
-  StandardOutPath: 'string',
-  StandardErrorPath: 'string',
-}
-
-test('each key of a property list is one of launchd, once, with a value of its type', { skip }, t => {
-  const directory = directoryWith(t, { 'it.plist': textFor('darwin') })
-  const asked = (path: string): string =>
-    String(spawnSync('xmllint', ['--nonet', '--xpath', path, join(directory, 'it.plist')]).stdout).trim()
-  const count = Number(asked('count(/plist/dict/key)'))
-  const found: Record<string, string> = {}
-  for (let key = 1; key <= count; key++) {
-    const name = asked(`string(/plist/dict/key[${key}])`)
-    assert.ok(!(name in found), `${name} stands there twice`)
-    found[name] = asked(`name(/plist/dict/key[${key}]/following-sibling::*[1])`)
-  }
-  assert.deepEqual(found, LAUNCHD)
-  assert.equal(asked('string(/plist/dict/dict[2]/key)'), 'SuccessfulExit')
-  assert.equal(asked('string(/plist/dict/array/string[5])'), `${HOSTILE.replace('\u0001', '')}/gateway.yaml`)
-})
-
 test('a task fits the schema of the Task Scheduler, whatever its paths are', { skip }, t => {
   const text = textFor('win32')
   assert.equal(complaints(t, text, OF_TASK, 'utf16le'), '')

@@ -4,7 +4,7 @@ import { lstat, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { SERVICE_KINDS, type ServiceParameters, resolveService, runService } from '../../../../src/cli/service.ts'
+import { SERVICE_KINDS, type ServiceParameters, runService } from '../../../../src/cli/service.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 
@@ -53,14 +53,6 @@ test('the file is written for its owner, without secrets, and the commands to en
   assert.ok(text.includes(`"--config" "${path}/gateway.yaml"`))
   assert.doesNotMatch(text, /API_KEY|secret/)
   assert.deepEqual(enable, ['systemctl --user daemon-reload', `systemctl --user enable --now ${name}.service`])
-})
-
-test('the variable that is missing for a place is the one that this system has', async t => {
-  const { terminal } = await home(t)
-
-  await assert.rejects(resolveService({ platform: 'win32' }, terminal, process), {
-    message: /LOCALAPPDATA is not set, so there is no directory for win32 services/,
-  })
 })
 
 test('a file of somebody else with that name is left, and a dry run writes nothing', async t => {

@@ -54,9 +54,6 @@ test('each finding that there is has a test that provokes it and does what it sa
     ...Object.keys(ILLS),
     ...FAULTS.map(({ code }) => code),
     'stopping',
-    // test/e2e/health/by-commands.test.ts: by commands, on a gateway of its own.
-    'pins-held',
-    'pins-changed',
     // test/unit/plugins/cluster/tls.test.ts: its address is that of a start.
     'cluster-plain',
   ])

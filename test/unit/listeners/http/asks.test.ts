@@ -23,26 +23,6 @@ async function askIn(gate: FakeGate, url: URL, session: string, id: unknown = 1)
 
 const errorOf = (reply: AskReply): string => ('error' in reply ? reply.error.message : 'no error')
 
-test('an ask is a request on the stream of its call, and the posted response answers it', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-
-  const { seen, reply, events } = await askIn(gate, url, session)
-  const ask = await events.next()
-  const posted = await send(url, legacy(session, { id: ask?.message.id, result: { action: 'accept' } }))
-  const replied = await reply
-  seen.resolve(result({ done: true }))
-  const answer = await events.next()
-
-  assert.equal(events.response.headers['content-type'], 'text/event-stream')
-  assert.equal(typeof ask?.message.id, 'string')
-  assert.deepEqual([ask?.message.method, ask?.message.params], ['elicitation/create', { message: 'Your name?' }])
-  assert.equal(posted.status, 202)
-  assert.deepEqual(replied, { result: { action: 'accept' } })
-  assert.deepEqual([answer?.message.id, answer?.message.result], [1, { done: true }])
-  assert.equal(await events.next(), undefined)
-})
-
 test('neither initialize, a modern request nor a client that takes only JSON can be asked', async t => {
   const { gate, url } = await serve(t)
   const session = await initialize(url)

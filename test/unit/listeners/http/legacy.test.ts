@@ -28,48 +28,6 @@ test('an initialize that the road refuses leaves no session behind', async t => 
   assert.equal(gate.closed.length, 1)
 })
 
-test('without a session id it is 400, with an unknown one 404, with an unknown version 400', async t => {
-  const { url } = await serve(t)
-  const session = await initialize(url)
-  const message = { id: 1, method: 'tools/list' }
-
-  const missing = await send(url, {
-    headers: JSON_HEADERS,
-    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-  })
-  const unknown = await send(url, legacy('nobody', message))
-  const { headers, body } = legacy(session, message)
-  const version = await send(url, { headers: { ...headers, 'mcp-protocol-version': '1999-01-01' }, body })
-  const fine = await send(url, { headers: { ...headers, 'mcp-protocol-version': '2025-11-25' }, body })
-
-  assert.deepEqual([missing.status, missing.json.error.code, missing.json.id], [400, -32000, 1])
-  assert.deepEqual([unknown.status, unknown.json.error.code], [404, -32001])
-  assert.deepEqual([version.status, version.json.error.code], [400, -32000])
-  assert.equal(fine.status, 200)
-})
-
-test('errors are HTTP 200, and a method of the modern era is unknown', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-  const discovered = await send(url, legacy(session, { id: 1, method: 'server/discover' }))
-  gate.answering = () => ({ error: { code: -32601, message: 'no' } })
-  const failed = await send(url, legacy(session, { id: 1, method: 'tools/list' }))
-
-  assert.deepEqual([discovered.status, discovered.json.error.code], [200, -32601])
-  assert.deepEqual([failed.status, failed.json.error.code], [200, -32601])
-})
-
-test('notifications and responses are accepted, and notifications reach the gate', async t => {
-  const { gate, url } = await serve(t)
-  const session = await initialize(url)
-
-  const notification = await send(url, legacy(session, { method: 'notifications/initialized' }))
-  const response = await send(url, legacy(session, { id: 1, result: {} }))
-
-  assert.deepEqual([notification.status, response.status], [202, 202])
-  assert.deepEqual(gate.notifications, [{ method: 'notifications/initialized', params: undefined }])
-})
-
 test('a cancellation needs strictly the same id, and the same session', async t => {
   const { gate, url } = await serve(t)
   const session = await initialize(url)

@@ -8,39 +8,6 @@ import { openOldStream, refused, serveAll, talk } from './network.ts'
 import { until } from '../../../fixtures/until.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
-test('a legacy client shakes hands and calls over a WebSocket, on one session', async t => {
-  const { gate, at } = await serveAll(t)
-  const client = await talk(at('/ws'), { headers: { 'X-Session-ID': 'mine' } })
-
-  client.send(INITIALIZE)
-  const hello = await client.next()
-  client.send({ method: 'notifications/initialized' })
-  client.send({ id: 'a', method: 'echo/é', params: { arguments: 1 } })
-  const answer = await client.next()
-
-  assert.equal(client.socket.protocol, 'mcp')
-  assert.equal(client.socket.extensions, '')
-  assert.equal(hello?.result.protocolVersion, '2025-06-18')
-  assert.deepEqual(answer, { jsonrpc: '2.0', id: 'a', result: { method: 'echo/é', arguments: 1 } })
-  assert.equal(gate.opened.length, 1)
-  assert.equal(gate.opened[0]?.client.info.name, 'old')
-  assert.deepEqual(gate.notifications, [{ method: 'notifications/initialized', params: undefined }])
-  assert.equal(gate.seen[1]?.inbound.headers?.['x-session-id'], 'mine')
-})
-
-test('a call over a WebSocket is told its progress and the session what it did not ask for', async t => {
-  const { gate, at } = await serveAll(t)
-  const client = await talk(at('/ws'))
-  const slow = gate.next('slow/one')
-  client.send({ id: 1, method: 'slow/one' })
-  const seen = await slow
-
-  seen.emit('notifications/progress', { progressToken: 1, progress: 0.5 })
-  assert.equal((await client.next())?.method, 'notifications/progress')
-  assert.equal(seen.session.notify({ method: 'notifications/tools/list_changed', params: undefined }), true)
-  assert.equal((await client.next())?.method, 'notifications/tools/list_changed')
-})
-
 test('a client that closes its WebSocket cancels what it waits for', async t => {
   const { gate, at } = await serveAll(t)
   const client = await talk(at('/ws'))

@@ -25,24 +25,6 @@ async function called(client: PipeClient): Promise<Seen> {
   return next
 }
 
-test('an ask is a line, and the line with strictly its id answers it', async () => {
-  const client = await greeted()
-  const seen = await called(client)
-
-  const reply = seen.ask('elicitation/create', { message: 'Your name?' })
-  const ask = await client.next()
-  client.send({ id: 1, result: { no: 1 } }, { id: 'x', result: { no: 2 } }, { id: null, result: {} })
-  client.send({ id: ask.id, result: { yes: true } }, { id: ask.id, result: { no: 3 } })
-  const replied = await reply
-  seen.resolve(result({ done: true }))
-  const answer = await client.next()
-
-  assert.equal(typeof ask.id, 'string')
-  assert.deepEqual([ask.method, ask.params], ['elicitation/create', { message: 'Your name?' }])
-  assert.deepEqual(replied, { result: { yes: true } })
-  assert.deepEqual([answer.id, answer.result], [1, { done: true }])
-})
-
 test('a batch asks ahead of its array of answers, and a batch of responses answers', async () => {
   const client = await greeted()
   const next = client.gate.next('slow/call')

@@ -3,31 +3,6 @@ import { test } from 'node:test'
 import { INITIALIZE } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
 
-test('a legacy client shakes hands and calls, on one session', async () => {
-  const client = await pipe()
-
-  client.send(
-    INITIALIZE,
-    { method: 'notifications/initialized' },
-    { id: 1, method: 'tools/list' },
-    { id: '1', method: 'prompts/list' },
-  )
-
-  assert.equal((await client.next()).result.protocolVersion, '2025-06-18')
-  assert.deepEqual(await client.next(), {
-    jsonrpc: '2.0',
-    id: 1,
-    result: { method: 'tools/list', arguments: null },
-  })
-  assert.equal((await client.next()).id, '1')
-  assert.equal(client.gate.opened.length, 1)
-  assert.equal(client.gate.opened[0]?.client.info.name, 'old')
-  assert.deepEqual(
-    client.gate.notifications.map(({ method }) => method),
-    ['notifications/initialized'],
-  )
-})
-
 test('order is kept while the session opens', async () => {
   const client = await pipe()
   let open: () => void = () => undefined

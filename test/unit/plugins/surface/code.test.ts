@@ -143,7 +143,7 @@ describe('a script that is wrong or hostile fails alone', () => {
   ]
   for (const [what, code, expected] of cases)
     test(what, async t => {
-      const timeout = expected.source.includes('too long') ? '300ms' : '30s'
+      const timeout = expected.source.includes('timed out') ? '300ms' : '30s'
       const { web, gateway, connect } = await serve(t, codeWith({ timeout }))
       const client = await connect()
       const { text, hasFailed } = await run(client, code)

@@ -43,7 +43,6 @@ interface Row {
 const WAYS: readonly Way[] = ['modern', 'legacy', 'rest', 'pipe', 'socket']
 const RPC = WAYS.filter(way => way !== 'rest')
 const INVALID = -32600
-const PARSE = -32700
 const MISMATCH = -32020
 const META = '{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
@@ -256,13 +255,6 @@ const ROWS: readonly Row[] = [
   ...each('arguments that are', undefined, ['["MARK"]', '"MARK"', 'null'], (d, other) => {
     d.params = replace(d.params, 'arguments', other.replace('MARK', d.mark))
   }),
-  ...each(
-    'a batch in the modern era,',
-    0,
-    ['alone', 'behind another'],
-    (d, how) => (d.wrap = body => (how === 'alone' ? `[${body}]` : ` [${call('web__secret', d.mark)},${body}]`)),
-    { ways: ['modern', 'socket'], code: INVALID },
-  ),
   row(
     'a batch in the legacy era',
     3,
@@ -294,17 +286,6 @@ const ROWS: readonly Row[] = [
     (d, method) => (d.envelope = replace(d.envelope, 'method', `"${method}"`)),
     { ways: RPC },
   ),
-  ...each('between tokens', 1, [' ', '\t \t', '\r\n'], (d, space) => {
-    d.space = d.way === 'pipe' ? ' ' : space
-    d.wrap = body => d.space + body + d.space
-  }),
-  ...each(
-    'between tokens, though JSON does not have it:',
-    0,
-    ['\u00a0', '\f', '\v', '\u2003', '\ufeff', '\0', '\u2028'],
-    (d, space) => (d.space = space),
-    { code: PARSE },
-  ),
   row('a byte order mark', undefined, d => (d.wrap = body => `\ufeff${body}`)),
   ...each(
     'a name that objects have by themselves:',
@@ -327,27 +308,6 @@ const ROWS: readonly Row[] = [
     const members = `"path":1,"Path":2,"PATH":3,"\u212aey":4,"key":5,"mark":"${d.mark}"`
     d.params = replace(d.params, 'arguments', `{${members}}`)
   }),
-  ...each(
-    'no JSON:',
-    0,
-    [
-      ...[/$/, /\}$/, /^/].map((at, n) => [at, ['{}', ',}', '/* */'][n] ?? ''] as const),
-      ...['"n":0', '"n":+', '"x":NaN,"n":', '"x":"\t","n":', '"x":"\\x41","n":'].map(bad => ['"n":', bad] as const),
-      [/"/g, "'"] as const,
-    ],
-    (d, [from, to]) => {
-      d.params = replace(d.params, 'arguments', `{"mark":"${d.mark}","n":3}`)
-      d.wrap = body => body.replace(from, to)
-    },
-    { code: PARSE },
-  ),
-  ...each(
-    'an id that cannot be given back:',
-    0,
-    ['null', '[1]', '{}', 'true', '9007199254740993.0', '1e400'],
-    (d, id) => (d.envelope = replace(d.envelope, 'id', id)),
-    { ways: RPC, code: INVALID },
-  ),
   row(
     'another tool in headers',
     1,

@@ -9,11 +9,10 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import { type JsonObject, isObject } from '../../../../src/protocol/json/json.ts'
-import type { Listener, ListenerConfig, ListenerContext } from '../../../../src/api/index.ts'
 import { definePlugin, type Plugin } from '../../../../src/plugin.ts'
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
-import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { Lines } from '../../listeners/http/client.ts'
+import { type Ends, stdioOn } from '../../fixtures/stdio-on.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -45,11 +44,6 @@ export interface World {
   readonly send: Readonly<Record<Way, (body: string, headers?: Headers) => Promise<Said>>>
 }
 
-interface Ends {
-  readonly input: PassThrough
-  readonly output: PassThrough
-}
-
 /** Header lines by name; several values are several lines. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -69,7 +63,7 @@ export async function world(t: TestContext): Promise<World> {
   const { url } = closeAfter(
     t,
     await testGateway({
-      plugins: [witness(judged), pipeOn(streams)],
+      plugins: [witness(judged), stdioOn(streams)],
       config: {
         listeners: { main: { type: 'http', port: 0, ws: {} }, pipe: { type: 'stdio' } },
         filters: { tools: { deny: ['*__secret'] }, prompts: { deny: ['*__secret'] } },
@@ -103,19 +97,6 @@ function witness(judged: Judged[]): Plugin {
       })
     },
   })
-}
-
-/** The listener of pipes on these streams instead of the process's own. */
-function pipeOn(streams: Ends): Plugin {
-  return {
-    name: 'pipe-on-streams',
-    async setup(api) {
-      let make: ((spec: ListenerConfig, context: ListenerContext) => Listener) | undefined
-      const hooks = { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } }
-      await stdioListener(streams).setup({ ...api, hooks } as never)
-      api.hooks.createListener.for('stdio').tap({ before: 'listen-stdio' }, (spec, context) => make?.(spec, context))
-    },
-  }
 }
 
 const OFFERS: Readonly<Record<string, JsonObject>> = {

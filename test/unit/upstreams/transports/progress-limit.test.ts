@@ -4,19 +4,9 @@ import type { Clock, UpstreamConfig } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { ProgressLimit } from '../../../../src/upstreams/connection/incoming-notifications.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
-import { type Heard, event, legacy, modern, peer, said, stream } from '../../fixtures/http-peer.ts'
-import {
-  bench,
-  clock,
-  httpSpec,
-  script,
-  sseSpec,
-  stdioSpec,
-  textOf,
-  toolCall,
-  wsSpec,
-} from '../../fixtures/upstream-bench.ts'
-import { type Said, answerTo, oldServer, wsServer } from './network-upstream.ts'
+import { type Heard, event, modern, peer, said, stream } from '../../fixtures/http-peer.ts'
+import { bench, clock, httpSpec, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
+import type { Said } from './network-upstream.ts'
 
 const COUNT = 100
 /** Time stands still, so that all comes within one second however slow the machine is. */
@@ -27,23 +17,7 @@ type Server = Extract<UpstreamConfig, { readonly era: unknown }>
 
 const SERVERS: Readonly<Record<string, (t: TestContext) => Promise<Server>>> = {
   'legacy stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT)], { era: 'legacy' }),
-  'modern stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT), 'modern']),
-  'legacy HTTP': async t => httpSpec((await peer(t, legacy(streamed))).url),
   'modern HTTP': async t => httpSpec((await peer(t, modern(streamed))).url),
-  'HTTP+SSE': async t => {
-    const answer = (told: Said): string | undefined =>
-      told.method === 'tools/call'
-        ? [...flood(told), answerTo(told)].join('\n\nevent: message\ndata: ')
-        : answerTo(told)
-    return sseSpec((await oldServer(t, { answer })).url)
-  },
-  WebSocket: async t => {
-    const server = await wsServer(t, told => {
-      if (told.method === 'tools/call') for (const text of flood(told)) server.sockets.at(-1)?.send(text)
-      return answerTo(told)
-    })
-    return wsSpec(server.url)
-  },
 }
 
 for (const [name, make] of Object.entries(SERVERS))

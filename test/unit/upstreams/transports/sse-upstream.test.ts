@@ -5,22 +5,6 @@ import { answerTo, oldServer, type Said } from './network-upstream.ts'
 import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { until } from '../../../fixtures/until.ts'
 
-test('an upstream of HTTP+SSE is shaken hands with, and called', async t => {
-  const server = await oldServer(t)
-  const { upstream } = await bench(t, sseSpec(server.url, { headers: { 'X-Key': 'k' } }))
-
-  await upstream.start()
-  const answer = await upstream.dispatch(callOf('tools/call', { name: 'x' }, {}, { 'x-session-id': 'mine' }))
-
-  assert.equal(upstream.server?.era, 'legacy')
-  assert.equal(upstream.server?.version, '2024-11-05')
-  assert.equal(textOf(answer), 'tools/call')
-  const said = server.posts.map(post => post.said.method)
-  assert.deepEqual(said, ['initialize', 'notifications/initialized', 'tools/call'])
-  assert.equal(server.posts[2]?.headers['x-key'], 'k')
-  assert.equal(server.posts[2]?.headers['x-session-id'], 'mine')
-})
-
 test('an http upstream that takes no POST is spoken to over HTTP+SSE', async t => {
   const server = await oldServer(t)
   const { upstream } = await bench(t, httpSpec(server.url))

@@ -11,21 +11,6 @@ import { until } from '../../../fixtures/until.ts'
 
 const SILENT = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
 
-test('an upstream over WebSocket is shaken hands with, and called', async t => {
-  const server = await wsServer(t)
-  const { upstream } = await bench(t, wsSpec(server.url, { headers: { 'X-Key': 'k', Host: 'other' } }))
-
-  await upstream.start()
-  const answers = await Promise.all([1, 2, 3].map(() => upstream.dispatch(toolCall('x'))))
-
-  assert.equal(upstream.server?.era, 'legacy')
-  assert.deepEqual(answers.map(textOf), ['tools/call', 'tools/call', 'tools/call'])
-  assert.equal(server.heard[0]?.headers['x-key'], 'k')
-  assert.equal(server.heard[0]?.headers['sec-websocket-protocol'], 'mcp')
-  assert.equal(server.heard[0]?.headers['sec-websocket-extensions'], undefined)
-  assert.match(server.heard[0]?.headers.host ?? '', /^127/)
-})
-
 test('our own listener is a server for it, in the modern era', async t => {
   const { gate, at } = await serveAll(t)
   gate.answering = ({ inbound }) =>
