@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Config, JsonObject, ListenerConfig, PluginApi, PluginHooks, UpstreamConfig } from '../../src/plugin.ts'
@@ -7,8 +8,7 @@ import { findRootOfGateway } from './allowed-paths.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
 import { agentError } from './errors.ts'
 import type { McpDeps } from './mcp/callers.ts'
-import { CallPatience, Foreground } from './mcp/callers.ts'
-import { parseRequest } from './mcp/delegate.ts'
+import { parseRequest } from './mcp/call-tool.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 import { formatAgentRow, formatStructured, parseAnswer } from './mcp/task-results.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
@@ -204,8 +204,8 @@ function createOptionsError(why: string): Error {
 interface AgentsState {
   runtime: AgentRuntime | undefined
   readonly callbackTokens: CallbackTokens
-  readonly foreground: Foreground
-  readonly patience: CallPatience
+  readonly patience: McpDeps['patience']
+  readonly stopping: AbortController
 }
 
 /** Upstream name and type. */
@@ -223,29 +223,35 @@ export function setUp(
   const agents = loadAgents(api)
   const state = slot.gateway(createState)
   const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
-  const { callbackTokens: tokens, foreground, patience } = state
+  const { callbackTokens: tokens, patience, stopping } = state
   const service = (): TaskService => runtime.service
-  const parts: McpDeps = { service, clock, foreground, patience, tokens }
+  const parts: McpDeps = { service, clock, patience, tokens, stopping: stopping.signal }
 
   hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.applyConfig(api, agents))
   // Last, because other plugins may know the client's patience.
-  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, call) =>
-    call.upstream === UPSTREAM ? patience.resolvePatience(limit, call) : undefined,
-  )
-  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
+  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, { upstream, exchange }) => {
+    if (upstream !== UPSTREAM || limit === undefined) return undefined
+    patience.set(exchange, limit.ms)
+    // The tools answer in time themselves.
+    return { ms: limit.ms, onTimeout: () => undefined }
+  })
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
   if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, tokens, UPSTREAM)
   registerVerbs(hooks, parts)
 }
 
 function createState(): AgentsState {
+  const stopping = new AbortController()
+  // Each open call listens.
+  setMaxListeners(0, stopping.signal)
   return {
     runtime: undefined,
     callbackTokens: new CallbackTokens(),
-    foreground: new Foreground(),
-    patience: new CallPatience(),
+    patience: new WeakMap(),
+    stopping,
   }
 }
 

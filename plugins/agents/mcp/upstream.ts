@@ -3,18 +3,17 @@ import type {
   Call,
   Exchange,
   ServerDescription,
-  Session,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
   UpstreamState,
 } from '../../../src/plugin.ts'
-import { BoundedMap, Payload, principalKey, refuse, RPC, createUpstreamAnswer } from '../../../src/plugin.ts'
+import { Payload, refuse, RPC, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type { AgentRuntime } from '../runtime.ts'
 import type { TaskView } from '../tasks/service.ts'
 import type { McpDeps } from './callers.ts'
 import { findTask, identifyCaller, listTasks } from './callers.ts'
-import { TASK_METHODS, hasEnded, formatStructured } from './task-results.ts'
+import { TASK_METHODS, formatStructured } from './task-results.ts'
 import { callTool } from './call-tool.ts'
 import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 
@@ -22,10 +21,6 @@ const SCHEME = 'agent-task://'
 
 /** Maximum listed tasks per caller. */
 const MAX_LISTED = 100
-
-/** Limits on resource subscriptions in total and per caller. */
-const MAX_WATCHED = 4000
-const MAX_OF_OWNER = 1000
 
 const PARTS = {
   '': { name: 'task', type: 'application/json', description: 'Status and result of a delegated task.' },
@@ -66,7 +61,6 @@ export class AgentsUpstream implements Upstream {
   readonly #context: UpstreamContext
   readonly #parts: McpDeps
   readonly #runtime: AgentRuntime
-  readonly #subscriptions: TaskSubscriptions
   #last: Promise<void> = Promise.resolve()
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, parts: McpDeps, runtime: AgentRuntime) {
@@ -75,14 +69,13 @@ export class AgentsUpstream implements Upstream {
     this.#context = context
     this.#parts = parts
     this.#runtime = runtime
-    this.#subscriptions = new TaskSubscriptions((notification, isMeant) => context.notify(notification, isMeant))
     this.server = {
       era: 'modern',
       version: '2026-07-28',
       info: { ...context.gateway, name: `${context.gateway.name}-agents`, title: 'Coding agents' },
       capabilities: {
         tools: {},
-        resources: { subscribe: true },
+        resources: {},
         extensions: { 'io.modelcontextprotocol/tasks': {} },
       },
       instructions: INSTRUCTIONS,
@@ -107,10 +100,6 @@ export class AgentsUpstream implements Upstream {
         return { result: TEMPLATES }
       case 'resources/read':
         return readResource(call, this.#parts)
-      case 'resources/subscribe':
-        return this.#subscriptions.subscribe(call, this.#parts)
-      case 'resources/unsubscribe':
-        return this.#subscriptions.unsubscribe(call)
       default:
         return refuse(RPC.methodNotFound, `Method not found: ${call.method}`)
     }
@@ -198,41 +187,4 @@ function findResource(
   const caller = identifyCaller(exchange, tokens)
   const view = findTask(service(), id, caller)
   return view === undefined ? undefined : { view, part, owner: caller.owner }
-}
-
-/** Task subscriptions; notifications go only to the task's owner. */
-class TaskSubscriptions {
-  readonly #watches = new BoundedMap<string, () => void>({ max: MAX_WATCHED })
-  readonly #notify: UpstreamContext['notify']
-
-  constructor(notify: UpstreamContext['notify']) {
-    this.#notify = notify
-  }
-
-  subscribe({ params, exchange }: Call, parts: McpDeps): Answer {
-    const uri = String(params?.uri)
-    const resource = findResource(uri, exchange, parts)
-    if (resource === undefined) return buildNotFound(uri)
-    if (this.#watches.has(uri)) return createUpstreamAnswer({})
-    const { view, owner } = resource
-    if (this.#watches.size >= MAX_WATCHED || this.#watches.countEntries(owner) >= MAX_OF_OWNER)
-      return refuse(RPC.internal, 'Subscription limit reached')
-    const sendUpdate = (now: TaskView): void => {
-      const isRecipient = ({ principal }: Session): boolean => principalKey(principal) === owner
-      this.#notify({ method: 'notifications/resources/updated', params: { uri } }, isRecipient)
-      if (hasEnded(now)) this.#removeWatch(uri)
-    }
-    this.#watches.set(uri, parts.service().watch(view.id, owner, sendUpdate), owner)
-    return createUpstreamAnswer({})
-  }
-
-  unsubscribe({ params }: Call): Answer {
-    this.#removeWatch(String(params?.uri))
-    return createUpstreamAnswer({})
-  }
-
-  #removeWatch(uri: string): void {
-    this.#watches.get(uri)?.()
-    this.#watches.delete(uri)
-  }
 }

@@ -282,15 +282,6 @@ export class LocalTaskService {
     return true
   }
 
-  /** Listens to changes; returns a function to unregister. */
-  watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
-    if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
-    return this.#context.watchers.add(id, () => {
-      const view = this.view(id, owner)
-      if (view !== undefined) listener(view)
-    })
-  }
-
   agents(): readonly AgentRow[] {
     return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
   }
