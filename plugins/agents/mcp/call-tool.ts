@@ -174,7 +174,7 @@ async function followTask(
   let view = first
   for (
     let remainingMs = until - clock.now();
-    remainingMs > 0 && !hasNews(view, since) && !signal.aborted;
+    remainingMs >= 1 && !hasNews(view, since) && !signal.aborted;
     remainingMs = until - clock.now()
   ) {
     view = (await service().wait(view.id, owner, { ms: Math.min(remainingMs, PROGRESS_MS), since, signal })) ?? view
