@@ -8,7 +8,6 @@ import { stripTypes } from './strip-types.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'plugins/ui/page')
-const CLIENTS = 'tapgate:clients'
 const HEADER = '// @ts-nocheck\n// Generated from plugins/ui/page by scripts/page.ts. Do not edit.\n'
 
 /** Writes `plugins/ui/page-files.gen.ts`. */
@@ -34,19 +33,11 @@ function sources(): Plugin {
   return {
     name: 'sources',
     resolveId(id, importer = '') {
-      if (id === CLIENTS) return `\0${id}`
       return id.startsWith('.')
         ? resolve(dirname(importer), id)
         : id.startsWith('/')
           ? id
           : fileURLToPath(import.meta.resolve(id))
-    },
-    load(id) {
-      if (id !== `\0${CLIENTS}`) return null
-      const { clients } = JSON.parse(readFileSync(join(ROOT, 'src/cli/servers/clients.json'), 'utf8')) as {
-        clients: unknown
-      }
-      return `export const clients = ${JSON.stringify(clients)}`
     },
     transform: (code, id) => (id.endsWith('.ts') ? { code: stripTypes(code, id), map: null } : null),
   }

@@ -1,7 +1,7 @@
 import type { Clock, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { isObject, toOneLine } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
-import { ApiError, EventStreamReply, throwNotFound, ROW_LIMITS } from './api.ts'
+import { throwNotFound, ROW_LIMITS } from './api.ts'
 import type { Recorder } from './recorder.ts'
 import { createToolRoutes } from './tool-routes.ts'
 import type { ToolTrials } from './tool-trials.ts'
@@ -106,7 +106,7 @@ function runVerb({ control, clock }: ApiRoutesDeps, verb: string, params: JsonOb
   return Promise.race([done, timeout])
 }
 
-function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutesDeps): ApiRoutes {
+function createRecordRoutes({ recorder: { calls, clients } }: ApiRoutesDeps): ApiRoutes {
   return {
     'GET calls': {
       run({ text, count }) {
@@ -122,14 +122,6 @@ function createRecordRoutes({ recorder: { calls, clients, streams } }: ApiRoutes
       run({ count }) {
         const all = clients.list()
         return { clients: all.slice(0, count('limit', ROW_LIMITS)), total: all.length }
-      },
-    },
-    'GET events': {
-      run({ user, http }) {
-        const stream = streams.openStream(user)
-        if (stream === undefined) throw new ApiError(429, 'too many open pages')
-        http.onDisconnect(() => streams.close(stream))
-        return new EventStreamReply(stream)
       },
     },
   }
@@ -226,7 +218,6 @@ function createTaskRoutes({ control, parts }: ApiRoutesDeps): ApiRoutes {
 function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
   // Cached, because it is costly and constant within a generation.
   let described: Promise<JsonObject> | undefined
-  let isPlanning = false
   return {
     'GET config': {
       async run(question) {
@@ -236,17 +227,6 @@ function createConfigRoutes({ control }: ApiRoutesDeps): ApiRoutes {
       },
     },
     'POST reload': { changesState: true, run: () => control('reload') },
-    'POST plan': {
-      changesState: true,
-      isForOwner: true,
-      body: { yaml: 'string' },
-      async run({ body }) {
-        // A plan builds a complete gateway, so run one at a time.
-        if (isPlanning) throw new ApiError(429, 'another plan is running')
-        isPlanning = true
-        return control('plan', { yaml: body.yaml }).finally(() => (isPlanning = false))
-      },
-    },
   }
 }
 

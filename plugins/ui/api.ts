@@ -20,8 +20,6 @@ type MemberType = 'string' | 'object' | 'string?' | 'object?' | 'boolean?' | rea
 export interface ApiRoute {
   /** True if it changes state, makes a server act, or reveals message content. */
   readonly changesState?: true
-  /** True if only the owner may use it. */
-  readonly isForOwner?: true
   readonly body?: Readonly<Record<string, MemberType>>
   run(question: ApiRequest): unknown
 }
@@ -52,7 +50,7 @@ export class ApiError extends Error {
 export const ROW_LIMITS = { min: 1, max: 500, usual: 100 }
 const ANY_COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER, usual: 0 }
 
-/** Maximum body bytes; a pasted configuration may be large. */
+/** Maximum body bytes. */
 const MAX_BODY = 1024 * 1024
 const MAX_TEXT = 4096
 
@@ -102,8 +100,6 @@ export async function answerRequest(
   hide: HideSecrets,
 ): Promise<HttpReply> {
   if (route.changesState === true && !user.canAct) return errorReply(403, 'insufficient scope for this action')
-  if (route.isForOwner === true && !user.isOwner)
-    return errorReply(403, 'owner access required: open the page with "gateway ui"')
   try {
     const body = http.method === 'POST' ? await readBody(route, http) : {}
     const value = await route.run({ http, user, body, ...createQueryReader(http) })

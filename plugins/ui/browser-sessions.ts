@@ -80,13 +80,8 @@ export class Browsers {
   findSession(request: Pick<HttpRequest, 'header' | 'listener'>): BrowserSession | undefined {
     const browser = this.#browsers.get(hashSecret(this.#readCookie(request) ?? ''))
     const [key = ''] = request.header('x-tapgate-ui')
-    if (browser === undefined || !this.isOpen(browser) || hashSecret(key) !== browser.key) return undefined
+    if (browser === undefined || browser.until <= this.#now() || hashSecret(key) !== browser.key) return undefined
     return browser.principal === undefined || browser.listener === request.listener ? browser : undefined
-  }
-
-  /** False after logout or expiry. */
-  isOpen(browser: BrowserSession): boolean {
-    return browser.until > this.#now() && this.#browsers.has(browser.id)
   }
 
   closeSession({ id }: BrowserSession): void {

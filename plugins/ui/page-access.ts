@@ -8,13 +8,9 @@ type UiOptions = NonNullable<Config['ui']>
 export interface PageUser {
   readonly principal: Principal
   readonly canAct: boolean
-  /** True after login by a `gateway ui` link, which requires access to the machine. */
-  readonly isOwner: boolean
   /** Key for per-user limits. */
   readonly share: string
   readonly browser: BrowserSession | undefined
-  /** Checks access again, for open streams. */
-  isAllowed(): Promise<boolean>
 }
 
 export interface PageRefusal {
@@ -55,14 +51,11 @@ export class PageAccess {
     if (browser === undefined) {
       if (getCredentialType(request.caller) === 'nobody')
         return { status: 401, why: 'authentication required: log in with a link from "gateway ui"' }
-      return this.#authorize(request.caller, undefined, request)
+      return this.#authorize(request.caller, undefined)
     }
-    if (browser.principal === undefined) {
-      const isAllowed = (): Promise<boolean> => Promise.resolve(this.#browsers.isOpen(browser))
-      return { principal: ANONYMOUS, canAct: true, isOwner: true, share: 'owner', browser, isAllowed }
-    }
+    if (browser.principal === undefined) return { principal: ANONYMOUS, canAct: true, share: 'owner', browser }
     const principal = await this.#checkAgain(browser, request)
-    if (principal !== undefined) return this.#authorize(principal, browser, request)
+    if (principal !== undefined) return this.#authorize(principal, browser)
     this.#browsers.closeSession(browser)
     return { status: 401, why: 'credential expired or revoked: log in again' }
   }
@@ -81,28 +74,19 @@ export class PageAccess {
     const [credential] = request.header('authorization')
     if (getCredentialType(principal) === 'nobody' || credential === undefined)
       return { status: 401, why: 'a login link, API key or access token is required' }
-    const authorization = this.#authorize(principal, undefined, request)
+    const authorization = this.#authorize(principal, undefined)
     if ('status' in authorization) return authorization
     return this.#browsers.openSession({ principal, credential, listener }, this.sessionMs, authorization.share)
   }
 
-  #authorize(principal: Principal, browser: BrowserSession | undefined, request: HttpRequest): PageUser | PageRefusal {
+  #authorize(principal: Principal, browser: BrowserSession | undefined): PageUser | PageRefusal {
     const { readScope, actScope } = this.#options
     if (!principal.scopes.includes(readScope)) return { status: 403, why: `scope "${readScope}" is required` }
     return {
       principal,
       canAct: principal.scopes.includes(actScope),
-      isOwner: false,
       share: principalKey(principal),
       browser,
-      isAllowed: async () => {
-        if (browser !== undefined && !this.#browsers.isOpen(browser)) return false
-        const now =
-          browser === undefined
-            ? await authenticate(request, request, request.caller)
-            : await this.#checkAgain(browser, request)
-        return now?.scopes.includes(readScope) === true
-      },
     }
   }
 

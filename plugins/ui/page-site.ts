@@ -76,10 +76,10 @@ export class PageSite {
     return addCookie(jsonReply({ isOut: true }, hide), browsers.formatCookie({ cookie: '' }, 0, false))
   }
 
-  #describeUser({ gate }: HttpRequest, { principal, canAct, isOwner }: PageUser): SessionInfo {
+  #describeUser({ gate }: HttpRequest, { principal, canAct }: PageUser): SessionInfo {
     const { subject, issuer } = principal
     const replica = this.#deps.replica?.()
-    const me = { subject, issuer, acts: canAct, isOwner, gateway: gate.info, parts: this.#deps.parts }
+    const me = { subject, issuer, acts: canAct, gateway: gate.info, parts: this.#deps.parts }
     return replica === undefined ? me : { ...me, replica }
   }
 }

@@ -1,8 +1,6 @@
-import type { CallRecord, Clock, Config, PluginHooks, Session } from '../../src/plugin.ts'
+import type { CallRecord, Config, PluginHooks, Session } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, principalKey } from '../../src/plugin.ts'
-import type { HideSecrets } from './api.ts'
 import { FigureRing } from './figure-ring.ts'
-import { PageStreams } from './page-event-streams.ts'
 import type { CallDetail, CallRow, Calls, ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000
@@ -98,10 +96,9 @@ class CallLog {
     for (const call of newest) this.#calls[call.id % max] = call
   }
 
-  add(call: Omit<CallDetail, 'id'>): CallDetail {
-    const row = { id: this.#next++, ...call }
-    this.#calls[row.id % this.#max] = row
-    return row
+  add(call: Omit<CallDetail, 'id'>): void {
+    const id = this.#next++
+    this.#calls[id % this.#max] = { id, ...call }
   }
 
   findCall(id: number): CallDetail | undefined {
@@ -153,11 +150,9 @@ export class Recorder {
   readonly calls: CallLog
   readonly clients = new ClientLog()
   readonly figures = new FigureRing()
-  readonly streams: PageStreams
 
-  constructor(clock: Clock, hide: HideSecrets, maxCalls: number) {
+  constructor(maxCalls: number) {
     this.calls = new CallLog(maxCalls)
-    this.streams = new PageStreams(clock, hide)
   }
 
   tap(hooks: PluginHooks, { values = [] }: NonNullable<Config['ui']>): void {
@@ -175,7 +170,7 @@ export class Recorder {
     const { at, ms, outcome, bytesIn, bytesOut, times } = record
     const isCached = outcome === 'ok' && times?.tries === 0
     this.figures.add({ at, ms, isFailed: isFailedOutcome(outcome), isCached, bytes: bytesIn + bytesOut })
-    this.streams.emitCall(toCallRow(this.calls.add(createDetail(record, hasValues))))
+    this.calls.add(createDetail(record, hasValues))
   }
 }
 

@@ -20,8 +20,6 @@ interface UiState {
   readonly recorder: Recorder
   /** Listener URLs by name. */
   readonly urls: Map<string, string>
-  /** Generations that use it. */
-  generations: number
 }
 
 /** Records calls, and serves the page. */
@@ -31,12 +29,14 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
   const state = slot.gateway<UiState>(() => ({
     browsers: new Browsers(() => clock.now()),
     trials: new ToolTrials(hide),
-    recorder: new Recorder(clock, hide, options.calls),
+    recorder: new Recorder(options.calls),
     urls: new Map(),
-    generations: 0,
   }))
   state.recorder.tap(hooks, options)
-  followEvents(api, state)
+  hooks.listening.tap(({ name, url }) => {
+    if (url !== undefined) state.urls.set(name, new URL(url).origin)
+  })
+  hooks.ready.tap(() => state.recorder.calls.resize(options.calls))
   const site = createSite(api, state)
   const listeners = listPageListeners({ ...config, ui: options })
   for (const one of [path, `${path}/*`, `${path}/api/*`])
@@ -73,27 +73,4 @@ function listParts({ approve, cache, agents, oauth, upstreams }: Config): PagePa
     ['agents', agents !== undefined],
   ]
   return parts.flatMap(([part, isThere]) => (isThere ? [part] : []))
-}
-
-/** Emits events about servers and reloads. */
-function followEvents({ hooks, options }: PluginApi<UiOptions>, state: UiState): void {
-  const { urls, recorder } = state
-  const { streams } = recorder
-  hooks.upstreamState.tap((name, now, problem) => {
-    streams.publish({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
-  })
-  hooks.listening.tap(({ name, url }) => {
-    if (url !== undefined) urls.set(name, new URL(url).origin)
-  })
-  hooks.ready.tap(() => {
-    state.generations++
-    recorder.calls.resize(options.calls)
-    if (state.generations > 1) streams.publish({ type: 'changed', what: 'configuration' })
-  })
-  // An open stream would delay the shutdown.
-  hooks.stopping.tap(() => streams.closeAll())
-  hooks.close.tap(() => {
-    state.generations--
-    if (state.generations === 0) streams.closeAll()
-  })
 }

@@ -1,12 +1,12 @@
 import type { JsonObject, PluginApi } from '../../src/plugin.ts'
-import { GatewayError, isObject, filterObjects, estimateTokens } from '../../src/plugin.ts'
+import { isObject, estimateTokens } from '../../src/plugin.ts'
 import type { ApiRequest, ApiRoutes } from './api.ts'
 import { throwNotFound, ROW_LIMITS } from './api.ts'
-import type { ToolVisibility, ToolDetail, ToolRow, Tools } from './types.ts'
+import type { ToolDetail, ToolRow, Tools } from './types.ts'
 
 const MAX_TITLE = 160
 
-/** Routes for tools and explanations. */
+/** Routes for tools. */
 export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
   /** Token estimates by definition. */
   const estimates = new WeakMap<object, number>()
@@ -38,43 +38,7 @@ export function createToolRoutes(control: PluginApi['control']): ApiRoutes {
         return { tools: (await listTools()).length }
       },
     },
-    'POST explain': {
-      body: { tool: 'string', arguments: 'object?', as: 'string?', client: 'string?' },
-      run: ({ body }) => control('explain', { ...body }),
-    },
-    'POST shown': {
-      body: { tool: 'string', server: 'string', client: 'string' },
-      run: ({ body }) => describeToolForClient(control, body),
-    },
   }
-}
-
-/** Describes how a client sees a tool, and which changes were made for it. */
-async function describeToolForClient(
-  control: PluginApi['control'],
-  { tool, server, client }: JsonObject,
-): Promise<ToolVisibility> {
-  const isRequestedTool = (row: JsonObject): boolean => row.name === tool && row.upstream === server
-  const { tools } = await control('listing', { client })
-  const row = filterObjects(tools).find(isRequestedTool)
-  const { changes } = await control('fit.report', { client }).catch(ignoreMissingFit)
-  const { entries } = await control('catalogue.list', { kind: 'tools' })
-  const { original } = filterObjects(entries).find(isRequestedTool) ?? {}
-  const { notes = [], unfit } =
-    filterObjects(changes).find(({ upstream, name }) => upstream === server && (name === tool || name === original)) ??
-    {}
-  return {
-    client: String(client),
-    isShown: row !== undefined,
-    name: String(row?.shown ?? tool),
-    notes: Array.isArray(notes) ? notes.map(String) : [],
-    ...(typeof unfit === 'string' ? { why: unfit } : {}),
-  }
-}
-
-function ignoreMissingFit(error: unknown): JsonObject {
-  if (error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN') return {}
-  throw error
 }
 
 function getTitle({ title, description, annotations }: JsonObject): string {

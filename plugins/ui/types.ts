@@ -7,8 +7,6 @@ export interface SessionInfo {
   readonly subject: string
   readonly issuer: string
   readonly acts: boolean
-  /** True after login by a `gateway ui` link. */
-  readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
   /** Replica name, in a cluster. */
   readonly replica?: string
@@ -154,19 +152,6 @@ export interface ToolDetail extends ToolRow {
   readonly value: Json
 }
 
-/** Tool as one client sees it. */
-export interface ToolVisibility {
-  readonly client: string
-  /** True if the client's list contains it. */
-  readonly isShown: boolean
-  /** Name in that list. */
-  readonly name: string
-  /** Descriptions of the changes made for the client. */
-  readonly notes: readonly string[]
-  /** Reason for hiding it. */
-  readonly why?: string
-}
-
 export interface ConfigValue {
   /** JSON pointer. */
   readonly pointer: string
@@ -194,12 +179,3 @@ export interface ClientRow {
   readonly calls: number
   readonly seenAt: number
 }
-
-/** `GET events` event. */
-export type Event =
-  /** Calls settled since the last event; `call` is the last one. */
-  | { readonly type: 'call'; readonly call: CallRow; readonly count: number }
-  | { readonly type: 'server'; readonly name: string; readonly state: string; readonly problem?: string }
-  | { readonly type: 'changed'; readonly what: 'approvals' | 'configuration' }
-  /** Events dropped because the reader was slow. */
-  | { readonly type: 'missed'; readonly count: number }

@@ -1,8 +1,7 @@
-import type { Event, Json, LoginReply } from '../types.ts'
+import type { Json, LoginReply } from '../types.ts'
 
 /** Storage key for this browser's secret; specific to the origin and path. */
 const STORAGE_KEY = `tapgate-ui ${location.pathname}`
-const MAX_RECONNECT_DELAY_MS = 15_000
 const SESSION_ENDED_TEXT = 'Session expired, or the gateway was restarted: log in again.'
 
 export class ApiFailure extends Error {
@@ -85,33 +84,6 @@ export async function logOut(): Promise<void> {
   await postJson('logout').catch(() => undefined)
   localStorage.removeItem(STORAGE_KEY)
   signedOutListener('')
-}
-
-/** Receives events until the page closes. Reconnects with increasing delays. */
-export function listenToEvents(onEvent: (event: Event) => void, onState: (isLive: boolean) => void): () => void {
-  const stop = new AbortController()
-  const receive = async (): Promise<void> => {
-    let pause = 1000
-    let isAgain = false
-    while (!stop.signal.aborted) {
-      try {
-        const response = await fetchApi('api/events', { signal: stop.signal })
-        onState(true)
-        // Events during the interruption are lost.
-        if (isAgain) onEvent({ type: 'missed', count: 0 })
-        isAgain = true
-        pause = 1000
-        for await (const data of readEventData(response)) onEvent(JSON.parse(data) as Event)
-      } catch (error) {
-        if (error instanceof ApiFailure && error.status === 401) return
-      }
-      onState(false)
-      await new Promise(resolve => setTimeout(resolve, pause))
-      pause = Math.min(pause * 2, MAX_RECONNECT_DELAY_MS)
-    }
-  }
-  void receive()
-  return () => stop.abort()
 }
 
 /** Runs a tool and receives its events until it ends. */

@@ -2,18 +2,17 @@ import { html } from 'htm/preact'
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SessionInfo, PagePart } from '../types.ts'
-import { getJson, listenToEvents, logIn, logOut, onSignedOut } from './api.ts'
+import { getJson, logIn, logOut, onSignedOut } from './api.ts'
 import type { ViewNode } from './components.ts'
 import { Snippet } from './components.ts'
 import type { PageProps } from './state.ts'
-import { emitToPages, clearAnswers, formatHash, usePageLocation } from './state.ts'
+import { clearAnswers, formatHash, usePageLocation } from './state.ts'
 import { Agents } from './views/agents.ts'
 import { Approvals } from './views/approvals.ts'
 import { Cache } from './views/cache.ts'
 import { Calls } from './views/calls.ts'
 import { Clients } from './views/clients.ts'
 import { Config } from './views/config.ts'
-import { Connect } from './views/connect.ts'
 import { Logins } from './views/logins.ts'
 import { Overview } from './views/overview.ts'
 import { Tools } from './views/tools.ts'
@@ -34,7 +33,6 @@ const PAGES: readonly {
   { id: 'agents', title: 'Tasks and agents', view: Agents },
   { id: 'cache', title: 'Cache', part: 'cache', view: Cache },
   { id: 'config', title: 'Configuration', view: Config },
-  { id: 'connect', title: 'Connect', view: Connect },
 ]
 
 type LoginPhase =
@@ -119,8 +117,6 @@ function LoginPage({ why, enter }: { why: string; enter: () => Promise<void> }):
 
 function Shell({ me }: { me: SessionInfo }): ViewNode {
   const route = usePageLocation()
-  const [isLive, setLive] = useState(true)
-  useEffect(() => listenToEvents(emitToPages, setLive), [])
   const pages = PAGES.filter(({ part }) => part === undefined || me.parts.includes(part))
   const current = pages.find(({ id }) => id === route.page) ?? pages[0]
   const main = useRef<HTMLElement>(null)
@@ -153,7 +149,6 @@ function Shell({ me }: { me: SessionInfo }): ViewNode {
         </ul>
       </nav>
       <div class="who">
-        <span class=${isLive ? 'live' : 'live off'} role="status">${isLive ? 'live' : 'connecting'}</span>
         <span class="subject" title=${me.issuer}
           >${me.subject === 'anonymous' ? 'owner' : me.subject}${me.acts ? '' : ' (read-only)'}</span
         >

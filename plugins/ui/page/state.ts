@@ -1,18 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import type { Event, SessionInfo } from '../types.ts'
+import type { SessionInfo } from '../types.ts'
 import type { ApiFailure } from './api.ts'
 import { getJson, toFailure } from './api.ts'
 
 /** Recent answers, so that a page shows content immediately. */
 const answersByUrl = new Map<string, unknown>()
 const MAX_ANSWERS = 50
-
-type EventListener = (event: Event) => void
-const listeners = new Set<EventListener>()
-
-export function emitToPages(event: Event): void {
-  for (const listener of listeners) listener(event)
-}
 
 export function clearAnswers(): void {
   answersByUrl.clear()
@@ -27,8 +20,6 @@ export interface QueryResult<T> {
 interface QueryOptions {
   /** Refetch interval in milliseconds, while the page is visible. */
   readonly every?: number
-  /** Refetches on these events, at most twice a second. */
-  readonly on?: readonly Event['type'][]
 }
 
 function storeAnswer(url: string, data: unknown): void {
@@ -37,8 +28,8 @@ function storeAnswer(url: string, data: unknown): void {
   if (answersByUrl.size > MAX_ANSWERS) answersByUrl.delete(String(answersByUrl.keys().next().value))
 }
 
-/** Fetches from the API, and refetches on events or a timer. */
-export function useQuery<T>(url: string, { every, on = [] }: QueryOptions = {}): QueryResult<T> {
+/** Fetches from the API, and refetches on a timer. */
+export function useQuery<T>(url: string, { every }: QueryOptions = {}): QueryResult<T> {
   const [, setTurn] = useState(0)
   const [problem, setProblem] = useState<ApiFailure | undefined>()
   const current = useRef(url)
@@ -70,30 +61,7 @@ export function useQuery<T>(url: string, { every, on = [] }: QueryOptions = {}):
     const timer = setInterval(() => void (document.hidden || again()), every)
     return () => clearInterval(timer)
   }, [url, every])
-  useEvents(on, again)
   return { data: answersByUrl.get(url) as T | undefined, problem, again }
-}
-
-const THROTTLE_MS = 500
-
-/** Runs `act` after these events; once for a burst. */
-function useEvents(on: readonly Event['type'][], act: () => void): void {
-  useEffect(() => {
-    if (on.length === 0) return
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const listener: EventListener = ({ type }) => {
-      if (!on.includes(type) && type !== 'missed') return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        if (!document.hidden) act()
-      }, THROTTLE_MS)
-    }
-    listeners.add(listener)
-    return () => {
-      listeners.delete(listener)
-      clearTimeout(timer)
-    }
-  }, [act, on.join()])
 }
 
 /** Paginated list. */

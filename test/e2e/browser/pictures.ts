@@ -59,7 +59,7 @@ export const PICTURES: readonly Picture[] = [
   {
     ...{ file: 'ui-tool.png', title: 'Tools', hash: 'tools?search=ticket' },
     height: 1050,
-    shows: opened('tickets__create', 'Visibility', 'Try it'),
+    shows: opened('tickets__create', 'Definition', 'Try it'),
   },
   {
     ...{ file: 'ui-clients.png', title: 'Clients', hash: 'clients' },
@@ -91,9 +91,5 @@ export const PICTURES: readonly Picture[] = [
     async shows(page) {
       await rows('Values', 'closes tickets')(page)
     },
-  },
-  {
-    ...{ file: 'ui-connect.png', title: 'Connect', hash: 'connect?client=cursor' },
-    shows: async page => page.getByText('gateway connect cursor').waitFor(),
   },
 ]

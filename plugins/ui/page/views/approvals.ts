@@ -12,7 +12,6 @@ const EVERY_MS = 3000
 export function Approvals({ me }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<{ approvals: Json[] }>(formatApiUrl('approvals'), {
     every: EVERY_MS,
-    on: ['changed'],
   })
   const rows = data?.approvals ?? []
   return html`<${Page} title="Approvals" lead=${rows.length === 0 ? '' : `${rows.length} pending`}>

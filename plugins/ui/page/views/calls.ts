@@ -34,6 +34,8 @@ const OUTCOMES = [
   ['task', 'task'],
 ] as const
 
+const EVERY_MS = 2000
+
 const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 
 export function Calls({ route }: PageProps): ViewNode {
@@ -46,7 +48,7 @@ export function Calls({ route }: PageProps): ViewNode {
     getRows: ({ calls }) => calls,
     getNextUrl: ({ next }) => (next === undefined ? undefined : formatApiUrl('calls', { ...query, before: next })),
     // Pause updates while older pages are shown.
-    on: isHeld || isReading ? [] : ['call'],
+    ...(isHeld || isReading ? {} : { every: EVERY_MS }),
   })
   if (hasMore !== isReading) setReading(hasMore)
   const id = params.get('id')

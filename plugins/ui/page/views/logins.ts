@@ -36,7 +36,6 @@ const MAX_DIGEST = 16
 export function Logins({ me }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<{ logins: LoginRow[] }>(formatApiUrl('logins'), {
     every: EVERY_MS,
-    on: ['server', 'changed'],
   })
   return html`<${Page} title="Logins" lead="Stored logins to servers">
     <${Problem} of=${problem} />

@@ -20,13 +20,12 @@ import { updateParams, formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
-const EVERY_MS = 10_000
+const EVERY_MS = 3000
 const BYTES_OF_TOKEN = 3.6
 
 export function Overview({ me, route }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
     every: EVERY_MS,
-    on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, figures, findings, listeners } = data

@@ -1,6 +1,5 @@
 import { html } from 'htm/preact'
-import { useState } from 'preact/hooks'
-import type { ClientRow, Json, ToolVisibility, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
+import type { Json, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
 import { ActionButton, Badge, formatCount, Field, Page, Problem, Search, Snippet } from '../components.ts'
@@ -10,6 +9,7 @@ import type { Column } from '../table.ts'
 import { List, MoreButton } from '../table.ts'
 import { TryTool } from './try-tool.ts'
 
+const EVERY_MS = 10_000
 const NO_TOOLS_TEXT = 'No matching tools. Idle servers are not started for this page.'
 
 export function Tools({ me, route }: PageProps): ViewNode {
@@ -17,7 +17,7 @@ export function Tools({ me, route }: PageProps): ViewNode {
   const { data, problem, rows, loadMore, again } = useList<Answer, ToolRow>(formatApiUrl('tools', filter), {
     getRows: ({ tools }) => tools,
     getNextUrl: ({ total }, offset) => (offset < total ? formatApiUrl('tools', { ...filter, offset }) : undefined),
-    on: ['server', 'changed'],
+    every: EVERY_MS,
   })
   const name = route.params.get('name')
   const of = route.params.get('of') ?? ''
@@ -93,10 +93,7 @@ function OpenedTool({ name, server, route, acts }: OpenedToolProps): ViewNode {
       <summary>Definition</summary>
       <${Snippet} text=${JSON.stringify(value, undefined, 2)} label="Definition" />
     </details>
-    <details>
-      <summary>Visibility and permissions</summary>
-      <${VisibilityForm} tool=${name} server=${data.upstream} />
-    </details>
+    <p class="soft"><code>gateway explain ${name}</code> shows who may call it.</p>
     ${
       acts
         ? html`<details open>
@@ -106,79 +103,4 @@ function OpenedTool({ name, server, route, acts }: OpenedToolProps): ViewNode {
         : null
     }
   </section>`
-}
-
-interface CallExplanation {
-  readonly outcome: { readonly what: string; readonly text: string }
-  readonly steps: readonly {
-    readonly by: string
-    readonly at: string
-    readonly does: string
-    readonly text: string
-  }[]
-}
-
-interface ToolExplanation {
-  readonly shown: ToolVisibility
-  readonly explained: CallExplanation
-}
-
-/** Name for clients without a name. */
-const UNKNOWN = 'unknown'
-
-const GOOD_OUTCOMES: ReadonlySet<string> = new Set(['server', 'answered'])
-
-/** Explains a tool's visibility for a client, and a caller's permission. */
-function VisibilityForm({ tool, server }: { tool: string; server: string }): ViewNode {
-  const [as, setAs] = useState('anonymous')
-  const [client, setClient] = useState('')
-  const [answer, setAnswer] = useState<ToolExplanation>()
-  const { data } = useQuery<{ clients: ClientRow[] }>(formatApiUrl('clients'))
-  const names = [...new Set((data?.clients ?? []).map(one => one.client))].sort()
-  const explain = async (): Promise<void> => {
-    const named = client === '' ? UNKNOWN : client
-    const [shown, explained] = await Promise.all([
-      postJson<ToolVisibility>('shown', { tool, server, client: named }),
-      postJson<CallExplanation>('explain', { tool, as, client: named }),
-    ])
-    setAnswer({ shown, explained })
-  }
-  return html`<div class="filters">
-      <${Field} label="Caller" value=${as} hint="key:ci" change=${setAs} />
-      <${Field}
-        label="Client"
-        value=${client}
-        options=${[['', 'other'], ...names.map(name => [name, name])]}
-        change=${setClient}
-      />
-      <${ActionButton} label="Explain" act=${explain} />
-    </div>
-    ${answer === undefined ? null : html`<${VisibilityOutcome} ...${answer} />`}`
-}
-
-function VisibilityOutcome({ shown, explained: { outcome, steps } }: ToolExplanation): ViewNode {
-  return html`<p>
-      <${Badge} of=${shown.isShown ? 'shown' : 'hidden'} tone=${shown.isShown ? 'good' : 'quiet'} />
-      ${' '}${describeVisibility(shown)}
-    </p>
-    ${
-      shown.notes.length === 0
-        ? null
-        : html`<ul class="steps">
-            ${shown.notes.map(note => html`<li>${note}</li>`)}
-          </ul>`
-    }
-    <p>
-      <${Badge} of=${outcome.what} tone=${GOOD_OUTCOMES.has(outcome.what) ? 'good' : 'warn'} />
-      ${outcome.text}
-    </p>
-    <ol class="steps">
-      ${steps.map(step => html`<li><span class="soft">${step.at} · ${step.by} ${step.does}</span> ${step.text}</li>`)}
-    </ol>`
-}
-
-function describeVisibility({ client, isShown, name, why }: ToolVisibility): ViewNode {
-  const clientName = client === UNKNOWN ? 'an unknown client' : client
-  if (isShown) return html`in the list of ${clientName} as <code>${name}</code>`
-  return `not in the list of ${clientName}${why === undefined ? '' : `: ${why}`}`
 }

@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
 import { open, posted, setting } from './setting.ts'
 
 const call = (name: string, args: JsonObject = {}): [string, JsonObject] => ['tools/call', { name, arguments: args }]
@@ -121,24 +120,6 @@ describe('what the API tells of tools and clients', () => {
     const { tools } = await json('tools')
     const shown = (tools as JsonObject[]).map(({ name, isShown }) => [name, isShown])
     assert.deepEqual(Object.fromEntries(shown), { web__echo: true, web__boom: false, web__slow: true })
-    const why = await json('explain', { tool: 'web__boom' })
-    assert.equal((why.outcome as JsonObject).what, 'refused')
-  })
-
-  test('the name by which a client is shown a tool, and why it is another one', async t => {
-    const long = `a_tool_with_a_name_${'that_is_long_'.repeat(6)}`
-    const made = await setting(t, {}, { [long]: () => 'x' })
-    await (await made.client()).request('tools/list', {})
-    const { json, ask } = await made.opened()
-    const asked = { tool: `web__${long}`, server: 'web' }
-    const shown = await json('shown', { ...asked, client: 'cursor-vscode' })
-    assert.equal(shown.isShown, true, JSON.stringify(shown))
-    assert.ok(String(shown.name).length <= 64, String(shown.name))
-    assert.ok((shown.notes as string[]).length > 0)
-    const none = await json('shown', { tool: 'web__none', server: 'web', client: 'x' })
-    assert.equal(none.isShown, false)
-    const bad = await ask('shown', posted({ tool: 'x', client: 'x' }))
-    assert.equal(bad.status, 400)
   })
 
   test('clients, servers and figures', async t => {
@@ -197,30 +178,25 @@ describe('what the API does', () => {
     assert.match(JSON.stringify(wrong), /did you mean/)
   })
 
-  test('tells events as they happen, and ends with the gateway', async t => {
+  test('a reload keeps who is logged in, and the calls', async t => {
     const made = await setting(t)
-    const { ask } = await made.opened()
-    const reply = await ask('events')
-    const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { json } = await made.opened()
     await (await made.client()).request(...call('web__echo', { text: 'x' }))
-    let text = ''
-    while (!text.includes('"type":"call"')) text += (await reader?.read())?.value ?? ''
-    assert.match(text, /^retry: /)
-    void made.gateway.gateway.close()
-    for (;;) if ((await reader?.read())?.done !== false) break
-  })
-
-  test('a reload keeps who is logged in, the calls, and the streams', async t => {
-    const made = await setting(t)
-    const { ask, json } = await made.opened()
-    await (await made.client()).request(...call('web__echo', { text: 'x' }))
-    const reply = await ask('events')
-    const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
-    cleanup(t, () => reader?.cancel())
     const { config } = made.gateway.gateway.generation.loaded
     await made.gateway.gateway.reload({ ...config, ui: { calls: 50 } })
-    let text = ''
-    while (!text.includes('"changed"')) text += (await reader?.read())?.value ?? ''
     assert.equal((await json('calls')).kept, 1)
   })
+})
+
+test('values of the configuration come page by page, those that nobody has set when they are asked for', async t => {
+  const made = await setting(t)
+  const { json } = await made.opened()
+  const set = (await json('config?limit=2')) as { values: JsonObject[]; total: number }
+  const all = (await json('config?defaults=yes&limit=500')) as { values: JsonObject[]; total: number }
+  assert.deepEqual([set.values.length, set.total < all.total], [2, true])
+  const found = (await json('config?search=upstreams/web/type')) as { values: JsonObject[] }
+  assert.deepEqual(
+    found.values.map(({ pointer, value }) => [pointer, value]),
+    [['/upstreams/web/type', 'http']],
+  )
 })

@@ -220,10 +220,10 @@ describe('paths and bodies', () => {
       assert.equal(reply.status, 400, body)
       assert.match(await reply.text(), /"error"/)
     }
-    const large = await ask('explain', {
+    const large = await ask('purge', {
       method: 'POST',
       headers: type,
-      body: JSON.stringify({ tool: 'x'.repeat(2 ** 21) }),
+      body: JSON.stringify({ name: 'x'.repeat(2 ** 21) }),
     })
     assert.equal(large.status, 413)
     for (const query of ['limit=0', 'limit=501', 'limit=x', 'limit=1e9', 'before=-1', 'limit=1.5'])
