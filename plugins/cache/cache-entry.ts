@@ -42,7 +42,6 @@ export function createEntry(keeping: NewEntry): CacheEntry | undefined {
     upstream: call.upstream,
     method: call.method,
     target: keeping.target,
-    tags: policy.tags,
     ...chosen,
     payload,
     meta: keeping.showsState && !isList ? result.value()._meta : undefined,

@@ -134,8 +134,8 @@ export class UpstreamCache {
   }
 
   #beginFlight(question: CacheLookup, exchange: Exchange, waiting: number): Flight {
-    const { call, target, policy, keys } = question
-    const flight = new Flight(call, exchange, { target, tags: policy.tags }, waiting)
+    const { call, target, keys } = question
+    const flight = new Flight(call, exchange, target, waiting)
     this.#deps.flights.add(keys.own, flight)
     flight.begin(this.#fetch(flight, question))
     return flight
