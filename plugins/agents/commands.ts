@@ -54,24 +54,6 @@ function areReady({ agents }: JsonObject): boolean {
   return filterObjects(agents).every(({ health }) => health === 'ready')
 }
 
-/** Formats the chosen agents; with `explain`, also the reasons for and against each. */
-function formatRoute({ chosen, by, candidates }: JsonObject, explain: boolean, { out, table }: PrintDeps): string[] {
-  const names = (Array.isArray(chosen) ? chosen : []).map(formatCell)
-  if (!explain) return [names[0] ?? 'nobody']
-  const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
-  const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
-    fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
-    formatCell(agent),
-    formatCell(why),
-  ])
-  return [`${first} ${out.paint('dim', `by ${formatCell(by)}`)}`, ...table(rows, 2)]
-}
-
-/** True if any agent was chosen. */
-function hasRoute({ chosen }: JsonObject): boolean {
-  return Array.isArray(chosen) && chosen.length > 0
-}
-
 function formatCell(value: unknown): string {
   return typeof value === 'string' ? toOneLine(value) : ''
 }
@@ -242,25 +224,6 @@ export const commands: PluginCommands = {
       call.print(task, () => (text === '' ? [] : [text]))
       if (call.flags.json !== true) for (const line of facts) call.err.line(line)
       return taskExitCode(task)
-    },
-  },
-  'agents route': {
-    summary: 'Show which coding agent would get a task.',
-    description: 'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
-    examples: [
-      'gateway agents route "review the login" --explain',
-      'gateway agents route "find a leak" --capability review --json',
-    ],
-    args: PROMPT,
-    gateway: 'any',
-    flags: {
-      ...TASK_FLAGS,
-      explain: { type: 'boolean', char: 'x', summary: 'Explain the decision for each agent.' },
-    },
-    async run(call) {
-      const decided = await connectToAgents(call, 'alone', ask => ask('agents.route', parseTask(call)))
-      call.print(decided, () => formatRoute(decided, call.flags.explain === true, call))
-      return hasRoute(decided) ? 0 : EXIT_FAILED
     },
   },
 }

@@ -26,7 +26,7 @@ const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   cancel: '10s',
 }
 const PERMISSIONS: Required<ConfiguredAgent<'permissions'>> = { rules: [], default: 'deny', askTimeout: '5m' }
-const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false }
+const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500 }
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']
 

@@ -10,7 +10,7 @@ import { TaskJournal } from '../store/task-journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
 import type { QuestionAnswer, TaskCaller } from '../types.ts'
 
-const DEFAULT_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
+const DEFAULT_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500 }
 
 /** Parts that a reload does not replace. */
 export interface ServiceEnvironment {

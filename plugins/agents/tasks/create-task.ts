@@ -74,7 +74,7 @@ function buildTask(
   return { id, owner, key: request.idempotencyKey, root, start }
 }
 
-export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
+function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
   const { agent, taskType, capabilities } = request
   // A session can only be resumed by its own agent.
   return { agent: before?.agent ?? agent, taskType, capabilities, caller }
@@ -157,7 +157,7 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
 }
 
 /** Returns all agents' states for routing. */
-export function listStatuses(context: TaskContext): AgentStatus[] {
+function listStatuses(context: TaskContext): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
     const { id, capabilities } = host.settings
     const { state, why = 'it did not start' } = cleanHealth(context, host)

@@ -7,10 +7,10 @@ import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
 import type { Page } from '../store/task-journal.ts'
 import { decodeOutputPage } from '../store/task-journal.ts'
-import type { CallerIdentity, QuestionAnswer, RouteDecision, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
+import type { CallerIdentity, QuestionAnswer, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
 import type { ServiceDeps, ServiceEnvironment, TaskContext, TaskSettings } from './context.ts'
 import { createLiveTask, TaskWatchers } from './context.ts'
-import { listStatuses, delegate, getRecord, buildRouteRequest, buildAgentRow } from './create-task.ts'
+import { delegate, getRecord, buildAgentRow } from './create-task.ts'
 import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue, buildAbsentCaller } from './questions.ts'
 import { stopTask } from './runner.ts'
@@ -284,11 +284,6 @@ export class LocalTaskService {
 
   agents(): readonly AgentRow[] {
     return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
-  }
-
-  /** Returns the routing decision without creating a task. */
-  route(request: TaskRequest, caller: TaskCaller): RouteDecision {
-    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {
