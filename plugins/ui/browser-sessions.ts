@@ -12,12 +12,10 @@ export interface BrowserSession {
   readonly key: string
   /** Authenticated caller; undefined for the owner. */
   readonly principal?: Principal
-  /** Login credential, verified repeatedly. */
+  /** Login credential, verified with each request. */
   readonly credential?: string
   readonly listener: string
   readonly until: number
-  /** Last credential verification. */
-  checked?: { readonly principal: Principal; readonly at: number }
 }
 
 /** Secrets issued at login. */

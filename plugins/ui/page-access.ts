@@ -18,22 +18,17 @@ export interface PageRefusal {
   readonly why: string
 }
 
-/** Interval between credential checks. */
-const RECHECK_MS = 30_000
-
 /** Decides which callers may view the page or act. */
 export class PageAccess {
   readonly #browsers: Browsers
   readonly #options: UiOptions
   readonly #keyHeader: string
-  readonly #now: () => number
   readonly sessionMs: number
 
-  constructor(browsers: Browsers, { ui, auth }: Config & { ui: UiOptions }, now: () => number) {
+  constructor(browsers: Browsers, { ui, auth }: Config & { ui: UiOptions }) {
     this.#browsers = browsers
     this.#options = ui
     this.#keyHeader = auth?.keyHeader ?? 'authorization'
-    this.#now = now
     this.sessionMs = parseDuration(ui.session)
   }
 
@@ -92,26 +87,14 @@ export class PageAccess {
 
   /** Verifies the login credential again; undefined if it is no longer valid. */
   async #checkAgain(browser: BrowserSession, request: HttpRequest): Promise<Principal | undefined> {
-    const { checked, credential = '', principal = ANONYMOUS } = browser
-    if (checked !== undefined && this.#now() - checked.at < RECHECK_MS) return checked.principal
+    const { credential = '', principal = ANONYMOUS } = browser
     const header = (name: string): string[] => (name.toLowerCase() === 'authorization' ? [credential] : [])
     const credentialRequest = { ...request, certificate: undefined, header }
-    const identity = await authenticate(request, credentialRequest, checked?.principal ?? principal)
-    if (identity === undefined || principalKey(identity) !== principalKey(principal)) return undefined
-    browser.checked = { principal: identity, at: this.#now() }
-    return identity
+    const result = await request.gate.authenticate(credentialRequest)
+    // A server error is no rejection.
+    const identity = 'status' in result ? (result.status >= 500 ? principal : undefined) : result
+    return identity !== undefined && principalKey(identity) === principalKey(principal) ? identity : undefined
   }
-}
-
-/** Authenticates credentials; returns `before` if the check fails with a server error. */
-async function authenticate(
-  { gate }: HttpRequest,
-  credentials: Credentials,
-  before: Principal,
-): Promise<Principal | undefined> {
-  const result = await gate.authenticate(credentials)
-  if (!('status' in result)) return result
-  return result.status >= 500 ? before : undefined
 }
 
 /**

@@ -52,7 +52,7 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
 function createSite(api: PluginApi<UiOptions>, { browsers, recorder, trials }: UiState): PageSite {
   const { options, config, hooks, clock, control, hide } = api
   const { path } = options
-  const admission = new PageAccess(browsers, { ...config, ui: options }, () => clock.now())
+  const admission = new PageAccess(browsers, { ...config, ui: options })
   hooks.authenticate.tap({ stage: 'trace', listeners: listAuthListeners(config) }, credentials => {
     const isOurs = credentials.path === path || credentials.path.startsWith(`${path}/`)
     return isOurs && admission.isForPage(credentials) ? STRANGER : undefined

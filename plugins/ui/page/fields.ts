@@ -47,32 +47,22 @@ function parseFieldValue({ title, isRequired, options, type, attributes }: Field
   return type === 'string' ? text : parseNumber(text.trim(), title, type === 'integer')
 }
 
-function parseNumber(text: string, title: string, isWhole: boolean): unknown {
+function parseNumber(text: string, title: string, isWhole: boolean): number {
   const number = Number(text)
   if (text === '' || !Number.isFinite(number) || (isWhole && !Number.isInteger(number)))
     throw new Error(`“${title}” is not ${isWhole ? 'an integer' : 'a number'}: ${text}`)
-  return keepDigits(number, text)
+  return number
 }
 
 function parseJsonObject(text: string): Json {
   if (text.trim() === '') return {}
-  const parse = JSON.parse as (text: string, reviver: JsonReviver) => unknown
   try {
-    const value = parse(text, (_, member, context) => keepDigits(member, context?.source))
-    if (isObject(value) && isObject(JSON.parse(text))) return value
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return value
   } catch {
     // Reported below.
   }
   throw new Error('the arguments are not a JSON object')
-}
-
-type JsonReviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
-
-/** Keeps the typed digits of numbers such as 2^53+1, if the browser supports it (all since 2025). */
-function keepDigits(value: unknown, source: string | undefined): unknown {
-  const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => object }
-  if (typeof value !== 'number' || source === undefined || String(value) === source) return value
-  return rawJSON !== undefined && /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(source) ? rawJSON(source) : value
 }
 
 /** Fields for primitive members, and names of the others; undefined if any member is allowed. */

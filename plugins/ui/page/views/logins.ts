@@ -66,7 +66,7 @@ function createColumns(acts: boolean, again: () => void): Column<LoginRow>[] {
   }
   return [
     { head: 'Server', cell: row => html`<bdi>${row.upstream || row.resource}</bdi>` },
-    { head: 'Account', cell: row => html`<${LoginOwner} row=${row} />` },
+    { head: 'Account', cell: row => html`<bdi>${formatOwner(row)}</bdi>` },
     {
       head: 'State',
       cell: row =>
@@ -85,14 +85,6 @@ function createColumns(acts: boolean, again: () => void): Column<LoginRow>[] {
   ]
 }
 
-/** Format: issuer, space, subject; issuer URLs contain no spaces. */
-function LoginOwner({ row }: { row: LoginRow }): ViewNode {
-  const [, issuer, subject] = /^(\S+) (.+)$/s.exec(row.caller ?? '') ?? []
-  return issuer === undefined
-    ? html`<bdi>${formatOwner(row)}</bdi>`
-    : html`<bdi>${subject}</bdi> ${' '}<span class="soft">${issuer}</span>`
-}
-
 function formatOwner({ account, caller }: LoginRow): string {
   if (caller !== undefined) return caller
   return account === GATEWAY ? 'the gateway (all callers)' : account.slice(0, MAX_DIGEST)
@@ -101,13 +93,9 @@ function formatOwner({ account, caller }: LoginRow): string {
 function LoginDetails({ row }: { row: LoginRow }): ViewNode {
   const { state, why, upstream, caller, renews, expiresAt, issuer = '', lostAt, since } = row
   if (state === 'granted') {
-    const end =
-      renews === true
-        ? 'renews automatically'
-        : expiresAt === undefined
-          ? ''
-          : `expires in ${formatDuration(Math.max(0, expiresAt - Date.now()))}`
-    return html`<span class="soft">${[end, issuer === '' ? '' : `by ${issuer}`].filter(Boolean).join(', ')}</span>`
+    const expires = `expires in ${formatDuration(Math.max(0, (expiresAt ?? 0) - Date.now()))}`
+    const end = renews === true ? 'renews automatically' : expiresAt === undefined ? '' : expires
+    return html`<span class="soft">${[end, issuer].filter(Boolean).join(', by ')}</span>`
   }
   const at = lostAt ?? since
   const account = caller === undefined ? '' : ` --account '${caller.replaceAll("'", `'\\''`)}'`

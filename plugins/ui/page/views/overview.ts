@@ -11,7 +11,6 @@ import {
   formatDuration,
   Page,
   Problem,
-  Search,
   Snippet,
 } from '../components.ts'
 import { Plot } from '../plot.ts'
@@ -29,7 +28,6 @@ export function Overview({ me, route }: PageProps): ViewNode {
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, figures, findings, listeners } = data
-  const search = route.params.get('search') ?? ''
   const logs = route.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'healthy' : '',
@@ -44,25 +42,13 @@ export function Overview({ me, route }: PageProps): ViewNode {
     <${Plots} figures=${figures} />
     ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
-    ${
-      servers.length < SEARCH_FROM_SERVERS && search === ''
-        ? null
-        : html`<div class="filters" role="search">
-            <${Search}
-              label="Search"
-              hint="name, state or reason"
-              value=${search}
-              change=${(text: string) => updateParams(route, { search: text })}
-            />
-          </div>`
-    }
     ${logs === null ? null : html`<${ServerOutput} name=${logs} route=${route} key=${logs} />`}
     <${List}
       label="Servers"
       columns=${createColumns(me.acts, route, again)}
-      rows=${sortByState(servers.filter(createFilter(search)))}
+      rows=${sortByState(servers)}
       keyOf=${(row: ServerRow) => row.name}
-      none=${search === '' ? 'No servers configured.' : 'No matches.'}
+      none="No servers configured."
       isStacked=${true}
     />
     <h2>Listeners</h2>
@@ -80,18 +66,6 @@ function formatServerCount(servers: readonly ServerRow[]): string {
 
 function isProblem({ level }: Found): boolean {
   return level === 'error' || level === 'warning'
-}
-
-/** Minimum server count for a search field. */
-const SEARCH_FROM_SERVERS = 12
-
-function createFilter(search: string): (row: ServerRow) => boolean {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
-  return ({ name, type, state, problem, findings = [] }) => {
-    const texts = [name, type, state, problem, ...findings.map(({ summary }) => summary)]
-    const text = texts.join(' ').toLowerCase()
-    return words.every(word => text.includes(word))
-  }
 }
 
 /** Recent stderr lines of a server process. */

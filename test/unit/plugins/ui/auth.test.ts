@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { closeAfter, TestClock, testGateway } from '../../../../src/testing/index.ts'
+import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { posted, session, setting } from './setting.ts'
 
 const KEYS = {
@@ -70,10 +70,9 @@ describe('behind auth', () => {
     assert.equal(mcp.status, 401)
   })
 
-  test('a key that is revoked shows nothing more, half a minute later', async t => {
-    const clock = new TestClock()
+  test('a key that is revoked shows nothing more', async t => {
     const config = { ui: {}, auth: AUTH, upstreams: {} }
-    const gateway = closeAfter(t, await testGateway({ clock, config }))
+    const gateway = closeAfter(t, await testGateway({ config }))
     const { origin } = new URL(gateway.url)
     const reply = await session(new URL('/ui/api/session', origin), {}, bearer('key-that-acts-00000002'))
     const headers = {
@@ -84,9 +83,6 @@ describe('behind auth', () => {
     assert.equal(await ask(), 200)
     const { config: now } = gateway.gateway.generation.loaded
     await gateway.gateway.reload({ ...now, auth: { keys: AUTH.keys.slice(0, 1) } })
-    clock.advance(31_000)
-    assert.equal(await ask(), 401)
-    clock.advance(1)
     assert.equal(await ask(), 401)
   })
 
