@@ -15,8 +15,6 @@ export interface CacheEntry extends CacheSubject {
   readonly scope: 'public' | 'principal' | 'session'
   /** Payload as sent, without the members added per response. */
   readonly payload: Payload
-  /** The server's `_meta`, if members are added to it. */
-  readonly meta: unknown
   /** Expiry according to the server's hint; undefined without one. */
   readonly hintUntil: number | undefined
   readonly bytes: number

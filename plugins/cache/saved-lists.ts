@@ -102,7 +102,7 @@ function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEn
   // Restored lists are unconfirmed: send them as stale, so that clients do not cache them.
   payload.freshUntil = now
   return {
-    ...{ upstream, method, target: '', key, scope, payload, meta: undefined, hintUntil: now },
+    ...{ upstream, method, target: '', key, scope, payload, hintUntil: now },
     bytes: CacheStore.cost(key, payload),
     storedAt: now - Math.max(0, Date.now() - at),
     ...{ staleAt, revalidateUntil: staleAt, isPortable: true, trust: 'doubtful', hits: 0 },

@@ -83,18 +83,6 @@ test('no part of a key can be forged into another', async () => {
   assert.equal(keys.size, made)
 })
 
-test('_meta says what the cache did where it is asked to, beside what the server says there', async () => {
-  const { clock, dispatch } = await bench({ ...{ meta: true }, tools: { 'web__get_*': '1m' } }, () =>
-    resultOf({ content: [], _meta: { own: 1 } }),
-  )
-  const meta = async (call = tool('get_a')) => valueOf(await dispatch(call))._meta
-
-  assert.deepEqual(await meta(), { own: 1, 'io.tapgate/cache': { state: 'miss', ageMs: 0 } })
-  clock.pass(500)
-  assert.deepEqual(await meta(), { own: 1, 'io.tapgate/cache': { state: 'hit', ageMs: 500 } })
-  assert.deepEqual(await meta(tool('other')), { own: 1 })
-})
-
 test('the owner sees what is kept without arguments and callers, and purges it by name or all', async () => {
   const tools = { 'web__get_*': '1m' }
   const { clock, control, dispatch } = await bench({ tools })
