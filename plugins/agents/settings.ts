@@ -20,7 +20,6 @@ const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
 const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   initialize: '30s',
   session: '60s',
-  firstUpdate: '2m',
   idle: '10m',
   turn: '30m',
   cancel: '10s',
@@ -56,7 +55,6 @@ export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsCo
     timeouts: {
       initializeMs: parseDuration(times.initialize),
       sessionMs: parseDuration(times.session),
-      firstUpdateMs: parseDuration(times.firstUpdate),
       idleMs: parseDuration(times.idle),
       turnMs: parseDuration(times.turn),
       cancelMs: parseDuration(times.cancel),

@@ -147,14 +147,14 @@ test('a turn without a sign of life, or that goes quiet fails with its phase, an
     return { error: error as AgentFailure, pid }
   }
   const runs = await Promise.all([
-    run('[[hang]]', { timeouts: { firstUpdate: '300ms' } }),
+    run('[[hang]]', { timeouts: { idle: '300ms' } }),
     run('[[say a]] [[deaf]]', { timeouts: { idle: '300ms' } }),
   ])
 
   assert.deepEqual(
     runs.map(({ error }) => [error.kind, error.phase]),
     [
-      ['timeout', 'firstUpdate'],
+      ['timeout', 'idle'],
       ['timeout', 'idle'],
     ],
   )
@@ -169,7 +169,7 @@ test('an agent that waits for our answer is not idle', async t => {
     clock.pass(29 * MINUTE)
     return { optionId: 'no' }
   })
-  const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
+  const settings = { timeouts: { idle: '1m', turn: '30m' } }
   const session = await pool({ settings, parts: { clock } }).openSession(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
