@@ -59,9 +59,6 @@ function createOverviewRoutes(deps: ApiRoutesDeps): ApiRoutes {
       body: { name: 'string', action: ['start', 'stop', 'restart'] },
       run: ({ body }) => runVerb(deps, `upstream.${String(body.action)}`, { upstream: body.name }),
     },
-    'GET logs': {
-      run: ({ text }) => deps.control('upstream.logs', { upstream: text('name'), lines: 200 }),
-    },
   }
 }
 

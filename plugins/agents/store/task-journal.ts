@@ -21,7 +21,7 @@ interface TaskJournalDeps extends CleanerDeps {
   readonly environment: { readonly clock: Clock; readonly now: () => number; hide(text: string): string }
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly watchers: { notify(id: string): void }
+  readonly watchers: { emit(id: string): unknown }
 }
 
 /** Records one task's progress: state changes immediately, output in batches. All text is cleaned and redacted. */
@@ -153,7 +153,7 @@ export class TaskJournal {
     this.state = state
     Object.assign(this.data, change, { why: reason })
     this.#context.database.runTransaction(() => this.#write(true))
-    this.#context.watchers.notify(this.#id)
+    this.#context.watchers.emit(this.#id)
     return true
   }
 
@@ -185,7 +185,7 @@ export class TaskJournal {
       // A finished task may have been deleted.
       if (tasks.findAny(this.#id) !== undefined) this.#write(isLast)
     })
-    watchers.notify(this.#id)
+    watchers.emit(this.#id)
   }
 
   #scheduleWrite(): void {

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Metric } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { AgentCounters } from '../metrics.ts'
@@ -9,7 +10,7 @@ import type { Page } from '../store/task-journal.ts'
 import { decodeOutputPage } from '../store/task-journal.ts'
 import type { CallerIdentity, QuestionAnswer, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
 import type { ServiceDeps, ServiceEnvironment, TaskContext, TaskSettings } from './context.ts'
-import { createLiveTask, TaskWatchers } from './context.ts'
+import { createLiveTask } from './context.ts'
 import { delegate, getRecord, buildAgentRow } from './create-task.ts'
 import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue, buildAbsentCaller } from './questions.ts'
@@ -44,16 +45,17 @@ function waitForTask(
   return new Promise(resolve => {
     const finish = (view: TaskView | undefined): void => {
       stopTimer()
-      leave()
+      watchers.off(id, onChange)
       signal?.removeEventListener('abort', onAbort)
       resolve(view)
     }
     const onAbort = (): void => finish(look())
     const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => finish(look()))
-    const leave = watchers.add(id, () => {
+    const onChange = (): void => {
       const view = look()
       if (view === undefined || isWaitOver(view, since)) finish(view)
-    })
+    }
+    watchers.on(id, onChange)
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
@@ -159,7 +161,7 @@ export class LocalTaskService {
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
-      watchers: new TaskWatchers(),
+      watchers: new EventEmitter().setMaxListeners(0),
       counters: new AgentCounters(),
       live: new Map(),
       queues: new Map(),
@@ -194,7 +196,7 @@ export class LocalTaskService {
       stopTask(live, 'the gateway is stopping')
     }
     context.database.close()
-    context.watchers.notifyAll()
+    for (const task of context.watchers.eventNames()) context.watchers.emit(task)
   }
 
   /**

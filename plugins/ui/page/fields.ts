@@ -11,8 +11,6 @@ export interface Field {
   readonly type: string
   /** Allowed values with titles. */
   readonly options?: readonly (readonly [value: unknown, title: string])[]
-  /** Input attributes; without a `type` the input is a text area. */
-  readonly attributes: Json
 }
 
 /** Field texts by name, and all other members as JSON text. */
@@ -38,12 +36,11 @@ export function readForm(schema: Json | undefined, values: FormValues): Json {
 }
 
 /** Undefined for an empty optional field. Only a string may be empty and required. */
-function parseFieldValue({ title, isRequired, options, type, attributes }: Field, text: string): unknown {
+function parseFieldValue({ title, isRequired, options, type }: Field, text: string): unknown {
   const option = options?.find(([value]) => formatValue(value) === text)
   if (option !== undefined) return option[0]
   if (text === '' && !isRequired) return undefined
-  const isMissing = text === '' && (type !== 'string' || 'minLength' in attributes)
-  if (isMissing || options !== undefined) throw new Error(`“${title}” is required`)
+  if ((text === '' && type !== 'string') || options !== undefined) throw new Error(`“${title}” is required`)
   return type === 'string' ? text : parseNumber(text.trim(), title, type === 'integer')
 }
 
@@ -96,7 +93,6 @@ function createField(name: string, property: unknown, isRequired: boolean): Fiel
     description: stringOr(description, ''),
     type: stringOr(schema.type, 'string'),
     ...(options === undefined ? {} : { options }),
-    attributes: schema.type === 'string' ? createTextAttributes(schema) : createNumberAttributes(schema),
   }
 }
 
@@ -125,31 +121,6 @@ function listOptions(schema: Json): Field['options'] {
   if (Array.isArray(oneOf) && oneOf.length > 0 && oneOf.every(one => isObject(one) && 'const' in one))
     return (oneOf as Json[]).map(one => [one.const, String(one.title ?? formatValue(one.const))])
   return type === 'boolean' ? [true, false].map(value => [value, String(value)]) : undefined
-}
-
-/** Input types by format. No input for date-time, because it omits the time zone. */
-const INPUT_TYPES: Json = { date: 'date', email: 'email', uri: 'url' }
-const PLACEHOLDERS: Json = { 'date-time': '2026-11-23T10:00:00Z', time: '10:00:00Z', duration: 'P1DT2H' }
-/** Longer texts use a text area. */
-const MAX_LINE_LENGTH = 120
-
-function createTextAttributes({ format, pattern, minLength, maxLength }: Json): Json {
-  const isLine = typeof pattern === 'string' || (typeof maxLength === 'number' && maxLength <= MAX_LINE_LENGTH)
-  if (typeof format !== 'string') return keepDefined({ type: isLine ? 'text' : undefined, minLength, maxLength })
-  return keepDefined({
-    type: INPUT_TYPES[format] ?? 'text',
-    placeholder: PLACEHOLDERS[format],
-    minLength,
-    maxLength,
-  })
-}
-
-function createNumberAttributes({ type, minimum: min, maximum: max, multipleOf }: Json): Json {
-  return keepDefined({ type: 'number', min, max, step: multipleOf ?? (type === 'integer' ? 1 : 'any') })
-}
-
-function keepDefined(all: Json): Json {
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => ['string', 'number'].includes(typeof value)))
 }
 
 /** Text in a field: the typed one, or the default. */

@@ -41,17 +41,23 @@ export function Form({ schema, values, change }: FormProps): ViewNode {
 }
 
 function FormRow({ of, text, change }: { of: Field; text: string; change: (text: string) => void }): ViewNode {
-  const { name, title, description, isRequired, options, type, attributes } = of
+  const { name, title, description, isRequired, options, type } = of
   const control =
     options !== undefined
       ? html`<select onChange=${onTextInput(change)} required=${isRequired}>
           ${isRequired && text !== '' ? null : html`<option value="" selected=${text === ''}></option>`}
           ${options.map(([value, label]) => html`<option value=${formatValue(value)} selected=${formatValue(value) === text}>${label}</option>`)}
         </select>`
-      : 'type' in attributes
-        ? html`<input ...${attributes} value=${text} autocomplete="off" dir="auto" onInput=${onTextInput(change)} />`
+      : type !== 'string'
+        ? html`<input
+            type="number"
+            step="any"
+            value=${text}
+            autocomplete="off"
+            dir="auto"
+            onInput=${onTextInput(change)}
+          />`
         : html`<textarea
-            ...${attributes}
             rows="1"
             spellcheck="false"
             value=${text}

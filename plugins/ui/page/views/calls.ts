@@ -6,7 +6,6 @@ import type { ViewNode } from '../components.ts'
 import {
   Badge,
   formatBytes,
-  CopyButton,
   formatCount,
   formatDuration,
   Field,
@@ -103,10 +102,7 @@ function OpenedCall({ id, route }: { id: string; route: PageLocation }): ViewNod
   return html`<section class="detail" aria-label=${`Call ${data.name}`}>
     <div class="row">
       <h2>${data.name || data.method} <${Badge} of=${data.outcome} /></h2>
-      <span class="row">
-        ${data.method === 'tools/call' ? html`<${CopyButton} text=${formatCommand(data)} label="Copy as command" />` : null}
-        ${close}
-      </span>
+      ${close}
     </div>
     ${data.timing === undefined ? null : html`<${TimingBars} of=${data.timing} ms=${data.ms} />`}
     <dl>
@@ -176,13 +172,4 @@ function TimingBars({ of, ms }: { of: Timing; ms: number }): ViewNode {
     ${of.tries > 1 ? html`<li>${of.tries} attempts</li>` : null}
     ${of.tries === 0 ? html`<li>The server was not called.</li>` : null}
   </ul>`
-}
-
-/** The same call as a command line; unrecorded values are placeholders. */
-function formatCommand({ name, arguments: args, shape }: CallDetail): string {
-  const json = args ?? shape
-  const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-  return json === '' || json === '{}'
-    ? `gateway call ${quote(name)}`
-    : `gateway call ${quote(name)} --args ${quote(json)}`
 }

@@ -11,24 +11,22 @@ import {
   formatDuration,
   Page,
   Problem,
-  Snippet,
 } from '../components.ts'
 import { Plot } from '../plot.ts'
-import type { PageProps, PageLocation } from '../state.ts'
-import { updateParams, formatHash, useQuery } from '../state.ts'
+import type { PageProps } from '../state.ts'
+import { formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
 
 const EVERY_MS = 3000
 const BYTES_OF_TOKEN = 3.6
 
-export function Overview({ me, route }: PageProps): ViewNode {
+export function Overview({ me }: PageProps): ViewNode {
   const { data, problem, again } = useQuery<Answer>(formatApiUrl('overview'), {
     every: EVERY_MS,
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, figures, findings, listeners } = data
-  const logs = route.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'healthy' : '',
     formatServerCount(servers),
@@ -42,10 +40,9 @@ export function Overview({ me, route }: PageProps): ViewNode {
     <${Plots} figures=${figures} />
     ${me.replica === undefined ? null : html`<p class="finding">This gateway is one of several replicas. The page shows only the calls, clients, figures and servers of this replica; <code>gateway replicas</code> lists the others.</p>`}
     <h2>Servers</h2>
-    ${logs === null ? null : html`<${ServerOutput} name=${logs} route=${route} key=${logs} />`}
     <${List}
       label="Servers"
-      columns=${createColumns(me.acts, route, again)}
+      columns=${createColumns(me.acts, again)}
       rows=${sortByState(servers)}
       keyOf=${(row: ServerRow) => row.name}
       none="No servers configured."
@@ -66,19 +63,6 @@ function formatServerCount(servers: readonly ServerRow[]): string {
 
 function isProblem({ level }: Found): boolean {
   return level === 'error' || level === 'warning'
-}
-
-/** Recent stderr lines of a server process. */
-function ServerOutput({ name, route }: { name: string; route: PageLocation }): ViewNode {
-  const { data, problem } = useQuery<{ lines: string[] }>(formatApiUrl('logs', { name }), { every: EVERY_MS })
-  return html`<section class="detail" aria-label=${`Output of ${name}`}>
-    <div class="row">
-      <h2>Output of ${name}</h2>
-      <button type="button" onClick=${() => updateParams(route, { logs: undefined })}>Close</button>
-    </div>
-    <${Problem} of=${problem} />
-    ${data === undefined ? null : html`<${Snippet} label="Output" text=${data.lines.join('\n') || 'Nothing yet.'} />`}
-  </section>`
 }
 
 function Finding({ of }: { of: Found }): ViewNode {
@@ -155,7 +139,7 @@ function sortByState(servers: readonly ServerRow[]): ServerRow[] {
   return [...servers].sort((a, b) => STATE_ORDER.indexOf(a.state) - STATE_ORDER.indexOf(b.state))
 }
 
-function createColumns(acts: boolean, route: PageLocation, again: () => void): Column<ServerRow>[] {
+function createColumns(acts: boolean, again: () => void): Column<ServerRow>[] {
   const button = {
     head: 'Actions',
     cell: (row: ServerRow) => html`<${ServerButton} row=${row} again=${again} />`,
@@ -169,7 +153,7 @@ function createColumns(acts: boolean, route: PageLocation, again: () => void): C
     {
       head: 'Details',
       isText: true,
-      cell: row => html`<${ServerDetails} row=${row} route=${route} acts=${acts} />`,
+      cell: row => html`<${ServerDetails} row=${row} />`,
     },
     ...(acts ? [button] : []),
     {
@@ -187,21 +171,12 @@ function formatRunning({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} queued`
 }
 
-function ServerDetails({ row, route, acts }: { row: ServerRow; route: PageLocation; acts: boolean }): ViewNode {
+function ServerDetails({ row }: { row: ServerRow }): ViewNode {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
-  if (findings.length > 0)
-    return html`${findings.map(one => html`<${Advice} of=${acts ? removeCommands(one) : one} key=${one.code} />`)}
-    ${row.type === 'stdio' ? html`<a href=${formatHash('overview', { ...Object.fromEntries(route.params), logs: row.name })}>Output</a>` : null}`
+  if (findings.length > 0) return html`${findings.map(one => html`<${Advice} of=${one} key=${one.code} />`)} `
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
   return html`<span class="soft">${lastErrorAt === undefined ? '' : `${formatAge(lastErrorAt)}: `}${lastError}</span>`
-}
-
-/** Fixes that a button or link in the server's row covers. */
-const IN_ROW = [/(^|; then: )gateway (start|restart) \S+$/, /^gateway logs \S+ shows its output$/]
-
-function removeCommands(of: Found): Found {
-  return { ...of, fix: IN_ROW.reduce((fix, command) => fix.replace(command, ''), of.fix) }
 }
 
 function formatHitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
