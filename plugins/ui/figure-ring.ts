@@ -48,7 +48,6 @@ export class FigureRing {
       .filter(({ at }) => at >= since)
       .map(({ classes, ...span }) => ({
         ...span,
-        p50: computeQuantile(classes, span.calls / 2),
         p95: computeQuantile(classes, span.calls * 0.95),
       }))
   }

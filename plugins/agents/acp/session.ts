@@ -76,7 +76,6 @@ export class LiveSession {
       {
         request: (method, params, signal) => this.#handleRequest(method, params, signal),
         notification: (method, params) => this.#handleNotification(method, params),
-        broken: reason => void this.terminate(this.#createFailure('protocol', 'process', reason)),
       },
     )
   }

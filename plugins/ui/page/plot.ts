@@ -76,7 +76,6 @@ function mergeFigures(a: Figures | undefined, b: Figures): Figures {
     failed: a.failed + b.failed,
     cached: a.cached + b.cached,
     bytes: a.bytes + b.bytes,
-    p50: Math.max(a.p50, b.p50),
     p95: Math.max(a.p95, b.p95),
   }
 }
