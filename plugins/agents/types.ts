@@ -131,7 +131,6 @@ export interface TaskRequest {
   readonly files: readonly string[]
   /** Continues this task's session; the owner must be the same. */
   readonly continues: string | undefined
-  readonly mode: string | undefined
   readonly model: string | undefined
   /** At most `timeouts.turn`. */
   readonly timeoutMs: number | undefined

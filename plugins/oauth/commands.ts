@@ -225,7 +225,7 @@ function parseTimeout({ flags: { timeout } }: CommandCall): number {
   }
 }
 
-const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer']
+const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer', 'reason']
 /** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
@@ -237,11 +237,7 @@ function formatLogins(
   const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
   if (rows.length === 0) return ['no logins']
   const head = HEAD.map(text => out.paint('dim', text))
-  const lines = table([head, ...rows.map(row => formatCells(row, out, now))])
-  const whys = rows.flatMap(({ upstream, why }) =>
-    typeof why === 'string' ? [out.paint('dim', `${formatText(upstream)}: ${toOneLine(why)}`)] : [],
-  )
-  return [...lines, ...whys]
+  return table([head, ...rows.map(row => formatCells(row, out, now))])
 }
 
 function formatLogout({ upstream, removed, revoked }: JsonObject): string {
@@ -251,7 +247,7 @@ function formatLogout({ upstream, removed, revoked }: JsonObject): string {
 }
 
 function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
-  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
+  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer, why } = row
   return [
     formatText(upstream),
     typeof caller === 'string' ? formatText(caller) : formatText(account).slice(0, MAX_DIGEST),
@@ -259,6 +255,7 @@ function formatCells(row: JsonObject, out: CommandCall['out'], now: number): str
     formatExpiry(expiresAt, renews === true, now),
     Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
     formatText(issuer),
+    formatText(why),
   ]
 }
 

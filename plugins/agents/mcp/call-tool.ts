@@ -288,7 +288,6 @@ export function parseRequest(args: JsonObject): TaskRequest {
     cwd: text('cwd'),
     files: texts('files'),
     continues: text('continues'),
-    mode: text('mode'),
     model: text('model'),
     timeoutMs: typeof args.timeout_s === 'number' ? args.timeout_s * 1000 : undefined,
     isolation: args.isolation as TaskRequest['isolation'],

@@ -1,5 +1,4 @@
 import { html } from 'htm/preact'
-import { useState } from 'preact/hooks'
 import type { Figures, HealthFinding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
@@ -12,7 +11,6 @@ import {
   formatDuration,
   Page,
   Problem,
-  formatTime,
 } from '../components.ts'
 import type { PageProps } from '../state.ts'
 import { formatHash, useQuery } from '../state.ts'
@@ -102,7 +100,6 @@ function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
       figures=${figures}
       value=${(one: Figures) => one.calls}
       second=${failed === 0 ? undefined : (one: Figures) => one.failed}
-      text=${(value: number) => `${formatCount(value)} per minute`}
       summary=${`${formatCount(calls)} · ${formatCount(failed)} failed`}
       isSum=${true}
     />
@@ -110,7 +107,6 @@ function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
       title="Latency (p95)"
       figures=${figures}
       value=${(one: Figures) => one.p95}
-      text=${formatDuration}
       summary=${calls === 0 ? 'no calls' : `at most ${formatDuration(worst)}`}
       isSum=${false}
     />
@@ -118,7 +114,6 @@ function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
       title="Served from cache"
       figures=${figures}
       value=${(one: Figures) => (one.calls === 0 ? 0 : (100 * one.cached) / one.calls)}
-      text=${(value: number) => `${formatCount(value)} %`}
       summary=${calls === 0 ? 'no calls' : `${formatCount((100 * cached) / calls)} %`}
       isSum=${false}
     />
@@ -126,7 +121,6 @@ function Plots({ figures }: { figures: readonly Figures[] }): ViewNode {
       title="Tokens, estimated"
       figures=${figures}
       value=${(one: Figures) => one.bytes / BYTES_OF_TOKEN}
-      text=${(value: number) => formatCount(Math.round(value))}
       summary=${formatCount(Math.round(tokens))}
       isSum=${true}
     />
@@ -219,38 +213,27 @@ interface PlotProps {
   readonly value: (figures: Figures) => number
   /** Second line, in the error color. */
   readonly second?: (figures: Figures) => number
-  readonly text: (value: number) => string
   readonly summary: string
   /** True for values summed over a minute. */
   readonly isSum: boolean
 }
 
-function Plot({ title, figures, value, second, text, summary, isSum }: PlotProps): ViewNode {
-  const [chosen, setChosen] = useState<number | undefined>()
+function Plot({ title, figures, value, second, summary, isSum }: PlotProps): ViewNode {
   const end = Math.floor(Date.now() / SPAN_MS) * SPAN_MS
   const spans = groupByMinute(figures, end)
   const values = spans.map(span => (span === undefined ? undefined : value(span)))
   const secondValues = second === undefined ? [] : spans.map(span => (span === undefined ? undefined : second(span)))
   const top = Math.max(1e-9, ...values.map(one => one ?? 0), ...secondValues.map(one => one ?? 0))
-  const chosenSpan = chosen === undefined ? undefined : spans[chosen]
-  const move = (event: PointerEvent): void => {
-    const { left, width } = (event.currentTarget as Element).getBoundingClientRect()
-    setChosen(Math.min(SPANS - 1, Math.max(0, Math.round(((event.clientX - left) / width) * (SPANS - 1)))))
-  }
   return html`<figure class="plot">
     <figcaption>
       <span>${title}</span>
-      <strong
-        >${chosenSpan === undefined ? summary : `${text(value(chosenSpan))} at ${formatTime(chosenSpan.at)}`}</strong
-      >
+      <strong>${summary}</strong>
     </figcaption>
     <svg
       viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
       aria-label=${`${title}, last hour: ${summary}`}
-      onPointerMove=${move}
-      onPointerLeave=${() => setChosen(undefined)}
     >
       <path class="area" d=${createAreaPath(values, top, isSum)} />
       <path class="line" d=${createLinePath(values, top, isSum)} />
