@@ -1,7 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config, JsonObject, ListenerConfig, PluginApi, PluginHooks, UpstreamConfig } from '../../src/plugin.ts'
+import type {
+  Config,
+  Exchange,
+  JsonObject,
+  ListenerConfig,
+  PluginApi,
+  PluginHooks,
+  UpstreamConfig,
+} from '../../src/plugin.ts'
 import { ANONYMOUS, gatewayError, GatewayError, getErrorMessage, principalKey, suggestHint } from '../../src/plugin.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
@@ -174,14 +182,6 @@ function createOptionsError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
 }
 
-/** State shared by all generations. */
-interface AgentsState {
-  runtime: AgentRuntime | undefined
-  readonly callbackTokens: CallbackTokens
-  readonly patience: McpDeps['patience']
-  readonly stopping: AbortController
-}
-
 /** Upstream name and type. */
 const UPSTREAM = 'agents'
 
@@ -196,7 +196,7 @@ export function setUp(
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
   const state = slot.gateway(createState)
-  const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
+  const runtime = (state.runtime.current ??= openRuntime(api, agents, state.callbackTokens))
   const { callbackTokens: tokens, patience, stopping } = state
   const service = (): TaskService => runtime.service
   const parts: McpDeps = { service, clock, patience, tokens, stopping: stopping.signal }
@@ -217,16 +217,13 @@ export function setUp(
   registerVerbs(hooks, parts)
 }
 
-function createState(): AgentsState {
+/** State shared by all generations. */
+function createState() {
   const stopping = new AbortController()
   // Each open call listens.
   setMaxListeners(0, stopping.signal)
-  return {
-    runtime: undefined,
-    callbackTokens: new CallbackTokens(),
-    patience: new WeakMap(),
-    stopping,
-  }
+  const runtime: { current?: AgentRuntime } = {}
+  return { runtime, callbackTokens: new CallbackTokens(), patience: new WeakMap<Exchange, number>(), stopping }
 }
 
 /** Adds the agents upstream, and a callback listener if any agent may call back. */

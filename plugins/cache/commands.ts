@@ -1,13 +1,5 @@
-import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
-import {
-  formatBytes,
-  formatDuration,
-  gatewayError,
-  isObject,
-  suggestHint,
-  filterObjects,
-  toOneLine,
-} from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { formatBytes, formatDuration, gatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']
 
@@ -42,27 +34,10 @@ export const commands: PluginCommands = {
       if (upstream === undefined && name === undefined && all !== true)
         throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, or --all' })
       // JSON serialization omits undefined flags.
-      const purged = await withGateway('running', async ask => {
-        const report = await ask('cache.purge', { upstream, name, all })
-        if (report.purged === 0 && typeof name === 'string') await checkName(name, ask)
-        return report
-      })
+      const purged = await withGateway('running', ask => ask('cache.purge', { upstream, name, all }))
       print(purged, () => [formatPurge(purged)])
     },
   },
-}
-
-/**
- * Rejects a name that is neither cached nor listed. Patterns and URIs may match nothing, because servers can have
- * more URIs than they list.
- */
-async function checkName(name: string, ask: AskGateway): Promise<void> {
-  if (/[*?[{:]/.test(name)) return
-  const { entries } = await ask('catalogue.list')
-  const knownNames = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
-  if (knownNames.length === 0 || knownNames.includes(name)) return
-  const problem = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(knownNames)])}`
-  throw gatewayError('GW_USAGE', { what: problem })
 }
 
 /** Formats the entries as a table. */

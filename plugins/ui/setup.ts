@@ -13,25 +13,11 @@ type UiOptions = NonNullable<Config['ui']>
 
 const NOT_FOUND: HttpReply = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found' }
 
-/** State that survives a reload. */
-interface UiState {
-  readonly browsers: Browsers
-  readonly trials: ToolTrials
-  readonly recorder: Recorder
-  /** Listener URLs by name. */
-  readonly urls: Map<string, string>
-}
-
 /** Records calls, and serves the page. */
 export function setUpUi(api: PluginApi<UiOptions>): void {
-  const { options, config, hooks, clock, hide, slot } = api
+  const { options, config, hooks, slot } = api
   const { path } = options
-  const state = slot.gateway<UiState>(() => ({
-    browsers: new Browsers(() => clock.now()),
-    trials: new ToolTrials(hide),
-    recorder: new Recorder(options.calls),
-    urls: new Map(),
-  }))
+  const state = slot.gateway(() => createState(api))
   state.recorder.tap(hooks, options)
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) state.urls.set(name, new URL(url).origin)
@@ -49,7 +35,21 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
   })
 }
 
-function createSite(api: PluginApi<UiOptions>, { browsers, recorder, trials }: UiState): PageSite {
+/** State that survives a reload. */
+function createState({ clock, hide, options }: PluginApi<UiOptions>) {
+  return {
+    browsers: new Browsers(() => clock.now()),
+    trials: new ToolTrials(hide),
+    recorder: new Recorder(options.calls),
+    /** Listener URLs by name. */
+    urls: new Map<string, string>(),
+  }
+}
+
+function createSite(
+  api: PluginApi<UiOptions>,
+  { browsers, recorder, trials }: ReturnType<typeof createState>,
+): PageSite {
   const { options, config, hooks, clock, control, hide } = api
   const { path } = options
   const admission = new PageAccess(browsers, { ...config, ui: options })

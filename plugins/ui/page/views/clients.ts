@@ -2,11 +2,11 @@ import { html } from 'htm/preact'
 import type { ClientRow } from '../../types.ts'
 import { formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
-import { formatAge, Badge, formatCount, Empty, Page, Problem } from '../components.ts'
+import { formatAge, Badge, formatCount, Page, Problem } from '../components.ts'
 import type { PageProps } from '../state.ts'
 import { formatHash, useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
-import { Table } from '../table.ts'
+import { List } from '../table.ts'
 
 const EVERY_MS = 5000
 
@@ -14,19 +14,15 @@ export function Clients(_: PageProps): ViewNode {
   const { data, problem } = useQuery<{ clients: ClientRow[]; total: number }>(formatApiUrl('clients'), {
     every: EVERY_MS,
   })
-  const rows = data?.clients ?? []
   return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${formatCount(data.total)} since the gateway started`}>
     <${Problem} of=${problem} />
-    ${
-      rows.length === 0
-        ? html`<${Empty}>${data === undefined ? 'Loading …' : 'No clients yet.'}</${Empty}>`
-        : html`<${Table}
-            label="Clients"
-            columns=${COLUMNS}
-            rows=${rows}
-            keyOf=${(row: ClientRow) => JSON.stringify([row.client, row.version, row.protocol, row.subject, row.issuer, row.listener, row.profile])}
-          />`
-    }
+    <${List}
+      label="Clients"
+      columns=${COLUMNS}
+      rows=${data?.clients}
+      keyOf=${(row: ClientRow) => JSON.stringify([row.client, row.version, row.protocol, row.subject, row.issuer, row.listener, row.profile])}
+      none="No clients yet."
+    />
   </${Page}>`
 }
 

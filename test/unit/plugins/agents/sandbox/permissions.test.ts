@@ -29,11 +29,7 @@ function verdict(rules: Rules, call: Partial<AgentToolCall>, site = { cwd: '/now
 }
 
 test('the first rule that fits decides, and an unknown kind fits no rule about kinds', () => {
-  const rules: Rules = [
-    { kinds: ['read', 'search'], do: 'allow' },
-    { kinds: ['delete'], do: 'deny' },
-    { do: 'ask' },
-  ]
+  const rules: Rules = [{ kinds: ['read', 'search'], do: 'allow' }, { kinds: ['delete'], do: 'deny' }, { do: 'ask' }]
 
   assert.equal(verdict(rules, { kind: 'read' }), 'allow by rule 1')
   assert.equal(verdict(rules, { kind: undefined }), 'ask by rule 3')
