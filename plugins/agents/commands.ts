@@ -1,75 +1,45 @@
-import type {
-  AskGateway,
-  CommandCall,
-  CommandFlag,
-  CommandOutput,
-  JsonObject,
-  PluginCommands,
-} from '../../src/plugin.ts'
+import type { AskGateway, CommandCall, CommandFlag, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { gatewayError, GatewayError, isObject, filterObjects, toOneLine, sanitizeText } from '../../src/plugin.ts'
 
 type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
 
-/** Formats agents as text: one line each, followed by the problem or the capabilities. */
-export function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps): string[] {
-  const rows = filterObjects(agents)
-  if (rows.length === 0) return ['no agents']
-  const head = ['agent', 'health', 'running', 'waiting', 'capabilities'].map(text => out.paint('dim', text))
-  const [first = '', ...lines] = table([head, ...rows.map(row => formatCells(row, out))])
-  return [first, ...lines.flatMap((line, at) => [line, ...formatAgentDetails(rows[at] ?? {})])]
-}
+const HEAD = ['agent', 'health', 'running', 'waiting', 'capabilities', 'details']
 
-function formatAgentDetails(row: JsonObject): string[] {
-  const reason = [formatCell(row.why), formatCell(row.last_words)].filter(text => text !== '').join(': ')
-  const text = reason || formatFacts(row.facts)
-  return text === '' ? [] : [`    ${text}`]
-}
-
-function formatCells(row: JsonObject, out: CommandOutput): string[] {
-  const health = formatCell(row.health)
-  return [
-    out.paint('bold', formatCell(row.id)),
-    out.paint(HEALTH[health as keyof typeof HEALTH], health),
-    String(row.running),
-    String(row.queued),
-    (Array.isArray(row.capabilities) ? row.capabilities : []).map(formatCell).join(', ') || '-',
-  ]
+/** Formats agents as a table; the details are the problem, or what the agent supports. */
+function formatAgents({ agents }: JsonObject, { out, table }: PrintDeps): string[] {
+  const rows = filterObjects(agents).map(row => {
+    const health = formatCell(row.health)
+    const problem = [row.why, row.last_words].map(formatCell).filter(Boolean).join(': ')
+    return [
+      out.paint('bold', formatCell(row.id)),
+      out.paint(HEALTH[health as keyof typeof HEALTH], health),
+      String(row.running),
+      String(row.queued),
+      toTexts(row.capabilities).join(', ') || '-',
+      problem || formatFacts(row.facts),
+    ]
+  })
+  return rows.length === 0 ? ['no agents'] : table([HEAD.map(text => out.paint('dim', text)), ...rows])
 }
 
 function formatFacts(facts: unknown): string {
   if (!isObject(facts)) return ''
-  const can = [
-    facts.canResume === true ? 'resumes' : undefined,
-    facts.canLoad === true ? 'loads' : undefined,
-    facts.mcpHttp === true ? 'calls back' : undefined,
-    typeof facts.ownMode === 'string' ? `default mode "${facts.ownMode}"` : undefined,
-  ].filter(part => part !== undefined)
-  return `${formatCell(facts.name)} ${formatCell(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
+  const { name, version, protocol, canResume, canLoad, mcpHttp, ownMode } = facts
+  return [
+    `${formatCell(name)} ${formatCell(version)}`.trim(),
+    `protocol ${String(protocol)}`,
+    ...(canResume === true ? ['resumes'] : []),
+    ...(canLoad === true ? ['loads'] : []),
+    ...(mcpHttp === true ? ['calls back'] : []),
+    ...(typeof ownMode === 'string' ? [`default mode "${toOneLine(ownMode)}"`] : []),
+  ].join(', ')
 }
 
 /** True if all probed agents are usable. */
 function areReady({ agents }: JsonObject): boolean {
   return filterObjects(agents).every(({ health }) => health === 'ready')
-}
-
-/** Formats the chosen agents; with `explain`, also the reasons for and against each. */
-function formatRoute({ chosen, by, candidates }: JsonObject, explain: boolean, { out, table }: PrintDeps): string[] {
-  const names = (Array.isArray(chosen) ? chosen : []).map(formatCell)
-  if (!explain) return [names[0] ?? 'nobody']
-  const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
-  const rows = filterObjects(candidates).map(({ agent, why, fits }) => [
-    fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
-    formatCell(agent),
-    formatCell(why),
-  ])
-  return [`${first} ${out.paint('dim', `by ${formatCell(by)}`)}`, ...table(rows, 2)]
-}
-
-/** True if any agent was chosen. */
-function hasRoute({ chosen }: JsonObject): boolean {
-  return Array.isArray(chosen) && chosen.length > 0
 }
 
 function formatCell(value: unknown): string {
@@ -242,25 +212,6 @@ export const commands: PluginCommands = {
       call.print(task, () => (text === '' ? [] : [text]))
       if (call.flags.json !== true) for (const line of facts) call.err.line(line)
       return taskExitCode(task)
-    },
-  },
-  'agents route': {
-    summary: 'Show which coding agent would get a task.',
-    description: 'Exit codes: 0 an agent is available, 5 none is available, 2 wrong usage, 3 invalid configuration.',
-    examples: [
-      'gateway agents route "review the login" --explain',
-      'gateway agents route "find a leak" --capability review --json',
-    ],
-    args: PROMPT,
-    gateway: 'any',
-    flags: {
-      ...TASK_FLAGS,
-      explain: { type: 'boolean', char: 'x', summary: 'Explain the decision for each agent.' },
-    },
-    async run(call) {
-      const decided = await connectToAgents(call, 'alone', ask => ask('agents.route', parseTask(call)))
-      call.print(decided, () => formatRoute(decided, call.flags.explain === true, call))
-      return hasRoute(decided) ? 0 : EXIT_FAILED
     },
   },
 }

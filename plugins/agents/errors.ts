@@ -44,12 +44,6 @@ export const ERRORS = {
     http: 409,
     rpc: RPC.invalidParams,
   },
-  GW_AGENT_KEY_USED: {
-    text: 'the idempotency key belongs to task "{task}" with a different request',
-    hint: 'Send the same request again, or use another key.',
-    http: 409,
-    rpc: RPC.invalidParams,
-  },
   GW_AGENT_QUESTION: {
     text: 'cannot answer question "{question}" of task "{task}": {why}',
     hint: 'The task status contains the open questions with the schema of each answer.',

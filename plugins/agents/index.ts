@@ -3,7 +3,7 @@ import { checkKnownName, readList, readMap, readValue } from '../../src/plugin.t
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './settings.ts'
 
-/** Provides coding agents (Agent Client Protocol) as tools, tasks and resources. Loaded only if configured. */
+/** Provides coding agents (Agent Client Protocol) as tools and tasks. Loaded only if configured. */
 export const agents: Plugin<AgentsConfig> = {
   name: 'agents',
   claims: { section: 'agents', adds: { upstreams: ['agents'], listeners: ['agents-callback'] } },

@@ -24,18 +24,23 @@ type SecretRedactor = (text: string) => string
  * title is the agent's own text and only labels the call.
  */
 export function formatPermissionQuestion(agent: string, call: AgentToolCall, hide: SecretRedactor): string {
-  const { kind, title } = call
+  const { kind, title, paths, content, rawInput = {} } = call
+  const { command, ...input } = rawInput
   // Some agents put the command only into the title.
   const max = kind === 'execute' && readCommand(call) === undefined ? MAX.command : MAX.title
   const missing = findMissing(call)
-  return [
+  const omitted = content.length - MAX_BLOCKS
+  const lines: readonly (string | false)[] = [
     `${agent} wants to ${kind ?? 'run an action of unknown kind'}: ${showTitle(title, hide, max)}`,
-    ...showFiles(call, hide),
-    ...showInput(call, hide),
-    ...showContent(call, hide),
-    ...(missing.length === 0 ? [] : [`not specified: ${missing.join('; ')}`]),
+    paths.length > 0 && `files: ${showFiles(paths, hide)}`,
+    command !== undefined && `command: ${quote(command, MAX.command, hide)}`,
+    Object.keys(input).length > 0 && `input: ${quote(input, MAX.input, hide)}`,
+    ...content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide)),
+    omitted > 0 && `${omitted} more content blocks are not shown`,
+    missing.length > 0 && `not specified: ${missing.join('; ')}`,
     'Allow it once?',
-  ].join('\n')
+  ]
+  return lines.filter(line => line !== false).join('\n')
 }
 
 /** Formats the call on one line for logs and lists. */
@@ -55,25 +60,9 @@ function showTitle(title: string, hide: SecretRedactor, max: number = MAX.title)
   return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quote(title, max, hide)
 }
 
-function showFiles({ paths }: AgentToolCall, hide: SecretRedactor): string[] {
-  if (paths.length === 0) return []
-  const quotedPaths = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
-  const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''
-  return [`files: ${quotedPaths.join(', ')}${more}`]
-}
-
-function showInput({ rawInput = {} }: AgentToolCall, hide: SecretRedactor): string[] {
-  const { command, ...rest } = rawInput
-  return [
-    ...(command === undefined ? [] : [`command: ${quote(command, MAX.command, hide)}`]),
-    ...(Object.keys(rest).length === 0 ? [] : [`input: ${quote(rest, MAX.input, hide)}`]),
-  ]
-}
-
-function showContent({ content }: AgentToolCall, hide: SecretRedactor): string[] {
-  const omitted = content.length - MAX_BLOCKS
-  const formatted = content.slice(0, MAX_BLOCKS).flatMap(block => showBlock(block, hide))
-  return omitted > 0 ? [...formatted, `${omitted} more content blocks are not shown`] : formatted
+function showFiles(paths: readonly string[], hide: SecretRedactor): string {
+  const files = paths.slice(0, MAX_PATHS).map(path => quote(path, MAX.path, hide))
+  return `${files.join(', ')}${paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''}`
 }
 
 function showBlock(block: JsonObject, hide: SecretRedactor): string[] {
@@ -168,7 +157,7 @@ function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined
 }
 
 function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
-  const fits = [matchKind(rule, call), matchTitle(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
+  const fits = [matchKind(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
@@ -178,11 +167,6 @@ function matchKind({ kinds, do: verdict }: PermissionRule, call: AgentToolCall):
   if (verdict !== 'allow' && kinds.includes('execute') && readCommand(call) !== undefined) return 'yes'
   if (call.kind === undefined) return 'unknown'
   return kinds.includes(call.kind) ? 'yes' : 'no'
-}
-
-function matchTitle({ titles }: PermissionRule, { title }: AgentToolCall): MatchResult {
-  if (titles === undefined || compileGlobs(titles)(title)) return 'yes'
-  return title === '' ? 'unknown' : 'no'
 }
 
 function matchCommand({ commands, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {

@@ -4,7 +4,6 @@ import { gatewayError } from '../../src/plugin.ts'
 import { createContainment } from './containment.ts'
 import type { AgentHost } from './acp/agent-host.ts'
 import { LocalAgentHost } from './acp/agent-host.ts'
-import { SlotQueue } from './scheduling.ts'
 import type { TaskService } from './tasks/service.ts'
 import { LocalTaskService, parseTaskSettings } from './tasks/service.ts'
 import type { CallbackTokens } from './callback.ts'
@@ -25,7 +24,6 @@ export class LocalRuntime {
   readonly #hosts = new Set<LocalAgentHost>()
   #agents: readonly AgentSettings[]
   #configured = new Map<string, ConfiguredAgent>()
-  readonly #queue: SlotQueue
   #version = ''
   #service: LocalTaskService | undefined
 
@@ -33,7 +31,6 @@ export class LocalRuntime {
     this.#api = api
     this.#agents = agents
     this.#callback = callback
-    this.#queue = new SlotQueue(api.clock, { concurrent: api.options.processes, queue: Infinity })
   }
 
   get service(): TaskService {
@@ -81,7 +78,6 @@ export class LocalRuntime {
     const { file } = api.options.tasks ?? {}
     if (this.#service !== undefined && before.options.tasks?.file !== file)
       api.log.warn('agents.tasks.file has changed; restart the gateway to apply it', { file })
-    this.#queue.resize({ concurrent: api.options.processes, queue: Infinity })
     if (this.#service === undefined || api === before) return
     this.#replaceAgents()
     this.#service.renew(this.#buildServiceDeps())
@@ -130,7 +126,6 @@ export class LocalRuntime {
     const { commands } = this.#api.options
     return new LocalAgentHost({
       ...{ settings, programs, clock, log, directory, state, commands, version: this.#version },
-      slots: this.#queue,
     })
   }
 }

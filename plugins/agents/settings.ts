@@ -20,13 +20,12 @@ const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' }
 const TIMEOUTS: Required<ConfiguredAgent<'timeouts'>> = {
   initialize: '30s',
   session: '60s',
-  firstUpdate: '2m',
   idle: '10m',
   turn: '30m',
   cancel: '10s',
 }
 const PERMISSIONS: Required<ConfiguredAgent<'permissions'>> = { rules: [], default: 'deny', askTimeout: '5m' }
-const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false }
+const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500 }
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 }
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
@@ -56,7 +55,6 @@ export function resolveSettings(id: string, own: OwnSettings, defaults: AgentsCo
     timeouts: {
       initializeMs: parseDuration(times.initialize),
       sessionMs: parseDuration(times.session),
-      firstUpdateMs: parseDuration(times.firstUpdate),
       idleMs: parseDuration(times.idle),
       turnMs: parseDuration(times.turn),
       cancelMs: parseDuration(times.cancel),

@@ -1,14 +1,22 @@
+import { setMaxListeners } from 'node:events'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config, JsonObject, ListenerConfig, PluginApi, PluginHooks, UpstreamConfig } from '../../src/plugin.ts'
+import type {
+  Config,
+  Exchange,
+  JsonObject,
+  ListenerConfig,
+  PluginApi,
+  PluginHooks,
+  UpstreamConfig,
+} from '../../src/plugin.ts'
 import { ANONYMOUS, gatewayError, GatewayError, getErrorMessage, principalKey, suggestHint } from '../../src/plugin.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './callback.ts'
 import { agentError } from './errors.ts'
 import type { McpDeps } from './mcp/callers.ts'
-import { CallPatience, Foreground } from './mcp/callers.ts'
-import { parseRequest } from './mcp/delegate.ts'
+import { parseRequest } from './mcp/call-tool.ts'
 import { INPUTS, MAX_WAIT_MS, validateArguments } from './mcp/schemas.ts'
 import { formatAgentRow, formatStructured, parseAnswer } from './mcp/task-results.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
@@ -17,8 +25,8 @@ import { LocalRuntime } from './runtime.ts'
 import { createRouter } from './scheduling.ts'
 import type { AgentsConfig, AgentSettings } from './settings.ts'
 import { resolveAgents } from './settings.ts'
-import type { TaskService, TaskSummary, TaskView } from './tasks/service.ts'
-import type { AgentHealth, TaskCaller, TaskEvent } from './types.ts'
+import type { TaskService, TaskSummary } from './tasks/service.ts'
+import type { AgentHealth, TaskCaller } from './types.ts'
 
 /** Events per response. */
 const MAX_EVENTS = 100
@@ -36,7 +44,7 @@ const OWNER: TaskCaller = {
 }
 
 /**
- * Registers the owner's verbs `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`, `reply` and
+ * Registers the owner's verbs `agents.list`, `probe`, `run`, `tasks`, `status`, `output`, `reply` and
  * `cancel`. The last five access tasks of all callers.
  */
 function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
@@ -48,16 +56,11 @@ function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
     const rows = await parts.service().probe(ids)
     return { agents: rows.map(row => ({ ...formatAgentRow(row), ...formatProbe(row.health) })) }
   })
-  control.for('agents.route').tap({ readOnly: true }, params => {
-    checkAgent(params.agent, parts)
-    const { chosen, by, candidates } = parts
-      .service()
-      .route(parseRequest(validateParams('agents.route', params)), OWNER)
-    return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
-  })
   control.for('agents.run').tap(async params => {
     checkAgent(params.agent, parts)
-    const request = { ...parseRequest(validateParams('agents.run', params)), background: true }
+    const problem = validateArguments(params, INPUTS.delegate_task)
+    if (problem !== undefined) throw createParamsError('agents.run', problem)
+    const request = { ...parseRequest(params), background: true }
     const view = await parts.service().delegate(request, OWNER)
     return formatStructured(view)
   })
@@ -68,51 +71,48 @@ function registerVerbs(hooks: PluginHooks, parts: McpDeps): void {
   registerTaskVerbs(control, parts)
 }
 
-function registerTaskVerbs(control: PluginHooks['control'], parts: McpDeps): void {
-  control.for('agents.status').tap({ readOnly: true }, async params => {
-    const { since = 0, waitMs = 0 } = params
-    const { id, owner } = findTask('agents.status', params, parts)
+type TaskVerb = (task: string, owner: string, params: JsonObject) => JsonObject | Promise<JsonObject>
+
+/** Registers verbs for one task, `task`, of any owner. */
+function registerTaskVerbs(control: PluginHooks['control'], { service }: McpDeps): void {
+  const register = (verb: string, readOnly: boolean, run: TaskVerb): void =>
+    control.for(verb).tap({ readOnly }, params => {
+      const { task } = params
+      if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
+      const owner = service().findOwner(task)
+      if (owner === undefined) throw agentError('GW_AGENT_TASK_UNKNOWN', { task })
+      return run(task, owner, params)
+    })
+  register('agents.status', true, async (task, owner, { since = 0, waitMs = 0 }) => {
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
-    const view = await parts.service().wait(id, owner, until)
-    if (view === undefined) throw createUnknownTaskError(id)
-    return addEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
+    const view = await service().wait(task, owner, until)
+    if (view === undefined) throw agentError('GW_AGENT_TASK_UNKNOWN', { task })
+    const events = service().events(task, owner, Number(since), MAX_EVENTS)
+    return { ...formatStructured(view), events: events.map(event => ({ ...event })) }
   })
-  control.for('agents.output').tap({ readOnly: true }, params => {
-    const { id, owner } = findTask('agents.output', params, parts)
-    const { what = 'text', offset = 0 } = params
+  register('agents.output', true, (task, owner, { what = 'text', offset = 0 }) => {
     if (what !== 'text' && what !== 'diff' && what !== 'log')
       throw createParamsError('agents.output', '"what" must be text, diff or log')
-    const page = parts.service().readPage(id, owner, what, Number(offset), MAX_PAGE)
-    if (page === undefined) throw createUnknownTaskError(id)
-    return {
-      text: page.text,
-      end: page.end,
-      total: page.total,
-      cut: page.cut,
-      hasMore: page.next !== undefined,
-    }
+    const page = service().readPage(task, owner, what, Number(offset), MAX_PAGE)
+    if (page === undefined) throw agentError('GW_AGENT_TASK_UNKNOWN', { task })
+    const { next, ...output } = page
+    return { ...output, hasMore: next !== undefined }
   })
-  control.for('agents.reply').tap(params => {
-    const { id, owner } = findTask('agents.reply', params, parts)
+  register('agents.reply', false, (task, owner, params) => {
     const answer = parseAnswer(params)
     if (answer === undefined || typeof params.question !== 'string')
       throw createParamsError('agents.reply', '"question" and "action" are required')
     // An agent working for another caller must not call back as the gateway's owner.
     const identity = owner === OWNER.owner ? OWNER.identity : undefined
-    return formatStructured(parts.service().answerQuestion(id, owner, params.question, answer, identity))
+    return formatStructured(service().answerQuestion(task, owner, params.question, answer, identity))
   })
-  control.for('agents.cancel').tap(params => {
-    const { id, owner } = findTask('agents.cancel', params, parts)
-    return { cancelled: parts.service().cancel(id, owner, 'cancelled by the gateway owner') }
-  })
+  register('agents.cancel', false, (task, owner) => ({
+    cancelled: service().cancel(task, owner, 'cancelled by the gateway owner'),
+  }))
 }
 
 function formatSummary({ owner: _, ...row }: TaskSummary): JsonObject {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
-}
-
-function addEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
-  return { ...formatStructured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
 }
 
 /** Formats a probe. Includes stderr, which may contain anything, so lists omit it. */
@@ -133,24 +133,6 @@ function checkAgent(agent: unknown, parts: McpDeps): void {
 
 function parseAgentIds(agents: unknown): string[] | undefined {
   return Array.isArray(agents) ? (agents as unknown[]).filter(id => typeof id === 'string') : undefined
-}
-
-function validateParams(verb: string, params: JsonObject): JsonObject {
-  const problem = validateArguments(params, INPUTS.delegate_task)
-  if (problem !== undefined) throw createParamsError(verb, problem)
-  return params
-}
-
-/** Finds a task and its owner's key. */
-function findTask(verb: string, { task }: JsonObject, parts: McpDeps): { readonly id: string; readonly owner: string } {
-  if (typeof task !== 'string') throw createParamsError(verb, '"task" must be a task id')
-  const owner = parts.service().findOwner(task)
-  if (owner === undefined) throw createUnknownTaskError(task)
-  return { id: task, owner }
-}
-
-function createUnknownTaskError(task: string): Error {
-  return agentError('GW_AGENT_TASK_UNKNOWN', { task })
 }
 
 function createParamsError(verb: string, why: string): Error {
@@ -200,14 +182,6 @@ function createOptionsError(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
 }
 
-/** State shared by all generations. */
-interface AgentsState {
-  runtime: AgentRuntime | undefined
-  readonly callbackTokens: CallbackTokens
-  readonly foreground: Foreground
-  readonly patience: CallPatience
-}
-
 /** Upstream name and type. */
 const UPSTREAM = 'agents'
 
@@ -222,31 +196,34 @@ export function setUp(
   const { options, hooks, slot, clock } = api
   const agents = loadAgents(api)
   const state = slot.gateway(createState)
-  const runtime = (state.runtime ??= openRuntime(api, agents, state.callbackTokens))
-  const { callbackTokens: tokens, foreground, patience } = state
+  const runtime = (state.runtime.current ??= openRuntime(api, agents, state.callbackTokens))
+  const { callbackTokens: tokens, patience, stopping } = state
   const service = (): TaskService => runtime.service
-  const parts: McpDeps = { service, clock, foreground, patience, tokens }
+  const parts: McpDeps = { service, clock, patience, tokens, stopping: stopping.signal }
 
   hooks.configure.tap(config => addAgentsUpstream(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.applyConfig(api, agents))
   // Last, because other plugins may know the client's patience.
-  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, call) =>
-    call.upstream === UPSTREAM ? patience.resolvePatience(limit, call) : undefined,
-  )
-  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
+  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, { upstream, exchange }) => {
+    if (upstream !== UPSTREAM || limit === undefined) return undefined
+    patience.set(exchange, limit.ms)
+    // The tools answer in time themselves.
+    return { ms: limit.ms, onTimeout: () => undefined }
+  })
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
   if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, tokens, UPSTREAM)
   registerVerbs(hooks, parts)
 }
 
-function createState(): AgentsState {
-  return {
-    runtime: undefined,
-    callbackTokens: new CallbackTokens(),
-    foreground: new Foreground(),
-    patience: new CallPatience(),
-  }
+/** State shared by all generations. */
+function createState() {
+  const stopping = new AbortController()
+  // Each open call listens.
+  setMaxListeners(0, stopping.signal)
+  const runtime: { current?: AgentRuntime } = {}
+  return { runtime, callbackTokens: new CallbackTokens(), patience: new WeakMap<Exchange, number>(), stopping }
 }
 
 /** Adds the agents upstream, and a callback listener if any agent may call back. */

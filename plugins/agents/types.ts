@@ -55,7 +55,7 @@ export interface SessionHandler {
 /** A parsed `session/update`. Tool call updates contain the merged call. */
 export type SessionUpdate =
   | { readonly is: 'text'; readonly text: string }
-  | { readonly is: 'thought'; readonly text: string }
+  | { readonly is: 'thought' }
   | { readonly is: 'content'; readonly content: JsonObject }
   | { readonly is: 'tool'; readonly call: AgentToolCall; readonly isNew: boolean }
   | { readonly is: 'plan'; readonly entries: readonly JsonObject[] }
@@ -131,7 +131,6 @@ export interface TaskRequest {
   readonly files: readonly string[]
   /** Continues this task's session; the owner must be the same. */
   readonly continues: string | undefined
-  readonly mode: string | undefined
   readonly model: string | undefined
   /** At most `timeouts.turn`. */
   readonly timeoutMs: number | undefined
@@ -173,7 +172,7 @@ export interface TaskQuestion {
 export interface TaskEvent {
   readonly seq: number
   readonly at: number
-  readonly kind: 'state' | 'tool' | 'plan' | 'permission' | 'thought' | 'warning' | 'usage'
+  readonly kind: 'state' | 'tool' | 'plan' | 'permission' | 'warning' | 'usage'
   readonly text: string
 }
 

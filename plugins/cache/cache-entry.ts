@@ -1,12 +1,9 @@
-import type { Call, JsonObject } from '../../src/plugin.ts'
+import type { Call } from '../../src/plugin.ts'
 import { ANONYMOUS, authorizationKey, LISTS, METHODS, Payload } from '../../src/plugin.ts'
 import type { CacheKeys } from './cache-keys.ts'
 import type { CachePolicy } from './cache-rules.ts'
 import type { CacheEntry } from './cache-store.ts'
 import { CacheStore } from './cache-store.ts'
-
-/** `_meta` key with the cache state: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
-const CACHE_META = 'io.tapgate/cache'
 
 export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
 
@@ -22,8 +19,6 @@ interface NewEntry {
   readonly result: Payload
   /** True if the server has a connection per session or caller. */
   readonly isIsolated: boolean
-  /** True if results include the cache state. */
-  readonly showsState: boolean
   readonly now: number
 }
 
@@ -37,15 +32,13 @@ export function createEntry(keeping: NewEntry): CacheEntry | undefined {
   // Stale lists are still shown while the server sleeps.
   if (times.staleAt <= now && !isList) return undefined
   const chosen = chooseKey(keeping, hints)
-  const payload = isList ? result : stripPayload(keeping, hints !== undefined)
+  const payload = isList ? result : stripPayload(result, hints !== undefined)
   return {
     upstream: call.upstream,
     method: call.method,
     target: keeping.target,
-    tags: policy.tags,
     ...chosen,
     payload,
-    meta: keeping.showsState && !isList ? result.value()._meta : undefined,
     bytes: CacheStore.cost(chosen.key, payload),
     storedAt: now,
     ...times,
@@ -108,29 +101,16 @@ function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boo
 }
 
 /** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
-function stripPayload({ result, showsState }: NewEntry, hasHint: boolean): Payload {
-  const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(showsState ? ['_meta'] : [])]
-  return without.length > 0 ? result.edit(without) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
+function stripPayload(result: Payload, hasHint: boolean): Payload {
+  return hasHint ? result.edit(['ttlMs', 'cacheScope']) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
 }
 
-/** Builds the response from an entry, with the remaining lifetime and, if enabled, the cache state. */
-export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number, showsState: boolean): Payload {
-  if (LIST_METHODS.has(entry.method)) return entry.payload
-  const put: JsonObject = {}
-  if (entry.hintUntil !== undefined) {
-    const remainingMs = Math.min(entry.hintUntil, entry.staleAt) - now
-    put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(remainingMs))
-    put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
-  }
-  if (showsState) put._meta = buildMeta(entry.meta, state, now - entry.storedAt)
-  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edit([], put)
-}
-
-/** Marks a response as a cache miss. */
-export function markMiss(result: Payload): Payload {
-  return result.edit(['_meta'], { _meta: buildMeta(result.value()._meta, 'miss', 0) })
-}
-
-function buildMeta(own: unknown, state: string, ageMs: number): JsonObject {
-  return { ...(own as JsonObject | undefined), [CACHE_META]: { state, ageMs: Math.round(ageMs) } }
+/** Builds the response from an entry, with the remaining lifetime. */
+export function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Payload {
+  if (LIST_METHODS.has(entry.method) || entry.hintUntil === undefined) return entry.payload
+  const remainingMs = Math.min(entry.hintUntil, entry.staleAt) - now
+  return entry.payload.edit([], {
+    ttlMs: state === 'stale' ? 0 : Math.max(0, Math.floor(remainingMs)),
+    cacheScope: entry.scope === 'public' ? 'public' : 'private',
+  })
 }

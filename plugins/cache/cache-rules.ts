@@ -25,7 +25,6 @@ export interface CachePolicy {
   readonly headers: readonly string[]
   /** Arguments in the key; undefined means all. */
   readonly args: readonly string[] | undefined
-  readonly tags: readonly string[]
 }
 
 /** Rule for a call: cache the answer, or purge others. */
@@ -123,7 +122,7 @@ function parseToolRule(options: ToolOptions, upstream: string | undefined, isIso
 }
 
 function parsePolicy(options: PolicyOptions, isIsolated: boolean): CachePolicy {
-  const { ttl, staleWhileRevalidate = 0, vary = [], tags = [] } = expandOptions(options)
+  const { ttl, staleWhileRevalidate = 0, vary = [] } = expandOptions(options)
   const selectNames = (kind: string): string[] =>
     vary.filter(word => word.startsWith(kind)).map(word => word.slice(kind.length))
   const args = selectNames('argument:')
@@ -133,7 +132,6 @@ function parsePolicy(options: PolicyOptions, isIsolated: boolean): CachePolicy {
     perSession: isIsolated || vary.includes('session'),
     headers: selectNames('header:').map(header => header.toLowerCase()),
     args: args.length === 0 ? undefined : args,
-    tags,
   }
 }
 

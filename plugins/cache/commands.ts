@@ -1,13 +1,5 @@
-import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
-import {
-  formatBytes,
-  formatDuration,
-  gatewayError,
-  isObject,
-  suggestHint,
-  filterObjects,
-  toOneLine,
-} from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import { formatBytes, formatDuration, gatewayError, isObject, toOneLine } from '../../src/plugin.ts'
 
 const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']
 
@@ -29,41 +21,23 @@ export const commands: PluginCommands = {
     description: 'Purges entries that match all flags; --all purges everything.',
     examples: [
       'gateway cache purge --upstream files',
-      'gateway cache purge --name files__read_file',
+      'gateway cache purge --name read_file',
       'gateway cache purge --all',
     ],
     gateway: 'running',
     flags: {
       upstream: { value: '<name>', summary: 'Entries of this upstream.' },
       name: { value: '<name>', summary: 'Entries of this tool, prompt or resource.' },
-      tag: { value: '<tag>', summary: 'Entries with this tag.' },
-      all: { type: 'boolean', exclusive: ['upstream', 'name', 'tag'], summary: 'Everything.' },
+      all: { type: 'boolean', exclusive: ['upstream', 'name'], summary: 'Everything.' },
     },
-    async run({ flags: { upstream, name, tag, all }, withGateway, print }) {
-      if (upstream === undefined && name === undefined && tag === undefined && all !== true)
-        throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, --tag, or --all' })
+    async run({ flags: { upstream, name, all }, withGateway, print }) {
+      if (upstream === undefined && name === undefined && all !== true)
+        throw gatewayError('GW_USAGE', { what: 'nothing selected: use --upstream, --name, or --all' })
       // JSON serialization omits undefined flags.
-      const purged = await withGateway('running', async ask => {
-        const report = await ask('cache.purge', { upstream, name, tag, all })
-        if (report.purged === 0 && typeof name === 'string') await checkName(name, ask)
-        return report
-      })
+      const purged = await withGateway('running', ask => ask('cache.purge', { upstream, name, all }))
       print(purged, () => [formatPurge(purged)])
     },
   },
-}
-
-/**
- * Rejects a name that is neither cached nor listed. Patterns and URIs may match nothing, because servers can have
- * more URIs than they list.
- */
-async function checkName(name: string, ask: AskGateway): Promise<void> {
-  if (/[*?[{:]/.test(name)) return
-  const { entries } = await ask('catalogue.list')
-  const knownNames = filterObjects(entries).flatMap(one => [String(one.name), String(one.original)])
-  if (knownNames.length === 0 || knownNames.includes(name)) return
-  const problem = `no tool, prompt or resource named "${name}"${suggestHint(name, [...new Set(knownNames)])}`
-  throw gatewayError('GW_USAGE', { what: problem })
 }
 
 /** Formats the entries as a table. */
@@ -89,8 +63,7 @@ export function formatPurge({ purged, peers, why }: JsonObject): string {
   return `${line} here; retrying to notify other replicas: ${formatCell(why)}`
 }
 
-function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
-  const tagged = Array.isArray(tags) && tags.length > 0 ? `#${tags.join(' #')}` : ''
+function formatCells({ upstream, method, state, ageMs, bytes, hits, name }: JsonObject): string[] {
   return [
     formatCell(upstream),
     formatCell(method),
@@ -98,7 +71,7 @@ function formatCells({ upstream, method, state, ageMs, bytes, hits, name, tags }
     typeof ageMs === 'number' ? formatDuration(ageMs) : '-',
     typeof bytes === 'number' ? formatBytes(bytes) : '-',
     typeof hits === 'number' ? String(hits) : '-',
-    toOneLine(`${typeof name === 'string' ? name : ''} ${tagged}`),
+    typeof name === 'string' ? toOneLine(name) : '',
   ]
 }
 

@@ -1,5 +1,5 @@
 import type { Report } from '../../src/plugin.ts'
-import { suggestName, readList, readMap, appendPointer, readValue } from '../../src/plugin.ts'
+import { readMap, appendPointer, readValue } from '../../src/plugin.ts'
 
 interface CacheSection {
   readonly value: unknown
@@ -19,10 +19,9 @@ export function check(config: unknown, report: Report): void {
       })
     return
   }
-  const tags = new Set(sections.flatMap(({ value }) => readTags(value)))
   const isCredential = createCredentialTest(config)
   for (const section of sections) {
-    checkTools(section, tags, report)
+    checkTools(section, report)
     checkVary(section, isCredential, report)
   }
 }
@@ -64,19 +63,11 @@ function listSections(config: unknown): CacheSection[] {
   return [{ value: readValue(config, 'cache'), pointer: '/cache' }, ...maps]
 }
 
-function readTags(section: unknown): unknown[] {
-  const tools = readMap(section, 'tools')
-  const lists = ['lists', 'resources', 'prompts'].flatMap(kind => readList(section, kind, 'tags'))
-  return [...lists, ...Object.keys(tools).flatMap(glob => readList(tools, glob, 'tags'))]
-}
-
-function checkTools({ value, pointer }: CacheSection, tags: ReadonlySet<unknown>, report: Report): void {
+function checkTools({ value, pointer }: CacheSection, report: Report): void {
   const tools = readMap(value, 'tools')
   for (const glob of Object.keys(tools)) {
     if (typeof tools[glob] !== 'object') continue
-    const at = appendPointer(`${pointer}/tools`, glob)
-    checkRule(readMap(tools, glob), at, report)
-    readList(tools, glob, 'purges').forEach((purge, i) => checkTag(purge, tags, `${at}/purges/${i}`, report))
+    checkRule(readMap(tools, glob), appendPointer(`${pointer}/tools`, glob), report)
   }
 }
 
@@ -93,12 +84,4 @@ function checkRule(rule: Readonly<Record<string, unknown>>, pointer: string, rep
     const message = 'a tool that purges others modifies data, so its own answers are not cached'
     report({ pointer: `${pointer}/ttl`, message, hint: 'remove "ttl" or "purges"', on: 'key' })
   }
-}
-
-function checkTag(purge: unknown, tags: ReadonlySet<unknown>, pointer: string, report: Report): void {
-  const tag = typeof purge === 'string' && purge.startsWith('tag:') ? purge.slice('tag:'.length) : undefined
-  if (tag === undefined || tags.has(tag)) return
-  const tagNames = [...tags].filter(one => typeof one === 'string')
-  const hint = tagNames.length === 0 ? 'add this tag to the entries to purge' : suggestName(tag, tagNames)
-  report({ pointer, message: `no rule has the tag "${tag}"`, hint, severity: 'warning' })
 }

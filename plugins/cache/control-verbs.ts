@@ -93,7 +93,7 @@ export function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps):
   })
   hooks.control.for('cache.purge').tap(async params => {
     if (!hasSelector(params))
-      return { purged: 0, problem: 'nothing selected: set "upstream", "name" or "tag", or "all": true' }
+      return { purged: 0, problem: 'nothing selected: set "upstream", "method" or "name", or "all": true' }
     checkUpstream(params, upstreams)
     const purged = purgeSelected(params, controlled)
     return { purged, ...(notifyPeers === undefined ? {} : await reportPeers(notifyPeers(params))) }
@@ -139,25 +139,24 @@ function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>)
 
 /** Rejects an empty selection as a likely mistake. */
 function hasSelector(params: JsonObject): boolean {
-  return params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
+  return params.all === true || ['upstream', 'method', 'name'].some(key => typeof params[key] === 'string')
 }
 
 function validateSelection(params: JsonObject): Selection {
   return params.all === true ? {} : parseSelection(params)
 }
 
-function parseSelection({ upstream, method, name, tag }: JsonObject): Selection {
+function parseSelection({ upstream, method, name }: JsonObject): Selection {
   return {
     upstream: readText(upstream),
     method: readText(method),
-    tag: readText(tag),
     target: typeof name === 'string' ? compileGlobs(name) : undefined,
   }
 }
 
 /** Omits arguments and callers. */
 function formatEntry(entry: CacheEntry, now: number): JsonObject {
-  const { upstream, method, target, scope, bytes, hits, tags } = entry
+  const { upstream, method, target, scope, bytes, hits } = entry
   const isFresh = entry.trust === 'known' && now < entry.staleAt
   return {
     upstream,
@@ -169,6 +168,5 @@ function formatEntry(entry: CacheEntry, now: number): JsonObject {
     bytes,
     hits,
     scope,
-    ...(tags.length === 0 ? {} : { tags }),
   }
 }

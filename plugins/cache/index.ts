@@ -124,7 +124,7 @@ function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
       memory.noteChange(entry)
       if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
     }
-    const shared = { store, flights, clock, askedExchanges, purge, showsState: options.meta, onStored }
+    const shared = { store, flights, clock, askedExchanges, purge, onStored }
     const own = new UpstreamCache(upstream, rules, counts.getCounters(name), shared)
     return call =>
       HANDLED.has(call.method) || (keepsTools && call.method === 'tools/call') ? own.answer(call, next) : next(call)

@@ -3,8 +3,6 @@ import { CountedTopic, isObject } from '../../src/plugin.ts'
 
 const TOPIC = 'outdated'
 const RETRY_MS = 1000
-/** Maximum unsent purges; beyond it, everything is purged. */
-const MAX_OWED = 200
 
 /** A purge: the owner's selection, or a tool rule's text. */
 export type OutdatedAnswers =
@@ -17,15 +15,16 @@ const ALL: OutdatedAnswers = { params: { all: true } }
 export class PeerCaches {
   readonly #topic: CountedTopic
   readonly #clock: Clock
-  readonly #pending = new Set<string>()
-  #sending: Promise<void> | undefined
   #cancelRetry: () => void = () => undefined
 
   constructor(store: SharedStore, clock: Clock, receive: (outdated: OutdatedAnswers) => void) {
     this.#clock = clock
     this.#topic = new CountedTopic({
       ...{ store, clock, topic: TOPIC },
-      onMessage: text => parsePieces(text).forEach(receive),
+      onMessage: text => {
+        const outdated = parseOutdated(text)
+        if (outdated !== undefined) receive(outdated)
+      },
       onGap: gap => {
         if (gap !== 'first') receive(ALL)
       },
@@ -41,39 +40,24 @@ export class PeerCaches {
     this.#topic.stop()
   }
 
-  /** Broadcasts a purge and retries until it is delivered. Rejects if the first attempt fails. */
-  broadcast(outdated: OutdatedAnswers): Promise<void> {
-    if (this.#pending.size < MAX_OWED) this.#pending.add(JSON.stringify(outdated))
-    else this.#pending.clear()
-    if (this.#pending.size === 0) this.#pending.add(JSON.stringify(ALL))
-    return this.#sendPending()
-  }
-
-  #sendPending(): Promise<void> {
-    return (this.#sending ??= this.#send().finally(() => (this.#sending = undefined)))
-  }
-
-  /** Sends all pending purges in one message. */
-  async #send(): Promise<void> {
-    this.#cancelRetry()
-    while (this.#pending.size > 0) {
-      const pieces = [...this.#pending]
-      this.#pending.clear()
-      try {
-        await this.#topic.publish(`[${pieces.join(',')}]`)
-      } catch (error) {
-        for (const piece of pieces) this.#pending.add(piece)
-        this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.#sendPending().catch(() => undefined))
-        throw error
-      }
+  /** Broadcasts a purge. Rejects if that fails; everything is then purged once the store is back. */
+  async broadcast(outdated: OutdatedAnswers): Promise<void> {
+    try {
+      await this.#topic.publish(JSON.stringify(outdated))
+    } catch (error) {
+      this.#retryLater()
+      throw error
     }
+  }
+
+  #retryLater(): void {
+    this.#cancelRetry()
+    this.#cancelRetry = this.#clock.after(RETRY_MS, () => void this.broadcast(ALL).catch(() => undefined))
   }
 }
 
-function parsePieces(text: string): OutdatedAnswers[] {
-  const pieces: unknown = JSON.parse(text)
-  if (!Array.isArray(pieces)) return []
-  return pieces.filter(
-    (piece): piece is OutdatedAnswers => isObject(piece) && (isObject(piece.params) || typeof piece.purge === 'string'),
-  )
+function parseOutdated(text: string): OutdatedAnswers | undefined {
+  const value: unknown = JSON.parse(text)
+  const isWhole = isObject(value) && (isObject(value.params) || typeof value.purge === 'string')
+  return isWhole ? (value as unknown as OutdatedAnswers) : undefined
 }

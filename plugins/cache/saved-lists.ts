@@ -82,16 +82,9 @@ function formatSaved({ method, key, scope, payload, storedAt, staleAt }: CacheEn
   }
 }
 
+/** Checks what a change of the format could break. */
 function isSaved(value: unknown): value is SavedList {
-  if (!isObject(value)) return false
-  const { method, key, scope, era, at, until, text } = value
-  return (
-    [method, key, text].every(one => typeof one === 'string') &&
-    [at, until].every(one => typeof one === 'number') &&
-    LIST_METHODS.has(String(method)) &&
-    (scope === 'public' || scope === 'principal') &&
-    (era === 'modern' || era === 'legacy')
-  )
+  return isObject(value) && LIST_METHODS.has(String(value.method)) && typeof value.text === 'string'
 }
 
 function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEntry {
@@ -102,7 +95,7 @@ function restoreEntry(upstream: string, saved: SavedList, clock: Clock): CacheEn
   // Restored lists are unconfirmed: send them as stale, so that clients do not cache them.
   payload.freshUntil = now
   return {
-    ...{ upstream, method, target: '', tags: [], key, scope, payload, meta: undefined, hintUntil: now },
+    ...{ upstream, method, target: '', key, scope, payload, hintUntil: now },
     bytes: CacheStore.cost(key, payload),
     storedAt: now - Math.max(0, Date.now() - at),
     ...{ staleAt, revalidateUntil: staleAt, isPortable: true, trust: 'doubtful', hits: 0 },

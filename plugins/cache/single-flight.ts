@@ -1,7 +1,7 @@
 import type { Answer, Call, Exchange, JsonObject } from '../../src/plugin.ts'
 import { gatewayError, RPC } from '../../src/plugin.ts'
 import type { Selection, CacheSubject } from './cache-store.ts'
-import { SubjectIndex } from './cache-store.ts'
+import { isSelected } from './cache-store.ts'
 
 /** One upstream call shared by concurrent callers; cancelled when the last caller cancels. */
 export class Flight implements Call, CacheSubject {
@@ -10,7 +10,6 @@ export class Flight implements Call, CacheSubject {
   readonly headers: Record<string, string>
   readonly exchange: Exchange
   readonly target: string
-  readonly tags: readonly string[]
   params: JsonObject | undefined
   readonly #listeners = new Set<(reason: string) => void>()
   #answer: Promise<Answer> | undefined
@@ -18,14 +17,13 @@ export class Flight implements Call, CacheSubject {
   #reason: string | undefined
 
   /** `waiting`: initial waiters in addition to `join`. */
-  constructor(call: Call, exchange: Exchange, about: Pick<CacheSubject, 'target' | 'tags'>, waiting: number) {
+  constructor(call: Call, exchange: Exchange, target: string, waiting: number) {
     this.upstream = call.upstream
     this.method = call.method
     this.params = call.params
     this.headers = call.headers
     this.exchange = exchange
-    this.target = about.target
-    this.tags = about.tags
+    this.target = target
     this.#waiting = waiting
   }
 
@@ -74,7 +72,6 @@ export class Flight implements Call, CacheSubject {
 /** Calls in progress, by cache key. */
 export class Flights {
   readonly #byKey = new Map<string, Flight>()
-  readonly #subjects = new SubjectIndex<Flight>()
 
   /** Finds a call to join; undefined if there is none or it is being cancelled. */
   find(key: string): Flight | undefined {
@@ -83,23 +80,17 @@ export class Flights {
   }
 
   add(key: string, flight: Flight): void {
-    const before = this.#byKey.get(key)
-    if (before !== undefined) this.removeFlight(key, before)
     this.#byKey.set(key, flight)
-    this.#subjects.add(flight)
   }
 
   /** Returns false if the call was removed: its result is outdated. */
   removeFlight(key: string, flight: Flight): boolean {
-    this.#subjects.delete(flight)
     return this.#byKey.get(key) === flight && this.#byKey.delete(key)
   }
 
   /** Calls in progress still return answers, but these are not cached and cannot be joined. */
   purge(selection: Selection): void {
-    const selected = new Set(this.#subjects.find(selection))
-    if (selected.size === 0) return
-    for (const [key, flight] of this.#byKey) if (selected.has(flight)) this.removeFlight(key, flight)
+    for (const [key, flight] of this.#byKey) if (isSelected(flight, selection)) this.#byKey.delete(key)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
 import { hasFailed } from '../../src/plugin.ts'
 import type { CacheCounters, CacheEntry, Purge, CacheStore } from './cache-store.ts'
-import { createEntry, LIST_METHODS, markMiss, presentEntry } from './cache-entry.ts'
+import { createEntry, LIST_METHODS, presentEntry } from './cache-entry.ts'
 import type { Flights } from './single-flight.ts'
 import { Flight, createBackgroundExchange } from './single-flight.ts'
 import type { CacheKeys } from './cache-keys.ts'
@@ -12,8 +12,6 @@ export interface UpstreamCacheDeps {
   readonly store: CacheStore
   readonly flights: Flights
   readonly clock: Clock
-  /** True if results include the cache state. */
-  readonly showsState: boolean
   /** Exchanges with a client request, whose answers are private. */
   readonly askedExchanges: WeakSet<Exchange>
   /** Purges entries and calls in progress that a successful tool call makes outdated. */
@@ -101,7 +99,7 @@ export class UpstreamCache {
   #serveEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Promise<Answer> {
     entry.hits++
     this.#counters[state === 'hit' ? 'hits' : 'stale']++
-    return Promise.resolve({ result: presentEntry(entry, state, now, this.#deps.showsState) })
+    return Promise.resolve({ result: presentEntry(entry, state, now) })
   }
 
   #startFlight(question: CacheLookup): Promise<Answer> {
@@ -134,15 +132,15 @@ export class UpstreamCache {
   }
 
   #beginFlight(question: CacheLookup, exchange: Exchange, waiting: number): Flight {
-    const { call, target, policy, keys } = question
-    const flight = new Flight(call, exchange, { target, tags: policy.tags }, waiting)
+    const { call, target, keys } = question
+    const flight = new Flight(call, exchange, target, waiting)
     this.#deps.flights.add(keys.own, flight)
     flight.begin(this.#fetch(flight, question))
     return flight
   }
 
   async #fetch(flight: Flight, { next, ...question }: CacheLookup): Promise<Answer> {
-    const { flights, showsState } = this.#deps
+    const { flights } = this.#deps
     const { own } = question.keys
     let answer: Answer
     try {
@@ -154,15 +152,14 @@ export class UpstreamCache {
     const isCurrent = flights.removeFlight(own, flight)
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
-    const result = isKept ? this.#storeResult(flight, question, answer.result) : answer.result
-    return { result: showsState && !LIST_METHODS.has(flight.method) ? markMiss(result) : result }
+    return isKept ? { result: this.#storeResult(flight, question, answer.result) } : answer
   }
 
   /** Stores a cacheable result. An unchanged list keeps the same payload object. */
   #storeResult(flight: Flight, { target, keys, policy }: Omit<CacheLookup, 'next'>, result: Payload): Payload {
-    const { clock, showsState, store, onStored } = this.#deps
+    const { clock, store, onStored } = this.#deps
     const now = clock.now()
-    const facts = { call: flight, target, keys, policy, showsState, now, isIsolated: this.#isIsolated }
+    const facts = { call: flight, target, keys, policy, now, isIsolated: this.#isIsolated }
     const entry = createEntry({ ...facts, result })
     if (entry === undefined) return result
     // The answer may have changed between private and public.

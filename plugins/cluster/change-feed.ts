@@ -21,8 +21,6 @@ export interface ChangeHandler {
 export class ChangeFeed {
   /** Notifications that replicas exchange. */
   readonly methods: readonly string[] = [...LIST_CHANGES, UPDATED]
-  /** Changes received from other replicas. */
-  receivedCount = 0
   readonly #clock: Clock
   readonly #pending = new Map<string, () => void>()
   /** Notifications received from replicas, which must not be forwarded again. */
@@ -74,7 +72,6 @@ export class ChangeFeed {
 
   #deliver(upstream: string, method: string, uri: string): void {
     if (!this.#handler.names.includes(upstream)) return
-    this.receivedCount++
     const notification: Notification = { method, params: method === UPDATED ? { uri } : undefined }
     this.#ofOthers.add(notification)
     this.#handler.notify(upstream, notification)

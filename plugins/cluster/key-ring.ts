@@ -1,13 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { openWithKey, sealWithKey, tryParseJson } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
 /** A configured key. */
@@ -22,8 +15,6 @@ const PURPOSES = ['seal', 'directory', 'hand-on', 'id', 'digest', 'shared'] as c
 type Purpose = (typeof PURPOSES)[number]
 
 const BYTES = 32
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 /** Id tag length; long enough to prevent guessing. */
 const ID_TAG_BYTES = 12
 const HEX = /^([0-9a-f]{2})+$/i
@@ -60,9 +51,9 @@ export class KeyRing {
       const bytes = keyBytes(key)
       if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
       const keys = PURPOSES.map(purpose => {
-        const info = `tapgate cluster ${purpose}`
+        const derived = Buffer.from(hkdfSync('sha256', bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES))
         // Creating a key object from bytes costs as much as five MACs.
-        return [purpose, createSecretKey(Buffer.from(hkdfSync('sha256', bytes, this.#gateway, info, BYTES)))]
+        return [purpose, { bytes: derived, mac: createSecretKey(derived) }]
       })
       return { id, keys: Object.fromEntries(keys) as DerivedKey['keys'] }
     })
@@ -70,14 +61,14 @@ export class KeyRing {
 
   /** Derives the keys for a purpose, primary first. */
   deriveKeys(purpose: Purpose): readonly Buffer[] {
-    return this.#keys.map(({ keys }) => keys[purpose].export())
+    return this.#keys.map(({ keys }) => keys[purpose].bytes)
   }
 
   /** Signs a value, which remains readable. */
   sign(purpose: Purpose, value: unknown): string {
     const first = this.#first
     const text = Buffer.from(JSON.stringify(value)).toString('base64url')
-    return [VERSION, first.id, computeMac(first.keys[purpose], text).toString('base64url'), text].join('.')
+    return [VERSION, first.id, computeMac(first.keys[purpose].mac, text).toString('base64url'), text].join('.')
   }
 
   /** Returns the value; undefined if the signature is invalid or has another purpose. */
@@ -86,18 +77,14 @@ export class KeyRing {
     const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
-    if (!isEqual(computeMac(key.keys[purpose], text), Buffer.from(mac, 'base64url'))) return undefined
-    return parseJson(Buffer.from(text, 'base64url'))
+    if (!isEqual(computeMac(key.keys[purpose].mac, text), Buffer.from(mac, 'base64url'))) return undefined
+    return tryParseJson(Buffer.from(text, 'base64url').toString())
   }
 
   /** Encrypts a value. */
   seal(purpose: Purpose, value: unknown, boundTo: string): string {
     const first = this.#first
-    const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', first.keys[purpose], nonce).setAAD(Buffer.from(boundTo))
-    const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
-    const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
-    return [VERSION, first.id, bytes.toString('base64url')].join('.')
+    return [VERSION, first.id, sealWithKey(first.keys[purpose].bytes, value, boundTo)].join('.')
   }
 
   /** Decrypts a value; undefined if it is invalid or has another purpose. */
@@ -105,36 +92,26 @@ export class KeyRing {
     if (sealed.length > MAX_LETTERS) return undefined
     const [version, id, text = ''] = sealed.split('.', 3)
     const key = this.#keys.find(one => one.id === id)
-    const bytes = Buffer.from(text, 'base64url')
-    if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv('aes-256-gcm', key.keys[purpose], bytes.subarray(0, NONCE_BYTES), {
-      authTagLength: TAG_BYTES,
-    })
-    decipher.setAAD(Buffer.from(boundTo))
-    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-    try {
-      return parseJson(Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]))
-    } catch {
-      return undefined
-    }
+    if (version !== VERSION || key === undefined) return undefined
+    return openWithKey(key.keys[purpose].bytes, text, boundTo)
   }
 
   /** Creates an unforgeable id with a prefix; forged ids are rejected without a lookup. */
   newId(prefix: string): string {
     const id = prefix + randomBytes(24).toString('base64url')
-    return id + computeTag(this.#first.keys.id, id)
+    return id + computeTag(this.#first.keys.id.mac, id)
   }
 
   isOurs(id: string): boolean {
     const length = (ID_TAG_BYTES / 3) * 4
     const tag = Buffer.from(id.slice(-length))
     const tagged = id.slice(0, -length)
-    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.keys.id, tagged)), tag))
+    return this.#keys.some(key => isEqual(Buffer.from(computeTag(key.keys.id.mac, tagged)), tag))
   }
 
   /** Returns a keyed digest. */
   digest(text: string): string {
-    return computeMac(this.#first.keys.digest, text).toString('hex').slice(0, 12)
+    return computeMac(this.#first.keys.digest.mac, text).toString('hex').slice(0, 12)
   }
 
   get #first(): DerivedKey {
@@ -146,7 +123,7 @@ export class KeyRing {
 
 interface DerivedKey {
   readonly id: string
-  readonly keys: Readonly<Record<Purpose, KeyObject>>
+  readonly keys: Readonly<Record<Purpose, { readonly bytes: Buffer; readonly mac: KeyObject }>>
 }
 
 function computeMac(key: KeyObject, text: string): Buffer {
@@ -159,12 +136,4 @@ function computeTag(key: KeyObject, id: string): string {
 
 function isEqual(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
 }

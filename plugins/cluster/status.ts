@@ -66,11 +66,6 @@ export function listFigures(cluster: Cluster): Metric[] {
     buildCounter('cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted),
     buildCounter('cluster_refused', 'Forwarded requests that were refused.', peerServer.refused),
     buildCounter('cluster_forged', 'Directory entries with an invalid signature.', directory.forged),
-    buildCounter(
-      'cluster_news',
-      'List and resource changes received only through other replicas.',
-      cluster.changeFeed.receivedCount,
-    ),
   ]
 }
 

@@ -67,18 +67,12 @@ interface WaitingCaller {
   readonly since: number
 }
 
-/** Caller counts for one upstream. */
-export interface LoginCounts {
-  readonly granted: number
-  readonly waiting: number
-}
-
 /** Callers that must log in. A later login, even by another process, removes them. */
 export class WaitingCallers {
-  readonly #vault: Pick<Vault, 'getGrantTime' | 'countCallers'>
+  readonly #vault: Pick<Vault, 'getGrantTime'>
   readonly #waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
 
-  constructor(vault: Pick<Vault, 'getGrantTime' | 'countCallers'>) {
+  constructor(vault: Pick<Vault, 'getGrantTime'>) {
     this.#vault = vault
   }
 
@@ -94,15 +88,8 @@ export class WaitingCallers {
     return matching
   }
 
-  /** Undefined while the vault is not open. */
-  countLogins(upstream: string, resource: string): LoginCounts | undefined {
-    const counted = this.#vault.countCallers(resource)
-    if (counted === undefined) return undefined
-    const waiting = this.listWaiting().filter(one => one.upstream === upstream)
-    // A login that its server rejects exists but is useless.
-    const useless = waiting.filter(one => this.#vault.getGrantTime(one) !== undefined)
-    const accounts = new Set([...waiting.map(({ account }) => account), ...counted.lost])
-    return { granted: counted.granted - useless.length, waiting: accounts.size }
+  countWaiting(upstream: string): number {
+    return this.listWaiting().filter(one => one.upstream === upstream).length
   }
 
   /**

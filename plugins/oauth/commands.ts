@@ -23,6 +23,9 @@ const PAGES = {
   strange: 'This login was not started here.',
 } as const
 
+/** Handles a callback URL; resolves to true if the login succeeded, undefined if it belongs to no login here. */
+type CallbackHandler = (url: URL) => Promise<boolean> | undefined
+
 /** The local callback server. */
 interface LoopbackServer {
   readonly redirectUri: string
@@ -30,16 +33,10 @@ interface LoopbackServer {
   close(): Promise<void>
 }
 
-/**
- * Listens on loopback only (RFC 8252, section 7.3). `onCallback` gets each callback URL and resolves to true if the
- * login succeeded; undefined if the callback belongs to no login here, as any page may send one.
- */
-async function openLoopback(
-  port: number,
-  onCallback: (url: URL) => Promise<boolean> | undefined,
-): Promise<LoopbackServer> {
+/** Listens on loopback only (RFC 8252, section 7.3). Any page may send a callback. */
+async function openLoopback(port: number, onCallback: CallbackHandler): Promise<LoopbackServer> {
   let redirectUri = ''
-  // Every start loads this file, and HTTP only if somebody logs in.
+  // Every start loads this file; HTTP is needed only for a login.
   const { createServer } = process.getBuiltinModule('node:http')
   const server = createServer({ maxHeaderSize: 32 * 1024, requestTimeout: 10_000 }, (request, response) => {
     const url = parseCallback(request, redirectUri)
@@ -95,79 +92,60 @@ const TIMED_OUT = 2
 const INTERRUPTED = 130
 
 /** Error codes for failed logins; all others are configuration or internal errors. */
-const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN'])
-
-type LoginOutcome =
-  | { readonly kind: 'granted'; readonly login: JsonObject }
-  | { readonly kind: 'refused'; readonly error: GatewayError }
-  | { readonly kind: 'late' }
-  | { readonly kind: 'interrupted' }
+const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN', 'GW_INTERRUPTED'])
 
 /** Logs in from the terminal; returns the exit code. */
 async function login(ask: AskGateway, call: CommandCall): Promise<number> {
-  const waitMs = parseTimeout(call)
-  const interrupted = new AbortController()
-  const forget = call.onInterrupt(() => interrupted.abort())
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(TIMED_OUT), parseTimeout(call))
+  const forget = call.onInterrupt(() => stop.abort(INTERRUPTED))
   try {
-    return printOutcome(await loginByBrowser(ask, call, waitMs, interrupted.signal), call)
+    printLogin(await loginByBrowser(ask, call, stop.signal), call)
+    return 0
   } catch (error) {
-    if (error instanceof GatewayError && REFUSALS.has(error.code)) return printOutcome({ kind: 'refused', error }, call)
-    throw error
+    if (error === INTERRUPTED) return INTERRUPTED
+    if (error === TIMED_OUT) printFailure(createTimeoutError(call.args.upstream), call)
+    else if (error instanceof GatewayError && REFUSALS.has(error.code)) printFailure(error, call)
+    else throw error
+    return error === TIMED_OUT ? TIMED_OUT : REFUSED
   } finally {
     forget()
+    clearTimeout(timer)
   }
 }
 
-async function loginByBrowser(
-  ask: AskGateway,
-  call: CommandCall,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<LoginOutcome> {
-  const finished = Promise.withResolvers<LoginOutcome>()
+/** Resolves with the stored login. Rejects with the signal's reason, or why the login failed. */
+async function loginByBrowser(ask: AskGateway, call: CommandCall, signal: AbortSignal): Promise<JsonObject> {
+  const finished = Promise.withResolvers<JsonObject>()
+  // A failure before the wait must not end the process.
+  finished.promise.catch(() => undefined)
+  signal.addEventListener('abort', () => finished.reject(signal.reason))
   const over = new AbortController()
   let state = ''
   let isTaken = false
-  const finishLogin = async (url: URL): Promise<boolean> => {
-    const outcome = await finishCallback(ask, url)
-    finished.resolve(outcome)
-    return outcome.kind === 'granted'
-  }
-  const loopback = await openLoopback(parsePort(call), url => {
+  const finishLogin: CallbackHandler = url => {
     if (isTaken || state === '' || url.searchParams.get('state') !== state) return undefined
     isTaken = true
-    return finishLogin(url)
-  })
+    const done = ask('login.finish', { url: url.href })
+    done.then(finished.resolve, finished.reject)
+    return done.then(
+      () => true,
+      () => false,
+    )
+  }
+  const loopback = await openLoopback(parsePort(call), finishLogin)
   try {
     const { redirectUri } = loopback
     const begun = await ask('login.begin', { ...createParams(call), redirectUri })
     state = String(begun.state)
     showLoginPage(String(begun.url), call)
-    const target = { redirectUri, state, signal: AbortSignal.any([signal, over.signal]) }
-    void promptForAddress(call, target, url => {
-      if (isTaken) return
-      isTaken = true
-      if (url === undefined) finished.resolve(toLoginFailure(gatewayError('GW_INTERRUPTED')))
-      else void finishLogin(url)
-    })
-    return await waitForOutcome(finished.promise, waitMs, signal)
+    const ended = AbortSignal.any([signal, over.signal])
+    void promptForAddress(call, redirectUri, ended, finishLogin).catch(finished.reject)
+    return await finished.promise
   } finally {
     over.abort()
     await loopback.close()
   }
-}
-
-async function finishCallback(ask: AskGateway, url: URL): Promise<LoginOutcome> {
-  try {
-    return { kind: 'granted', login: await ask('login.finish', { url: url.href }) }
-  } catch (error) {
-    return toLoginFailure(error)
-  }
-}
-
-function toLoginFailure(error: unknown): LoginOutcome {
-  const gatewayFailure = error instanceof GatewayError ? error : gatewayError('GW_INTERNAL', { cause: error })
-  return { kind: 'refused', error: gatewayFailure }
 }
 
 /** Prints the login page and opens the browser. */
@@ -178,71 +156,43 @@ function showLoginPage(url: string, call: CommandCall): void {
   err.line(`  ${url}`)
 }
 
-interface LoginCallback {
-  readonly redirectUri: string
-  readonly state: string
-  /** Aborted when the login has ended. */
-  readonly signal: AbortSignal
-}
-
 /**
- * Prompts for the final address if the browser runs on another machine; calls back with undefined if the user
- * declines.
+ * Prompts for the final address if the browser runs on another machine, until it is valid or the login has ended.
+ * @throws GatewayError GW_INTERRUPTED if the user declines
  */
 async function promptForAddress(
   call: CommandCall,
-  { redirectUri, state, signal }: LoginCallback,
-  onAddress: (url: URL | undefined) => void,
+  redirectUri: string,
+  signal: AbortSignal,
+  finishLogin: CallbackHandler,
 ): Promise<void> {
   if (!call.canAsk) return
   const form = { properties: { address: { type: 'string' } }, required: ['address'] }
   for (;;) {
     const filled = await call.promptForm(form, signal)
     if (signal.aborted) return
-    if (filled === undefined) return onAddress(undefined)
+    if (filled === undefined) throw gatewayError('GW_INTERRUPTED')
     const url = URL.parse(String(filled.address))
-    const isOurs = url !== null && url.href.startsWith(redirectUri) && url.searchParams.get('state') === state
-    if (isOurs) return onAddress(url)
+    if (url?.href.startsWith(redirectUri) === true && finishLogin(url) !== undefined) return
     call.err.line(`This is not the redirect URL of this login, which begins with ${redirectUri}?`)
   }
 }
 
-async function waitForOutcome(
-  outcome: Promise<LoginOutcome>,
-  waitMs: number,
-  signal: AbortSignal,
-): Promise<LoginOutcome> {
-  let timer: NodeJS.Timeout | undefined
-  const interruption = new Promise<LoginOutcome>(resolve => {
-    timer = setTimeout(() => resolve({ kind: 'late' }), waitMs)
-    signal.addEventListener('abort', () => resolve({ kind: 'interrupted' }), { once: true })
-  })
-  try {
-    return await Promise.race([outcome, interruption])
-  } finally {
-    clearTimeout(timer)
-  }
+function printLogin(login: JsonObject, call: CommandCall): void {
+  const { scopes, keptIn } = login
+  const location = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
+  call.print(login, () => [`logged in to ${call.args.upstream}${formatScopes(scopes)}`, ...location])
 }
 
-function printOutcome(outcome: LoginOutcome, call: CommandCall): number {
-  const { upstream = '' } = call.args
-  if (outcome.kind === 'granted') {
-    const { scopes, keptIn } = outcome.login
-    const location = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
-    call.print(outcome.login, () => [`logged in to ${upstream}${formatScopes(scopes)}`, ...location])
-    return 0
-  }
-  if (outcome.kind === 'interrupted') return INTERRUPTED
-  const { code, message, hint } = outcome.kind === 'refused' ? outcome.error : createTimeoutError(upstream)
-  if (call.flags.json === true) call.print({ error: { code, message, hint } }, () => [])
-  else {
-    call.err.line(`${call.err.paint('red', 'error')} ${toOneLine(message)}`)
-    call.err.line(call.err.paint('dim', `  ${hint}`))
-  }
-  return outcome.kind === 'refused' ? REFUSED : TIMED_OUT
+type LoginError = Pick<GatewayError, 'code' | 'message' | 'hint'>
+
+function printFailure({ code, message, hint }: LoginError, { flags, print, err }: CommandCall): void {
+  if (flags.json === true) return print({ error: { code, message, hint } }, () => [])
+  err.line(`${err.paint('red', 'error')} ${toOneLine(message)}`)
+  err.line(err.paint('dim', `  ${hint}`))
 }
 
-function createTimeoutError(upstream: string): Pick<GatewayError, 'code' | 'message' | 'hint'> {
+function createTimeoutError(upstream = ''): LoginError {
   const message = `login to upstream "${upstream}" timed out`
   return { code: 'GW_LOGIN_UNKNOWN', message, hint: `Retry with: gateway login ${upstream}` }
 }
@@ -275,7 +225,7 @@ function parseTimeout({ flags: { timeout } }: CommandCall): number {
   }
 }
 
-const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer']
+const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer', 'reason']
 /** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
@@ -287,11 +237,7 @@ function formatLogins(
   const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
   if (rows.length === 0) return ['no logins']
   const head = HEAD.map(text => out.paint('dim', text))
-  const lines = table([head, ...rows.map(row => formatCells(row, out, now))])
-  const whys = rows.flatMap(({ upstream, why }) =>
-    typeof why === 'string' ? [out.paint('dim', `${formatText(upstream)}: ${toOneLine(why)}`)] : [],
-  )
-  return [...lines, ...whys]
+  return table([head, ...rows.map(row => formatCells(row, out, now))])
 }
 
 function formatLogout({ upstream, removed, revoked }: JsonObject): string {
@@ -301,7 +247,7 @@ function formatLogout({ upstream, removed, revoked }: JsonObject): string {
 }
 
 function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
-  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
+  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer, why } = row
   return [
     formatText(upstream),
     typeof caller === 'string' ? formatText(caller) : formatText(account).slice(0, MAX_DIGEST),
@@ -309,6 +255,7 @@ function formatCells(row: JsonObject, out: CommandCall['out'], now: number): str
     formatExpiry(expiresAt, renews === true, now),
     Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
     formatText(issuer),
+    formatText(why),
   ]
 }
 

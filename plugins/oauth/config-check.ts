@@ -23,11 +23,6 @@ export function checkOAuth(config: unknown, report: Report): void {
     // Changes by plugins are checked without other sections.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
-    checkHeaders(
-      readMap(upstreams, name, 'headers'),
-      appendPointer(appendPointer('/upstreams', name), 'headers'),
-      report,
-    )
   }
 }
 
@@ -137,15 +132,4 @@ function checkCallers(config: unknown, oauth: object, pointer: string, report: R
 /** External plugins may authenticate callers in their own way. */
 function hasPlugins(config: unknown): boolean {
   return Object.keys(readMap(config, 'plugins')).length > 0
-}
-
-function checkHeaders(headers: object, pointer: string, report: Report): void {
-  const name = Object.keys(headers).find(header => header.toLowerCase() === 'authorization')
-  if (name === undefined) return
-  report({
-    pointer: appendPointer(pointer, name),
-    message: 'the token of "oauth" replaces this header',
-    hint: 'remove one of them',
-    severity: 'warning',
-  })
 }

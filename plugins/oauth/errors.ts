@@ -38,7 +38,7 @@ export const vaultError = defineErrors(VAULT_ERRORS)
 export const HEALTH = {
   'callers-wait-for-login': {
     level: 'info',
-    text: '{waiting} must log in to {upstream}; logged in: {granted}',
+    text: '{waiting} must log in to {upstream}',
     fix: 'gateway logins',
   },
 } as const

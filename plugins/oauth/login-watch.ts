@@ -1,5 +1,4 @@
-import type { Clock, Metric, HealthFinding, PluginHooks, Upstream, UpstreamState } from '../../src/plugin.ts'
-import type { LoginCounts } from './callers.ts'
+import type { Clock, HealthFinding, PluginHooks, Upstream, UpstreamState } from '../../src/plugin.ts'
 import { loginFinding } from './errors.ts'
 import type { OAuthService } from './service.ts'
 import { GATEWAY_ACCOUNT, isPerCaller } from './types.ts'
@@ -63,44 +62,37 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   })
 }
 
-/** Shows logged-in and waiting caller counts in `ps`, `inspect` and `/metrics`. */
-export function showCallers({ metrics, health, ready, status }: PluginHooks, service: OAuthService): void {
-  const getCounts = (name: string): LoginCounts | undefined => {
-    const flow = service.flows.get(name)
-    if (flow === undefined || !isPerCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
-    return service.waiting.countLogins(name, flow.resource)
-  }
-  // Open the vault early, as counting does not wait for it.
-  ready.tap(() => void service.vault.readNames().catch(() => undefined))
-  status.tap(row => {
-    const logins = getCounts(row.name)
-    if (logins === undefined) return undefined
-    return { ...row, logins: { ...logins } }
-  })
+/** Shows the number of callers that must log in, in `ps`, `inspect` and `/metrics`. */
+export function showCallers({ metrics, health, status }: PluginHooks, service: OAuthService): void {
+  const listUpstreams = (): string[] =>
+    [...service.flows].flatMap(([name, { spec }]) => (isPerCaller(spec) && spec.oauth.grant === 'code' ? [name] : []))
+  status.tap(row =>
+    listUpstreams().includes(row.name)
+      ? { ...row, logins: { waiting: service.waiting.countWaiting(row.name) } }
+      : undefined,
+  )
   health.tap(findings => [
     ...findings.map(one =>
       one.code === 'upstream-needs-login' && service.flows.has(one.upstream ?? '')
         ? { ...one, fix: `gateway login ${one.upstream}` }
         : one,
     ),
-    ...[...service.flows.keys()].flatMap(upstream => createWaitFinding(upstream, getCounts(upstream))),
+    ...listUpstreams().flatMap(upstream => createWaitFinding(upstream, service.waiting.countWaiting(upstream))),
   ])
-  metrics.tap(all => [...all, createCallersFigure([...service.flows.keys()], getCounts)])
+  metrics.tap(all => {
+    const samples = listUpstreams().map(upstream => ({
+      labels: { upstream },
+      value: service.waiting.countWaiting(upstream),
+    }))
+    return [
+      ...all,
+      { name: 'tapgate_oauth_waiting_callers', type: 'gauge', help: 'Callers that must log in.', samples },
+    ]
+  })
 }
 
-function createWaitFinding(upstream: string, counts: LoginCounts | undefined): HealthFinding[] {
-  if (counts === undefined || counts.waiting === 0) return []
-  const waiting = `${counts.waiting} ${counts.waiting === 1 ? 'caller' : 'callers'}`
-  return [loginFinding('callers-wait-for-login', { upstream, waiting, granted: counts.granted })]
-}
-
-function createCallersFigure(names: readonly string[], getCounts: (name: string) => LoginCounts | undefined): Metric {
-  const samples = names.flatMap(upstream =>
-    Object.entries(getCounts(upstream) ?? {}).map(([state, value]: [string, number]) => ({
-      labels: { upstream, state },
-      value,
-    })),
-  )
-  const help = 'Logged-in and waiting callers.'
-  return { name: 'tapgate_oauth_callers', type: 'gauge', help, samples }
+function createWaitFinding(upstream: string, count: number): HealthFinding[] {
+  if (count === 0) return []
+  const waiting = `${count} ${count === 1 ? 'caller' : 'callers'}`
+  return [loginFinding('callers-wait-for-login', { upstream, waiting })]
 }

@@ -65,14 +65,6 @@ export interface LostGrant extends GrantKey {
   readonly at: number
 }
 
-/** One upstream's callers by login state. */
-export interface CallerCounts {
-  /** Callers with a login. */
-  readonly granted: number
-  /** Accounts whose login was lost. */
-  readonly lost: readonly string[]
-}
-
 /** A value in a vault's backend. */
 export interface StoredEntry {
   /** Undefined if it was modified, or sealed with another key or for another name. */

@@ -5,7 +5,6 @@ import path from 'node:path'
 import type { Clock, Log, Programs } from '../../../src/plugin.ts'
 import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { ReleaseSlot, SlotQueue } from '../scheduling.ts'
 import type { AgentFacts, AgentHealth, FailureKind, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -23,8 +22,6 @@ export interface HostDeps {
   readonly state: string | undefined
   /** Globs that the program's real path must match. */
   readonly commands: readonly string[] | undefined
-  /** Process limit shared by all agents. */
-  readonly slots: SlotQueue
   /** Gateway version. */
   readonly version: string
 }
@@ -83,26 +80,22 @@ export class LocalAgentHost {
   /** Opens a session in its own process. @throws AgentFailure */
   async openSession(request: SessionRequest): Promise<AgentSession> {
     const signal = AbortSignal.any([this.#stopping.signal, request.signal ?? this.#stopping.signal])
-    const { id, limits } = this.settings
-    const leave = await this.#deps.slots.acquire(id, limits.queueTimeoutMs, signal, true)
-    if (leave === 'cancelled') throw this.#createFailure('stopped', 'the request was cancelled')
-    if (typeof leave !== 'function') throw this.#createFailure('busy', 'the limit agents.processes is reached')
     let session: LiveSession | undefined
     try {
-      session = await this.#createSession(request, leave)
+      session = await this.#createSession(request)
       this.#sessions.add(session)
       await session.open(signal)
       this.#health = { state: 'ready', facts: { ...this.#health.facts, ...session.facts } as AgentFacts }
       return session
     } catch (error) {
       const failure = toStartFailure(error)
-      this.#release(session, leave)
+      if (session !== undefined) this.#sessions.delete(session)
       this.#health = deriveHealth(failure, session?.facts ?? this.#health.facts) ?? this.#health
       throw failure
     }
   }
 
-  async #createSession(request: SessionRequest, leave: ReleaseSlot): Promise<LiveSession> {
+  async #createSession(request: SessionRequest): Promise<LiveSession> {
     const { settings, programs, clock, log, version } = this.#deps
     const home = await this.#getHomeDirectory()
     const env = programs.createEnvironment(settings.inheritEnv, { HOME: home, ...settings.env })
@@ -111,14 +104,9 @@ export class LocalAgentHost {
       program: this.#resolveProgram(env.PATH),
       writable: home === request.cwd ? [home] : [home, request.cwd],
       onFailure: failure => (this.#health = deriveHealth(failure, this.#health.facts) ?? this.#health),
-      onExit: () => this.#release(session, leave),
+      onExit: () => void this.#sessions.delete(session),
     })
     return session
-  }
-
-  #release(session: LiveSession | undefined, leave: ReleaseSlot): void {
-    if (session !== undefined) this.#sessions.delete(session)
-    leave()
   }
 
   /** Starts a process and a session, because many agents require a login only for a session. Never rejects. */
@@ -141,7 +129,8 @@ export class LocalAgentHost {
 
   /** Stops all processes; open turns fail with kind `stopped`. */
   async stop(): Promise<void> {
-    const failure = this.#createFailure('stopped', 'the gateway is stopping')
+    const message = `agent "${this.settings.id}": the gateway is stopping`
+    const failure = new AgentFailure('stopped', 'place', message)
     this.#stopping.abort(failure)
     await Promise.all([...this.#sessions].map(session => session.terminate(failure)))
     if (this.#deps.state !== undefined || this.#homeDirectory === undefined) return
@@ -161,10 +150,6 @@ export class LocalAgentHost {
     await makeDirectory(persistentHome, 0o700)
     await chmod(persistentHome, 0o700)
     return realpath(persistentHome)
-  }
-
-  #createFailure(kind: AgentFailure['kind'], message: string): AgentFailure {
-    return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${message}`)
   }
 }
 

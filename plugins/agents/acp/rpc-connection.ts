@@ -101,8 +101,6 @@ interface RpcHandler {
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void
-  /** Called if the peer sends only invalid data. */
-  broken(reason: string): void
 }
 
 type Id = string | number
@@ -113,8 +111,6 @@ interface PendingRequest {
 
 /** Limits on pending requests per direction. */
 const BOUNDS = { sent: 1024, received: 256 }
-/** Limit on consecutive invalid lines. */
-const MAX_JUNK = 1000
 
 /** Bidirectional JSON-RPC 2.0 over lines, with bounded queues. */
 export class RpcConnection {
@@ -122,7 +118,6 @@ export class RpcConnection {
   readonly #handler: RpcHandler
   readonly #requests = new RpcPeer<PendingRequest, AbortController>(BOUNDS)
   #abortReason: Error | undefined
-  #invalidLines = 0
 
   constructor(writer: AgentLineWriter, handler: RpcHandler) {
     this.#writer = writer
@@ -161,18 +156,13 @@ export class RpcConnection {
   receive(line: Buffer): void {
     if (this.#abortReason !== undefined || line.length === 0) return
     const message = parseLine(line)
-    if (message === undefined) return this.#countInvalidLine()
-    this.#invalidLines = 0
+    if (message === undefined) return
     const { id, method, params } = message
     if (typeof method !== 'string') return this.#settle(message)
     const input = isObject(params) ? params : {}
     if (isId(id)) void this.#answerRequest(id, method, input)
     else if (method === '$/cancel_request') this.#requests.takeReceived(input.requestId)?.abort()
     else this.#handler.notification(method, input)
-  }
-
-  #countInvalidLine(): void {
-    if (++this.#invalidLines > MAX_JUNK) this.#handler.broken(`received ${MAX_JUNK} invalid lines in a row`)
   }
 
   #settle({ id, result, error }: JsonObject): void {

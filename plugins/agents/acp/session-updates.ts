@@ -42,8 +42,7 @@ const VARIANTS: Readonly<Record<string, UpdateReader>> = {
     if (!isObject(content)) return undefined
     return isText(content) ? { is: 'text', text: content.text } : { is: 'content', content }
   },
-  agent_thought_chunk: ({ content }) =>
-    isObject(content) && isText(content) ? { is: 'thought', text: content.text } : undefined,
+  agent_thought_chunk: () => ({ is: 'thought' }),
   tool_call: readToolCall,
   tool_call_update: readToolCall,
   plan: ({ entries }) =>

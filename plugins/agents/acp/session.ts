@@ -76,7 +76,6 @@ export class LiveSession {
       {
         request: (method, params, signal) => this.#handleRequest(method, params, signal),
         notification: (method, params) => this.#handleNotification(method, params),
-        broken: reason => void this.terminate(this.#createFailure('protocol', 'process', reason)),
       },
     )
   }
@@ -158,8 +157,9 @@ export class LiveSession {
     if (this.#endReason !== undefined) throw this.#endReason
     if (this.#running !== undefined) throw this.#createFailure('busy', 'prompt', 'another turn is in progress')
     const failed = Promise.withResolvers<never>()
-    const turn = new Turn(clock, settings.timeouts, (phase, ms) => {
-      void this.terminate(this.#createFailure('timeout', phase, `no activity within ${ms} ms`))
+    const { idleMs } = settings.timeouts
+    const turn = new Turn(clock, idleMs, () => {
+      void this.terminate(this.#createFailure('timeout', 'idle', `no activity within ${idleMs} ms`))
     })
     const completion = Promise.race([this.#sendPrompt(content, meta), failed.promise])
     this.#running = { turn, fail: failed.reject, completion }
@@ -291,22 +291,19 @@ function waitForAbort(signal: AbortSignal): Promise<'cancelled'> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve('cancelled'), { once: true }))
 }
 
-type IdlePhase = 'firstUpdate' | 'idle'
-
 /** Detects a silent agent. Pending answers from the gateway suspend the timeout. */
 class Turn {
   readonly #clock: Clock
-  readonly #timeouts: AgentSettings['timeouts']
-  readonly #expire: (phase: IdlePhase, ms: number) => void
+  readonly #idleMs: number
+  readonly #expire: () => void
   readonly #cancelled = new AbortController()
   #stopWatch: () => void = () => undefined
   #lastActivityAt: number
-  #hasActivity = false
   #pendingAnswers = 0
 
-  constructor(clock: Clock, timeouts: AgentSettings['timeouts'], expire: (phase: IdlePhase, ms: number) => void) {
+  constructor(clock: Clock, idleMs: number, expire: () => void) {
     this.#clock = clock
-    this.#timeouts = timeouts
+    this.#idleMs = idleMs
     this.#expire = expire
     this.#lastActivityAt = clock.now()
     this.#watchIdle()
@@ -328,10 +325,6 @@ class Turn {
   /** Records agent activity. Called for every update, so it only stores the time. */
   recordActivity(): void {
     this.#lastActivityAt = this.#clock.now()
-    if (this.#hasActivity) return
-    this.#hasActivity = true
-    this.#stopWatch()
-    this.#watchIdle()
   }
 
   /** Suspends the timeout while the agent waits for an answer. */
@@ -341,7 +334,7 @@ class Turn {
       return await answer()
     } finally {
       this.#pendingAnswers--
-      this.#lastActivityAt = this.#clock.now()
+      this.recordActivity()
     }
   }
 
@@ -351,10 +344,8 @@ class Turn {
   }
 
   #watchIdle(): void {
-    const phase = this.#hasActivity ? 'idle' : 'firstUpdate'
-    const limit = this.#timeouts[`${phase}Ms`]
-    const remainingMs = this.#pendingAnswers > 0 ? limit : this.#lastActivityAt + limit - this.#clock.now()
-    if (remainingMs <= 0) return this.#expire(phase, limit)
-    this.#stopWatch = this.#clock.after(Math.min(remainingMs, MAX_TIMER), () => this.#watchIdle())
+    const silentMs = this.#pendingAnswers > 0 ? 0 : this.#clock.now() - this.#lastActivityAt
+    if (silentMs >= this.#idleMs) return this.#expire()
+    this.#stopWatch = this.#clock.after(Math.min(this.#idleMs - silentMs, MAX_TIMER), () => this.#watchIdle())
   }
 }

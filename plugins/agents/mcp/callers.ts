@@ -1,52 +1,9 @@
-import type { Call, Clock, Exchange, PatienceLimit } from '../../../src/plugin.ts'
+import type { Clock, Exchange } from '../../../src/plugin.ts'
 import { isObject, principalKey } from '../../../src/plugin.ts'
 import type { TaskService, TaskView } from '../tasks/service.ts'
 import type { TaskCaller } from '../types.ts'
 import type { CallbackTokens } from '../callback.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
-
-/** Tools that wait for work to end. */
-const WAITING: ReadonlySet<unknown> = new Set(['delegate_task', 'agent_reply'])
-
-interface PendingCall {
-  isOver: boolean
-  end: (() => void) | undefined
-}
-
-/** Stops waiting when a client's patience expires; the task continues in the task service. */
-export class CallPatience {
-  readonly #waiting = new WeakMap<Exchange, PendingCall>()
-
-  /** Returns the client's known patience, or the call's own `wait` argument. */
-  resolvePatience(limit: PatienceLimit | undefined, { params, exchange }: Call): PatienceLimit | undefined {
-    const { name, arguments: args } = params ?? {}
-    const own = WAITING.has(name) ? (parseWait(args) ?? MAX_WAIT_MS) : Infinity
-    const ms = Math.min(limit?.ms ?? Infinity, own)
-    if (ms === Infinity) return undefined
-    const finishWait = (): void => {
-      const waiting = this.#getPendingCall(exchange)
-      waiting.isOver = true
-      waiting.end?.()
-    }
-    return { ms: Math.max(0, ms), onTimeout: finishWait }
-  }
-
-  /** Runs `end` when the client stops waiting; returns a function to unregister. */
-  trackWait(exchange: Exchange, end: () => void): () => void {
-    const waiting = this.#getPendingCall(exchange)
-    waiting.end = end
-    if (waiting.isOver) end()
-    return () => void (waiting.end = undefined)
-  }
-
-  #getPendingCall(exchange: Exchange): PendingCall {
-    const existing = this.#waiting.get(exchange)
-    if (existing !== undefined) return existing
-    const made: PendingCall = { isOver: false, end: undefined }
-    this.#waiting.set(exchange, made)
-    return made
-  }
-}
 
 /** Parses the call's wait time in milliseconds. */
 export function parseWait(args: unknown): number | undefined {
@@ -103,43 +60,9 @@ export interface McpDeps {
   /** Returns the current service, which a reload may replace. */
   readonly service: () => TaskService
   readonly clock: Clock
-  readonly foreground: Foreground
-  readonly patience: CallPatience
+  /** How long each call's client waits, in milliseconds, if that is known. */
+  readonly patience: WeakMap<Exchange, number>
+  /** Aborted shortly before the gateway stops, when open calls must be answered. */
+  readonly stopping: AbortSignal
   readonly tokens: CallbackTokens
-}
-
-/** Tasks known only to open calls; cancelled with their last call. */
-export class Foreground {
-  readonly #callCounts = new Map<string, number>()
-  readonly #enders = new Set<() => void>()
-
-  /** Registers a waiting call. Returns a function that unregisters it and returns true if no call is left. */
-  hold(task: string): () => boolean {
-    this.#callCounts.set(task, (this.#callCounts.get(task) ?? 0) + 1)
-    let isHeld = true
-    return () => {
-      const count = this.#callCounts.get(task)
-      if (!isHeld || count === undefined) return false
-      isHeld = false
-      if (count > 1) this.#callCounts.set(task, count - 1)
-      else this.#callCounts.delete(task)
-      return count === 1
-    }
-  }
-
-  /** Registers a listener for shutdown, when open calls must be answered; returns a function to unregister. */
-  onEnd(end: () => void): () => void {
-    this.#enders.add(end)
-    return () => void this.#enders.delete(end)
-  }
-
-  /** Answers all open calls with the current task state. */
-  end(): void {
-    for (const end of [...this.#enders]) end()
-  }
-
-  /** The client knows the task id, so the task outlives its calls. */
-  release(task: string): void {
-    this.#callCounts.delete(task)
-  }
 }

@@ -51,11 +51,10 @@ export const INPUTS = {
         description: 'Absolute paths of relevant files.',
       },
       continues: { ...ID, description: 'task_id of an earlier task whose session to continue.' },
-      mode: { ...WORD, description: 'Session mode id of the agent.' },
       model: { ...WORD, description: 'Model id of the agent.' },
       background: { type: 'boolean', description: 'Return immediately; agent_status reports progress.' },
       wait_ms: WAIT,
-      timeout_s: { type: 'integer', minimum: 1, maximum: 86_400, description: 'Time limit in milliseconds.' },
+      timeout_s: { type: 'integer', minimum: 1, maximum: 86_400, description: 'Time limit in seconds.' },
       isolation: {
         enum: ['none', 'worktree'],
         description: 'worktree: use a separate git worktree; its changes become the diff.',

@@ -1,5 +1,5 @@
-import type { Answer, Ask, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
-import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
+import type { Answer, Call, ClientDescription, Exchange, JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../../src/plugin.ts'
 import type { Page } from '../store/task-journal.ts'
 import type { AgentRow, TaskService, TaskView } from '../tasks/service.ts'
 import type { QuestionAnswer, TaskCaller, TaskEvent, TaskQuestion, TaskState } from '../types.ts'
@@ -215,7 +215,7 @@ function supportsForms({ capabilities, version }: ClientDescription): boolean {
 }
 
 /** Converts a question to an elicitation request. */
-function buildElicitation({ message, schema }: TaskQuestion): Ask {
+function buildElicitation({ message, schema }: TaskQuestion): JsonObject {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
 }
 
@@ -232,58 +232,21 @@ export function parseAnswer(reply: unknown): QuestionAnswer | undefined {
   return action === 'decline' || action === 'cancel' ? { action } : undefined
 }
 
-/** Applies a client's answers. Ignores unknown and already answered questions. */
-export function applyAnswers(service: TaskService, view: TaskView, caller: TaskCaller, responses: unknown): void {
-  if (!isObject(responses)) return
-  for (const { id } of view.questions) {
-    const answer = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
-    if (answer !== undefined) tryAnswer(service, view.id, caller, id, answer)
-  }
-}
-
-/** Returns false if the question is closed or the answer invalid. */
-export function tryAnswer(
+/** Applies a client's answers. Ignores unknown and already answered questions, and invalid answers. */
+export function applyAnswers(
   service: TaskService,
-  task: string,
+  { id: task, questions }: TaskView,
   { owner, identity }: TaskCaller,
-  question: string,
-  answer: QuestionAnswer,
-): boolean {
-  try {
-    service.answerQuestion(task, owner, question, answer, identity)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Asks a legacy client through its call; undefined if it gave no answer. */
-export async function elicitAnswer(
-  exchange: Exchange,
-  service: TaskService,
-  { id: task }: TaskView,
-  question: TaskQuestion,
-  owner: string,
-): Promise<QuestionAnswer | undefined> {
-  const takers = new Set<(reason: string) => void>()
-  let isOpen = true
-  const unwatch = service.watch(task, owner, view => {
-    if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
-    isOpen = false
-    for (const notifyTaken of takers) notifyTaken('the question was answered or has expired')
-  })
-  const ask: Ask = {
-    ...buildElicitation(question),
-    get isCancelled() {
-      return !isOpen
-    },
-    onCancel: listener => void takers.add(listener),
-  }
-  try {
-    const reply = await exchange.ask(ask)
-    return 'result' in reply ? parseAnswer(reply.result) : undefined
-  } finally {
-    isOpen = false
-    unwatch()
+  responses: unknown,
+): void {
+  if (!isObject(responses)) return
+  for (const { id } of questions) {
+    const answer = Object.hasOwn(responses, id) ? parseAnswer(responses[id]) : undefined
+    if (answer === undefined) continue
+    try {
+      service.answerQuestion(task, owner, id, answer, identity)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import type { Clock, JsonObject, SqlDatabase } from '../../../src/plugin.ts'
 import { toOneLine, sanitizeText } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -21,7 +22,7 @@ interface TaskJournalDeps extends CleanerDeps {
   readonly environment: { readonly clock: Clock; readonly now: () => number; hide(text: string): string }
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly watchers: { notify(id: string): void }
+  readonly watchers: { emit(id: string): unknown }
 }
 
 /** Records one task's progress: state changes immediately, output in batches. All text is cleaned and redacted. */
@@ -153,7 +154,7 @@ export class TaskJournal {
     this.state = state
     Object.assign(this.data, change, { why: reason })
     this.#context.database.runTransaction(() => this.#write(true))
-    this.#context.watchers.notify(this.#id)
+    this.#context.watchers.emit(this.#id)
     return true
   }
 
@@ -185,7 +186,7 @@ export class TaskJournal {
       // A finished task may have been deleted.
       if (tasks.findAny(this.#id) !== undefined) this.#write(isLast)
     })
-    watchers.notify(this.#id)
+    watchers.emit(this.#id)
   }
 
   #scheduleWrite(): void {
@@ -234,10 +235,9 @@ function findCharacterStart(text: string, at: number): number {
   return code >= 0xdc00 && code < 0xe000 ? at - 1 : at
 }
 
+/** Keeps whole characters only. */
 function truncateBytes(bytes: Buffer, max: number): Buffer {
-  if (bytes.length <= max) return bytes
-  const head = bytes.subarray(0, max)
-  return max < 4 ? Buffer.alloc(0) : head.subarray(0, findLastBoundary(head))
+  return bytes.length <= max ? bytes : Buffer.from(new StringDecoder('utf8').write(bytes.subarray(0, max)))
 }
 
 /** Removes escape sequences, control characters, bidi controls and lone surrogates. */
@@ -279,36 +279,21 @@ export function decodeOutputPage(
   bytes: Buffer,
   { offset, stored, total }: { offset: number; stored: number; total: number },
 ) {
-  const start = findFirstBoundary(bytes)
+  let start = 0
+  while (start < bytes.length && isContinuationByte(bytes[start])) start++
   const isLast = offset + bytes.length >= stored
-  const end = isLast ? bytes.length : findLastBoundary(bytes)
-  const next = offset + end
+  // The decoder holds back an incomplete character.
+  const text = new StringDecoder('utf8').write(bytes.subarray(start))
+  const end = offset + (isLast ? bytes.length : start + Buffer.byteLength(text))
   return {
-    text: bytes.toString('utf8', start, Math.max(end, start)),
+    text,
     /** Undefined at the end. */
-    next: isLast ? undefined : next,
-    end: next,
+    next: isLast ? undefined : end,
+    end,
     total,
     /** True if content was dropped because of a size limit. */
     cut: total > stored,
   }
-}
-
-/** Start offset for the first complete character. */
-function findFirstBoundary(bytes: Buffer): number {
-  let at = 0
-  while (at < 3 && at < bytes.length && isContinuationByte(bytes[at])) at++
-  return at
-}
-
-/** End offset for the last complete character; the whole length if there is none. */
-function findLastBoundary(bytes: Buffer): number {
-  let start = bytes.length - 1
-  while (start > 0 && start > bytes.length - 4 && isContinuationByte(bytes[start])) start--
-  const lead = bytes[start] ?? 0
-  const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
-  if (start + length <= bytes.length) return bytes.length
-  return start === 0 ? bytes.length : start
 }
 
 function isContinuationByte(byte: number | undefined): boolean {

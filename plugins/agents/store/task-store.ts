@@ -137,8 +137,6 @@ export interface TaskStart {
   readonly ground: string
   /** Session id to resume. */
   readonly resume: string | undefined
-  /** Request digest, for tasks with an idempotency key. */
-  readonly digest?: string | undefined
 }
 
 /** Mutable task data. */

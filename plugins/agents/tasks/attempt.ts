@@ -157,7 +157,6 @@ async function openAgentSession(
   const { signal } = live.controller
   const { model } = live.record.start.request
   const mcpServers = callbackToken === undefined ? [] : [callbackToken.server]
-  warnAboutMode(live, host)
   const sessionRequest = { cwd, mcpServers, handler, signal, model }
   if (resume !== undefined && resumePrompt !== undefined) {
     try {
@@ -169,13 +168,6 @@ async function openAgentSession(
   }
   if (restartPrompt === undefined) throw new ResumeError(noRestartReason)
   return { session: await host.openSession(sessionRequest), text: restartPrompt }
-}
-
-/** Warns that the requested mode is ignored: modes control permissions, so only the configuration sets them. */
-function warnAboutMode({ record, journal }: LiveTask, { settings }: AgentHost): void {
-  const { mode } = record.start.request
-  if (mode !== undefined && mode !== settings.mode)
-    journal.addWarning(`ignored mode "${mode}": only the configuration sets modes`)
 }
 
 async function runTurn(

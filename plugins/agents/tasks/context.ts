@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { AuditEvent, Clock, compileCallers, Log, SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentSession } from '../acp/session.ts'
@@ -10,7 +11,7 @@ import { TaskJournal } from '../store/task-journal.ts'
 import type { TaskRecord, TaskStore } from '../store/task-store.ts'
 import type { QuestionAnswer, TaskCaller } from '../types.ts'
 
-const DEFAULT_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
+const DEFAULT_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500 }
 
 /** Parts that a reload does not replace. */
 export interface ServiceEnvironment {
@@ -51,7 +52,8 @@ export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly watchers: TaskWatchers
+  /** Emits the id of a changed task. */
+  readonly watchers: EventEmitter
   readonly counters: AgentCounters
   /** Active tasks by id. */
   readonly live: Map<string, LiveTask>
@@ -81,32 +83,6 @@ export interface LiveTask {
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** True if the turn timed out. */
   isLate: boolean
-}
-
-/** Watchers per task. */
-const MAX_PER_TASK = 256
-
-export class TaskWatchers {
-  readonly #listeners = new Map<string, Set<() => void>>()
-
-  /** Returns a function to unregister. Listeners beyond the limit are ignored. */
-  add(task: string, listener: () => void): () => void {
-    const all = this.#listeners.get(task) ?? new Set()
-    if (all.size >= MAX_PER_TASK) return () => undefined
-    this.#listeners.set(task, all.add(listener))
-    return () => {
-      all.delete(listener)
-      if (all.size === 0 && this.#listeners.get(task) === all) this.#listeners.delete(task)
-    }
-  }
-
-  notify(task: string): void {
-    for (const listener of [...(this.#listeners.get(task) ?? [])]) listener()
-  }
-
-  notifyAll(): void {
-    for (const task of [...this.#listeners.keys()]) this.notify(task)
-  }
 }
 
 /** Creates the in-memory state for a task without an agent. */

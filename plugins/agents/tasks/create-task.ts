@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
 import type { AgentHost } from '../acp/agent-host.ts'
 import type { AgentHealth, RouteDecision, TaskCaller, TaskRequest } from '../types.ts'
@@ -21,7 +21,7 @@ export async function delegate(context: TaskContext, request: TaskRequest, calle
   const { owner } = caller
   const { idempotencyKey, files } = request
   const existing = idempotencyKey === undefined ? undefined : context.tasks.findByKey(owner, idempotencyKey)
-  if (existing !== undefined) return checkSameTask(existing, request)
+  if (existing !== undefined) return existing
   const before = findContinued(context, request, owner)
   const parent = findParent(context, caller)
   const location = await context.parts.containment.resolve(request.cwd ?? before?.start.cwd, files)
@@ -33,17 +33,6 @@ export async function delegate(context: TaskContext, request: TaskRequest, calle
   checkChosen(context, decision, routeRequest, caller)
   const task = buildTask(context, request, caller, { before, parent, location, decision })
   return startTask(context, task, request, caller)
-}
-
-/** Rejects a reused key with a different request, which would return the wrong result. */
-function checkSameTask(existing: TaskRecord, request: TaskRequest): TaskRecord {
-  const { digest } = existing.start
-  if (digest === undefined || digest === hashRequest(request)) return existing
-  throw agentError('GW_AGENT_KEY_USED', { task: existing.id })
-}
-
-function hashRequest({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
-  return createHash('sha256').update(JSON.stringify(request)).digest('hex')
 }
 
 interface TaskOrigin {
@@ -68,13 +57,12 @@ function buildTask(
     depth: parent === undefined ? 0 : parent.start.depth + 1,
     ground: before?.start.ground ?? id,
     resume: before?.sessionId,
-    digest: request.idempotencyKey === undefined ? undefined : hashRequest(request),
   }
   const root = parent?.root ?? id
   return { id, owner, key: request.idempotencyKey, root, start }
 }
 
-export function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
+function buildRouteRequest(request: TaskRequest, caller: TaskCaller, before?: TaskRecord): RouteRequest {
   const { agent, taskType, capabilities } = request
   // A session can only be resumed by its own agent.
   return { agent: before?.agent ?? agent, taskType, capabilities, caller }
@@ -92,7 +80,7 @@ function startTask(context: TaskContext, task: NewTask, request: TaskRequest, ca
     throw agentError('GW_AGENT_TASKS_FULL', {
       why: `${context.parts.tasks.maxPerCaller} of your tasks are unfinished`,
     })
-  if (addResult !== undefined) return checkSameTask(addResult, request)
+  if (addResult !== undefined) return addResult
   const record = getRecord(context, id, owner)
   const live = createLiveTask(context, record, caller, prompt)
   live.journal.addEvent('state', `queued for ${start.decision.chosen.join(', ')} (${start.decision.by})`)
@@ -157,7 +145,7 @@ function omitPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest):
 }
 
 /** Returns all agents' states for routing. */
-export function listStatuses(context: TaskContext): AgentStatus[] {
+function listStatuses(context: TaskContext): AgentStatus[] {
   return [...context.parts.agents.values()].map(host => {
     const { id, capabilities } = host.settings
     const { state, why = 'it did not start' } = cleanHealth(context, host)

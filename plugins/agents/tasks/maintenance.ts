@@ -34,7 +34,7 @@ export function answerQuestion(
     throw createError('the task is no longer interrupted')
   if (question.kind === 'continue') continueInterrupted(context, record, answer, identity)
   else context.live.get(record.id)?.openQuestions.get(id)?.(answer)
-  context.watchers.notify(record.id)
+  context.watchers.emit(record.id)
 }
 
 /** Returns the reason why an answer is invalid, or undefined. */

@@ -40,7 +40,7 @@ export async function runTask(context: TaskContext, live: LiveTask, course: RunP
   } finally {
     context.live.delete(record.id)
     if (!controller.signal.aborted) controller.abort()
-    context.watchers.notify(record.id)
+    context.watchers.emit(record.id)
   }
 }
 

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Metric } from '../../../src/plugin.ts'
 import { gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { AgentCounters } from '../metrics.ts'
@@ -7,10 +8,10 @@ import type { TaskRecord } from '../store/task-store.ts'
 import { ACTIVE, TaskStore, hasEnded, openTaskDatabase } from '../store/task-store.ts'
 import type { Page } from '../store/task-journal.ts'
 import { decodeOutputPage } from '../store/task-journal.ts'
-import type { CallerIdentity, QuestionAnswer, RouteDecision, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
+import type { CallerIdentity, QuestionAnswer, TaskCaller, TaskEvent, TaskRequest } from '../types.ts'
 import type { ServiceDeps, ServiceEnvironment, TaskContext, TaskSettings } from './context.ts'
-import { createLiveTask, TaskWatchers } from './context.ts'
-import { listStatuses, delegate, getRecord, buildRouteRequest, buildAgentRow } from './create-task.ts'
+import { createLiveTask } from './context.ts'
+import { delegate, getRecord, buildAgentRow } from './create-task.ts'
 import { answerQuestion, pruneWorkspaces, recoverTasks, startSweeping } from './maintenance.ts'
 import { askToContinue, buildAbsentCaller } from './questions.ts'
 import { stopTask } from './runner.ts'
@@ -44,16 +45,17 @@ function waitForTask(
   return new Promise(resolve => {
     const finish = (view: TaskView | undefined): void => {
       stopTimer()
-      leave()
+      watchers.off(id, onChange)
       signal?.removeEventListener('abort', onAbort)
       resolve(view)
     }
     const onAbort = (): void => finish(look())
     const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => finish(look()))
-    const leave = watchers.add(id, () => {
+    const onChange = (): void => {
       const view = look()
       if (view === undefined || isWaitOver(view, since)) finish(view)
-    })
+    }
+    watchers.on(id, onChange)
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }
@@ -159,7 +161,7 @@ export class LocalTaskService {
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
-      watchers: new TaskWatchers(),
+      watchers: new EventEmitter().setMaxListeners(0),
       counters: new AgentCounters(),
       live: new Map(),
       queues: new Map(),
@@ -194,7 +196,7 @@ export class LocalTaskService {
       stopTask(live, 'the gateway is stopping')
     }
     context.database.close()
-    context.watchers.notifyAll()
+    for (const task of context.watchers.eventNames()) context.watchers.emit(task)
   }
 
   /**
@@ -282,22 +284,8 @@ export class LocalTaskService {
     return true
   }
 
-  /** Listens to changes; returns a function to unregister. */
-  watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
-    if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
-    return this.#context.watchers.add(id, () => {
-      const view = this.view(id, owner)
-      if (view !== undefined) listener(view)
-    })
-  }
-
   agents(): readonly AgentRow[] {
     return [...this.#context.parts.agents.values()].map(host => buildAgentRow(this.#context, host))
-  }
-
-  /** Returns the routing decision without creating a task. */
-  route(request: TaskRequest, caller: TaskCaller): RouteDecision {
-    return this.#context.route(buildRouteRequest(request, caller), listStatuses(this.#context))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]> {

@@ -29,8 +29,6 @@ const SCHEMA = {
 /** Tracked tool calls per turn. */
 const MAX_CALLS = 1000
 
-const THOUGHT = 500
-
 /** Creates the session handler, which records the agent's activity and answers its requests. */
 export function createSessionHandler(
   context: TaskContext,
@@ -74,30 +72,20 @@ const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 function createUpdateHandler(
   context: TaskContext,
   live: LiveTask,
-  { id, output }: AgentSettings,
+  { id }: AgentSettings,
   checkUnasked: (call: AgentToolCall) => void,
 ): (update: SessionUpdate) => void {
   const { journal } = live
   const statuses = new Map<string, string>()
-  let thought = ''
-  const addThought = (text: string): void => {
-    thought += text
-    if (thought.length < THOUGHT && text !== '') return
-    if (thought.trim() !== '') journal.addEvent('thought', thought)
-    thought = ''
-  }
   return update => {
-    if (update.is === 'health') return void (live.isBroken = update.isBroken)
-    if (update.is === 'thought') return output.thoughts ? addThought(update.text) : undefined
-    addThought('')
-    if (update.is === 'text') {
+    if (update.is === 'health') live.isBroken = update.isBroken
+    else if (update.is === 'text') {
       context.counters.add('output_bytes', { agent: id }, Buffer.byteLength(update.text))
       journal.addText(update.text)
     } else if (update.is === 'content') journal.addText(formatPlaceholder(update.content))
     else if (update.is === 'tool') onToolCall(live, update.call, statuses, checkUnasked)
     else if (update.is === 'plan') recordPlan(live, update.entries)
     else if (update.is === 'usage') journal.setUsage(update.usage)
-    return undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { formatCaller, getAccount } from '../callers.ts'
 import type { OAuthService } from '../service.ts'
 import { hasBrowserLogins } from '../types.ts'
 import type { LoginLink, Proof } from './login-state.ts'
-import { BrowserStore, LoginLinks, ReplicaNames, RequestLimiter } from './login-state.ts'
+import { BrowserStore, LoginLinks, ReplicaNames } from './login-state.ts'
 import { IdentityProvider } from './identity-provider.ts'
 import type { LoginPreview } from './login-pages.ts'
 import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
@@ -140,7 +140,6 @@ const KEYS_ISSUER = 'api-key'
 export class ConnectState {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
-  readonly requestLimiter: RequestLimiter
   /** Bound origins by listener name. */
   readonly bound = new Map<string, string>()
   readonly names: ReplicaNames
@@ -150,7 +149,6 @@ export class ConnectState {
     this.links = new LoginLinks(clock, () => this.names.createName('link'))
     // Each replica knows only its own browsers.
     this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${randomBytes(4).toString('hex')}`)
-    this.requestLimiter = new RequestLimiter(clock)
   }
 }
 
@@ -168,7 +166,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
   }
   const pages = new LoginPages({
     ...deps,
-    ...{ browsers: state.browsers, requestLimiter: state.requestLimiter, names: state.names },
+    ...{ browsers: state.browsers, names: state.names },
     ...{ logins: service.logins, identityProvider, log },
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),

@@ -1,7 +1,7 @@
 import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
 import { getErrorMessage } from '../../../src/plugin.ts'
 import type { BrowserLogins } from '../flow/login.ts'
-import type { BrowserState, BrowserStore, LoginLink, LoginLinks, ReplicaNames, RequestLimiter } from './login-state.ts'
+import type { BrowserState, BrowserStore, LoginLink, LoginLinks, ReplicaNames } from './login-state.ts'
 import {
   renderAlreadyDone,
   renderConsentPage,
@@ -18,7 +18,6 @@ import type { IdentityProvider } from './identity-provider.ts'
 interface LoginPagesDeps {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
-  readonly requestLimiter: RequestLimiter
   readonly names: ReplicaNames
   readonly logins: Pick<BrowserLogins, 'beginLogin' | 'finishLogin'>
   readonly identityProvider: IdentityProvider | undefined
@@ -65,14 +64,12 @@ export class LoginPages {
   }
 
   async serveRequest(request: HttpRequest): Promise<HttpReply | undefined> {
-    const { browsers, requestLimiter, log, getBaseUrl } = this.#deps
+    const { browsers, log, getBaseUrl } = this.#deps
     const base = getBaseUrl(request.listener)
     if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
     const at = this.#findReplica(request)
     if (at !== undefined) return { ...renderUnknownLink(), replicaId: at }
     const browser = browsers.findBrowser(request, base)
-    if (!requestLimiter.tryAdmit(this.#getSenderKey(request, browser)))
-      return renderMessage(429, 'Too many requests', 'Wait a minute and try again.')
     try {
       return await this.#route(request, base, browser)
     } catch (error) {
@@ -89,13 +86,6 @@ export class LoginPages {
     const { names } = this.#deps
     if (path.startsWith(CONNECT)) return names.findReplica('link', path.slice(CONNECT.length))
     return names.findReplica(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
-  }
-
-  /** Browsers behind a proxy share an address, so an open link has its own limit. */
-  #getSenderKey({ path, remoteAddress = '' }: HttpRequest, browser: BrowserState | undefined): string {
-    if (browser !== undefined) return `browser ${browser.cookie}`
-    const link = this.#deps.links.findById(path.slice(CONNECT.length))
-    return link === undefined ? `address ${remoteAddress}` : `link ${link.id}`
   }
 
   #route(

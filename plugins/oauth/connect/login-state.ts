@@ -2,37 +2,6 @@ import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { Clock, HttpRequest, Principal, Session, SharedStore } from '../../../src/plugin.ts'
 import { BoundedMap, hashSecret, isSameSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
 
-const MAX_SEEN = 10_000
-const WITHIN_MS = 60_000
-const MAX_COUNT = 10
-
-interface RequestCount {
-  count: number
-  readonly since: number
-}
-
-/**
- * Limits requests to ten per minute for each address, open link or known browser, so that ids and codes cannot be
- * guessed.
- */
-export class RequestLimiter {
-  readonly #clock: Clock
-  readonly #requestCounts = new BoundedMap<string, RequestCount>({ max: MAX_SEEN })
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  tryAdmit(clientKey: string): boolean {
-    const now = this.#clock.now()
-    const previous = this.#requestCounts.get(clientKey)
-    const current = previous === undefined || now - previous.since >= WITHIN_MS ? { count: 0, since: now } : previous
-    current.count++
-    if (current !== previous) this.#requestCounts.set(clientKey, current)
-    return current.count <= MAX_COUNT
-  }
-}
-
 /** One browser's state, identified by its cookie. */
 export interface BrowserState {
   readonly cookie: string

@@ -13,26 +13,17 @@ export async function parseForm(request: HttpRequest): Promise<URLSearchParams |
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1a1d21; --soft: #555c66; --paper: #ffffff; --line: #c9ced6; --act: #0b5cad; --ground: #f3f5f8 }
-@media (prefers-color-scheme: dark) { :root { --ink: #eceff3; --soft: #aeb6c1; --paper: #1d2127; --line: #414853; --act: #7db7f5; --ground: #14171b } }
-* { box-sizing: border-box }
-body { margin: 0; padding: 1rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
-main { max-width: 34rem; margin: 6vh auto 0; padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem }
-h1 { margin: 0 0 .75rem; font-size: 1.35rem; line-height: 1.3; overflow-wrap: anywhere }
-p { margin: 0 0 1rem }
-dl { margin: 0 0 1.25rem; border-top: 1px solid var(--line) }
-dl div { display: grid; grid-template-columns: 9rem 1fr; gap: 0 1rem; padding: .5rem 0; border-bottom: 1px solid var(--line) }
-dt { color: var(--soft) }
+:root { color-scheme: light dark }
+body { margin: 0; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 34rem; margin: 6vh auto 0; padding: 1.5rem; border: 1px solid GrayText; border-radius: .75rem }
+h1 { margin: 0 0 .75rem; font-size: 1.35rem; overflow-wrap: anywhere }
+dl div { display: grid; grid-template-columns: 8rem 1fr; gap: 1rem; padding: .5rem 0; border-top: 1px solid GrayText }
 dd { margin: 0; overflow-wrap: anywhere }
 ul { margin: 0; padding: 0; list-style: none }
-label { display: block; margin-bottom: .25rem; font-weight: 600 }
-input[type=text] { width: 100%; max-width: 14rem; padding: .5rem .75rem; margin-bottom: 1.25rem; font: 1.15rem/1.4 ui-monospace, monospace; letter-spacing: .1em; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .4rem }
+input[type=text] { display: block; padding: .5rem; margin: .25rem 0 1.25rem; font: 1.15rem ui-monospace, monospace }
 .acts { display: flex; flex-wrap: wrap; gap: .75rem }
-button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .4rem; cursor: pointer; color: var(--act); background: transparent }
-button.main { color: var(--paper); background: var(--act) }
-button:focus-visible, input:focus-visible { outline: 3px solid var(--act); outline-offset: 2px }
-.note { color: var(--soft); font-size: .9rem; margin: 1.25rem 0 0 }
-@media (max-width: 30rem) { main { margin-top: 0; padding: 1.1rem } dl div { grid-template-columns: 1fr } button { width: 100% } }
+button { padding: .6rem 1.2rem; font: inherit; font-weight: 600 }
+@media (max-width: 30rem) { dl div { grid-template-columns: 1fr } button { width: 100% } }
 `
 
 /** No scripts, frames or external content; the page's URL is not sent as referrer. */

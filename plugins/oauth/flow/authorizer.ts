@@ -1,16 +1,10 @@
-import type {
-  Authorizer,
-  CredentialHeaders,
-  Exchange,
-  OutgoingRequest,
-  Principal,
-  UpstreamRefusal,
-} from '../../../src/plugin.ts'
+import type { Authorizer, CredentialHeaders, OutgoingRequest, Principal } from '../../../src/plugin.ts'
 import { getAccount } from '../callers.ts'
 import { oauthError } from '../errors.ts'
 import type { Access } from '../types.ts'
 import { GATEWAY_ACCOUNT } from '../types.ts'
-import type { ScopeStep, UpstreamFlow } from './upstream-flow.ts'
+import type { Challenge } from './oauth-requests.ts'
+import type { UpstreamFlow } from './upstream-flow.ts'
 
 /** Tokens of one upstream, for any grant type. */
 export interface TokenSource {
@@ -25,11 +19,9 @@ const NOTHING: CredentialHeaders = Object.freeze({})
 
 interface AuthorizerOptions {
   readonly isPerCaller: boolean
-  readonly onWaiting: LoginWaitListener
+  /** Called for each caller that must log in. */
+  onWaiting(account: string, caller: Principal): void
 }
-
-/** Called for each caller that must log in. */
-type LoginWaitListener = (account: string, caller: Principal) => void
 
 /** Creates an authorizer that adds tokens to requests and handles rejections. */
 export function createAuthorizer(
@@ -37,11 +29,44 @@ export function createAuthorizer(
   tokens: TokenSource,
   { isPerCaller, onWaiting }: AuthorizerOptions,
 ): Authorizer {
-  const authorizer = new TokenAuthorizer(flow, tokens, onWaiting)
+  const upstream = flow.spec.name
+  /** Token generations by the headers that they were sent in. */
+  const generations = new WeakMap<CredentialHeaders, number>()
+  const createLoginNeeded = ({ principal, account }: OutgoingRequest, why: string): Error => {
+    if (account !== undefined && principal !== undefined) onWaiting(account, principal)
+    return oauthError('GW_LOGIN_NEEDED', { upstream, account: account ?? GATEWAY_ACCOUNT, why, ofCall: false })
+  }
+  const toHeaders = (access: Access, request: OutgoingRequest): CredentialHeaders => {
+    if (access.kind === 'unavailable') throw oauthError('GW_OAUTH_UNAVAILABLE', { upstream, why: access.why })
+    if (access.kind === 'login') throw createLoginNeeded(request, access.why)
+    const headers = { authorization: `Bearer ${access.token}` }
+    generations.set(headers, access.generation)
+    return headers
+  }
   return {
-    headers: request => authorizer.headers(request),
-    refused: (request, refusal) => authorizer.handleRefusal(request, refusal),
-    ...(isPerCaller ? { getAccount: (principal: Principal) => requireAccount(flow.spec.name, principal) } : {}),
+    /** Without a grant the request is sent without a token: the server decides whether it needs one. */
+    async headers(request) {
+      const access = await tokens.access(getRequestAccount(request), request)
+      return access.kind === 'login' ? NOTHING : toHeaders(access, request)
+    },
+    async refused(request, refusal) {
+      const generation = generations.get(refusal.sent)
+      const account = getRequestAccount(request)
+      const challenge = flow.noteChallenge(account, refusal.challenge)
+      if (refusal.status === 403) {
+        if (tokens.isInteractive && generation !== undefined) requestScopes(flow, account, challenge, request)
+        return undefined
+      }
+      if (refusal.attempt > 1) throw createLoginNeeded(request, 'the server rejected the token')
+      // A request sent without a token is retried if there is a login meanwhile.
+      return toHeaders(
+        generation === undefined
+          ? await tokens.access(account, request)
+          : await tokens.renewRefused(account, generation, request),
+        request,
+      )
+    },
+    ...(isPerCaller ? { getAccount: (principal: Principal) => requireAccount(upstream, principal) } : {}),
   }
 }
 
@@ -51,79 +76,21 @@ function requireAccount(upstream: string, principal: Principal): string {
   return account
 }
 
-class TokenAuthorizer {
-  readonly #flow: UpstreamFlow
-  readonly #tokens: TokenSource
-  readonly #onWaiting: LoginWaitListener
-  /** Token generations by the headers that they were sent in. */
-  readonly #generations = new WeakMap<CredentialHeaders, number>()
-
-  constructor(flow: UpstreamFlow, tokens: TokenSource, waits: LoginWaitListener) {
-    this.#flow = flow
-    this.#tokens = tokens
-    this.#onWaiting = waits
-  }
-
-  /** Without a grant the request is sent without a token: the server decides whether it needs one. */
-  async headers(request: OutgoingRequest): Promise<CredentialHeaders> {
-    const access = await this.#tokens.access(getRequestAccount(request), request)
-    if (access.kind === 'unavailable') throw this.#createUnavailableError(access.why)
-    return access.kind === 'token' ? this.#createHeaders(access) : NOTHING
-  }
-
-  async handleRefusal(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined> {
-    const generation = this.#generations.get(refusal.sent)
-    const account = getRequestAccount(request)
-    const challenge = this.#flow.noteChallenge(account, refusal.challenge)
-    if (refusal.status === 403) {
-      const { error, scopes } = challenge
-      const isStep = error === 'insufficient_scope' && this.#tokens.isInteractive
-      if (isStep && generation !== undefined && scopes !== undefined) this.#requestScopes(request, { account, scopes })
-      return undefined
-    }
-    if (refusal.attempt > 1) throw this.#createLoginNeeded(request, 'the server rejected the token')
-    // A request sent without a token is retried if there is a login meanwhile.
-    const access =
-      generation === undefined
-        ? await this.#tokens.access(account, request)
-        : await this.#tokens.renewRefused(account, generation, request)
-    if (access.kind === 'unavailable') throw this.#createUnavailableError(access.why)
-    if (access.kind === 'login') throw this.#createLoginNeeded(request, access.why)
-    return this.#createHeaders(access)
-  }
-
-  #requestScopes({ exchange }: OutgoingRequest, step: Omit<ScopeStep, 'operation'>): void {
-    if (!this.#flow.noteMissingScopes({ ...step, operation: formatOperation(exchange) })) return
-    throw this.#createLoginError(step.account, `the scope ${step.scopes.join(' ')} is required`, true)
-  }
-
-  #createHeaders({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
-    const headers = { authorization: `Bearer ${token}` }
-    this.#generations.set(headers, generation)
-    return headers
-  }
-
-  #createLoginNeeded({ principal, account }: OutgoingRequest, reason: string): Error {
-    if (account !== undefined && principal !== undefined) this.#onWaiting(account, principal)
-    return this.#createLoginError(account ?? GATEWAY_ACCOUNT, reason)
-  }
-
-  /** `ofCall`: only this call lacks scopes, so the login stays valid. */
-  #createLoginError(account: string, reason: string, ofCall = false): Error {
-    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why: reason, ofCall })
-  }
-
-  #createUnavailableError(reason: string): Error {
-    return oauthError('GW_OAUTH_UNAVAILABLE', { upstream: this.#flow.spec.name, why: reason })
-  }
-}
-
 function getRequestAccount({ account }: OutgoingRequest): string {
   return account ?? GATEWAY_ACCOUNT
 }
 
-/** Identifies an operation by its method and target. */
-function formatOperation(exchange: Exchange | undefined): string {
+/** Asks for a login with missing scopes. `ofCall`: only this call lacks them, so the login stays valid. */
+function requestScopes(
+  flow: UpstreamFlow,
+  account: string,
+  { error, scopes }: Challenge,
+  { exchange }: OutgoingRequest,
+): void {
+  if (error !== 'insufficient_scope' || scopes === undefined) return
   const { method = '', params } = exchange ?? {}
-  return JSON.stringify([method, params?.name ?? params?.uri ?? null])
+  const operation = JSON.stringify([method, params?.name ?? params?.uri ?? null])
+  if (!flow.noteMissingScopes({ account, scopes, operation })) return
+  const why = `the scope ${scopes.join(' ')} is required`
+  throw oauthError('GW_LOGIN_NEEDED', { upstream: flow.spec.name, account, why, ofCall: true })
 }

@@ -18,16 +18,6 @@ const MAX_PAUSED = 1000
 /** Maximum text length from an authorization server. */
 const MAX_WORDS = 200
 
-interface RefresherDeps {
-  readonly vault: Vault
-  readonly endpoint: TokenEndpoint
-  readonly clock: Clock
-  readonly log: Log
-  readonly now: () => number
-  /** This process's name in leases. */
-  readonly owner: string
-}
-
 /** Refresh result. */
 type RenewalOutcome =
   | { readonly kind: 'granted'; readonly grant: StoredGrant }
@@ -43,19 +33,120 @@ interface Pause {
   readonly outcome: RenewalOutcome
 }
 
-/** Refreshes grants: one request at a time for each over all processes, independent of waiting calls. */
-class Refresher {
-  readonly #options: RefresherDeps
+function createLost(why: string): RenewalOutcome {
+  return { kind: 'lost', why }
+}
+
+/** Formats the error in one line; its description is untrusted text. */
+function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
+  const details = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
+  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${details}`
+}
+
+function createRefreshKey({ account, resource }: LoginKey): string {
+  return JSON.stringify([account, resource])
+}
+
+/** A new login must not inherit the old one's backoff. */
+function createPauseKey(grant: StoredGrant): string {
+  return `${grant.generation} ${createRefreshKey(grant)}`
+}
+
+/** Maximum generations with a rejection. */
+const MAX_REJECTED = 1000
+/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
+const AHEAD_MS = 60_000
+const QUARTER = 4
+/** After a server rejects a fresh token, no other one is requested for this time. */
+const REJECTED_MS = 60_000
+
+interface GrantsDeps {
+  readonly vault: Vault
+  readonly endpoint: TokenEndpoint
+  readonly clock: Clock
+  readonly log: Log
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+type LoginStatus =
+  | { readonly kind: 'granted'; readonly grant: StoredGrant }
+  | { readonly kind: 'needs_auth'; readonly why: string }
+  | { readonly kind: 'unusable'; readonly why: string }
+
+/** Reason for a missing login. */
+export const NOT_LOGGED_IN = 'not logged in'
+const REJECTED = 'the server rejected the token'
+const EXPIRED = 'the login has expired and cannot be renewed'
+
+/** Tokens from the vault. Each is refreshed once for all callers and processes, independent of waiting calls. */
+export class RefreshedGrants {
+  readonly #options: GrantsDeps
+  /** This process's name in leases. */
+  readonly #owner = randomUUID()
   readonly #flights = new Map<string, Promise<RenewalOutcome>>()
   /** Grants in backoff. */
   readonly #pauses = new BoundedMap<string, Pause>({ max: MAX_PAUSED })
+  readonly #now: () => number
+  /** Clock times by generation: `refused` generations were rejected, `forced` ones replaced a rejected one. */
+  readonly #refused = new BoundedMap<number, number>({ max: MAX_REJECTED })
+  readonly #forced = new BoundedMap<number, number>({ max: MAX_REJECTED })
 
-  constructor(options: RefresherDeps) {
+  constructor(options: GrantsDeps) {
     this.#options = options
+    this.#now = options.now ?? Date.now
+  }
+
+  /** Returns a valid token, refreshed before it expires. */
+  async access(key: LoginKey): Promise<Access> {
+    return toUnavailable(async () => {
+      const grant = await this.#options.vault.find(key)
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
+      if (this.#isRecent(this.#refused, grant)) return { kind: 'login', why: REJECTED }
+      if (!this.#isDue(grant)) return toTokenAccess(grant)
+      if (grant.refresh !== undefined) return this.#toAccess(await this.#renew(grant), grant)
+      return this.#isAlive(grant) ? toTokenAccess(grant) : { kind: 'login', why: EXPIRED }
+    })
+  }
+
+  /** Renews a token that was rejected with 401, once for all callers with that generation. */
+  async renewRefused(key: LoginKey, generation: number): Promise<Access> {
+    return toUnavailable(async () => {
+      const { vault, clock } = this.#options
+      const grant = await vault.findCurrent(key)
+      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
+      if (grant.generation !== generation) return this.access(key)
+      const isUseless = this.#isRecent(this.#forced, grant) || this.#isRecent(this.#refused, grant)
+      if (grant.refresh === undefined || isUseless) {
+        this.#refused.set(generation, clock.now())
+        return { kind: 'login', why: REJECTED }
+      }
+      const renewed = await this.#renew(grant)
+      if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, clock.now())
+      return this.#toAccess(renewed, { ...grant, expiresAt: 0 })
+    })
+  }
+
+  /** Returns the status from the vault, without requests. */
+  async getStatus(key: LoginKey): Promise<LoginStatus> {
+    try {
+      const grant = await this.#options.vault.find(key)
+      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(key) }
+      if (this.#isRecent(this.#refused, grant)) return { kind: 'needs_auth', why: REJECTED }
+      if (grant.refresh === undefined && !this.#isAlive(grant)) return { kind: 'needs_auth', why: EXPIRED }
+      return { kind: 'granted', grant }
+    } catch (error) {
+      return { kind: 'unusable', why: getErrorMessage(error) }
+    }
+  }
+
+  /** Resolves when no refresh is running. */
+  async waitUntilIdle(): Promise<void> {
+    await Promise.allSettled(this.#flights.values())
   }
 
   /** Refreshes a grant; concurrent calls share the result. */
-  renew(grant: StoredGrant): Promise<RenewalOutcome> {
+  #renew(grant: StoredGrant): Promise<RenewalOutcome> {
     const key = createRefreshKey(grant)
     let flight = this.#flights.get(key)
     if (flight === undefined) {
@@ -63,11 +154,6 @@ class Refresher {
       this.#flights.set(key, flight)
     }
     return flight
-  }
-
-  /** Resolves when no refresh is running. */
-  async waitUntilIdle(): Promise<void> {
-    await Promise.allSettled(this.#flights.values())
   }
 
   async #renewWithLease(grant: StoredGrant): Promise<RenewalOutcome> {
@@ -80,7 +166,7 @@ class Refresher {
         // Another process may have renewed it before.
         return (await this.#findOtherResult(grant)) ?? (await this.#toOutcome(grant, await this.#requestRefresh(grant)))
       } finally {
-        await this.#options.vault.release(grant, this.#options.owner).catch(() => undefined)
+        await this.#options.vault.release(grant, this.#owner).catch(() => undefined)
       }
     } catch (error) {
       return { kind: 'unavailable', why: getErrorMessage(error) }
@@ -89,9 +175,9 @@ class Refresher {
 
   /** Takes the lease; if another process has it, waits for its result. */
   async #acquireLease(grant: StoredGrant): Promise<RenewalOutcome | undefined> {
-    const { vault, clock, owner } = this.#options
+    const { vault, clock } = this.#options
     const end = clock.now() + WAIT_MS
-    while (!(await vault.lease(grant, owner, LEASE_MS))) {
+    while (!(await vault.lease(grant, this.#owner, LEASE_MS))) {
       const result = await this.#findOtherResult(grant)
       if (result !== undefined) return result
       if (clock.now() >= end)
@@ -145,7 +231,7 @@ class Refresher {
 
   /** Stores the grant before it is used. */
   async #storeGrant(before: StoredGrant, grant: NewGrant): Promise<RenewalOutcome> {
-    const { vault, now, log } = this.#options
+    const { vault, log } = this.#options
     const { account, resource, issuer, caller, refresh } = before
     const renewed = {
       ...(caller && { caller }),
@@ -157,13 +243,13 @@ class Refresher {
       const generation = await vault.put(before, renewed, before.generation)
       // A concurrent login wins.
       if (generation === undefined) return (await this.#findOtherResult(before)) ?? createLost('logged out')
-      return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: now() } }
+      return { kind: 'granted', grant: { account, resource, issuer, ...renewed, generation, at: this.#now() } }
     } catch (error) {
       log.error('a renewed login could not be written; kept in memory', {
         resource,
         why: getErrorMessage(error),
       })
-      const unwritten = { account, resource, issuer, ...renewed, generation: before.generation, at: now() }
+      const unwritten = { account, resource, issuer, ...renewed, generation: before.generation, at: this.#now() }
       vault.keepUnwritten(unwritten)
       return { kind: 'granted', grant: unwritten }
     }
@@ -180,117 +266,6 @@ class Refresher {
     const ms = Math.min(Math.max(before * 2, minPauseMs), MAX_PAUSE_MS)
     this.#pauses.set(createPauseKey(grant), { until: clock.now() + ms, ms, outcome })
     return outcome
-  }
-}
-
-function createLost(why: string): RenewalOutcome {
-  return { kind: 'lost', why }
-}
-
-/** Formats the error in one line; its description is untrusted text. */
-function formatRefusal({ error, description }: Extract<RefreshResult, { kind: 'refused' }>): string {
-  const details = description === undefined ? '' : ` (${toOneLine(description).slice(0, MAX_WORDS)})`
-  return `the authorization server refused to renew the login: ${toOneLine(error).slice(0, MAX_WORDS)}${details}`
-}
-
-function createRefreshKey({ account, resource }: LoginKey): string {
-  return JSON.stringify([account, resource])
-}
-
-/** A new login must not inherit the old one's backoff. */
-function createPauseKey(grant: StoredGrant): string {
-  return `${grant.generation} ${createRefreshKey(grant)}`
-}
-
-/** Maximum generations with a rejection. */
-const MAX_REJECTED = 1000
-/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
-const AHEAD_MS = 60_000
-const QUARTER = 4
-/** After a server rejects a fresh token, no other one is requested for this time. */
-const REJECTED_MS = 60_000
-
-interface GrantsDeps {
-  readonly vault: Vault
-  readonly endpoint: TokenEndpoint
-  readonly clock: Clock
-  readonly log: Log
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
-}
-
-type LoginStatus =
-  | { readonly kind: 'granted'; readonly grant: StoredGrant }
-  | { readonly kind: 'needs_auth'; readonly why: string }
-  | { readonly kind: 'unusable'; readonly why: string }
-
-/** Reason for a missing login. */
-export const NOT_LOGGED_IN = 'not logged in'
-const REJECTED = 'the server rejected the token'
-const EXPIRED = 'the login has expired and cannot be renewed'
-
-/** Tokens from the vault. Each is refreshed once for all callers and processes. */
-export class RefreshedGrants {
-  readonly #options: GrantsDeps
-  readonly #refresher: Refresher
-  readonly #now: () => number
-  /** Clock times by generation: `refused` generations were rejected, `forced` ones replaced a rejected one. */
-  readonly #refused = new BoundedMap<number, number>({ max: MAX_REJECTED })
-  readonly #forced = new BoundedMap<number, number>({ max: MAX_REJECTED })
-
-  constructor(options: GrantsDeps) {
-    const { now = Date.now } = options
-    this.#options = options
-    this.#now = now
-    this.#refresher = new Refresher({ ...options, owner: randomUUID(), now })
-  }
-
-  /** Returns a valid token, refreshed before it expires. */
-  async access(key: LoginKey): Promise<Access> {
-    return toUnavailable(async () => {
-      const grant = await this.#options.vault.find(key)
-      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
-      if (this.#isRecent(this.#refused, grant)) return { kind: 'login', why: REJECTED }
-      if (!this.#isDue(grant)) return toTokenAccess(grant)
-      if (grant.refresh !== undefined) return this.#toAccess(await this.#refresher.renew(grant), grant)
-      return this.#isAlive(grant) ? toTokenAccess(grant) : { kind: 'login', why: EXPIRED }
-    })
-  }
-
-  /** Renews a token that was rejected with 401, once for all callers with that generation. */
-  async renewRefused(key: LoginKey, generation: number): Promise<Access> {
-    return toUnavailable(async () => {
-      const { vault, clock } = this.#options
-      const grant = await vault.findCurrent(key)
-      if (grant === undefined) return { kind: 'login', why: await this.#findMissingReason(key) }
-      if (grant.generation !== generation) return this.access(key)
-      const isUseless = this.#isRecent(this.#forced, grant) || this.#isRecent(this.#refused, grant)
-      if (grant.refresh === undefined || isUseless) {
-        this.#refused.set(generation, clock.now())
-        return { kind: 'login', why: REJECTED }
-      }
-      const renewed = await this.#refresher.renew(grant)
-      if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, clock.now())
-      return this.#toAccess(renewed, { ...grant, expiresAt: 0 })
-    })
-  }
-
-  /** Returns the status from the vault, without requests. */
-  async getStatus(key: LoginKey): Promise<LoginStatus> {
-    try {
-      const grant = await this.#options.vault.find(key)
-      if (grant === undefined) return { kind: 'needs_auth', why: await this.#findMissingReason(key) }
-      if (this.#isRecent(this.#refused, grant)) return { kind: 'needs_auth', why: REJECTED }
-      if (grant.refresh === undefined && !this.#isAlive(grant)) return { kind: 'needs_auth', why: EXPIRED }
-      return { kind: 'granted', grant }
-    } catch (error) {
-      return { kind: 'unusable', why: getErrorMessage(error) }
-    }
-  }
-
-  /** Resolves when no refresh is running. */
-  waitUntilIdle(): Promise<void> {
-    return this.#refresher.waitUntilIdle()
   }
 
   #toAccess(renewed: RenewalOutcome, before: StoredGrant): Access {

@@ -93,7 +93,7 @@ export class SqliteBackend implements VaultBackend {
       const row = [
         name,
         sealWithKey(key, value, name),
-        expiresInMs === undefined ? null : this.#now() + expiresInMs,
+        expiresInMs === undefined ? null : this.#getTime() + expiresInMs,
       ] as const
       if (when === undefined) return rows.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?)', ...row) === 1
       if (when !== 'absent') {
@@ -138,13 +138,13 @@ export class SqliteBackend implements VaultBackend {
     return this.#path ?? 'memory'
   }
 
-  #now(): number {
+  #getTime(): number {
     return (this.#deps.now ?? Date.now)()
   }
 
   /** Arguments of `IS_OVER`. */
   #times(): [number, number] {
-    return [this.#now(), this.#now() + MAX_EXPIRY_MS]
+    return [this.#getTime(), this.#getTime() + MAX_EXPIRY_MS]
   }
 
   async #use<T>(work: (database: OpenDatabase) => T): Promise<T> {

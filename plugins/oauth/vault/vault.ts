@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { BoundedMap, GatewayError, isObject } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 import type {
-  CallerCounts,
   ClientIdentity,
   GrantKey,
   LoginKey,
@@ -12,7 +11,6 @@ import type {
   StoredGrant,
   VaultBackend,
 } from '../types.ts'
-import { GATEWAY_ACCOUNT } from '../types.ts'
 
 /** Maximum logins in memory. */
 const MAX_CACHED = 10_000
@@ -43,9 +41,6 @@ export class Vault {
   readonly #cache = new BoundedMap<string, { readonly grant: StoredGrant; readonly version: number }>({
     max: MAX_CACHED,
   })
-  /** Names of all entries, for counting. */
-  #names: Set<string> | undefined
-  #namesVersion: number | undefined
 
   constructor(deps: VaultDeps) {
     this.#deps = deps
@@ -108,7 +103,6 @@ export class Vault {
       if (await this.#backend.put(name, stored, { when: entry ?? 'absent' })) {
         this.#cacheGrant(name, stored, version)
         await this.#backend.delete(formatName(LOST, key))
-        this.#names?.delete(formatName(LOST, key))
         return generation
       }
       await pause(Math.random() * MAX_BACKOFF_MS)
@@ -128,7 +122,6 @@ export class Vault {
     const { account, resource } = key
     const lost: LostGrant = { account, resource, issuer, why, caller, at: this.#now() }
     await this.#backend.put(formatName(LOST, key), lost)
-    this.#names?.add(formatName(LOST, key))
     return true
   }
 
@@ -146,28 +139,6 @@ export class Vault {
   /** Time of an account's latest known grant, in milliseconds since 1970. */
   getGrantTime(key: LoginKey): number | undefined {
     return this.#cache.get(formatName(LOGIN, key))?.grant.at
-  }
-
-  /** Counts the callers of the latest known state, and reads the names again if they have changed. */
-  countCallers(resource: string): CallerCounts | undefined {
-    void this.readNames().catch(() => undefined)
-    const names = this.#names
-    if (names === undefined) return undefined
-    const listAccounts = (kind: string): string[] =>
-      [...names]
-        .filter(name => name.startsWith(formatName(kind, { account: '', resource }).slice(0, -3)))
-        .map(name => parseName(name).account)
-        .filter(account => account !== GATEWAY_ACCOUNT)
-    const granted = listAccounts(LOGIN)
-    return { granted: granted.length, lost: listAccounts(LOST).filter(account => !granted.includes(account)) }
-  }
-
-  /** Reads all entry names, unless they are known. */
-  async readNames(): Promise<void> {
-    const version = await this.#backend.version()
-    if (version === this.#namesVersion) return
-    this.#namesVersion = version
-    this.#names = new Set(await this.#backend.list())
   }
 
   /** Takes a login's lease; returns false if another owner has it. It expires after `ms`. */
@@ -203,13 +174,8 @@ export class Vault {
   }
 
   #cacheGrant(name: string, grant: StoredGrant | undefined, version: number): StoredGrant | undefined {
-    if (grant === undefined) {
-      this.#cache.delete(name)
-      this.#names?.delete(name)
-    } else {
-      this.#cache.set(name, { grant, version })
-      this.#names?.add(name)
-    }
+    if (grant === undefined) this.#cache.delete(name)
+    else this.#cache.set(name, { grant, version })
     return grant
   }
 
@@ -237,11 +203,6 @@ export class Vault {
 
 function formatName(kind: string, { account, resource }: LoginKey): string {
   return `${kind} ${JSON.stringify([resource, account])}`
-}
-
-function parseName(name: string): LoginKey {
-  const [resource, account] = JSON.parse(name.slice(name.indexOf(' ') + 1)) as [string, string]
-  return { account, resource }
 }
 
 function formatClientName(issuer: string, redirectUri: string): string {

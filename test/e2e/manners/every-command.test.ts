@@ -55,7 +55,6 @@ const CALLS: Readonly<Record<string, string>> = {
   'agents:list': 'agents list',
   'agents:probe': 'agents probe',
   'agents:run': 'agents run nobody',
-  'agents:route': 'agents route nobody',
   'policy:test': 'policy test',
   'approvals:list': 'approvals list',
   'approvals:show': 'approvals show none',

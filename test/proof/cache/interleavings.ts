@@ -68,7 +68,7 @@ function configOf(generation: number): JsonObject {
     cache: {
       lists: '1h',
       resources: { ttl: '1h', staleWhileRevalidate: '1h' },
-      tools: { '*__get*': { ttl: '1h', tags: ['all'] }, '*__write': { purges: ['tag:all'] } },
+      tools: { '*__get*': '1h', '*__write': { purges: ['*__get*'] } },
     },
   }
 }

@@ -18,7 +18,6 @@ test('a small file gets every default, and nothing of it can be changed', async 
     lists: '5m',
     maxEntries: 10_000,
     maxBytes: '64MiB',
-    meta: false,
   })
   assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s', wait: '1s' })
   assert.deepEqual(config.upstreams.web, {

@@ -15,7 +15,6 @@ import type {
   SessionRequest,
 } from '../../../../plugins/agents/types.ts'
 import { LocalAgentHost, type HostDeps } from '../../../../plugins/agents/acp/agent-host.ts'
-import { SlotQueue } from '../../../../plugins/agents/scheduling.ts'
 import { resolveSettings } from '../../../../plugins/agents/settings.ts'
 import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'
@@ -72,7 +71,6 @@ export async function agentWorld(t: TestContext) {
       settings: resolveSettings(id, { ...own, ...settings }),
       ...{ programs, clock, log, directory, state: join(directory, 'state') },
       commands: undefined,
-      slots: new SlotQueue(clock, { concurrent: 8, queue: 64 }),
       version: '0.0.0',
       ...parts,
     })

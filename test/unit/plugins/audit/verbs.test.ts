@@ -30,7 +30,6 @@ const ACT = [
 const LOOK = [
   'agents.list',
   'agents.output',
-  'agents.route',
   'agents.status',
   'agents.tasks',
   'approvals.list',

@@ -13,7 +13,6 @@ export const OPTIONS: CacheConfig = {
   lists: '5m',
   maxEntries: 1000,
   maxBytes: '64MiB',
-  meta: false,
 }
 
 /** The cache before an upstream `web` that answers by function; `spec` is what its section says. */

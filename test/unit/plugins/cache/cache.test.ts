@@ -6,7 +6,7 @@ import type { CacheConfig } from '../../../../src/config/config.gen.ts'
 import { callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
-const OPTIONS: CacheConfig = { lists: '5m', maxEntries: 1000, maxBytes: '64MiB', meta: false }
+const OPTIONS: CacheConfig = { lists: '5m', maxEntries: 1000, maxBytes: '64MiB' }
 
 async function upstreamBehindCache(
   answer: (call: Call) => Answer | Promise<Answer> = () => resultOf({ tools: [] }),

@@ -8,9 +8,9 @@ import { resultOf, soon } from '../install.ts'
 test('a success of a tool makes others out of date, for everyone and under way', async () => {
   const under = Promise.withResolvers<Answer>()
   const tools = {
-    'web__get_*': { ttl: '1h', tags: ['issues'] },
+    'web__get_*': '1h',
     web__look: '1h',
-    web__create: { purges: ['tag:issues'] },
+    web__create: { purges: ['web__get_*'] },
     web__touch: { purges: ['web__look', 'resource:issue:*'] },
   }
   const { calls, dispatch } = await bench({ tools, resources: '1h' }, (call, nth) => {

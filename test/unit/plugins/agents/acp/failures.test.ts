@@ -124,17 +124,12 @@ test('an answer of no known shape is a broken protocol', async t => {
   await assert.rejects(session.prompt(say('[[answer {}]]')), fails('protocol', 'prompt', /unknown stopReason: nothing/))
 })
 
-test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
+test('a line that is too long ends the process', async t => {
   const { pool, directory } = await agentWorld(t)
   const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).openSession(
     wanted(directory, listener().side),
   )
   await assert.rejects(long.prompt(say('[[line 70000]] [[hang]]')), fails('crash', 'process', /exceeds 65536 bytes/))
-  const junk = await pool().openSession(wanted(directory, listener().side))
-  await assert.rejects(
-    junk.prompt(say('[[junk 1200]] [[hang]]')),
-    fails('protocol', 'process', /1000 invalid lines in a row/),
-  )
 })
 
 test('a turn without a sign of life, or that goes quiet fails with its phase, and the process is ended', async t => {
@@ -147,14 +142,14 @@ test('a turn without a sign of life, or that goes quiet fails with its phase, an
     return { error: error as AgentFailure, pid }
   }
   const runs = await Promise.all([
-    run('[[hang]]', { timeouts: { firstUpdate: '300ms' } }),
+    run('[[hang]]', { timeouts: { idle: '300ms' } }),
     run('[[say a]] [[deaf]]', { timeouts: { idle: '300ms' } }),
   ])
 
   assert.deepEqual(
     runs.map(({ error }) => [error.kind, error.phase]),
     [
-      ['timeout', 'firstUpdate'],
+      ['timeout', 'idle'],
       ['timeout', 'idle'],
     ],
   )
@@ -169,7 +164,7 @@ test('an agent that waits for our answer is not idle', async t => {
     clock.pass(29 * MINUTE)
     return { optionId: 'no' }
   })
-  const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
+  const settings = { timeouts: { idle: '1m', turn: '30m' } }
   const session = await pool({ settings, parts: { clock } }).openSession(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')

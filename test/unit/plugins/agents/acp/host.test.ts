@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SlotQueue } from '../../../../../plugins/agents/scheduling.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
-test('each session has a process, which ends with it; as many run at a time as may', async t => {
-  const { pool, directory, clock } = await agentWorld(t)
-  const places = new SlotQueue(clock, { concurrent: 2, queue: 64 })
-  const [one, other] = [pool({ id: 'one', parts: { slots: places } }), pool({ id: 'other', parts: { slots: places } })]
-  const first = await one.openSession(wanted(directory, listener().side))
-  const second = await other.openSession(wanted(directory, listener().side))
+test('each session has a process, which ends with it', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const first = await agent.openSession(wanted(directory, listener().side))
+  const second = await agent.openSession(wanted(directory, listener().side))
   assert.notEqual(first.pid, second.pid)
-  assert.equal(one.processes, 1)
+  assert.equal(agent.processes, 2)
 
-  const given = new AbortController()
-  const givenUp = assert.rejects(
-    one.openSession(wanted(directory, listener().side, { signal: given.signal })),
-    fails('stopped', 'place'),
-  )
-  const waiting = other.openSession(wanted(directory, listener().side))
-  given.abort()
-  await givenUp
   await first.close()
   assert.equal(isAlive(first.pid), false)
-  assert.equal((await (await waiting).prompt(say('hi'))).stopReason, 'end_turn')
-  const late = pool({ parts: { slots: places }, settings: { limits: { queueTimeout: '50ms' } } })
-  await assert.rejects(late.openSession(wanted(directory, listener().side)), fails('busy', 'place'))
+  assert.equal(agent.processes, 1)
+  assert.equal((await second.prompt(say('hi'))).stopReason, 'end_turn')
 })
 
 test('a probe says what an agent is, and whether it wants a login', async t => {
@@ -66,20 +55,18 @@ test('a probe says which mode an agent begins in by itself, and nothing where th
 })
 
 test('what stops fails with that, in whatever it was, and nothing is left', async t => {
-  const { pool, directory, clock } = await agentWorld(t)
-  const places = new SlotQueue(clock, { concurrent: 1, queue: 64 })
-  const agent = pool({ parts: { slots: places } })
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
   const heard = listener()
   const session = await agent.openSession(wanted(directory, heard.side))
   const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))
-  const waiting = assert.rejects(agent.openSession(wanted(directory, heard.side)), fails('stopped'))
   const starting = pool({ args: ['--hang', 'initialize'] })
   const never = assert.rejects(starting.openSession(wanted(directory, heard.side)), fails('stopped'))
   await heard.until(() => heard.text() === 'a')
 
   await Promise.all([agent.stop(), starting.stop()])
 
-  await Promise.all([prompt, waiting, never])
+  await Promise.all([prompt, never])
   assert.equal(isAlive(session.pid), false)
   await assert.rejects(agent.openSession(wanted(directory, heard.side)), fails('stopped'))
 })

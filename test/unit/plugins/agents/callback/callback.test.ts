@@ -56,8 +56,6 @@ test('an agent sees what its owner sees, as far as it may use it, and changes no
   for (const name of ['web__drop', 'agent_cancel', 'list_agents'])
     assert.equal((await agent.request('tools/call', { name, arguments: {} })).error?.code, -32602, name)
   assert.deepEqual((await agent.request('prompts/list')).result?.prompts, [])
-  assert.deepEqual((await agent.request('resources/list')).result?.resources, [])
-  assert.equal((await agent.request('resources/read', { uri: `agent-task://${task}` })).result, undefined)
 })
 
 test('only the token opens the door, only that of the agents, and only while the task lasts', async t => {

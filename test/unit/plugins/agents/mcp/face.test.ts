@@ -149,8 +149,6 @@ test('a task of another caller is unknown in every way', async t => {
   }
   for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
     assert.equal((await bob.request(method, { taskId: made?.taskId, inputResponses: {} })).error?.code, -32602)
-  assert.equal((await bob.request('resources/read', { uri: `agent-task://${task_id}` })).error?.code, -32602)
-  assert.deepEqual((await bob.request('resources/list')).result?.resources, [])
   assert.deepEqual(facts(await call(bob, 'agent_status', {})).tasks, [])
   assert.deepEqual(service.cancelled, [])
   assert.equal((facts(await call(ada, 'agent_status', {})).tasks as unknown[]).length, 1)

@@ -132,26 +132,3 @@ test('progress is told to who wants it, while the call waits', async t => {
     [['notifications/progress', 7, 'running on ada']],
   )
 })
-
-test('tasks are resources of their owner, and who subscribed hears of changes', async t => {
-  const { service, client } = await faceSetting(t)
-  const legacy = await client({ era: 'legacy' })
-  await legacy.listen()
-  await call(legacy, 'delegate_task', { prompt: 'p', background: true })
-  const uri = `agent-task://${service.last.view.id}`
-
-  const { result: listed } = await legacy.request('resources/list')
-  assert.deepEqual(
-    (listed?.resources as JsonObject[]).map(resource => resource.uri),
-    [uri],
-  )
-  const templates = (await legacy.request('resources/templates/list')).result?.resourceTemplates as JsonObject[]
-  assert.equal(templates.length, 3)
-  assert.equal((await legacy.request('resources/subscribe', { uri })).error, undefined)
-  service.change(service.last.view.id, { progress: 'on its way' })
-  assert.equal((await legacy.nextNotification('notifications/resources/updated')).params?.uri, uri)
-  const { result: read } = await legacy.request('resources/read', { uri })
-  assert.match((read?.contents as { text: string }[])[0]?.text ?? '', /on its way/)
-  const log = (await legacy.request('resources/read', { uri: `${uri}/log` })).result
-  assert.equal((log?.contents as JsonObject[])[0]?.mimeType, 'text/plain')
-})

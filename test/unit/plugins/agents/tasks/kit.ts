@@ -139,7 +139,6 @@ export function request(facts: Partial<TaskRequest> = {}): TaskRequest {
     },
     ...{
       continues: undefined,
-      mode: undefined,
       model: undefined,
       timeoutMs: undefined,
       isolation: undefined,

@@ -38,25 +38,6 @@ describe('a link', () => {
     for (const path of ['/oauth', '/oauth/', '/oauth/connect', '/oauth/connect/', '/oauth/connect/a/b', '/oauth/other'])
       assert.equal((await fetch(base + path)).status, 401, path)
   })
-
-  test('opens ten times a minute for an address that shows no cookie, and no more', async t => {
-    const { base } = await setting(t)
-    const statuses: number[] = []
-    for (let turn = 0; turn < 12; turn++) statuses.push((await fetch(`${base}/oauth/connect/${'x'.repeat(22)}`)).status)
-    assert.deepEqual(statuses, [...Array<number>(10).fill(404), 429, 429])
-  })
-
-  test('that is open is no victim of somebody at the same address who tries others', async t => {
-    const made = await setting(t)
-    const alice = await made.client('alice')
-    const link = linkIn((await alice.request('tools/call', CALL)).result)
-    for (let turn = 0; turn < 12; turn++) await fetch(`${made.base}/oauth/connect/${'x'.repeat(22)}`)
-
-    const statuses: number[] = []
-    for (let turn = 0; turn < 12; turn++) statuses.push((await fetch(link, { redirect: 'manual' })).status)
-
-    assert.deepEqual(statuses, [...Array<number>(10).fill(303), 429, 429])
-  })
 })
 
 describe('the page', () => {
