@@ -23,7 +23,7 @@ async function before(t: TestContext, handle: Handle, era: 'modern' | 'legacy', 
   return { server, clock, client: closeAfter(t, await testClient(gateway)) }
 }
 
-describe('the deadline of a call', { concurrency: 4 }, () => {
+describe('the deadline of a call', () => {
   for (const era of ['modern', 'legacy'] as const)
     for (const [name, handle] of Object.entries(ENDLESS))
       it(`holds against ${name}, of a ${era} server`, async t => {
