@@ -20,8 +20,8 @@ const PATTERNS = ['test/**/*.test.ts', 'plugins/**/*.test.ts', 'examples/**/*.te
 const MAX_ROOM_FILES = 40
 /** Small folders share a process. */
 const MIN_ROOM_FILES = 12
-/** More than cores, as tests wait more than half of their time. */
-const CONCURRENCY = Math.max(2, availableParallelism()) + 3
+/** More than cores, as tests wait more than half of their time; with more, they exceed their times on a busy machine. */
+const CONCURRENCY = Math.max(2, availableParallelism()) + 1
 
 const flags = process.argv.slice(2).filter(word => word.startsWith('--'))
 const words = process.argv.slice(2).filter(word => !word.startsWith('--'))

@@ -14,7 +14,7 @@ export interface GrantedCall {
   readonly by: string
 }
 
-/** Journals of this process that are open. */
+/** This process's open journals. */
 const openJournals = new Set<string>()
 
 /** Maximum wait for another process that writes, in milliseconds. */

@@ -82,7 +82,7 @@ function formatSaved({ method, key, scope, payload, storedAt, staleAt }: CacheEn
   }
 }
 
-/** Checks what a change of the format could break. */
+/** Checks what a format change could break. */
 function isSaved(value: unknown): value is SavedList {
   return isObject(value) && LIST_METHODS.has(String(value.method)) && typeof value.text === 'string'
 }

@@ -62,7 +62,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   })
 }
 
-/** Shows the number of callers that must log in, in `ps`, `inspect` and `/metrics`. */
+/** Shows how many callers must log in, in `ps`, `inspect` and `/metrics`. */
 export function showCallers({ metrics, health, status }: PluginHooks, service: OAuthService): void {
   const listUpstreams = (): string[] =>
     [...service.flows].flatMap(([name, { spec }]) => (isPerCaller(spec) && spec.oauth.grant === 'code' ? [name] : []))

@@ -131,7 +131,7 @@ export class FactsBuilder {
     return createFacts('request', {
       headers: Object.fromEntries(presentHeaders),
       trace: trace ?? '',
-      // Normalize IPv4 addresses of dual-stack sockets.
+      // Normalize IPv4 addresses from dual-stack sockets.
       remote: remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''),
     })
   }

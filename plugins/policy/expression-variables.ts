@@ -56,7 +56,7 @@ export type Facts = { [V in Variable]?: object | string }
 
 type FactFields<V extends StructuredVariable> = Readonly<Partial<Record<keyof (typeof FIELDS)[V], unknown>>>
 
-/** Values of missing fields by CEL type. */
+/** Values for missing fields by CEL type. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   bool: false,
   string: '',
@@ -83,7 +83,7 @@ function createFactsClass(fields: Readonly<Record<string, string>>): FactsClass 
   }
 }
 
-/** Creates a variable's value; missing fields get the default of their type. */
+/** Creates a variable's value; missing fields get their type's default. */
 export function createFacts<V extends StructuredVariable>(name: V, values: FactFields<V>): object {
   return new CLASSES[name](values)
 }

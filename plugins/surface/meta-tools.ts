@@ -54,7 +54,7 @@ function summarizeServers(entries: readonly CatalogEntry[]): ServerSummary[] {
     .sort((one, other) => other.count - one.count || compareStrings(one.name, other.name))
 }
 
-/** Lists the words of a server's tool names, the most frequent first. */
+/** Lists the words in a server's tool names, the most frequent first. */
 function listFrequentWords(server: string, entries: readonly CatalogEntry[]): string[] {
   const serverWords = new Set(splitName(server))
   const words = entries.flatMap(({ original }) => splitName(original)).filter(word => !serverWords.has(word))

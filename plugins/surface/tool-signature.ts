@@ -96,7 +96,7 @@ function shortenSentence(text: string, longest = MAX_LENGTH): string {
 
 /** Removes texts and limits from a schema. */
 function compactRootSchema(schema: unknown): JsonObject {
-  // An object or boolean is the schema of a property with such a name.
+  // An object or boolean is the schema for a property with such a name.
   const keepType = (key: string, value: unknown): unknown =>
     OMITTED_KEYWORDS.has(key) && !isObject(value) && typeof value !== 'boolean' ? undefined : value
   const compact = JSON.parse(JSON.stringify(isObject(schema) ? schema : {}, keepType)) as JsonObject

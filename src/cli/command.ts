@@ -31,7 +31,7 @@ export interface OwnManifest {
 export interface CommandContext {
   readonly terminal: Terminal
   readonly host: Host
-  /** All commands, with those of external plugins. */
+  /** All commands, with those from external plugins. */
   readonly commands: CommandMap
   /** External plugin commands, as typed. */
   readonly external: readonly string[]

@@ -50,7 +50,7 @@ async function showHelp(argv: readonly string[], context: CommandContext): Promi
   return help.showHelp(argv, context)
 }
 
-/** Finds the command with the most of these words. */
+/** Finds the command that has most of these words. */
 function findCommandId(words: readonly string[], commands: CommandMap): string {
   return words.map((_, i) => words.slice(0, i + 1).join(':')).findLast(id => id in commands) ?? ''
 }

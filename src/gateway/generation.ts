@@ -171,7 +171,7 @@ async function buildParts(
   }
 }
 
-/** Puts plugins given in code in the place of the built-in ones that have their names. */
+/** Replaces built-in plugins by those with their names that were given in code. */
 function replaceBuiltins(plugins: readonly Plugin<never>[]): readonly Plugin<never>[] {
   const byName = new Map(plugins.map(plugin => [plugin.name, plugin]))
   return builtins.map(plugin => byName.get(plugin.name) ?? plugin)

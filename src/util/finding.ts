@@ -60,7 +60,7 @@ export function parsePointer(pointer: string): string[] {
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Finds the value of a reference such as `#/$defs/User`; undefined if missing. */
+/** Resolves a reference such as `#/$defs/User`; undefined if missing. */
 export function resolveReference(reference: string, document: unknown): unknown {
   return resolvePointer(decodePercent(reference.slice(1)), document)
 }

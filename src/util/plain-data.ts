@@ -32,7 +32,7 @@ export function readList(value: unknown, ...keys: readonly string[]): readonly u
   return Array.isArray(at) ? at : []
 }
 
-/** Returns the strings of the list at a path. */
+/** Returns the strings in the list at a path. */
 export function readTexts(value: unknown, ...keys: readonly string[]): string[] {
   return readList(value, ...keys).filter(one => typeof one === 'string')
 }

@@ -52,7 +52,7 @@ export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  /** Emits the id of a changed task. */
+  /** Emits a changed task's id. */
   readonly watchers: EventEmitter
   readonly counters: AgentCounters
   /** Active tasks by id. */

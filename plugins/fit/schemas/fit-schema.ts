@@ -39,7 +39,7 @@ const EMPTY: JsonObject = { type: 'object' }
 const MAX_STEPS = 8
 const DEFINITIONS = new Set(['$defs', 'definitions'])
 
-/** Property names that the APIs of all models accept. */
+/** Property names that all model APIs accept. */
 const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
 
 /** Adapts a tool's input schema to a dialect. Returns the same schema if nothing has to change. */

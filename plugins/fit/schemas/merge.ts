@@ -181,7 +181,7 @@ function mergeSiblings(target: JsonObject, siblings: JsonObject, work: FitContex
     : mergeAll([target, siblings], work)
 }
 
-/** Finds the schema of a local pointer or anchor. */
+/** Finds the schema at a local pointer or anchor. */
 function findTarget(reference: string, root: JsonObject): JsonObject | undefined {
   if (!reference.startsWith('#')) return undefined
   const isPointer = reference === '#' || reference.startsWith('#/')

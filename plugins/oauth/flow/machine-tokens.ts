@@ -14,7 +14,7 @@ import { getKeySpec } from './upstream-flow.ts'
 
 /** Maximum accounts with cached tokens. */
 const MAX_CACHED = 1000
-/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
+/** Renew a token this long before it expires, or in a shorter life's last quarter. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
 /** Default token lifetime. */

@@ -54,7 +54,7 @@ function createPauseKey(grant: StoredGrant): string {
 
 /** Maximum generations with a rejection. */
 const MAX_REJECTED = 1000
-/** Renew a token this long before it expires, or in the last quarter of a shorter life. */
+/** Renew a token this long before it expires, or in a shorter life's last quarter. */
 const AHEAD_MS = 60_000
 const QUARTER = 4
 /** After a server rejects a fresh token, no other one is requested for this time. */

@@ -24,7 +24,7 @@ const STYLES: Readonly<Record<string, string>> = {
   pipes: 'pipeDelimited',
 }
 
-/** Converts the parts of a Swagger 2.0 operation to OpenAPI 3. */
+/** Converts a Swagger 2.0 operation's parts to OpenAPI 3. */
 function convertSwaggerOperation(
   operation: PlainObject,
   all: readonly PlainObject[],

@@ -16,7 +16,7 @@ import { createFinding } from './doctor-findings.ts'
 const OTHER_USERS = 0o077
 const OTHER_USERS_WRITE = 0o022
 
-/** Checks the modes of configuration files, and of files with secrets. Windows has no such modes. */
+/** Checks the modes of configuration files and files with secrets. Windows has no such modes. */
 export async function checkFiles({ file, source }: DoctorContext): Promise<DoctorFinding[]> {
   if (!getPlatform().hasModes || file === undefined) return []
   const secrets = source?.secrets ?? []

@@ -4,7 +4,7 @@ import { plural } from '../../util/plain-text.ts'
 import { formatTable, withoutWidth } from '../output/table.ts'
 import type { TerminalOutput } from '../output/terminal.ts'
 
-/** Nouns for the kinds of a catalog. */
+/** Nouns for catalog kinds. */
 export const NOUNS: Readonly<Record<Kind, string>> = {
   tools: 'tool',
   prompts: 'prompt',

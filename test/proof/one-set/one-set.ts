@@ -1,9 +1,12 @@
 /**
- * Shows what one set of servers is worth: 15 attached clients of two SDKs before 34 servers. Counts processes and memory,
- * checks that servers of sessions and projects are kept apart over 10,000 calls, kills the gateway with SIGKILL under
- * load, and measures what one attached client costs, with Node and with socat. Exits with 1 when anything is wrong.
+ * Shows what one set of servers is worth: 15 attached clients before 34 servers, which are Claude Code, Codex, Gemini CLI,
+ * opencode, and others of two SDKs. Counts processes and memory, checks that servers of sessions and projects are kept
+ * apart over 10,000 calls, kills the gateway with SIGKILL under load, and measures what one attached client costs, with
+ * Node and with socat. The real clients get the gateway by `gateway connect`, and a model server of our own tells them
+ * what to call; they come from npm at first use, into ~/.cache/tapgate-clients (or $TAPGATE_CLIENTS). Exits with 1 when
+ * anything is wrong.
  *
- *   npm run proof -- one-set       about two minutes; CALLS=1000 for fewer; Linux only, for its /proc
+ *   npm run proof -- one-set       about five minutes, and 1.2 GB the first time; CALLS=1000 for fewer; Linux only, for its /proc
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawnSync } from 'node:child_process'
@@ -17,6 +20,7 @@ import { connectV1 } from '../../peers/sdk-v1-client.ts'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
 import { cost } from './cost.ts'
 import { below, memoryOf } from './processes.ts'
+import { RealTurns } from './real-turns.ts'
 import type { Said } from './said.ts'
 import { BACK_MS, until } from './waits.ts'
 
@@ -44,6 +48,7 @@ const env = {
 const config = join(folder, 'gateway.yaml')
 const shared = Array.from({ length: SERVERS }, (_, i) => `s${i + 1}`)
 let isFine = true
+let real: RealTurns | undefined
 
 function check(isRight: boolean, text: string): void {
   console.log(`${isRight ? 'ok   ' : 'WRONG'}  ${text}`)
@@ -55,17 +60,28 @@ try {
     mode: 0o600,
   })
   gateway('up')
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => attach(i)))
+  real = await RealTurns.prepare(folder, config, check)
+  await real.list(check)
+  const clients = await Promise.all(Array.from({ length: CLIENTS - real.count }, (_, i) => attach(i)))
+  await real.begin(shared)
   await processesAndMemory(clients)
+  await real.open('measured')
   const sessions = await isolation(clients)
+  await real.waiting('load')
+  await real.open('load')
   await kills(clients)
+  await real.waiting('back')
+  await real.open('back')
+  sessions.push(...(await real.judge(check)))
   check(
     sessions.length === CLIENTS && new Set(sessions).size === CLIENTS,
     `isolation: session: ${new Set(sessions).size} processes for ${CLIENTS} clients, each its own`,
   )
+  real.disconnect(check)
   await Promise.all(clients.map(client => client.close().catch(() => undefined)))
   await cost({ config, env, folder }, check)
 } finally {
+  await real?.stop()
   gateway('down')
   await rm(folder, { recursive: true, force: true })
 }
@@ -175,7 +191,7 @@ async function isolation(clients: readonly Attached[]): Promise<number[]> {
   const pids = [...own.values()].flatMap(set => [...set])
   check(
     wrong.length === 0,
-    `${done} calls: each answer is the caller's, from the server that was asked${wrong.length > 0 ? `: ${wrong[0]}` : ''}`,
+    `${done} calls of clients of SDKs: each answer is the caller's, from the server that was asked${wrong.length > 0 ? `: ${wrong[0]}` : ''}`,
   )
   check(
     [...common.values()].every(set => set.size === 1),
