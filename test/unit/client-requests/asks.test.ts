@@ -93,6 +93,12 @@ describe('a modern client in front of a legacy server that asks', () => {
     })
     assert.deepEqual(again.result?.inputRequests, first.result?.inputRequests)
     assert.notEqual(again.result?.requestState, first.result?.requestState)
+    const earlier = await client.request('tools/call', {
+      ...CALL,
+      requestState: first.result?.requestState,
+      inputResponses: { 'ask-1': { action: 'accept' } },
+    })
+    assert.equal(earlier.error?.code, -32602)
   })
 })
 

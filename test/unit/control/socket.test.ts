@@ -41,6 +41,7 @@ test('a request is answered, and an error comes out as it went in', { skip }, as
     code: 'GW_UPSTREAM_UNKNOWN',
     message: 'no upstream "x"',
   })
+  assert.equal((await ask(socket, 'POST', '/v1/fail')).status, 404)
   await assert.rejects(client.request('bug'), { code: 'GW_INTERNAL', message: 'internal error' })
 })
 

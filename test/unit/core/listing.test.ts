@@ -4,6 +4,7 @@ import type { TapOptions } from '../../../src/hooks/hook-table.ts'
 import type { CatalogEntry, ListingReader, Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { byToken } from '../fixtures/by-token.ts'
 
 type Show = (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | undefined
 
@@ -131,6 +132,18 @@ test('a list is made once for each class of readers, however many clients name t
   await (await connect('large')).request('tools/list')
 
   assert.equal(made, 2)
+})
+
+test('a public list is for its caller alone where rules may change it by caller', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { a: () => 'a' }, ttlMs: 60_000, cacheScope: 'public' }))
+  const scopeWith = async (config: JsonObject): Promise<unknown> => {
+    const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [byToken], config }))
+    const client = closeAfter(t, await testClient(gateway, { headers: { authorization: 'Bearer alice' } }))
+    return (await client.request('tools/list')).result?.cacheScope
+  }
+
+  assert.equal(await scopeWith({}), 'public')
+  assert.equal(await scopeWith({ policy: { deny: ['principal.subject == "bob"'] } }), 'private')
 })
 
 test('a tap without classes of readers does not start', async t => {

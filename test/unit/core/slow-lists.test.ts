@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { ClientConnection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { patientClock as clock } from '../../fixtures/clocks.ts'
 
 /** Far above anything on loopback, far below the patience of a test. */
@@ -105,6 +105,16 @@ test('with onFailure: keep, what an upstream listed last stays while it is down'
   assert.deepEqual(await listed(client), ['slow__one', 'quick__two'])
   assert.match(gateway.upstreams.get('slow')?.status().lists?.tools ?? '', /^out of date: /)
   await assert.rejects(client.request('tools/call', { name: 'slow__one' }), /"slow"/)
+})
+
+test('a name of an upstream that is down is of the longest prefix', async t => {
+  const upstream = (prefix: string): object => ({ type: 'http', url: 'http://127.0.0.1:1/mcp', prefix })
+  const config = { upstreams: { short: upstream('a__'), long: upstream('a__b__') } } as never
+  const client = closeAfter(t, await testClient(closeAfter(t, await testGateway({ config }))))
+
+  const { error } = await client.request('tools/call', { name: 'a__b__c' })
+
+  assert.match(error?.message ?? '', /"long"/)
 })
 
 test('a call waits for no lists but those of upstreams that may own the name', async t => {

@@ -52,6 +52,15 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     assert.ok(!args.includes('--unshare-net'))
   })
 
+  it('show a place whose path only begins like that of another', t => {
+    const directory = directoryWith(t, { 'data/a': 'a', 'data-2/b': 'b' })
+    const config = { ...NOTHING, read: ['data-2'], write: ['data'] }
+
+    const args = createSandboxArguments(config, { ...SITE, directory })
+
+    assert.ok(args.join(' ').includes(` --ro-bind ${directory}/data-2 ${directory}/data-2 `))
+  })
+
   it('cannot be made for a place to write that does not exist', () => {
     const config = { type: 'bwrap', read: [], write: ['./no/such'], network: false, hide: [] } as const
 

@@ -38,6 +38,12 @@ describe('the standard headers', () => {
       undefined,
     )
   })
+  test('that are missing or differ are refused', () => {
+    const headers = createStandardHeaders('tools/call', params, '2026-07-28')
+    for (const name of Object.keys(headers))
+      for (const value of [undefined, 'other'])
+        assert.equal(findHeaderMismatch({ ...headers, [name]: value }, 'tools/call', params)?.code, -32020)
+  })
 })
 
 describe('mirrored parameters', () => {

@@ -37,6 +37,11 @@ test('a template matches what a pattern of its literals in order would', () => {
   )
 })
 
+test('literals of a template do not share characters of the URI', () => {
+  assert.equal(matchesTemplate('a{x}aa', 'aaa'), true)
+  assert.equal(matchesTemplate('a{x}aa', 'aa'), false)
+})
+
 test('a template is compared as its server wrote it, in its canonical form', () => {
   assert.equal(matchesRawTemplate('notes://%61b/{x}', 'notes://ab/1'), true)
   const escaped = `notes://${'%61'.repeat(1000)}{x}`

@@ -71,6 +71,15 @@ test('a task that we keep is not found by another caller who knows what we call 
   assert.equal(tasks.findHosted(task?.id ?? '', sessionOf('bob')), undefined)
 })
 
+test('a task that we keep lasts a day at most, whatever its client asks for', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+
+  const task = tasks.createTask(graph, sessionOf('ada'), { ...OF, ttlMs: 1e12, cancel: () => undefined })
+
+  assert.equal(task?.state.ttlMs, 86_400_000)
+})
+
 test('one caller has room for a hundred tasks, and takes none from the others', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)

@@ -102,10 +102,11 @@ test('a request is sent four times at most, and then the refusal stands', async 
 
 test('the caller is told what an authorizer throws, before the request or after its refusal', async t => {
   const { server } = await world(t, token => (token === 'good' ? undefined : NO_TOKEN))
-  let when: 'fine' | 'before' | 'after' = 'fine'
+  let when: 'fine' | 'before' | 'later' | 'after' = 'fine'
   const authorizer: Authorizer = {
     headers: () => {
       if (when === 'before') throw new Error('SECRET of the plugin')
+      if (when === 'later') return Promise.reject(new Error('SECRET of the plugin'))
       return { authorization: when === 'after' ? 'Bearer bad' : 'Bearer good' }
     },
     refused: () => Promise.reject(new Error('SECRET of the plugin')),
@@ -114,7 +115,7 @@ test('the caller is told what an authorizer throws, before the request or after 
   const { url } = closeAfter(t, await testGateway({ upstreams: { web: server }, plugins, config: { cache: false } }))
   const client = closeAfter(t, await testClient({ url }))
 
-  for (const one of ['before', 'after', 'fine'] as const) {
+  for (const one of ['before', 'later', 'after', 'fine'] as const) {
     when = one
     const { error, result } = await client.request('tools/call', { name: 'web__whoami' })
     assert.equal(result !== undefined, one === 'fine', one)

@@ -69,6 +69,19 @@ describe('the room for processes', { concurrency: 4 }, () => {
     await until(() => !isAlive(first.pid), 'the first session has made room for the second')
   })
 
+  it('is not exceeded while a process that gives way still runs', async () => {
+    const room = new ProcessQuota(1, 2)
+    const first = await room.requestPermit().permit
+    room.registerEvictable({ idleSince: 0, evict: () => undefined })
+    let isAdmitted = false
+    const second = room.requestPermit().permit.then(() => (isAdmitted = true))
+
+    await new Promise(setImmediate)
+    assert.equal(isAdmitted, false)
+    first.markStopped()
+    await second
+  })
+
   it('is told why when there is none', async t => {
     const room = new ProcessQuota(1, 1)
     const [a, b] = [

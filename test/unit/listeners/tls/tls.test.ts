@@ -135,6 +135,9 @@ describe('a listener that asks for certificates', () => {
     assert.match(await text('db__who', second), /undefined/)
     const stranger = await secureFetch(url, { ca, client: clients.certify('dev'), ...callOf('db__read') })
     assert.equal(stranger.status, 401)
+    const elsewhere = { certificates: [{ issuer: 'CN=Another CA', subjects: 'CN=ci-*' }] }
+    const other = await serve(t, { clientCa: 'clients.pem' }, { auth: elsewhere })
+    assert.equal((await secureFetch(other.url, { ca, client: ci, ...callOf('db__read') })).status, 401)
     assert.equal((await secureFetch(new URL('/metrics', url), { ca, client: ci })).status, 200)
     const socket = new WebSocket(url.replace(/^https(.*)\/mcp$/, 'wss$1/ws'), ['mcp'], { ca, ...ci })
     await once(socket, 'open')

@@ -243,6 +243,7 @@ describe('a webhook', () => {
     assert.equal(await post(body, {}), 401)
     assert.equal(await post(body, sign(`${body} `)), 401)
     assert.equal(await post(body, { ...sign(body), 'x-tapgate-timestamp': '1700000000000' }), 401)
+    for (const ageMs of [301_000, -301_000]) assert.equal(await post(body, sign(body, Date.now() - ageMs)), 401)
     assert.equal(await post('{}', sign('{}')), 400)
     assert.deepEqual(sent(), [])
     assert.equal(await post(body, sign(body)), 200)

@@ -99,8 +99,8 @@ export function outcomes(events: readonly AuditEvent[]): string[] {
 export const SECRET = 'a secret of these tests that is long enough'
 
 /** Headers by which a webhook says that a body is its own. */
-export function sign(body: string): Record<string, string> {
-  const timestamp = String(Date.now())
+export function sign(body: string, at = Date.now()): Record<string, string> {
+  const timestamp = String(at)
   return { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': signatureOf(timestamp, body) }
 }
 

@@ -53,6 +53,19 @@ describe('a journal', () => {
     assert.equal((await verifyChain(file)).problem?.line, 2)
   })
 
+  test('finds lines taken from its end by the hash of the last', async t => {
+    const file = join(await directoryFor(t), 'audit.jsonl')
+    const journal = journalAt(file)
+    add(journal, 0, 3)
+    journal.close()
+    const { head } = await verifyChain(file)
+    assert.equal((await verifyChain(file, head)).isIntact, true)
+
+    const lines = (await readFile(file, 'utf8')).split('\n')
+    await writeFile(file, [...lines.slice(0, -2), ''].join('\n'))
+    assert.deepEqual([(await verifyChain(file)).isIntact, (await verifyChain(file, head)).isIntact], [true, false])
+  })
+
   test('keeps its chain through rotations and restarts, and as many files as it should', async t => {
     const directory = await directoryFor(t)
     const file = join(directory, 'audit.jsonl')

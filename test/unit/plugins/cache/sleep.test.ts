@@ -39,6 +39,18 @@ test('a new process is asked, and the same list stays the very same payload', as
   assert.notEqual(await list(), first)
 })
 
+test('a list of somebody is not saved for the next start, and one of nobody is', async () => {
+  const saved: unknown[] = []
+  const memory = { read: () => undefined, write: (_part: string, value: unknown) => saved.push(value) }
+  const upstream = { name: 'web', spec: { timeout: '60s' }, state: 'ready' as const, memory }
+  const { dispatch } = await bench({}, () => resultOf({ tools: [] }), {}, upstream)
+
+  await dispatch(ask('tools/list', undefined, { subject: 'ann' }))
+  assert.deepEqual(saved.flat(), [])
+  await dispatch(ask('tools/list'))
+  assert.equal(saved.flat().length, 1)
+})
+
 test('a server that failed is not taken to offer what it did', async () => {
   let isDown = false
   const { dispatch, become } = await bench({ lists: '1h' }, () => {

@@ -49,6 +49,17 @@ test('clients of a replica whose clock is ten minutes ahead are told to try agai
   assert.deepEqual([status, headers['retry-after']], [503, '1'])
 })
 
+test('a proof is good once', { skip }, async t => {
+  const { gateways, ids } = await replicas(t, 2)
+  const place = await entranceOf(gateways[0])
+  const voucher = voucherOf(t, String(ids[0]), 0)
+
+  const statuses = [await knock(place, voucher), await knock(place, voucher)].map(({ status }) => status)
+
+  assert.notEqual(statuses[0], 403)
+  assert.equal(statuses[1], 403)
+})
+
 /** A proof as a replica writes it whose clock is so many minutes ahead. */
 function voucherOf(t: TestContext, to: string, minutes: number): string {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + minutes * 60_000 })

@@ -133,6 +133,24 @@ describe('a login is refused', () => {
       await assert.rejects(setup.logIn(), { code: 'GW_OAUTH_METADATA' })
     })
 
+  for (const resourcePath of ['/mc', '/mcp/below'])
+    test(`where the metadata is for ${resourcePath}`, async t => {
+      const setup = await start(t)
+      const { answers, origin } = setup.server
+      answers.set(`${RESOURCE}/mcp`, resource(origin, { resource: origin + resourcePath }))
+
+      await assert.rejects(setup.logIn(), { code: 'GW_OAUTH_METADATA' })
+    })
+
+  for (const methods of [['plain'], null])
+    test(`where the server declares ${JSON.stringify(methods)} for PKCE`, async t => {
+      const setup = await start(t)
+      const { answers, origin } = setup.server
+      answers.set(SERVER, metadata(origin, { code_challenge_methods_supported: methods }))
+
+      await assert.rejects(setup.logIn(), { code: 'GW_OAUTH_METADATA' })
+    })
+
   test('where all places of the metadata fail', async t => {
     const setup = await start(t)
     const { answers } = setup.server

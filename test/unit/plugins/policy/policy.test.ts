@@ -184,7 +184,15 @@ test('a rule of require refuses where it is false and where it fails', async t =
     client.request('tools/call', { name: 'files__read', arguments: args })
 
   assert.ok((await read({ path: '/srv/projects/a/../b' })).result)
-  for (const path of ['/srv/projects/../x', '/srv/projectsx', 'srv/projects', '/srv/projects/\0', '', 7])
+  for (const path of [
+    '/srv/projects/../x',
+    '/srv/projectsx',
+    'srv/projects',
+    '/srv/projects/\0',
+    '/srv/projects/..\\..\\x',
+    '',
+    7,
+  ])
     assert.equal(reason(await read({ path })), 'GW_POLICY_DENIED', String(path))
   assert.equal(reason(await read({})), 'GW_POLICY_DENIED')
   assert.ok((await client.request('tools/call', { name: 'files__write' })).result)
@@ -230,6 +238,17 @@ test('a rule with scopes answers 403 with the scopes that are lacking, all in on
   )
   assert.equal(reason(refused), 'GW_POLICY_SCOPE')
   assert.ok((await as(all.key)).result)
+})
+
+test('of several rules of allow the one that lacks the fewest scopes names them', async t => {
+  const { gateway } = await serve(t, {
+    allow: [['x', 'y'], ['z'], ['x', 'z']].map(scopes => ({ for: 'files__write', when: 'true', scopes })),
+  })
+  const client = closeAfter(t, await testClient(gateway))
+
+  const refused = await client.request('tools/call', { name: 'files__write' })
+
+  assert.deepEqual([reason(refused), (refused.error?.data as { scopes?: unknown }).scopes], ['GW_POLICY_SCOPE', ['z']])
 })
 
 test('who is denied is not answered from the cache, and the call is recorded as refused', async t => {

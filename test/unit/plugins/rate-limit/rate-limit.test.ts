@@ -165,6 +165,12 @@ describe('a limit', () => {
     for (let i = 0; i < 4; i++) assert.ok(!isRefused(await free.request('tools/list')))
   })
 
+  test('of a session is of the caller where each request is a session', async t => {
+    const gateway = await serve(t, { calls: { tools: '*', per: ['session'], perMinute: 2 } })
+    assert.equal(await refusals(await gateway.as(alice.key), 'db__read', 3), 1)
+    assert.equal(await refusals(await gateway.as(bob.key), 'db__read', 2), 0)
+  })
+
   test('of what is under way ends with the call, and a refused call counts nowhere', async t => {
     const gateway = await serve(t, { few: { tools: '*', inFlight: 2, perMinute: 4 }, most: { inFlight: 3 } })
     const client = await gateway.as(alice.key)

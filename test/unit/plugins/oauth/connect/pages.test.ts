@@ -70,9 +70,11 @@ describe('the page', () => {
       await browser.post(link, { answer: 'allow' }, link),
       await browser.post(link, { answer: 'allow', token: `${token}x` }, link),
       await browser.post(link, { answer: 'allow', token }, 'https://evil.example/'),
+      // Listeners accept the origins of this host.
+      await browser.post(link, { answer: 'allow', token }, 'http://localhost:9/'),
       await new PlainBrowser().post(link, { answer: 'allow', token }, link),
     ].map(({ status }) => status)
-    assert.deepEqual(statuses, [403, 403, 403, 403])
+    assert.deepEqual(statuses, [403, 403, 403, 403, 403])
     const other = await browser.post(link, { answer: 'allow', token, access: token }, link)
     assert.match(other.text, /The requested access has changed/)
     assert.equal(made.recorded.length, 0)
