@@ -157,7 +157,7 @@ function applyUncertainty(verdict: PermissionVerdict, unsure: string | undefined
 }
 
 function matchRule(rule: PermissionRule, call: AgentToolCall, site: PermissionScope): MatchResult {
-  const fits = [matchKind(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
+  const fits = [matchKind(rule, call), matchTitle(rule, call), matchCommand(rule, call), matchFiles(rule, call, site)]
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
@@ -167,6 +167,11 @@ function matchKind({ kinds, do: verdict }: PermissionRule, call: AgentToolCall):
   if (verdict !== 'allow' && kinds.includes('execute') && readCommand(call) !== undefined) return 'yes'
   if (call.kind === undefined) return 'unknown'
   return kinds.includes(call.kind) ? 'yes' : 'no'
+}
+
+function matchTitle({ titles }: PermissionRule, { title }: AgentToolCall): MatchResult {
+  if (titles === undefined || compileGlobs(titles)(title)) return 'yes'
+  return title === '' ? 'unknown' : 'no'
 }
 
 function matchCommand({ commands, do: verdict }: PermissionRule, call: AgentToolCall): MatchResult {

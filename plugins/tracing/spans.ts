@@ -11,7 +11,7 @@ import type {
   Slot,
   Upstream,
 } from '../../src/plugin.ts'
-import { compileGlobs, GatewayError, getOutcome, getErrorMessage } from '../../src/plugin.ts'
+import { compileGlobs, GatewayError, getOutcome, getErrorMessage, isObject } from '../../src/plugin.ts'
 import {
   ATTRIBUTE,
   describeOperation,
@@ -23,7 +23,6 @@ import {
   TOOL_ERROR,
 } from './attributes.ts'
 import type { OtelApi, TracingOptions } from './otel.ts'
-import { formatTraceparent, injectContext, parseTraceContext, readMetaContext } from './trace-context.ts'
 
 /** Longer texts are cut, because peers choose them. */
 const MAX_TEXT_LENGTH = 256
@@ -246,4 +245,36 @@ function propagateContext(call: Call, context: SpanContext, keepsBaggage: boolea
   else delete headers.tracestate
   const { baggage } = exchange.headers
   if (keepsBaggage && baggage !== undefined) headers.baggage ??= baggage
+}
+
+/** Longer states are dropped, as the specification allows. */
+const MAX_STATE_LENGTH = 512
+
+/** Parses W3C `traceparent` and `tracestate`; undefined if invalid. */
+function parseTraceContext(api: OtelApi, parent: unknown, state: unknown): SpanContext | undefined {
+  const context = typeof parent === 'string' ? api.parseTraceParent(parent) : null
+  if (context === null || !api.isSpanContextValid(context)) return undefined
+  const hasState = typeof state === 'string' && state.length <= MAX_STATE_LENGTH
+  return { ...context, isRemote: true, ...(hasState ? { traceState: new api.TraceState(state) } : {}) }
+}
+
+/** Reads the context from `_meta`. */
+function readMetaContext(api: OtelApi, params: JsonObject | undefined): SpanContext | undefined {
+  const meta = params?._meta
+  return isObject(meta) ? parseTraceContext(api, meta.traceparent, meta.tracestate) : undefined
+}
+
+function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-0${traceFlags & 1}`
+}
+
+/** Sets the context in `_meta`; removes `baggage` unless `keepsBaggage` is true. */
+function injectContext(params: JsonObject | undefined, context: SpanContext, keepsBaggage: boolean): JsonObject {
+  const meta: JsonObject = isObject(params?._meta) ? { ...params._meta } : {}
+  const state = context.traceState?.serialize()
+  meta.traceparent = formatTraceparent(context)
+  if (state !== undefined) meta.tracestate = state
+  else delete meta.tracestate
+  if (!keepsBaggage) delete meta.baggage
+  return { ...params, _meta: meta }
 }

@@ -1,11 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { string as argument } from '@oclif/core/args'
 import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
 import type { NamedPlugin } from '../config/index.ts'
 import { locateProblem } from '../config/problem.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
-import { listDeclaredCommands } from '../plugin-host/manifest.ts'
-import { importPlugins } from '../plugin-host/resolve.ts'
+import { importPlugins, resolvePluginFile } from '../plugin-host/resolve.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Finding } from '../util/finding.ts'
 import type { Command, CommandMap } from './command.ts'
@@ -13,6 +14,7 @@ import { createCommand, CONFIG_FLAGS, CONTROL_FLAGS, JSON_FLAG } from './command
 import type { SourceFlags } from './load-source.ts'
 import { loadSource } from './load-source.ts'
 import type { Terminal } from './output/terminal.ts'
+import { isObject } from '../protocol/json/json.ts'
 
 /** Loads the built-in plugins' commands by id. */
 export async function loadPluginCommands(plugins: readonly Plugin<never>[]): Promise<Record<string, Command>> {
@@ -163,4 +165,33 @@ function createPlaceholder(summary: string, load: () => Promise<Command>): Comma
     ...{ summary, strict: false, args: {}, flags: CONFIG_FLAGS },
     run: async (argv, context) => (await load()).run(argv, context),
   }
+}
+
+/** Command words: `budget show`. */
+const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
+
+/**
+ * Lists the commands that a plugin's package declares, each with a summary: `"tapgate": { "commands": { … } }` in the
+ * nearest package.json. Runs no plugin code. Returns an empty list if the file is unreadable.
+ */
+function listDeclaredCommands(use: string, directory: string): [words: string, summary: string][] {
+  try {
+    const { tapgate } = readManifest(dirname(resolvePluginFile(use, directory)))
+    const commands = isObject(tapgate) && isObject(tapgate.commands) ? tapgate.commands : {}
+    return Object.entries(commands).flatMap(([command, summary]) =>
+      WORDS.test(command) && typeof summary === 'string' ? [[command, summary]] : [],
+    )
+  } catch {
+    return []
+  }
+}
+
+function readManifest(directory: string): Record<string, unknown> {
+  const file = join(directory, 'package.json')
+  if (existsSync(file)) {
+    const manifest: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return isObject(manifest) ? manifest : {}
+  }
+  const above = dirname(directory)
+  return above === directory ? {} : readManifest(above)
 }

@@ -19,8 +19,8 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import type { SandboxContext } from '../api/process.ts'
-import type { LoadedConfig } from '../config/index.ts'
-import { listPrivatePlaces, withConfig } from '../config/index.ts'
+import type { Feature, LoadedConfig } from '../config/index.ts'
+import { listPrivatePlaces, withConfig, parseConfig } from '../config/index.ts'
 import type { Problem } from '../config/problem.ts'
 import { locateProblem } from '../config/problem.ts'
 import { collectSecrets } from '../config/secrets.ts'
@@ -34,7 +34,6 @@ import type { TaskStore } from '../core/tasks/task-store.ts'
 import { ReusedUpstream, getLiveUpstream } from '../core/reused-upstream.ts'
 import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { applyConfigureHooks } from '../plugin-host/configure-hooks.ts'
 import { installPlugins } from '../plugin-host/install.ts'
 import { listSecretOptions } from '../plugin-host/options.ts'
 import type { ChosenPlugin } from '../plugin-host/resolve.ts'
@@ -347,4 +346,65 @@ export function createLazyFetch({ network }: Config, { clock, log, environment }
     )
     return (await loading)(url, options)
   }
+}
+
+/** Upstream types in the schema; all others belong to plugins. */
+const CORE_TYPES: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
+/** Defaults for an upstream type that is not in the schema: no limits unless configured. */
+const UPSTREAM_DEFAULTS = {
+  enabled: true,
+  onFailure: 'omit',
+  start: 'auto',
+  isolation: 'shared',
+  timeout: 0,
+  limits: { concurrency: 0, queue: 0, queueTimeout: 0 },
+  breaker: false,
+  retry: false,
+}
+
+/**
+ * Adds the changes of plugins by the `configure` hook. New and changed listeners and upstreams are validated and get
+ * the same defaults as in a file.
+ * @throws GatewayError GW_CONFIG_INVALID
+ */
+function applyConfigureHooks(written: Config, hooks: Hooks, directory: string, features: readonly Feature[]): Config {
+  const config = hooks.getRunner('configure')?.(written) ?? written
+  if (config === written) return written
+  const listeners = omitFields(config.listeners, written.listeners)
+  const upstreams = omitFields(config.upstreams, written.upstreams)
+  const described = upstreams.filter(([, { type }]) => CORE_TYPES.has(type))
+  const own = upstreams.filter(([, { type }]) => !CORE_TYPES.has(type))
+  const added = parseConfig(
+    {
+      version: 1,
+      ...getAuthConfig(config),
+      listeners: Object.fromEntries(listeners),
+      upstreams: Object.fromEntries(described),
+    },
+    { directory, features },
+  ).config
+  const completed = own.map(([name, spec]) => [
+    name,
+    Object.freeze({ ...UPSTREAM_DEFAULTS, ...spec }) as UpstreamConfig,
+  ])
+  return Object.freeze({
+    ...config,
+    listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
+    upstreams: Object.freeze({
+      ...config.upstreams,
+      ...added.upstreams,
+      ...(Object.fromEntries(completed) as Config['upstreams']),
+    }),
+  })
+}
+
+/** Caller identities for caller checks, without listeners and upstreams, which are not checked here. */
+function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
+  if (auth === undefined) return {}
+  const { listeners: _, ...authWithoutListeners } = auth
+  return { auth: { ...authWithoutListeners, rules: [], except: [] } }
+}
+
+function omitFields<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(now).filter(([name, spec]) => before[name] !== spec)
 }

@@ -5,7 +5,7 @@ import { readSources, ROOT } from './sources.ts'
 
 /** Largest figures that the project may have. They only fall: whoever makes it smaller lowers them. */
 export const CEILINGS: Readonly<Record<string, number>> = {
-  'product files': 555,
+  'product files': 544,
   'lines of product code': 71_750,
   'lines of TypeScript in test/': 73_400,
   // A slow machine adds a few, as answers that take long begin early.

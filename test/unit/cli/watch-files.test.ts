@@ -3,7 +3,7 @@ import { readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync, appen
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
+import { watchFiles } from '../../../src/cli/serve/serve.ts'
 import { directoryWith } from '../config/temp.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { KeyRing } from '../../../plugins/cluster/key-ring.ts'
-import { RedisShared } from '../../../plugins/cluster/redis/redis-shared.ts'
+import { RedisShared } from '../../../plugins/cluster/cluster.ts'
 import { RedisStore } from '../../../plugins/cluster/redis/redis-store.ts'
 import { systemClock as clock } from '../../../src/util/clock.ts'
 import { createLog } from '../../../src/util/log.ts'

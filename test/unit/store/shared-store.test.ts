@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { createPluginStore } from '../../../src/plugin-host/plugin-store.ts'
+import { createPluginStore } from '../../../src/plugin-host/install.ts'
 import type { SharedStore } from '../../../src/plugin.ts'
 import { systemClock as clock } from '../../../src/util/clock.ts'
 import { SharedMemory } from '../../fixtures/shared-memory.ts'

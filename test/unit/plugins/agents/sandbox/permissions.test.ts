@@ -29,11 +29,15 @@ function verdict(rules: Rules, call: Partial<AgentToolCall>, site = { cwd: '/now
 }
 
 test('the first rule that fits decides, and an unknown kind fits no rule about kinds', () => {
-  const rules: Rules = [{ kinds: ['read', 'search'], do: 'allow' }, { kinds: ['delete'], do: 'deny' }, { do: 'ask' }]
+  const rules: Rules = [
+    { kinds: ['read', 'search'], do: 'allow' },
+    { titles: ['Dangerous *'], do: 'deny' },
+    { do: 'ask' },
+  ]
 
   assert.equal(verdict(rules, { kind: 'read' }), 'allow by rule 1')
   assert.equal(verdict(rules, { kind: undefined }), 'ask by rule 3')
-  assert.equal(verdict(rules, { kind: 'delete' }), 'deny by rule 2')
+  assert.equal(verdict(rules, { title: 'Dangerous thing' }), 'deny by rule 2')
   assert.equal(verdict([], { kind: 'read' }), 'deny by default')
 })
 
