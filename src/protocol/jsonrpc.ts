@@ -14,8 +14,7 @@ import {
   stringifyJson,
   stripBom,
 } from './json/json.ts'
-import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT } from './json/scan-json.ts'
-import { isValidValue } from './json/wasm/proof.ts'
+import { isValidValue, MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT } from './json/scan-json.ts'
 import { Payload } from './payload.ts'
 import { readReply, readResult } from './server-reply.ts'
 import type { RpcError } from './rpc-error.ts'

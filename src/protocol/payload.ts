@@ -24,7 +24,7 @@ export class Payload {
   freshUntil: number | undefined = undefined
   /** True if a member has an unexpected type for most methods, or there is no list. */
   isUnusual = false
-  /** True if the received message contains `null`. */
+  /** True if the received text may contain `null` as a value. */
   hasNull = false
   #bytes: Buffer | undefined
   #value: JsonObject | undefined

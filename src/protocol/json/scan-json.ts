@@ -1,4 +1,4 @@
-import { proveString, proveValue } from './wasm/proof.ts'
+import { canProve, proveString, proveValue } from './wasm/proof.ts'
 
 /** JSON syntax bytes. */
 export const QUOTE = 0x22
@@ -29,13 +29,6 @@ const LONG = 256
 /** Error for rejected bytes. */
 export class ScanError extends Error {
   override readonly name = 'ScanError'
-  /** True for invalid or truncated JSON; false for rejected JSON that is valid as far as it was read. */
-  readonly isSyntax: boolean
-
-  constructor(message: string, isSyntax = true) {
-    super(message)
-    this.isSyntax = isSyntax
-  }
 }
 
 /** Receives the positions of a member's key (without quotes) and value. */
@@ -48,7 +41,7 @@ type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueE
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visitMember: VisitMember): void {
   let at = skipSpace(bytes, start, end)
-  if (!isByteAt(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
+  if (!isByteAt(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object')
   at = skipSpace(bytes, at + 1, end)
   if (isByteAt(bytes, at, end, CLOSE_OBJECT)) return createEndError(bytes, at + 1, end)
   for (;;) {
@@ -110,8 +103,15 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
   return at
 }
 
+/** Returns false if the bytes are not one valid JSON value; true as well if WebAssembly is unavailable. */
+export function isValidValue(bytes: Buffer): boolean {
+  if (!canProve()) return true
+  const end = proveValue(bytes, 0, bytes.length, 1, 0)
+  return end >= 0 && skipSpace(bytes, end, bytes.length) === bytes.length
+}
+
 /** Returns the end of the value at `at`. */
-export function skipValue(bytes: Buffer, at: number, end: number): number {
+function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
   if (at >= end) throw new ScanError('unexpected end of message')
   if (first === QUOTE) return skipString(bytes, at, end)
@@ -143,7 +143,7 @@ function skipNestedBytes(bytes: Buffer, at: number, end: number): number {
       continue
     }
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
+      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`)
       openBrackets[depth] = byte + 2
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       if (openBrackets[depth] !== byte) throw new ScanError('mismatched brackets')
