@@ -24,6 +24,7 @@ import type {
   Exchange,
   Fetch,
   Handles,
+  KnownTools,
   SharedStore,
   Log,
   Programs,
@@ -172,31 +173,14 @@ export interface Plugin<Options = unknown> {
   setup(api: PluginApi<Options>): void | Promise<void>
 }
 
-/** Tools of each server with a known list, before any rules. */
-export type KnownTools = ReadonlyMap<
-  string,
-  readonly {
-    /** Name at the server. */
-    readonly original: string
-    /** Name that `filters` use. */
-    readonly exposed: string
-    readonly value: JsonObject
-  }[]
->
-
 /** Options and names for a plugin's `check`. */
-export interface CheckedOptions<Options = unknown> {
+interface CheckedOptions<Options = unknown> {
   /** Its section, or `plugins.<name>.options`. */
   readonly options: Options
   /** JSON pointer to the options: `/budget`, or `/plugins/budget/options`. */
   readonly pointer: string
   /** Names that rules may use, from the configuration and from plugins. */
   readonly names: { readonly upstreams: readonly string[]; readonly listeners: readonly string[] }
-}
-
-/** Types a plugin without a cast. */
-export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> {
-  return plugin
 }
 
 export { answer, refuse, toolError, createUpstreamAnswer } from './api/answers.ts'
@@ -208,74 +192,47 @@ export {
   callerKey,
   conversationKey,
   getCredentialType,
-  storeToken,
   principalKey,
   STRANGER,
-  getToken,
+  verifiedTokens,
 } from './api/principal.ts'
-export { createProfileLookup, type ProfileViewer } from './api/profile-lookup.ts'
-export {
-  defineErrors,
-  describeReason,
-  gatewayError,
-  GatewayError,
-  getHttpStatus,
-  getErrorMessage,
-} from './errors/errors.ts'
-export { defineFindings, LEVELS, type Health, type HealthFinding } from './errors/health.ts'
-export type { PrivatePath } from './util/private-path.ts'
-export {
-  escapeCharacters,
-  escapeInvisible,
-  formatBytes,
-  formatDuration,
-  removeInvisible,
-  sanitizeText,
-  toOneLine,
-} from './util/plain-text.ts'
+export { createProfileLookup } from './api/profile-lookup.ts'
+export { defineErrors, gatewayError, GatewayError, getHttpStatus, getErrorMessage } from './errors/errors.ts'
+export { defineFindings, type HealthFinding } from './errors/health.ts'
+export { escapeInvisible, formatBytes, formatDuration, sanitizeText, toOneLine } from './util/plain-text.ts'
 export { checkKeyPair, checkKnownName, type Report } from './util/finding.ts'
 export { openWithKey, sealWithKey } from './util/encryption.ts'
-export { parseCookie, hashSecret, isSameSecret } from './util/secrets.ts'
+export { parseCookie, hashSecret } from './util/secrets.ts'
 export { tryParseJson, readList, readMap, readText, readTexts, readValue } from './util/plain-data.ts'
 export { appendPointer, resolvePointer, resolveReference } from './util/finding.ts'
 export { suggestName, suggestHint } from './util/suggest.ts'
 export { readOwnPackage } from './util/version.ts'
 export { BoundedMap } from './util/bounded-map.ts'
 export { createActiveGetter } from './util/active-getter.ts'
-export { runToCompletion, runInSlices } from './util/queues.ts'
+export { runInSlices } from './util/queues.ts'
 export { CountedTopic } from './util/storage/counted-topic.ts'
-export type * from './util/storage/shared-store.ts'
-export { collectGarbage } from './util/process/resident-memory.ts'
+export type { SharedStore } from './util/storage/shared-store.ts'
 export { FairQueue } from './util/queues.ts'
 export { TextStream } from './util/queues.ts'
 export { findProgram } from './util/find-program.ts'
 export { compileGlobs, findUnclosed } from './util/globs.ts'
 export { canonicalizeUri, normalizeAuthority } from './protocol/uri.ts'
-export { parseParamHeaders, getParamHeaders, type ParamHeader } from './protocol/headers.ts'
+export { parseParamHeaders, getParamHeaders } from './protocol/headers.ts'
 export { loadKeyFile } from './util/storage/key-file.ts'
-export { makeDirectory, makeDirectorySync } from './util/storage/files.ts'
+export { makeDirectorySync } from './util/storage/files.ts'
 export { compileAllowedUris, compileForbiddenUris } from './protocol/uri-patterns.ts'
-export {
-  isSqlBusy,
-  loadSqlite,
-  getSqlCode,
-  SqlDatabase,
-  getSqlNumber,
-  getSqlText,
-  type SqlRow,
-} from './util/storage/sqlite.ts'
+export { isSqlBusy, loadSqlite, getSqlCode, SqlDatabase, getSqlNumber, getSqlText } from './util/storage/sqlite.ts'
 export { estimateBytes, parseDuration, parseSize, estimateTokens } from './util/units.ts'
-export { findMissingCapabilities, normalizeCapabilities } from './protocol/era/capabilities.ts'
-export { hasFailed, getOutcome } from './api/exchange.ts'
+export { supportsForms } from './protocol/era/capabilities.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer } from './protocol/rpc-peer.ts'
-export { LIST_CHANGES, LISTS, METHODS, getChangedKinds } from './protocol/methods.ts'
+export { LISTS, METHODS } from './protocol/methods.ts'
 export { canonicalizeJson } from './protocol/json/json.ts'
 export { isObject, filterObjects, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
-export type { AskGateway, CommandCall, CommandFlag, CommandOutput, PluginCommands } from './api/command.ts'
-export type * from './api/listener.ts'
+export type { CommandCall, PluginCommands } from './api/command.ts'
+export type { PeerDirectory } from './api/listener.ts'
 export type {
   Answer,
   Approval,
@@ -286,51 +243,30 @@ export type {
   AuditEvent,
   Authorizer,
   Call,
-  WrappedRequest,
-  ClientCertificate,
   ClientDescription,
   Clock,
   Config,
   CallRecord,
-  CredentialHeaders,
   Credentials,
   Dispatch,
-  Era,
   Exchange,
   Metric,
-  HttpMethod,
   HttpReply,
   HttpRequest,
-  HttpErrorResponse,
   Listener,
-  ListenerConfig,
-  Load,
   Log,
   Notification,
-  OutgoingRequest,
-  PatienceLimit,
   Principal,
-  Program,
-  Programs,
   Refusal,
-  RpcError,
-  ClientLimits,
   RunningCall,
   ServerDescription,
   Session,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
-  UpstreamHttp,
-  UpstreamHttpReply,
-  UpstreamMemory,
-  UpstreamRefusal,
   UpstreamState,
-  UpstreamStatus,
-  Via,
 } from './api/index.ts'
-export type { CacheConfig, CachePolicyConfig, CacheToolConfig, UpstreamCacheConfig } from './config/config.gen.ts'
 export { isOwnName, assignOwnNames, type CatalogEntry } from './api/catalog-entry.ts'
-export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
+export type { ListingReader } from './api/catalog-view.ts'
 export type { ExplainStep } from './api/explain-step.ts'
 export type { PluginHooks } from './hooks/hooks.ts'

@@ -1,4 +1,4 @@
-import type { CommandCall, CommandFlag, Config, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, Config, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import {
   formatBytes,
   formatDuration,
@@ -20,7 +20,7 @@ const MAX_LIMIT = 10_000
 const FOLLOW_MS = 1000
 const PAGES = 100
 
-const SINCE: CommandFlag = {
+const SINCE = {
   value: '<time>',
   summary: 'Start time: a duration before now such as 1h or 2d, or a date.',
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { GatewayError, PrivatePath } from '../../src/plugin.ts'
+import type { GatewayError, PluginApi } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import { cleanLine } from './store/task-journal.ts'
 
@@ -71,7 +71,7 @@ export function isWithin(directory: string, file: string): boolean {
 export function findRootOfGateway(
   roots: readonly string[],
   directory: string,
-  privatePaths: readonly PrivatePath[],
+  privatePaths: PluginApi['privatePaths'],
 ): string | undefined {
   return roots.find(name => {
     const root = resolveRealPath(resolve(directory, name))

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Credentials, ListenerConfig, PluginHooks, Principal, Refusal } from '../../src/plugin.ts'
+import type { Credentials, PluginHooks, Principal, Refusal, Config } from '../../src/plugin.ts'
 import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from '../../src/plugin.ts'
 import { TOOLS } from './mcp/schemas.ts'
 import type { AgentSettings } from './settings.ts'
@@ -24,7 +24,7 @@ export const CALLBACK_SPEC = {
   port: 0,
   path: '/mcp',
   sessionLabel: false,
-} as unknown as ListenerConfig
+} as unknown as Config['listeners'][string]
 
 const refused = refuse(RPC.invalidRequest, 'authentication required: send an agent token')
 

@@ -1,6 +1,7 @@
-import type { AskGateway, CommandCall, CommandFlag, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands, PluginApi } from '../../src/plugin.ts'
 import { gatewayError, GatewayError, isObject, filterObjects, toOneLine, sanitizeText } from '../../src/plugin.ts'
 
+type AskGateway = PluginApi['control']
 type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
@@ -146,7 +147,7 @@ function toTexts(value: unknown): string[] {
 const EXIT_FAILED = 5
 
 /** Flags that affect routing. */
-const TASK_FLAGS: Readonly<Record<string, CommandFlag>> = {
+const TASK_FLAGS: PluginCommands[string]['flags'] = {
   agent: { char: 'a', value: '<id>', summary: 'This agent.' },
   type: { value: '<type>', summary: 'Task type, for routing rules.' },
   capability: {

@@ -3,8 +3,8 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } fro
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { basename, dirname, join } from 'node:path'
-import type { PluginApi, Programs } from '../../src/plugin.ts'
-import { makeDirectory, getErrorMessage } from '../../src/plugin.ts'
+import type { PluginApi } from '../../src/plugin.ts'
+import { getErrorMessage, makeDirectorySync } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
 import { isWithin, resolveRealPath, Roots, createPathError } from './allowed-paths.ts'
 import { decidePermission } from './permissions.ts'
@@ -80,11 +80,11 @@ const MAX_DIFF = 4 * 1024 * 1024
 
 /** Task worktrees in one folder. */
 export class Worktrees {
-  readonly #programs: Programs
+  readonly #programs: PluginApi['programs']
   readonly #folder: string
 
   /** `folder` is created on first use. */
-  constructor(programs: Programs, folder: string) {
+  constructor(programs: PluginApi['programs'], folder: string) {
     this.#programs = programs
     this.#folder = folder
   }
@@ -121,7 +121,7 @@ export class Worktrees {
     const base = await git.readOutput('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
     if (base === undefined) throw new Error('the repository has no commits')
     const branch = `tapgate/${task}`
-    await makeDirectory(this.#folder, 0o700)
+    makeDirectorySync(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
     await git.readOutput('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
     const gitDirectory = await new Git(this.#programs, top).readOutput('rev-parse', '--absolute-git-dir')
@@ -193,7 +193,7 @@ export class Worktrees {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
     const real = resolveRealPath(directory)
     if (!isWithin(top, real)) throw new Error('a symlink leads outside the worktree')
-    await makeDirectory(real)
+    makeDirectorySync(real)
     return real
   }
 
@@ -238,12 +238,12 @@ interface GitAnswer {
 
 /** Runs git in one directory. */
 class Git {
-  readonly #programs: Programs
+  readonly #programs: PluginApi['programs']
   readonly #cwd: string
   readonly #before: readonly string[]
 
   /** `before`: global arguments such as `--git-dir`. */
-  constructor(programs: Programs, cwd: string, before: readonly string[] = []) {
+  constructor(programs: PluginApi['programs'], cwd: string, before: readonly string[] = []) {
     this.#programs = programs
     this.#cwd = cwd
     this.#before = before
@@ -351,7 +351,7 @@ export class ScratchDirectories {
    */
   async openDirectory(cwd: string | undefined, files: readonly string[]): Promise<string> {
     if (files[0] !== undefined) throw createPathError('file', files[0], HINT)
-    await makeDirectory(await this.#folder(), 0o700)
+    makeDirectorySync(await this.#folder(), 0o700)
     const folder = await realpath(await this.#folder())
     if (cwd === undefined) {
       const made = join(folder, randomBytes(16).toString('hex'))

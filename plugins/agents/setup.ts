@@ -1,15 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type {
-  Config,
-  Exchange,
-  JsonObject,
-  ListenerConfig,
-  PluginApi,
-  PluginHooks,
-  UpstreamConfig,
-} from '../../src/plugin.ts'
+import type { Config, Exchange, JsonObject, PluginApi, PluginHooks, UpstreamConfig } from '../../src/plugin.ts'
 import { ANONYMOUS, gatewayError, GatewayError, getErrorMessage, principalKey, suggestHint } from '../../src/plugin.ts'
 import { resolveProgramFile } from './acp/agent-host.ts'
 import { findRootOfGateway } from './allowed-paths.ts'
@@ -235,7 +227,7 @@ function addAgentsUpstream(config: Config, { prefix }: AgentsConfig, callingBack
   }
   // Start eagerly, so that interrupted tasks are recovered without a call.
   const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
-  const listener: Record<string, ListenerConfig> = callingBack.some(({ callback }) => callback !== undefined)
+  const listener: Config['listeners'] = callingBack.some(({ callback }) => callback !== undefined)
     ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }
     : {}
   return {

@@ -6,20 +6,18 @@ import type {
   Ask,
   AskReply,
   AuditEvent,
-  ClientDescription,
   Config,
   PluginApi,
 } from '../../src/plugin.ts'
 import {
   answer,
-  findMissingCapabilities,
-  normalizeCapabilities,
   toOneLine,
   parseDuration,
   getErrorMessage,
   refuse,
   RPC,
   toolError,
+  supportsForms,
 } from '../../src/plugin.ts'
 import { summarizeArguments } from './format-arguments.ts'
 import type { ApprovalJournal } from './unfinished-calls.ts'
@@ -32,10 +30,6 @@ const SCHEMA = {
     approve: { type: 'boolean', title: 'Run it', description: 'Set to true to run this call once.' },
   },
   required: ['approve'],
-}
-
-function supportsForms(client: ClientDescription): boolean {
-  return findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
 }
 
 /** Builds the approval form; caller data appears only as quoted data. */

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from '../../src/plugin.ts'
-import { escapeCharacters, escapeInvisible, isObject, toOneLine } from '../../src/plugin.ts'
+import { escapeInvisible, isObject, toOneLine } from '../../src/plugin.ts'
 
 /** Character budget for all values; each gets a share of at least `MIN_VALUE`. */
 const MAX_TEXT = 2000
@@ -67,7 +67,11 @@ function markLookAlikes(word: string): string {
     const isAscii = character <= '\u007f'
     const isFont = !isAscii && /^[a-z0-9]+$/i.test(character.normalize('NFKC'))
     const isForeign = !isAscii && isMixed && /\p{L}/u.test(character) && !LATIN.test(character)
-    text += isFont || isForeign || character === 'ɡ' ? escapeCharacters(character) : character
+    text += isFont || isForeign || character === 'ɡ' ? escapeCharacter(character) : character
   }
   return text
+}
+
+function escapeCharacter(character: string): string {
+  return character.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -1,4 +1,4 @@
-import type { Answer, CatalogEntry, CatalogView, Config, Exchange, PluginHooks, Principal } from '../../src/plugin.ts'
+import type { Answer, CatalogEntry, Config, Exchange, PluginHooks, Principal, Session } from '../../src/plugin.ts'
 import {
   ANONYMOUS,
   compileCallers,
@@ -36,7 +36,7 @@ type Forbid = (exchange: Exchange, subject: string, scopes: readonly string[]) =
  */
 export function enforceRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
   if (rules.length === 0) return
-  const filterEntry = (entry: CatalogEntry, { principal }: CatalogView): readonly CatalogEntry[] => {
+  const filterEntry = (entry: CatalogEntry, { principal }: Pick<Session, 'principal'>): readonly CatalogEntry[] => {
     const about = rules.filter(rule => rule.isAbout(entry))
     const verdict = about.length === 0 ? 'allowed' : evaluateRules(about, principal)
     if (verdict === 'hidden') return []

@@ -1,5 +1,4 @@
 import type {
-  ClientCertificate,
   Config,
   Credentials,
   HttpReply,
@@ -9,7 +8,7 @@ import type {
   Principal,
   Refusal,
 } from '../../src/plugin.ts'
-import { BoundedMap, compileGlobs, storeToken, getErrorMessage } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, getErrorMessage, verifiedTokens } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { readCredential, createUnauthorized } from './challenge.ts'
 import type { KeyRing } from './api-keys.ts'
@@ -21,6 +20,8 @@ import type { VerifyToken } from './tokens.ts'
 
 /** Cached principals, so that each certificate keeps the same object. */
 const MAX_CALLERS = 10_000
+
+type Certificate = NonNullable<Credentials['certificate']>
 
 /** Maps verified client certificates to principals. */
 class CertificateCallers {
@@ -46,7 +47,7 @@ class CertificateCallers {
   }
 
   /** Returns the certificate's principal, or the rejection reason for the log. */
-  identify({ issuer, subject, expiresAt }: ClientCertificate): Principal | string {
+  identify({ issuer, subject, expiresAt }: Certificate): Principal | string {
     if (Date.now() > expiresAt) return `certificate of ${subject} has expired`
     const key = JSON.stringify([issuer, subject])
     const cached = this.#callers.get(key)
@@ -126,14 +127,14 @@ export class Authenticator {
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
       this.#verdicts.storePrincipal(key, verified)
-      storeToken(verified.principal, token)
+      verifiedTokens.set(verified.principal, token)
       return verified.principal
     } catch (error) {
       return this.#refuseCredential(listener, getErrorMessage(error))
     }
   }
 
-  #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+  #authenticateCertificate(certificate: Certificate, listener: string): Principal | Refusal {
     const principal = this.#certificates.identify(certificate)
     return typeof principal === 'string' ? this.#refuseCredential(listener, principal) : principal
   }

@@ -1,4 +1,4 @@
-import type { Answer, Credentials, Refusal, RpcError } from '../../src/plugin.ts'
+import type { Answer, Credentials, Refusal } from '../../src/plugin.ts'
 import { defineErrors, gatewayError, RPC } from '../../src/plugin.ts'
 
 export const ERRORS = {
@@ -42,7 +42,7 @@ export type ErrorAnswer = Extract<Answer, { readonly error: unknown }>
 export const FORBIDDEN = 'GW_FORBIDDEN'
 
 /** Creates the error for missing scopes. */
-export function createScopeError(subject: string, scopes: readonly string[]): RpcError {
+export function createScopeError(subject: string, scopes: readonly string[]): Refusal['error'] {
   const { entry, message, code } = authError(FORBIDDEN, { what: subject, scopes: scopes.join(' ') })
   return { code: entry.rpc ?? 0, message, data: { code, scopes } }
 }

@@ -1,14 +1,4 @@
-import type {
-  CacheConfig,
-  CachePolicyConfig,
-  CacheToolConfig,
-  Call,
-  Log,
-  Payload,
-  Upstream,
-  UpstreamCacheConfig,
-  UpstreamConfig,
-} from '../../src/plugin.ts'
+import type { Call, Log, Payload, Upstream, UpstreamConfig, Config } from '../../src/plugin.ts'
 import { BoundedMap, compileGlobs, isObject, LISTS, parseDuration } from '../../src/plugin.ts'
 import type { Purge } from './cache-store.ts'
 import { parsePurge } from './cache-store.ts'
@@ -36,9 +26,11 @@ export interface CacheRule {
 /** Returns the rule for a call; undefined for uncached methods. */
 export type CacheRules = (call: Pick<Call, 'method' | 'params'>) => CacheRule | undefined
 
-type PolicyOptions = string | number | CachePolicyConfig
+type GlobalOptions = Exclude<Config['cache'], false | undefined>
+type UpstreamOptions = Exclude<UpstreamConfig['cache'], false | undefined>
+type PolicyOptions = GlobalOptions['lists']
 
-type ToolOptions = string | number | CacheToolConfig
+type ToolOptions = NonNullable<GlobalOptions['tools']>[string]
 
 /** Maximum tool names in the rule cache. */
 const MAX_NAMES = 10_000
@@ -46,9 +38,9 @@ const MAX_NAMES = 10_000
 const LIST_METHODS = Object.values(LISTS).map(list => list.method)
 
 /** Compiles an upstream's rules. Its own precede the global ones, and the first match wins. */
-export function compileRules(name: string, spec: UpstreamConfig, all: CacheConfig): CacheRules {
+export function compileRules(name: string, spec: UpstreamConfig, all: GlobalOptions): CacheRules {
   if (spec.cache === false) return () => undefined
-  const own: UpstreamCacheConfig = spec.cache ?? {}
+  const own: UpstreamOptions = spec.cache ?? {}
   const isIsolated = spec.isolation === 'session'
   // Lists use the shared connection and are stored even with a zero lifetime.
   const lists: CacheRule = { policy: parsePolicy(own.lists ?? all.lists, false), purges: [] }
@@ -60,18 +52,18 @@ export function compileRules(name: string, spec: UpstreamConfig, all: CacheConfi
 }
 
 /** True if any tool has a rule; otherwise tool calls bypass the cache. */
-export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
+export function hasToolRules(spec: UpstreamConfig, all: GlobalOptions): boolean {
   return spec.cache !== false && (hasRules(spec.cache?.tools) || hasRules(all.tools))
 }
 
 /** True if any upstream caches more than lists. */
-export function cachesBeyondLists(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
-  const isMore = ({ resources, prompts, tools }: Pick<CacheConfig, 'resources' | 'prompts' | 'tools'>): boolean =>
+export function cachesBeyondLists(specs: readonly UpstreamConfig[], all: GlobalOptions): boolean {
+  const isMore = ({ resources, prompts, tools }: Pick<GlobalOptions, 'resources' | 'prompts' | 'tools'>): boolean =>
     resources !== undefined || prompts !== undefined || hasRules(tools)
   return isMore(all) || specs.some(({ cache }) => cache !== undefined && cache !== false && isMore(cache))
 }
 
-function hasRules(tools: CacheConfig['tools']): boolean {
+function hasRules(tools: GlobalOptions['tools']): boolean {
   return tools !== undefined && Object.keys(tools).length > 0
 }
 
@@ -83,8 +75,8 @@ function parseRule(options: PolicyOptions | undefined, isIsolated: boolean): Cac
 function compileToolRules(
   upstream: string,
   spec: UpstreamConfig,
-  own: UpstreamCacheConfig,
-  all: CacheConfig,
+  own: UpstreamOptions,
+  all: GlobalOptions,
 ): (name: unknown) => CacheRule | undefined {
   const prefix = spec.prefix ?? `${upstream}__`
   const isIsolated = spec.isolation === 'session'
@@ -135,7 +127,9 @@ function parsePolicy(options: PolicyOptions, isIsolated: boolean): CachePolicy {
   }
 }
 
-function expandOptions(options: PolicyOptions): Partial<CachePolicyConfig> & { ttl: string | number } {
+function expandOptions(
+  options: PolicyOptions,
+): Partial<Exclude<PolicyOptions, string | number>> & { ttl: string | number } {
   return typeof options === 'object' ? options : { ttl: options }
 }
 

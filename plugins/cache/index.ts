@@ -1,5 +1,4 @@
 import type {
-  CacheConfig,
   Clock,
   Config,
   Exchange,
@@ -11,16 +10,7 @@ import type {
   UpstreamState,
   Report,
 } from '../../src/plugin.ts'
-import {
-  canonicalizeUri,
-  getChangedKinds,
-  LIST_CHANGES,
-  LISTS,
-  parseSize,
-  readMap,
-  appendPointer,
-  readValue,
-} from '../../src/plugin.ts'
+import { canonicalizeUri, LISTS, parseSize, readMap, appendPointer, readValue } from '../../src/plugin.ts'
 import { registerVerbs, registerExplain, purgeSelected } from './control-verbs.ts'
 import { LIST_METHODS } from './cache-entry.ts'
 import { Flights } from './single-flight.ts'
@@ -33,7 +23,7 @@ import { UpstreamCache } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
 
-const NEWS = [...LIST_CHANGES, UPDATED]
+const NEWS = [...Object.values(LISTS).map(({ changed }) => changed), UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
 
@@ -102,7 +92,7 @@ interface CacheDeps {
 }
 
 interface WrapDeps extends CacheDeps {
-  readonly options: CacheConfig
+  readonly options: Exclude<Config['cache'], false | undefined>
   readonly counts: CacheCounts
   readonly clock: Clock
   readonly log: Log
@@ -160,7 +150,8 @@ function invalidateOutdated(hooks: PluginHooks, parts: CacheDeps): void {
 /** Selects entries that a notification makes outdated. */
 function selectOutdated({ method, params }: Notification, upstream: string): Selection[] {
   if (method === UPDATED) return [{ upstream, method: 'resources/read', target: canonicalizeUri(String(params?.uri)) }]
-  return getChangedKinds(method).map(kind => ({ upstream, method: LISTS[kind].method }))
+  const lists = Object.values(LISTS).filter(({ changed }) => changed === method)
+  return lists.map(list => ({ upstream, method: list.method }))
 }
 
 function purgeSelection(selection: Selection, { store, flights }: CacheDeps): void {

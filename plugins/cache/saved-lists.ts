@@ -1,4 +1,4 @@
-import type { Clock, Era, Upstream, UpstreamMemory } from '../../src/plugin.ts'
+import type { Clock, Upstream } from '../../src/plugin.ts'
 import { isObject, Payload } from '../../src/plugin.ts'
 import { LIST_METHODS } from './cache-entry.ts'
 import type { CacheEntry } from './cache-store.ts'
@@ -13,7 +13,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 export class SavedLists {
   readonly #store: CacheStore
   readonly #clock: Clock
-  readonly #memories = new Map<string, UpstreamMemory>()
+  readonly #memories = new Map<string, NonNullable<Upstream['memory']>>()
 
   constructor(store: CacheStore, clock: Clock) {
     this.#store = store
@@ -64,7 +64,7 @@ interface SavedList {
   readonly method: string
   readonly key: string
   readonly scope: 'public' | 'principal'
-  readonly era: Era | undefined
+  readonly era: Payload['era']
   readonly at: number
   readonly until: number
   readonly text: string

@@ -1,5 +1,4 @@
 import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
-import { hasFailed } from '../../src/plugin.ts'
 import type { CacheCounters, CacheEntry, Purge, CacheStore } from './cache-store.ts'
 import { createEntry, LIST_METHODS, presentEntry } from './cache-entry.ts'
 import type { Flights } from './single-flight.ts'
@@ -70,7 +69,7 @@ export class UpstreamCache {
       purgeAll()
       throw error
     }
-    if ('result' in answer && !hasFailed(answer.result)) purgeAll()
+    if ('result' in answer && !answer.result.isToolError) purgeAll()
     return answer
   }
 

@@ -1,6 +1,7 @@
 import type { Clock, Notification, SharedStore } from '../../src/plugin.ts'
-import { CountedTopic, isObject, LIST_CHANGES } from '../../src/plugin.ts'
+import { CountedTopic, isObject, LISTS } from '../../src/plugin.ts'
 
+const LIST_CHANGES = [...new Set(Object.values(LISTS).map(({ changed }) => changed))]
 const UPDATED = 'notifications/resources/updated'
 
 const TOPIC = 'news'

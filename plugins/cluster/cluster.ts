@@ -1,19 +1,5 @@
 import { createHash } from 'node:crypto'
-import type {
-  Clock,
-  Config,
-  Log,
-  Peer,
-  PeerDirectory,
-  PeerLookup,
-  Refusal,
-  SealingKeys,
-  ServeForwarded,
-  CountResult,
-  CountRequest,
-  PutOptions,
-  SharedStore,
-} from '../../src/plugin.ts'
+import type { Clock, Config, Log, PeerDirectory, Refusal, SharedStore } from '../../src/plugin.ts'
 import { RPC, canonicalizeJson, gatewayError, getErrorMessage, readText } from '../../src/plugin.ts'
 import { formatAddress, isLoopback, parseAddress } from './host-port.ts'
 import type { LiveReplica, ReplicaEntry } from './replica-directory.ts'
@@ -24,6 +10,7 @@ import { KeyRing } from './key-ring.ts'
 import { ChangeFeed } from './change-feed.ts'
 import type { RedisStore, ScriptReply } from './redis/redis-store.ts'
 import { ReplicaTls } from './tls.ts'
+import type { ServeForwarded } from './vouchers.ts'
 import { Vouchers } from './vouchers.ts'
 import type { Lua } from './redis/scripts.ts'
 import { COUNT, DELETE, GET, PUBLISH, PUT, TAKE } from './redis/scripts.ts'
@@ -56,7 +43,7 @@ class PeerReplicas implements PeerDirectory {
     this.#deps = deps
   }
 
-  get sealing(): SealingKeys {
+  get sealing(): PeerDirectory['sealing'] {
     const { ring, directory } = this.#deps
     return {
       get keys() {
@@ -75,7 +62,7 @@ class PeerReplicas implements PeerDirectory {
     this.#deps.listeners.set(listener, serve)
   }
 
-  findPeer(replicaId: string, session?: string): PeerLookup | Promise<PeerLookup> {
+  findPeer(replicaId: string, session?: string): ReturnType<PeerDirectory['findPeer']> {
     const { ring, directory } = this.#deps
     if (replicaId === directory.id) return 'here'
     // A forged id needs no Redis lookup.
@@ -88,7 +75,11 @@ class PeerReplicas implements PeerDirectory {
     )
   }
 
-  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
+  #createPeer({
+    entry,
+    address,
+    deathSignal,
+  }: LiveReplica): Exclude<Awaited<ReturnType<PeerDirectory['findPeer']>>, 'here' | Refusal> {
     const { directory, vouchers, tls } = this.#deps
     this.forwarded++
     return {
@@ -243,7 +234,7 @@ export class RedisShared implements SharedStore {
     return readText(await this.#run(GET, 'value', key))
   }
 
-  async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
+  async put(key: string, value: string, { expiresInMs, when }: Parameters<SharedStore['put']>[2]): Promise<boolean> {
     const [condition, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
     return (await this.#run(PUT, 'value', key, value, expiresInMs, condition, is)) === 1
   }
@@ -256,7 +247,10 @@ export class RedisShared implements SharedStore {
     return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
   }
 
-  async addToCounter(key: string, { delta, expiresInMs, max = -1, initial = 0 }: CountRequest): Promise<CountResult> {
+  async addToCounter(
+    key: string,
+    { delta, expiresInMs, max = -1, initial = 0 }: Parameters<SharedStore['addToCounter']>[1],
+  ): ReturnType<SharedStore['addToCounter']> {
     const [added, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, initial))
     return { added, total }
   }

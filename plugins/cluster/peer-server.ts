@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Log, ServeForwarded } from '../../src/plugin.ts'
+import type { Log } from '../../src/plugin.ts'
 import { BoundedMap, RPC, getErrorMessage } from '../../src/plugin.ts'
 import type { Address } from './host-port.ts'
 import { formatAddress } from './host-port.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
-import type { Vouchers } from './vouchers.ts'
+import type { ServeForwarded, Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
 const MAX_HEADER_BYTES = 32 * 1024

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
+import type { PeerDirectory } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
@@ -9,6 +9,10 @@ const LIFE_MS = 10_000
 /** Maximum clock difference between machines. */
 const SKEW_MS = 20_000
 const MAX_NONCES = 200_000
+
+/** Answers a forwarded request. */
+export type ServeForwarded = Parameters<PeerDirectory['registerListener']>[1]
+type ForwardedRequest = Parameters<ServeForwarded>[2]
 
 /** Why a voucher was rejected. */
 export interface VoucherProblem {
@@ -52,7 +56,7 @@ export class Vouchers {
     return {
       listener: String(listener),
       remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,
-      certificate: isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined,
+      certificate: isObject(certificate) ? (certificate as unknown as ForwardedRequest['certificate']) : undefined,
     }
   }
 

@@ -1,7 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Health, UpstreamStatus } from '../../src/plugin.ts'
-import { isObject, LEVELS } from '../../src/plugin.ts'
+import type { HttpRequest } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { Family, Sample } from './call-metrics.ts'
+
+type Gate = HttpRequest['gate']
+type UpstreamStatus = ReturnType<Gate['status']>['upstreams'][number]
+
+/** Levels of health, the best first. */
+const LEVELS = ['ok', 'info', 'warning', 'error']
 
 const LAG_RESOLUTION_MS = 20
 
@@ -60,7 +66,7 @@ export function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): F
   }))
 }
 
-export function collectHealthFamilies({ level, findings }: Health): Family[] {
+export function collectHealthFamilies({ level, findings }: ReturnType<Gate['health']>): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {
     const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })

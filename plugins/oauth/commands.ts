@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { AskGateway, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
+import type { CommandCall, JsonObject, PluginCommands, PluginApi } from '../../src/plugin.ts'
 import {
   formatDuration,
   gatewayError,
@@ -10,6 +10,8 @@ import {
   parseDuration,
   toOneLine,
 } from '../../src/plugin.ts'
+
+type AskGateway = PluginApi['control']
 
 const HOST = '127.0.0.1'
 const PATH = '/oauth/callback'

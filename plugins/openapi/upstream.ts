@@ -5,8 +5,6 @@ import type {
   ServerDescription,
   Upstream,
   UpstreamContext,
-  UpstreamHttp,
-  UpstreamHttpReply,
   UpstreamState,
 } from '../../src/plugin.ts'
 import {
@@ -30,6 +28,9 @@ import type { ToolRequest } from './request/request.ts'
 import { InvalidArguments, parseArguments, selectCredentials, buildRequest } from './request/request.ts'
 import type { OpenApiTool } from './tools/tool.ts'
 import { toStructuredContent } from './tools/tool.ts'
+
+type UpstreamHttp = Awaited<ReturnType<NonNullable<UpstreamContext['http']>>>
+type UpstreamHttpReply = Awaited<ReturnType<UpstreamHttp['request']>>
 
 /** Maximum error length for a model, in characters. */
 const MAX_ERROR = 4000

@@ -1,4 +1,4 @@
-import type { CatalogEntry, Config, JsonObject, UpstreamInstructions } from '../../src/plugin.ts'
+import type { CatalogEntry, Config, JsonObject } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { PinnedKind } from './definition.ts'
 import { extractDefinition, hashValue, isPinnedKind, PINNED } from './definition.ts'
@@ -10,6 +10,12 @@ export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 
 /** `same`: as accepted; `new`: never accepted; `changed`: different from the accepted definition. */
 export type Status = 'same' | 'new' | 'changed'
+
+/** One upstream's instructions. */
+interface InstructionsText {
+  readonly upstream: string
+  readonly text: string
+}
 
 interface PinVerdict {
   readonly status: Status
@@ -82,7 +88,7 @@ export class PinJudge {
   }
 
   /** Filters out withheld instructions. */
-  instructions(all: readonly UpstreamInstructions[]): readonly UpstreamInstructions[] {
+  instructions(all: readonly InstructionsText[]): readonly InstructionsText[] {
     return all.filter(({ upstream, text }) => this.#canPassInstructions(upstream, text))
   }
 

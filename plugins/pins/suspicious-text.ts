@@ -1,5 +1,5 @@
 import { diff } from 'node:util'
-import { canonicalizeJson, escapeInvisible, isObject, removeInvisible } from '../../src/plugin.ts'
+import { canonicalizeJson, escapeInvisible, isObject } from '../../src/plugin.ts'
 
 /** Maximum compared lines, and maximum displayed value length. */
 const MAX_LINES = 500
@@ -46,7 +46,7 @@ function formatValue(value: unknown): string {
 
 /** Counts invisible characters. */
 export function countInvisible(text: string): number {
-  return Array.from(text).length - Array.from(removeInvisible(text)).length
+  return Array.from(text).length - Array.from(escapeInvisible(text, '')).length
 }
 
 /** Cyrillic and Greek letters, in the order of the Latin ones that they resemble. */
@@ -55,7 +55,7 @@ const LATIN = 'abekmhopctyxijsdqwhaoivktup'
 
 /** Reduces a name so that look-alike names are equal. */
 export function createSkeleton(name: string): string {
-  const plain = removeInvisible(name.normalize('NFKC')).toLowerCase()
+  const plain = escapeInvisible(name.normalize('NFKC'), '').toLowerCase()
   return Array.from(plain)
     .map(letter => LATIN[FOREIGN.indexOf(letter)] ?? letter)
     .join('')

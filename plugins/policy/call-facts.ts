@@ -1,14 +1,4 @@
-import type {
-  Call,
-  CatalogEntry,
-  CatalogView,
-  Config,
-  Exchange,
-  JsonObject,
-  Principal,
-  Slot,
-  Session,
-} from '../../src/plugin.ts'
+import type { Call, CatalogEntry, Config, Exchange, JsonObject, Principal, Slot, Session } from '../../src/plugin.ts'
 import { getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
 import { createFacts, parseScheme } from './expression-variables.ts'
@@ -66,7 +56,7 @@ export class FactsBuilder {
   }
 
   /** Builds a listed entry's values. */
-  buildEntryFacts(entry: CatalogEntry, { principal }: CatalogView, reads: ReadonlySet<Variable>): Facts {
+  buildEntryFacts(entry: CatalogEntry, { principal }: Pick<Session, 'principal'>, reads: ReadonlySet<Variable>): Facts {
     const facts = this.#buildCommonFacts(describeEntry(entry), entry.upstream, principal, reads)
     facts.phase = 'list'
     return facts

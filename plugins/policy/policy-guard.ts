@@ -4,11 +4,9 @@ import type {
   Approval,
   Call,
   CatalogEntry,
-  CatalogView,
   Dispatch,
   Exchange,
   GatewayError,
-  HttpErrorResponse,
   PluginApi,
   Session,
   Slot,
@@ -94,7 +92,7 @@ export class PolicyGuard {
   }
 
   /** Filters entries that the caller may not see. */
-  filter(entries: readonly CatalogEntry[], view: CatalogView): readonly CatalogEntry[] {
+  filter(entries: readonly CatalogEntry[], view: Pick<Session, 'principal'>): readonly CatalogEntry[] {
     const { rules, judge, facts } = this.#deps
     const { scopes } = view.principal
     return entries.filter(entry => {
@@ -278,7 +276,7 @@ function createOutdatedRefusal(called: CalledSubject, why: string): Answer {
   return createPolicyRefusal(error)
 }
 
-function createPolicyRefusal(error: GatewayError, more: JsonObject = {}, http?: HttpErrorResponse): Answer {
+function createPolicyRefusal(error: GatewayError, more: JsonObject = {}, http?: Parameters<typeof refuse>[3]): Answer {
   return markPolicyRefusal(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, ...more }, http))
 }
 

@@ -1,14 +1,4 @@
-import type {
-  CatalogEntry,
-  CheckedOptions,
-  Config,
-  Dispatch,
-  ExplainStep,
-  Plugin,
-  Report,
-  Session,
-  ProfileViewer,
-} from '../../src/plugin.ts'
+import type { CatalogEntry, Config, Dispatch, ExplainStep, Plugin, Report, Session } from '../../src/plugin.ts'
 import {
   compileAllowedUris,
   compileForbiddenUris,
@@ -26,8 +16,12 @@ import {
   readText,
 } from '../../src/plugin.ts'
 
+type KnownNames = Parameters<NonNullable<Plugin['check']>>[2]['names']
+/** The caller of a list and the requested profile. */
+type Viewer = Pick<Session, 'principal' | 'profile'>
+
 /** Reports unknown upstreams and profiles. */
-function checkProfiles(config: unknown, report: Report, { names }: CheckedOptions): void {
+function checkProfiles(config: unknown, report: Report, names: KnownNames): void {
   const profiles = readMap(config, 'profiles')
   const upstream = { what: 'upstream', names: names.upstreams }
   for (const name of Object.keys(profiles)) {
@@ -82,7 +76,7 @@ const INTRODUCTIONS = ['initialize', 'server/discover']
 export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
   claims: { section: 'profiles' },
-  check: checkProfiles,
+  check: (config, report, { names }) => checkProfiles(config, report, names),
   setup({ config, options, hooks }) {
     const views = createProfileViews(options, config)
 
@@ -157,7 +151,7 @@ interface ProfileView {
 
 interface ProfileViews {
   /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
-  find(viewer: ProfileViewer): ProfileView | 'all' | 'none'
+  find(viewer: Viewer): ProfileView | 'all' | 'none'
 }
 
 /** Compiles the profiles once, as each request looks them up. */

@@ -13,18 +13,9 @@ import type {
   Plugin,
   PluginApi,
 } from '../../src/plugin.ts'
-import {
-  defineErrors,
-  runToCompletion,
-  GatewayError,
-  isObject,
-  parseSize,
-  Payload,
-  refuse,
-  RPC,
-  runInSlices,
-} from '../../src/plugin.ts'
+import { defineErrors, GatewayError, isObject, parseSize, Payload, refuse, RPC, runInSlices } from '../../src/plugin.ts'
 import type { FindingCounts } from './redactor.ts'
+import { runToCompletion } from './redactor.ts'
 import type { Direction, RedactOptions } from './rules.ts'
 import { checkRedaction, RedactionRules } from './rules.ts'
 

@@ -2,7 +2,6 @@ import type { EncodedRun } from './encodings.ts'
 import { findEncodedRuns, decodeEscapes } from './encodings.ts'
 import { isJsonText, rewriteJson } from './json-text.ts'
 import { isCard } from './personal-data-detectors.ts'
-import { runToCompletion } from '../../src/plugin.ts'
 import type { Detector, Span } from './find-spans.ts'
 import { findInWindows, isShort, mergeSpans } from './find-spans.ts'
 
@@ -158,6 +157,14 @@ function findReplacementStart(text: string, from: number): number {
   while (text.charAt(from - 1 - slashes) === '\\') slashes++
   if (slashes % 2 === 0) return from
   return 'nrtbf'.includes(text.charAt(from)) ? from + 1 : from - 1
+}
+
+/** Runs the work to completion without yielding. */
+export function runToCompletion<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
 }
 
 function countFinding(tally: FindingCounts, detector: string): void {

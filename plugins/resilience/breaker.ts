@@ -1,5 +1,4 @@
 import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
-import { describeReason } from '../../src/plugin.ts'
 
 /** When the circuit opens, and for how long. */
 export interface BreakerLimits {
@@ -129,9 +128,13 @@ export class Breaker {
     this.#lastTimedOutTool = undefined
   }
 
+  get #ownerReason(): string {
+    return this.detail === undefined ? this.why : `${this.why}; last message: ${this.detail}`
+  }
+
   describeStatus(): JsonObject {
     const { state, opened, retryAfterMs } = this
-    const openFields = state === 'closed' ? {} : { why: describeReason(this), retryAfterMs }
+    const openFields = state === 'closed' ? {} : { why: this.#ownerReason, retryAfterMs }
     return { state, failures: this.#failures, opened, ...openFields }
   }
 
@@ -151,7 +154,7 @@ export class Breaker {
     this.#failures = 0
     this.#lastTimedOutTool = undefined
     this.#generation++
-    this.#log('warn', 'circuit opened', { why: describeReason(this), ms: Math.round(this.#lastOpenMs) })
+    this.#log('warn', 'circuit opened', { why: this.#ownerReason, ms: Math.round(this.#lastOpenMs) })
     onOpen()
   }
 

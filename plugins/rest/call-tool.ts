@@ -1,4 +1,4 @@
-import type { Answer, HttpReply, HttpErrorResponse, JsonObject, Notification } from '../../src/plugin.ts'
+import type { Answer, HttpReply, JsonObject, Notification } from '../../src/plugin.ts'
 import { GatewayError, isObject, parseParams, getErrorMessage, RPC, TextStream } from '../../src/plugin.ts'
 import type { RestRequest, RestSessions } from './mcp-session.ts'
 import { problem, toProblem, toProblemFromThrown } from './mcp-session.ts'
@@ -112,7 +112,7 @@ function toResult(answer: Answer, tool: string): { value: JsonObject } | HttpRep
 }
 
 /** Adds the `www-authenticate` header for missing scopes (RFC 6750). */
-function addChallenge(reply: HttpReply, headers: HttpErrorResponse['headers'] = {}): HttpReply {
+function addChallenge(reply: HttpReply, headers: HttpReply['headers'] = {}): HttpReply {
   const challenge = headers['www-authenticate']
   return challenge === undefined ? reply : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
 }

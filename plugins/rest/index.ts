@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import template from './openapi.json' with { type: 'json' }
-import type { Config, HttpReply, HttpRequest, JsonObject, Plugin, Answer, RpcError } from '../../src/plugin.ts'
+import type { Config, HttpReply, HttpRequest, JsonObject, Plugin, Answer, Refusal } from '../../src/plugin.ts'
 import { checkKnownName, readList, readMap, readText, ANONYMOUS } from '../../src/plugin.ts'
 import { callTool } from './call-tool.ts'
 import type { RestRequest, RestSessions, RestSession } from './mcp-session.ts'
@@ -114,7 +114,7 @@ async function listAllTools(request: RestRequest, sessions: RestSessions): Promi
   }
 }
 
-async function readAllPages(session: RestSession): Promise<ToolList | RpcError> {
+async function readAllPages(session: RestSession): Promise<ToolList | Refusal['error']> {
   const tools: JsonObject[] = []
   let ttlMs = Infinity
   let isPublic = true

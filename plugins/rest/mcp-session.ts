@@ -7,8 +7,8 @@ import type {
   HttpRequest,
   JsonObject,
   Notification,
-  RpcError,
   Session,
+  Refusal,
 } from '../../src/plugin.ts'
 import { GatewayError, getHttpStatus, isObject, getErrorMessage, RPC } from '../../src/plugin.ts'
 
@@ -34,7 +34,7 @@ export function problem(status: number, detail: string, more: JsonObject = {}): 
 }
 
 /** Converts a JSON-RPC error to a problem reply. */
-export function toProblem(error: RpcError, tool?: string): HttpReply {
+export function toProblem(error: Refusal['error'], tool?: string): HttpReply {
   const data = isObject(error.data) ? error.data : {}
   const more = { rpcCode: error.code, ...(error.data === undefined ? {} : { data: error.data }) }
   const reply = problem(getProblemStatus(error, data, tool), error.message, more)
@@ -53,7 +53,7 @@ export function toProblemFromThrown(thrown: unknown): HttpReply {
   return toProblem({ code: entry.rpc ?? RPC.internal, message, data })
 }
 
-function getProblemStatus({ code, message }: RpcError, data: JsonObject, tool: string | undefined): number {
+function getProblemStatus({ code, message }: Refusal['error'], data: JsonObject, tool: string | undefined): number {
   const own = getHttpStatus(data.code)
   if (own !== undefined) return own
   if (typeof data.retryAfterMs === 'number') return 429

@@ -1,4 +1,4 @@
-import type { ClientLimits, Config } from '../../src/plugin.ts'
+import type { Config, PluginApi } from '../../src/plugin.ts'
 import { estimateBytes, compileGlobs, parseDuration } from '../../src/plugin.ts'
 import type { CompiledPick } from './pick-expression.ts'
 import { compilePick, parseDropPath } from './pick-expression.ts'
@@ -125,7 +125,10 @@ function listClientKeys({ maxTokens, patience }: ShapeRule): ShapingRule['asClie
 }
 
 /** Fills in the client's limits. */
-export function applyClientFacts(rule: ShapingRule, getClientLimits: () => ClientLimits): ShapingRule {
+export function applyClientFacts(
+  rule: ShapingRule,
+  getClientLimits: () => ReturnType<PluginApi['getClientLimits']>,
+): ShapingRule {
   if (rule.asClient.length === 0) return rule
   const { timeoutMs, maxResultTokens } = getClientLimits()
   const isPatient = timeoutMs !== undefined && rule.asClient.includes('patience')

@@ -4,10 +4,8 @@ import type {
   Config,
   ExplainStep,
   JsonObject,
-  ParamHeader,
   Plugin,
   PluginHooks,
-  KnownTools,
   Report,
 } from '../../src/plugin.ts'
 import {
@@ -47,7 +45,8 @@ const filterError = defineErrors(ERRORS)
 const MAX_TOOLS = 10_000
 
 /** Arguments sent in headers, by tool. */
-type ParamHeaderMap = BoundedMap<string, readonly ParamHeader[]>
+type ParamHeaders = NonNullable<ReturnType<typeof parseParamHeaders>>
+type ParamHeaderMap = BoundedMap<string, ParamHeaders>
 
 function createParamHeaderMap(): ParamHeaderMap {
   return new BoundedMap({ max: MAX_TOOLS })
@@ -116,6 +115,7 @@ const DENIED_STEP: ExplainStep = {
   rule: '/filters/tools/deny',
 }
 
+type ToolsByUpstream = Parameters<NonNullable<Plugin['checkTools']>>[1]
 type FilterSection = 'tools' | 'prompts' | 'resources'
 
 /** Filters of one section: upstream filters on original names, then global ones on exposed names. */
@@ -299,7 +299,7 @@ function checkNames(args: readonly (readonly [string, JsonObject])[], pointer: s
 }
 
 /** Reports overrides that do not match the listed tools. */
-function checkOverriddenTools(config: unknown, knownTools: KnownTools, report: Report): void {
+function checkOverriddenTools(config: unknown, knownTools: ToolsByUpstream, report: Report): void {
   for (const { pointer, written, upstream } of listOverridePaths(config))
     for (const [glob, spec] of Object.entries(written)) {
       const tools = findMatchingTools(glob, upstream, knownTools)
@@ -309,7 +309,11 @@ function checkOverriddenTools(config: unknown, knownTools: KnownTools, report: R
 }
 
 /** Finds the known tools that a glob matches. */
-function findMatchingTools(glob: string, upstream: string | undefined, knownTools: KnownTools): readonly JsonObject[] {
+function findMatchingTools(
+  glob: string,
+  upstream: string | undefined,
+  knownTools: ToolsByUpstream,
+): readonly JsonObject[] {
   const fits = compileGlobs(glob)
   return [...knownTools].flatMap(([name, tools]) =>
     upstream !== undefined && upstream !== name

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Attributes } from '@opentelemetry/api'
-import type { Exchange, Session, Upstream, Via } from '../../src/plugin.ts'
+import type { Exchange, Session, Upstream } from '../../src/plugin.ts'
 
 /**
  * OpenTelemetry attribute names for MCP (semantic-conventions-genai, `docs/gen-ai/mcp.md`, status Development), all
@@ -74,7 +74,7 @@ export function describeOperation(
 }
 
 /** Describes the client session. The session id is hashed, because it authorizes requests. */
-export function describeSession({ id, client }: Session, via: Via, sanitize: Sanitize): Attributes {
+export function describeSession({ id, client }: Session, via: Exchange['via'], sanitize: Sanitize): Attributes {
   const attributes = {
     [ATTRIBUTE.protocolVersion]: sanitize(client.version),
     [OWN_ATTRIBUTE.client]: sanitize(client.info.name),

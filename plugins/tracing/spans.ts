@@ -11,7 +11,7 @@ import type {
   Slot,
   Upstream,
 } from '../../src/plugin.ts'
-import { compileGlobs, GatewayError, getOutcome, getErrorMessage, isObject } from '../../src/plugin.ts'
+import { compileGlobs, GatewayError, getErrorMessage, isObject } from '../../src/plugin.ts'
 import {
   ATTRIBUTE,
   describeOperation,
@@ -117,7 +117,7 @@ export class Spans {
     span.updateName(name).setAttributes({
       ...attributes,
       ...describeSession(session, via, this.#sanitizeText),
-      [OWN_ATTRIBUTE.outcome]: getOutcome(exchange),
+      [OWN_ATTRIBUTE.outcome]: exchange.record.outcome,
       ...(route?.to === 'one' ? { [OWN_ATTRIBUTE.upstream]: route.upstream } : {}),
       ...(decidedBy === undefined ? {} : { [OWN_ATTRIBUTE.decidedBy]: decidedBy }),
     })

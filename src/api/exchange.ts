@@ -284,15 +284,10 @@ export type ExchangeOutcome = 'ok' | 'is_error' | 'error' | 'refused' | 'cancell
 export function getOutcome({ method, answer, cancelled, route, decidedBy }: Exchange): ExchangeOutcome {
   if (cancelled) return 'cancelled'
   if (answer === undefined) return 'error'
-  if ('result' in answer) return method === 'tools/call' && hasFailed(answer.result) ? 'is_error' : 'ok'
+  if ('result' in answer) return method === 'tools/call' && answer.result.isToolError ? 'is_error' : 'ok'
   if ('input' in answer) return 'input_required'
   if ('task' in answer) return 'task'
   return decidedBy !== undefined || route === undefined ? 'refused' : 'error'
-}
-
-/** True if the tool reported a failure (`isError`). */
-export function hasFailed(result: Payload): boolean {
-  return result.isToolError
 }
 
 /** Facts about a settled request: secrets are hidden, and texts of peers truncated. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -113,3 +114,15 @@ export interface FetchOptions {
  * @throws GatewayError GW_FETCH_REFUSED if the URL is not allowed, GW_FETCH_FAILED if there is no whole reply
  */
 export type Fetch = (url: string | URL, options: FetchOptions) => Promise<Response>
+
+/** Tools of each server with a known list, before any rules. */
+export type KnownTools = ReadonlyMap<
+  string,
+  readonly {
+    /** Name at the server. */
+    readonly original: string
+    /** Name that `filters` use. */
+    readonly exposed: string
+    readonly value: JsonObject
+  }[]
+>

@@ -76,18 +76,11 @@ function listIssuers(auth: Config['auth']): string[] {
   return [...(auth?.jwt ?? []), ...(auth?.certificates ?? [])].map(({ issuer }) => issuer)
 }
 
-/** Tokens by principal, held only as long as the principal. */
-const tokensByPrincipal = new WeakMap<Principal, string>()
-
-/** Stores a caller's verified token for token exchange. Never send it to a server that it was not issued for. */
-export function storeToken(principal: Principal, token: string): void {
-  tokensByPrincipal.set(principal, token)
-}
-
-/** Returns the caller's token; undefined if it used an API key, or none. */
-export function getToken(principal: Principal): string | undefined {
-  return tokensByPrincipal.get(principal)
-}
+/**
+ * Verified tokens of callers, for token exchange, held only as long as the principal. Never send one to a server that
+ * it was not issued for.
+ */
+export const verifiedTokens = new WeakMap<Principal, string>()
 
 /** API key issuer. */
 const KEYS_ISSUER = 'api-key'

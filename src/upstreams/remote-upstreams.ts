@@ -1,8 +1,8 @@
-import { definePlugin } from '../plugin.ts'
+import type { Plugin } from '../plugin.ts'
 import { MemoryBudget } from '../net/backlog.ts'
 
 /** Upstreams with type `ws`: WebSocket servers in either era. */
-export const callWs = definePlugin<undefined>({
+export const callWs: Plugin<undefined> = {
   name: 'call-ws',
   claims: { always: true },
   async setup({ hooks, config }) {
@@ -16,13 +16,13 @@ export const callWs = definePlugin<undefined>({
       return new McpUpstream(spec, context, (events, own) => new WsTransport(spec, own, events))
     })
   },
-})
+}
 
 /** Limit for one upstream's buffered reply bytes; above it, no call is sent. */
 const MAX_HELD = 64 * 1024 * 1024
 
 /** Upstreams with type `sse`: HTTP+SSE servers (2024-11-05). */
-export const callSse = definePlugin<undefined>({
+export const callSse: Plugin<undefined> = {
   name: 'call-sse',
   claims: { always: true },
   async setup({ hooks, config }) {
@@ -36,10 +36,10 @@ export const callSse = definePlugin<undefined>({
       return new McpUpstream(spec, context, (events, own) => new SseTransport(spec, own, events))
     })
   },
-})
+}
 
 /** Upstreams with type `http`: Streamable HTTP servers in either era, with a fallback to HTTP+SSE. */
-export const callHttp = definePlugin<undefined>({
+export const callHttp: Plugin<undefined> = {
   name: 'call-http',
   claims: { always: true },
   async setup({ hooks, config }) {
@@ -55,4 +55,4 @@ export const callHttp = definePlugin<undefined>({
       return new McpUpstream(spec, context, (events, own) => openHttpOrSse(spec, own, events, memory))
     })
   },
-})
+}

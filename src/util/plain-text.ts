@@ -49,18 +49,13 @@ export function toOneLine(text: string): string {
 /** Invisible characters and unusual spaces, except tab and line feed. */
 const INVISIBLE = /(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu
 
-/** Escapes invisible characters as `\u…`. */
-export function escapeInvisible(text: string): string {
-  return text.replace(INVISIBLE, escapeCharacters)
-}
-
-/** Removes invisible characters. */
-export function removeInvisible(text: string): string {
-  return text.replace(INVISIBLE, '')
+/** Escapes invisible characters as `\u…`, or replaces them. */
+export function escapeInvisible(text: string, replacement?: string): string {
+  return replacement === undefined ? text.replace(INVISIBLE, escapeCharacters) : text.replace(INVISIBLE, replacement)
 }
 
 /** Escapes all characters as `\u…`. */
-export function escapeCharacters(characters: string): string {
+function escapeCharacters(characters: string): string {
   return characters.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 

@@ -59,14 +59,6 @@ export function runInSlices<T>(work: Generator<void, T>): T | Promise<T> {
   return step.done === true ? step.value : continueInSlices(work)
 }
 
-/** Runs the work to completion without yielding. */
-export function runToCompletion<T>(work: Generator<void, T>): T {
-  for (;;) {
-    const step = work.next()
-    if (step.done === true) return step.value
-  }
-}
-
 async function continueInSlices<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
     await waitForSlice()

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash } from 'node:crypto'
 
 /** Replacement for a secret. */
 export const HIDDEN = '***'
@@ -273,11 +273,6 @@ function encodeBase64(bytes: Buffer): string[] {
 /** Hashes a secret for storage and lookup. Our secrets have 256 random bits, so a single round is enough. */
 export function hashSecret(secret: string): string {
   return hashText(secret).toString('base64')
-}
-
-/** Compares a secret in constant time. */
-export function isSameSecret(secret: string, sent: string): boolean {
-  return timingSafeEqual(hashText(secret), hashText(sent))
 }
 
 function hashText(text: string): Buffer {

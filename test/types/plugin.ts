@@ -1,9 +1,9 @@
 // Never run: that this file compiles is the test. It is a plugin as an author writes it, followed by mistakes that must not compile.
-import { answer, definePlugin, gatewayError, refuse, type Answer, type Plugin } from '../../src/plugin.ts'
+import { answer, gatewayError, refuse, type Answer, type Plugin } from '../../src/plugin.ts'
 
 const LIST_METHODS = ['tools/list', 'prompts/list']
 
-export const tour = definePlugin<{ words: readonly string[] }>({
+export const tour: Plugin<{ words: readonly string[] }> = {
   name: 'tour',
   schema: { type: 'object', properties: { words: { type: 'array', items: { type: 'string' } } } },
   requires: ['routing'],
@@ -44,7 +44,7 @@ export const tour = definePlugin<{ words: readonly string[] }>({
     hooks.upstreamState.tap((upstream, state, problem) => log.warn(`${upstream} is ${state}`, { problem }))
     hooks.close.tap({ stage: 'trace' }, async () => undefined)
   },
-})
+}
 
 export const mistakes: Plugin = {
   name: 'mistakes',

@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Clock, Log, Programs } from '../../../src/plugin.ts'
-import { findProgram, compileGlobs, makeDirectory, getErrorMessage } from '../../../src/plugin.ts'
+import type { Clock, Log, PluginApi } from '../../../src/plugin.ts'
+import { findProgram, compileGlobs, getErrorMessage, makeDirectorySync } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 import type { AgentFacts, AgentHealth, FailureKind, SessionRequest } from '../types.ts'
 import { AgentFailure } from '../types.ts'
@@ -13,7 +13,7 @@ import { LiveSession } from './session.ts'
 
 export interface HostDeps {
   readonly settings: AgentSettings
-  readonly programs: Programs
+  readonly programs: PluginApi['programs']
   readonly clock: Clock
   readonly log: Log
   /** Configuration directory. */
@@ -147,7 +147,7 @@ export class LocalAgentHost {
     const { state, settings } = this.#deps
     if (state === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
     const persistentHome = path.join(state, 'homes', settings.id)
-    await makeDirectory(persistentHome, 0o700)
+    makeDirectorySync(persistentHome, 0o700)
     await chmod(persistentHome, 0o700)
     return realpath(persistentHome)
   }

@@ -1,4 +1,4 @@
-import type { Clock, JsonObject, Log, Program, Programs } from '../../../src/plugin.ts'
+import type { Clock, JsonObject, Log, PluginApi } from '../../../src/plugin.ts'
 import { getErrorMessage, isObject } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../settings.ts'
 import type { AgentFacts, SessionRequest, TurnEnd } from '../types.ts'
@@ -24,7 +24,7 @@ export interface SessionDeps {
   readonly env: Readonly<Record<string, string>>
   /** Paths that the sandbox allows the process to write. */
   readonly writable: readonly string[]
-  readonly programs: Programs
+  readonly programs: PluginApi['programs']
   readonly clock: Clock
   readonly log: Log
   /** Gateway version, sent in `clientInfo`. */
@@ -56,7 +56,7 @@ export class LiveSession {
   readonly #deps: SessionDeps
   readonly #connection: RpcConnection
   readonly #calls = new ToolCalls()
-  #program: Program | undefined
+  #program: Awaited<ReturnType<PluginApi['programs']['launch']>> | undefined
   #endReason: AgentFailure | undefined
   #exited: Promise<void> = Promise.resolve()
   /** True while a resumed session replays its history, which is discarded. */

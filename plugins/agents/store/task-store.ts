@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type * as Sqlite from 'node:sqlite'
-import type { JsonObject, Log, SqlDatabase, SqlRow } from '../../../src/plugin.ts'
+import type { JsonObject, Log, SqlDatabase } from '../../../src/plugin.ts'
 import {
   gatewayError,
   isSqlBusy,
@@ -375,7 +375,7 @@ export class TaskStore {
   }
 }
 
-function toBuffer(body: SqlRow[string] | undefined): Buffer {
+function toBuffer(body: unknown): Buffer {
   return Buffer.from(body instanceof Uint8Array ? body : [])
 }
 
@@ -384,7 +384,7 @@ function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
-function parseRecord(row: SqlRow): TaskRecord {
+function parseRecord(row: ReturnType<SqlDatabase['all']>[number]): TaskRecord {
   return {
     id: String(row.id),
     owner: String(row.owner),

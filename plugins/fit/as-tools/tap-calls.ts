@@ -1,6 +1,5 @@
 import type {
   Answer,
-  WrappedRequest,
   CatalogEntry,
   Config,
   Exchange,
@@ -196,7 +195,10 @@ function selectNeededKinds(row: ClientProfile, kinds: AsToolsKinds): AsToolsKind
   return { resources: kinds.resources && !row.resources, prompts: kinds.prompts && !row.prompts }
 }
 
-type CarriedMessage = Pick<WrappedRequest, 'method' | 'params'>
+interface CarriedMessage {
+  readonly method: 'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get'
+  readonly params: JsonObject
+}
 
 /** Parses a call into its request; returns an error message if the arguments are invalid. */
 function parseToolCall(meta: BuiltinTool, input: unknown): CarriedMessage | string {

@@ -1,4 +1,4 @@
-import type { Authorizer, CredentialHeaders, OutgoingRequest, Principal } from '../../../src/plugin.ts'
+import type { Authorizer, Principal } from '../../../src/plugin.ts'
 import { getAccount } from '../callers.ts'
 import { oauthError } from '../errors.ts'
 import type { Access } from '../types.ts'
@@ -14,6 +14,9 @@ export interface TokenSource {
   /** Renews a token that was rejected with 401. */
   renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access>
 }
+
+export type OutgoingRequest = Parameters<Authorizer['headers']>[0]
+type CredentialHeaders = Readonly<Record<string, string>>
 
 const NOTHING: CredentialHeaders = Object.freeze({})
 

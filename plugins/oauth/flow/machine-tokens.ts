@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
-import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
-import { BoundedMap, GatewayError, getErrorMessage, getToken } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap, GatewayError, getErrorMessage, verifiedTokens } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Access, OAuthSpec } from '../types.ts'
-import type { TokenSource } from './authorizer.ts'
+import type { OutgoingRequest, TokenSource } from './authorizer.ts'
 import { createConfiguredIdentity } from './client-identity.ts'
 import { isSameIssuer } from './discovery.ts'
 import { formatFailure, limitScopes } from './oauth-requests.ts'
@@ -89,7 +89,7 @@ export class MachineTokens implements TokenSource {
   access(account: string, { principal }: OutgoingRequest): Promise<Access> {
     const { grant, subject: configured } = this.#oauth
     const isExchanged = (grant === 'exchange' || grant === 'id-jag') && configured?.file === undefined
-    const subject = isExchanged && principal !== undefined ? getToken(principal) : undefined
+    const subject = isExchanged && principal !== undefined ? verifiedTokens.get(principal) : undefined
     const cached = this.#cached.use(account)
     if (cached !== undefined && this.#deps.clock.now() < cached.dueAt && cached.subject === subject)
       return Promise.resolve({ kind: 'token', token: cached.token, generation: cached.generation })

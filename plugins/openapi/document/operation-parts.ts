@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject, readMap, readText } from '../../../src/plugin.ts'
 
 const HASH_LENGTH = 6
@@ -185,7 +185,7 @@ export type Requirements = readonly (readonly string[])[]
 
 /** One operation. References to its parts are resolved; schemas may contain references. */
 export interface Operation {
-  readonly method: HttpMethod
+  readonly method: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path template, beginning with a slash. */
   readonly path: string
   readonly id: string | undefined

@@ -1,4 +1,3 @@
-import type { HttpMethod } from '../../../src/plugin.ts'
 import { isObject, readList, readMap, readText, readTexts, resolveReference, toOneLine } from '../../../src/plugin.ts'
 import type {
   ApiDocument,
@@ -105,7 +104,7 @@ function convertSwaggerServers(document: PlainObject): unknown {
   return [{ url: `${scheme}://${host}${path}` }]
 }
 
-const METHODS: Readonly<Record<string, HttpMethod>> = {
+const METHODS: Readonly<Record<string, Operation['method']>> = {
   get: 'GET',
   head: 'HEAD',
   options: 'OPTIONS',
@@ -181,7 +180,7 @@ interface OperationSource {
   readonly path: string
   readonly item: PlainObject
   readonly key: string
-  readonly method: HttpMethod
+  readonly method: Operation['method']
 }
 
 function parseOperation(

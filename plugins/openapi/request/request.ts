@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { HttpMethod, JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
 import { isObject, suggestName } from '../../../src/plugin.ts'
 import type {
+  Operation,
   Parameter,
   ParameterLocation,
   RequestBody,
@@ -98,7 +99,7 @@ function encodeReserved(text: string): string {
 }
 
 export interface ToolRequest {
-  readonly method: HttpMethod
+  readonly method: Operation['method']
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientDescription } from '../../api/index.ts'
-import { hasFailed } from '../../api/exchange.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
 import { isTerminal, removeRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -160,5 +159,5 @@ export class HostedTask implements ToolLocation {
 
 /** A tool result with `isError` fails its task (2025-11-25, tasks). */
 function getFinalStatus(answer: Answer): TaskState['status'] {
-  return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
+  return 'result' in answer && !answer.result.isToolError ? 'completed' : 'failed'
 }

@@ -58,6 +58,11 @@ export function findMissingCapabilities(
   return needed !== undefined && covers(neutral, needed) ? undefined : (needed ?? {})
 }
 
+/** True if the client can show forms. */
+export function supportsForms(client: DeclaredCapabilities): boolean {
+  return findMissingCapabilities(normalizeCapabilities(client), 'elicitation/create', { mode: 'form' }) === undefined
+}
+
 function getRequiredCapabilities(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (method === 'roots/list') return { roots: {} }
   if (method === 'sampling/createMessage')

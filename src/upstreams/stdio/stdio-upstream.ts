@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
-import { definePlugin } from '../../plugin.ts'
+import type { Plugin } from '../../plugin.ts'
 import { ProcessTable } from '../../processes/process-table.ts'
 import { createChildEnvironment, listServerVariables, MARK_VARIABLE, addMark } from '../../processes/environment.ts'
 import { createLaunch } from '../../processes/launch.ts'
@@ -20,7 +20,7 @@ import { getPlatform } from '../../util/platform.ts'
 const ORPHAN_SWEEP_DELAY_MS = 50
 
 /** Upstreams with type `stdio`: servers that run as child processes. */
-export const callStdio = definePlugin<undefined>({
+export const callStdio: Plugin<undefined> = {
   name: 'call-stdio',
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
@@ -51,7 +51,7 @@ export const callStdio = definePlugin<undefined>({
       if (--table.owners === 0) await table.retire()
     })
   },
-})
+}
 
 /** Dependencies shared by all processes in one upstream. */
 interface StdioDeps {

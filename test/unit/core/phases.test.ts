@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { PhaseTimes } from '../../../src/api/exchange.ts'
-import { definePlugin, type Dispatch, type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { type Dispatch, type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { definePlugin } from '../../fixtures/define-plugin.ts'
 import {
   closeAfter,
   testClient,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { definePlugin, type Plugin } from '../../../src/plugin.ts'
+import { type Plugin } from '../../../src/plugin.ts'
+import { definePlugin } from '../../fixtures/define-plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import {
   closeAfter,

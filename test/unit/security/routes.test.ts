@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { CALLBACK_LISTENER, CALLBACK_SPEC } from '../../../plugins/agents/callback.ts'
-import type { Config, JsonObject, ListenerConfig, Plugin } from '../../../src/plugin.ts'
+import type { ListenerConfig } from '../../../src/api/index.ts'
+import type { Config, JsonObject, Plugin } from '../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Call, Exchange, Notification, Session } from '../../../src/api/index.ts'
-import { definePlugin } from '../../../src/plugin.ts'
+import { definePlugin } from '../../fixtures/define-plugin.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { UrlElicitations } from '../../../src/upstreams/connection/incoming-requests.ts'
 import { byToken, from, modern } from '../fixtures/by-token.ts'

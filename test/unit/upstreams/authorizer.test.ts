@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { definePlugin, type Authorizer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { type Authorizer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { definePlugin } from '../../fixtures/define-plugin.ts'
 import { closeAfter, testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { byToken, from, modern } from '../fixtures/by-token.ts'
 import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'

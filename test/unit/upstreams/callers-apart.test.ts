@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { definePlugin, type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
+import { type JsonObject, type Plugin, type Principal } from '../../../src/plugin.ts'
+import { definePlugin } from '../../fixtures/define-plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 
 /** Everybody is whom the token names, with the scopes after the colon. */

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
-import { definePlugin, refuse, type Plugin, type Principal } from '../../../../src/plugin.ts'
+import { refuse, type Plugin, type Principal } from '../../../../src/plugin.ts'
+import { definePlugin } from '../../../fixtures/define-plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 /** Everybody is who the token says; a token that no one has is refused. */

@@ -3,8 +3,9 @@ import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { runAgent } from '../../../../plugins/agents/commands.ts'
+import type { CommandOutput } from '../../../../src/api/command.ts'
 import { promptForSchema } from '../../../../src/cli/output/prompt.ts'
-import type { CommandOutput, JsonObject } from '../../../../src/plugin.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
 
 const DECISION = {
   type: 'object',

@@ -7,7 +7,8 @@ import { setTimeout as passed } from 'node:timers/promises'
 import { verifyChain } from '../../../../plugins/audit/commands.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
-import { definePlugin, refuse, type Plugin } from '../../../../src/plugin.ts'
+import { refuse, type Plugin } from '../../../../src/plugin.ts'
+import { definePlugin } from '../../../fixtures/define-plugin.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,

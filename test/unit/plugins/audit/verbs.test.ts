@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definePlugin } from '../../../../src/plugin.ts'
+import { definePlugin } from '../../../fixtures/define-plugin.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { directoryFor } from './kit.ts'
 

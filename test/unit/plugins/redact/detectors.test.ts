@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { selectDetectors, compileExpression } from '../../../../plugins/redact/secret-detectors.ts'
 import { Redactor, type Action, type FindingCounts } from '../../../../plugins/redact/redactor.ts'
-import { runToCompletion } from '../../../../src/util/queues.ts'
+import { runToCompletion } from '../../../../plugins/redact/redactor.ts'
 import { ENCODINGS, PERSONAL, secrets } from './seeded.ts'
 
 function redactor(action: Action, ...names: string[]): (text: string) => string {

@@ -6,7 +6,7 @@ import { readJson } from '../../../../plugins/shape/cut-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick-expression.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { runToCompletion } from '../../../../src/util/queues.ts'
+import { runToCompletion } from '../../../../plugins/redact/redactor.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
 const PLAIN = { rule: RULE, requestedPick: undefined, schema: undefined, store: () => 'handle' }

@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Worktrees } from '../../../../../plugins/agents/containment.ts'
+import type { Programs } from '../../../../../src/api/index.ts'
 import { createGateway, type Plugin } from '../../../../../src/index.ts'
-import type { Programs } from '../../../../../src/plugin.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const QUIET = {
