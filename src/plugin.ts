@@ -84,7 +84,7 @@ export interface PluginApi<Options = unknown> {
   requestApproval(request: ApprovalRequest): Promise<Approval | undefined>
   /** Handles for data of callers in this process. */
   readonly handles: Handles
-  /** Returns a client program's limits by its unverified name, from `clientLimits` taps. */
+  /** Returns a client program's limits by its unverified name, from `services.getClientLimits`. */
   getClientLimits(name: string): ClientLimits
   /**
    * Runs a control verb, such as `ps`, `upstream.restart` or a plugin's verb. Available in taps, not during setup. It
@@ -167,7 +167,7 @@ export interface Plugin<Options = unknown> {
   reads?(config: Config): readonly string[]
   /** Plugins that must be installed, and are set up first. */
   readonly requires?: readonly string[]
-  /** True to set it up before all others; for `sharedStore` taps. */
+  /** True to set it up before all others; for a `services` tap with a `store`. */
   readonly early?: boolean
   /** Reads options and taps hooks. A throw or rejection stops the start. */
   setup(api: PluginApi<Options>): void | Promise<void>

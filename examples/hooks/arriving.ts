@@ -1,6 +1,6 @@
 import { RPC, type Plugin } from 'tapgate/plugin'
 
-// #region admit
+// #region services
 /** Rejects all requests outside opening hours. */
 export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
   name: 'closed-at-night',
@@ -10,10 +10,11 @@ export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
       error: { code: RPC.internal, message: 'closed' },
       headers: { 'retry-after': '3600' },
     }
-    hooks.admit.tap(() => (options.isOpen() ? undefined : refusal))
+    const admission = { admit: () => (options.isOpen() ? undefined : refusal) }
+    hooks.services.tap(services => ({ ...services, admission }))
   },
 }
-// #endregion admit
+// #endregion services
 
 // #region authenticate
 /** Authenticates callers by a bearer token. */

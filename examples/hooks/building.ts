@@ -73,7 +73,7 @@ export const sameKey: Plugin<{ key: string; place: string }> = {
       registerListener: () => undefined,
       findPeer: () => 'here' as const,
     }))
-    hooks.peers.tap(() => neighbours)
+    hooks.services.tap(services => ({ ...services, peers: neighbours }))
   },
 }
 // #endregion peers

@@ -15,7 +15,6 @@ import {
   needsFile,
   owners,
   people,
-  resources,
   switchedOff,
   toolCalls,
 } from './living.ts'
@@ -313,14 +312,6 @@ test('status: the owner stands beside the state', async t => {
   const { gateway } = await world(t, owners, { web: 'ann' })
 
   assert.equal(gateway.gateway.upstreams.get('web')?.status().owner, 'ann')
-})
-
-test('load: ps has what the plugin adds', async t => {
-  const { gateway } = await world(t, resources)
-
-  const ps = JSON.stringify(await gateway.gateway.control('ps'))
-
-  assert.match(ps, /"resources":\d+/)
 })
 
 test('figures: /metrics has the count', async t => {

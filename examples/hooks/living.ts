@@ -67,16 +67,6 @@ export const owners: Plugin<Record<string, string>> = {
 }
 // #endregion status
 
-// #region load
-/** Adds the number of active timers and sockets to `gateway ps --json`. */
-export const resources: Plugin = {
-  name: 'resources',
-  setup({ hooks }) {
-    hooks.load.tap(load => ({ ...load, resources: process.getActiveResourcesInfo().length }))
-  },
-}
-// #endregion load
-
 // #region health
 const FINDINGS = {
   'budget-spent': { level: 'warning', text: '{spent} of {limit} daily calls used', fix: 'Wait until tomorrow' },
@@ -144,15 +134,16 @@ export const switchedOff: Plugin<{ tool: string }> = {
 }
 // #endregion explain
 
-// #region resolveCaller
+// #region findCaller
 /** Resolves callers for `gateway explain search --as person:ann`. */
 export const people: Plugin<{ names: string[] }> = {
   name: 'people',
   setup({ options, hooks }) {
-    hooks.resolveCaller.tap(name => {
+    const findCaller = (name: string) => {
       const subject = options.names.find(one => name === `person:${one}`)
       return subject === undefined ? undefined : { issuer: 'people', client: '', subject, scopes: [] }
-    })
+    }
+    hooks.services.tap(services => ({ ...services, findCaller }))
   },
 }
-// #endregion resolveCaller
+// #endregion findCaller

@@ -5,7 +5,10 @@ import { answer, type Plugin, type RunningCall } from 'tapgate/plugin'
 export const ownClients: Plugin = {
   name: 'own-clients',
   setup({ hooks }) {
-    hooks.clientLimits.tap((known, name) => (name === 'our-agent' ? { ...known, timeoutMs: 20 } : undefined))
+    hooks.services.tap(services => ({
+      ...services,
+      getClientLimits: name => (name === 'our-agent' ? { timeoutMs: 20 } : (services.getClientLimits?.(name) ?? {})),
+    }))
   },
 }
 // #endregion clientLimits

@@ -1,15 +1,15 @@
 import { BoundedMap, principalKey, refuse, RPC, type Plugin, type SharedStore } from 'tapgate/plugin'
 
-// #region sharedStore
+// #region store
 /** Shares a store between gateways in one process, such as those of a test. */
 export const sharing: Plugin<{ store: SharedStore }> = {
   name: 'sharing',
   early: true, // before the plugins that use it
   setup({ options: { store }, hooks }) {
-    hooks.sharedStore.tap(() => store)
+    hooks.services.tap(services => ({ ...services, store }))
   },
 }
-// #endregion sharedStore
+// #endregion store
 
 // #region shared
 const DAY_MS = 86_400_000

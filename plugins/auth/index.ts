@@ -43,7 +43,7 @@ function explainRules(
   keys: KeyRing,
   issuers: readonly string[],
 ): void {
-  hooks.resolveCaller.tap(name => {
+  const findCaller = (name: string): Principal | undefined => {
     if (name.startsWith(KEY)) return findKeyPrincipal(name.slice(KEY.length), keys)
     const [issuer, second] = issuers
     if (!name.startsWith(TOKEN) || issuer === undefined) return undefined
@@ -52,7 +52,8 @@ function explainRules(
     if (own === undefined && second !== undefined) return undefined
     const subject = own === undefined ? text : text.slice(own.length + 1).trimStart()
     return { issuer: own ?? issuer, client: '', subject, scopes: [] }
-  })
+  }
+  hooks.services.tap(services => ({ ...services, findCaller }))
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     const { principal } = exchange
     if (principal === ANONYMOUS) return [...steps, describeOwnerPipe()]

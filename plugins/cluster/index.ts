@@ -23,18 +23,16 @@ export const cluster: Plugin<ClusterConfig> = {
     const made = await openCluster(api)
     let isUsed = false
 
-    hooks.sharedStore.tap(() => made.shared)
+    hooks.services.tap(services => ({ ...services, peers: made.replicas, store: made.shared }))
     hooks.ready.tap(() => {
       made.configure(options, config, directory)
       isUsed = true
       return made.start()
     })
     hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
-    hooks.peers.tap(() => made.replicas)
     exchangeChanges(api, made.changeFeed)
     hooks.health.tap(findings => [...findings, ...listFindings(made)])
     hooks.metrics.tap(figures => [...figures, ...listFigures(made)])
-    hooks.load.tap(load => ({ ...load, replica: made.directory.id }))
     hooks.control.for('cluster.replicas').tap({ readOnly: true }, () => describeReplicas(made))
   },
 }

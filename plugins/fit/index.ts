@@ -57,15 +57,17 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
         return asTools?.addTools(made, reader) ?? made
       },
     )
-    hooks.clientLimits.tap((limits, name) => {
-      const { patience, largestResult } = profiles.getProfile(name)
-      if (patience === undefined && largestResult === undefined) return undefined
-      return {
-        ...limits,
-        ...(patience === undefined ? {} : { timeoutMs: parseDuration(patience) }),
-        ...(largestResult === undefined ? {} : { maxResultTokens: largestResult }),
-      }
-    })
+    hooks.services.tap(services => ({
+      ...services,
+      getClientLimits(name) {
+        const { patience, largestResult } = profiles.getProfile(name)
+        return {
+          ...services.getClientLimits?.(name),
+          ...(patience === undefined ? {} : { timeoutMs: parseDuration(patience) }),
+          ...(largestResult === undefined ? {} : { maxResultTokens: largestResult }),
+        }
+      },
+    }))
     hooks.status.tap(status => {
       const counts = countChanges(status.name, last)
       return counts === undefined ? undefined : { ...status, fit: counts }

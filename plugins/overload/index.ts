@@ -201,15 +201,15 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
     const refusal = createRefusal()
 
     hooks.ready.tap(() => watch.start(limits))
-    hooks.admit.tap((_listener, path) => {
+    const admit = (_listener: string, path?: string): Refusal | 'close' | undefined => {
       if (watch.level === 'quiet') return undefined
       // Metrics must stay readable during overload.
       if (path !== undefined && path === figuresPath) return 'close'
       if (watch.level === 'close') return 'close'
       watch.refused++
       return refusal
-    })
-    hooks.load.tap(load => ({ ...load, ...getLoad(watch) }))
+    }
+    hooks.services.tap(services => ({ ...services, admission: { admit, getLoad: () => getLoad(watch) } }))
     hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, createOverloadFinding(watch)]))
     hooks.metrics.tap(figures => [...figures, ...collectFigures(watch)])
     hooks.close.tap(() => watch.stop())

@@ -89,7 +89,7 @@ export class PipelineGate implements Gate {
 
   admit(listener: string, path?: string): Refusal | 'close' | undefined {
     try {
-      return this.#graph.hooks.getRunner('admit')?.(listener, path) ?? undefined
+      return this.#graph.hooks.services.admission?.admit(listener, path)
     } catch (thrown) {
       this.#graph.log.error('admission check failed', { listener, reason: getErrorMessage(thrown) })
       return createFailureRefusal()

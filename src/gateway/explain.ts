@@ -88,8 +88,8 @@ function parseExplainQuery(params: JsonObject, graph: RuntimeGraph): ExplainQuer
 
 function findPrincipal(name: string, { config, hooks }: RuntimeGraph): Principal {
   if (name === ANONYMOUS.subject) return ANONYMOUS
-  const principal = hooks.getRunner('resolveCaller')?.(name)
-  if (principal !== undefined && principal !== null) return principal
+  const principal = hooks.services.findCaller?.(name)
+  if (principal !== undefined) return principal
   const hint = config.auth === undefined ? ' – without "auth" every caller is anonymous' : ''
   throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known: hint })
 }

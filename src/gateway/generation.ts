@@ -190,7 +190,7 @@ function assembleGeneration(
   const identity = getServerInfo(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
-  const neighbours = hooks.getRunner('peers')?.() ?? undefined
+  const neighbours = hooks.services.peers
   if (neighbours !== undefined) seal.useSharedKeys(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,

@@ -56,8 +56,9 @@ export async function inspect(
 /** Measures the process load, including plugins. */
 export function measureLoad(graph: Graph, listeners: readonly Listener[]): Load {
   const bufferedBytes = listeners.reduce((sum, one) => sum + (one.bufferedBytes ?? 0), 0)
-  const load: Load = { held: bufferedBytes, rss: process.memoryUsage.rss() }
-  return graph.hooks.getRunner('load')?.(load) ?? load
+  const { admission, peers } = graph.hooks.services
+  const replica = peers === undefined ? {} : { replica: peers.sealing.replicaId }
+  return { held: bufferedBytes, rss: process.memoryUsage.rss(), ...admission?.getLoad?.(), ...replica }
 }
 
 /** Describes the configuration, for the verb `inspect` with `config`; file positions are relative to `cwd`. */

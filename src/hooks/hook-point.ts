@@ -133,7 +133,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   control: ['a'],
   authenticate: ['a'],
   http: ['a'],
-  resolveCaller: ['a'],
+  services: ['a'],
   approval: ['a'],
 }
 

@@ -1,5 +1,4 @@
 import type {
-  ClientLimits,
   Answer,
   Approval,
   ApprovalRequest,
@@ -15,21 +14,19 @@ import type {
   Dispatch,
   Exchange,
   Metric,
-  Load,
   HttpReply,
   HttpRequest,
   JsonObject,
   Listener,
   ListenerConfig,
   ListenerContext,
-  PeerDirectory,
   Notification,
   PatienceLimit,
   Principal,
   Refusal,
   Route,
+  Services,
   Session,
-  SharedStore,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -99,33 +96,34 @@ export interface HookTaps {
    */
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   /**
-   * Runs: Once before listeners open, and at each reload. Return the same object as long as it is valid; listeners
-   * reopen for a different object.
+   * Runs: Once when all plugins are set up, at the start and at each reload. For plugins with `early: true` also
+   * before the others are set up, as they use `store`.
    *
-   * May change: The directory of peer processes that serve the same gateway. `sealing` has the keys with which all
-   * processes open cursors and ids, and the `replicaId` of this process (`r` and 16 hex digits), which is part of
-   * values that only this process can use. `createSessionId` creates session ids. `registerListener` is called for
-   * each HTTP listener with a function that answers requests forwarded from peers. `findPeer` resolves a replica id:
-   * `here`, the address of a peer, or a refusal.
+   * May change: The objects that plugins provide: return a copy with additional ones.
+   *
+   * - `peers` lists the peer processes that serve the same gateway. `sealing` has the keys with which all processes open
+   *   cursors and ids, and the `replicaId` of this process (`r` and 16 hex digits), which is part of values that only
+   *   this process can use. `createSessionId` creates session ids. `registerListener` is called for each HTTP listener
+   *   with a function that answers requests forwarded from peers. `findPeer` resolves a replica id: `here`, the address
+   *   of a peer, or a refusal. Return the same object as long as it is valid; listeners reopen for a different one.
+   * - `store` is the store that they share. Other plugins get it as [`shared`](../plugins.md#shared-state). A custom store
+   *   must fulfil the same contract as the built-in one; verify it with `test/unit/store/shared-store.test.ts` from the
+   *   repository.
+   * - `admission` decides about each request at a listener, before it is read, so it must be fast. Its `getLoad` adds to
+   *   the load in `gateway ps`.
+   * - `findCaller` finds the caller that the owner names in a command, as in `gateway explain --as key:ci`.
+   * - `getClientLimits` returns the limits of a client by the name that it reports; `shape` uses it for `patience: client`
+   *   and `maxTokens: client`. The `fit` plugin provides it from its client table.
    *
    * If it throws: The start or reload stops.
+   *
+   * @example examples/hooks/arriving.ts#services
+   *
+   * A plugin that provides `peers`:
    *
    * @example examples/hooks/building.ts#peers
    */
-  peers: () => PeerDirectory | Undecided
-  /**
-   * Runs: During setup of the other plugins, at the start and at each reload. The plugin must set `early: true`.
-   *
-   * May change: The store that this process shares with its peers. Other plugins get the first returned store as
-   * [`shared`](../plugins.md#shared-state). Return the same object for the same store. Without a tap there is no
-   * shared store. A custom store must fulfil the same contract as the built-in one; verify it with
-   * `test/unit/store/shared-store.test.ts` from the repository.
-   *
-   * If it throws: The start or reload stops.
-   *
-   * @example examples/hooks/sharing.ts#sharedStore
-   */
-  sharedStore: () => SharedStore | Undecided
+  services: (services: Services) => Services | Undecided
   /**
    * Runs: Once for each server, before its upstream is created. The returned authorizer runs for each HTTP request
    * to the server: POST, GET, DELETE and the WebSocket handshake.
@@ -162,19 +160,8 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
 
   // Connections and sessions
-  // These run at a listener, before a request enters the pipeline. All but `admit`, `session` and `sessionEnd` are HTTP only.
+  // These run at a listener, before a request enters the pipeline. All but `session` and `sessionEnd` are HTTP only.
 
-  /**
-   * Runs: For each request at a listener, before it is read. It must be fast. Over HTTP the tap also receives the path.
-   *
-   * May change: Whether the request is accepted: a refusal answers it, and `'close'` closes the connection after the
-   * answer.
-   *
-   * If it throws: The request fails.
-   *
-   * @example examples/hooks/arriving.ts#admit
-   */
-  admit: (listener: string, path?: string) => Refusal | 'close' | Undecided
   /**
    * Runs: For each HTTP request, before its body is read. Open streams are authenticated again at each reload and
    * twice a minute. `listeners` limits the tap to some listeners.
@@ -332,18 +319,6 @@ export interface HookTaps {
    * tasks are on disk before a client waits for them.
    */
   patience: (known: PatienceLimit | undefined, call: Call) => PatienceLimit | Undecided
-  /**
-   * Runs: When a plugin calls `api.getClientLimits(name)`, as `shape` does for `patience: client` and `maxTokens:
-   * client`.
-   *
-   * May change: The known limits of a client, by the name that it reports. The `fit` plugin runs first, with its
-   * client table.
-   *
-   * If it throws: The request that needed the limits fails.
-   *
-   * @example examples/hooks/patience.ts#clientLimits
-   */
-  clientLimits: (known: ClientLimits, name: string) => ClientLimits | Undecided
   /**
    * Runs: When the answer has arrived, in the reverse order of `request`.
    *
@@ -508,16 +483,6 @@ export interface HookTaps {
    */
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   /**
-   * Runs: When `gateway ps` or `inspect` requests the load of the process.
-   *
-   * May change: The load.
-   *
-   * If it throws: The command fails.
-   *
-   * @example examples/hooks/living.ts#load
-   */
-  load: (load: Load) => Load | Undecided
-  /**
    * Runs: When the gateway's health is requested: by `gateway ps` and `doctor`, `/readyz`, `/metrics` and the
    * control verb `health`.
    *
@@ -564,16 +529,6 @@ export interface HookTaps {
    * @example examples/hooks/living.ts#explain
    */
   explain: (steps: readonly ExplainStep[], about: ExplainedCall) => readonly ExplainStep[] | Undecided
-  /**
-   * Runs: When the owner names a caller in a command, as in `gateway explain --as key:ci`.
-   *
-   * May change: The caller. The first returned `Principal` decides.
-   *
-   * If it throws: The command fails.
-   *
-   * @example examples/hooks/living.ts#resolveCaller
-   */
-  resolveCaller: (name: string) => Principal | Undecided
   /**
    * Runs: For each audit event that is not a request.
    *

@@ -1,9 +1,11 @@
+import type { Services } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { HookName, TapOptions } from './hook-table.ts'
 import { HOOKS } from './hook-table.ts'
 import type { HookTaps } from './hook-taps.ts'
 import type { TapTimeout } from './tap-guard.ts'
+import { guardSync } from './tap-guard.ts'
 import { HookPoint } from './hook-point.ts'
 
 /** Hook as plugins see it. */
@@ -38,6 +40,7 @@ export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
   /** By method; unknown methods share one entry, so that peers cannot grow the map. */
   readonly #byMethod = new Map<string, MethodRunners>()
+  #services: Services | undefined
 
   /** `report` receives errors of safe hooks. Without `patience` promises have no timeout. */
   constructor(report: (error: unknown) => void, patience?: TapTimeout) {
@@ -63,6 +66,22 @@ export class Hooks {
     const all = Object.fromEntries(runners) as unknown as MethodRunners
     this.#byMethod.set(key, all)
     return all
+  }
+
+  /** Objects that plugins provide; complete when the hooks are sealed. */
+  get services(): Services {
+    return this.#services ?? this.#collectServices()
+  }
+
+  #collectServices(): Services {
+    const taps = this.taps('services').length === 0 ? [] : this.listTaps('services')
+    return taps.reduce<Services>((services, { plugin, run }) => {
+      const provided = run(services) ?? services
+      const { admission } = provided
+      if (admission === undefined || admission === services.admission) return provided
+      const admit = guardSync(admission.admit, { plugin, hook: 'services' }) as typeof admission.admit
+      return { ...provided, admission: { ...admission, admit } }
+    }, {})
   }
 
   listTaps<N extends HookName>(name: N): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
@@ -91,6 +110,7 @@ export class Hooks {
   seal(plugins: ReadonlySet<string>): void {
     const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
     for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)
+    this.#services = this.#collectServices()
   }
 }
 

@@ -53,7 +53,11 @@ export async function installPlugins(chosen: readonly ChosenPlugin[], context: I
     patience,
   )
   try {
-    for (const one of chosen) await setUpPlugin(one, hooks, context, patience)
+    let store: SharedStore | undefined
+    for (const one of chosen) {
+      await setUpPlugin(one, hooks, context, patience, store)
+      if (one.plugin.early === true) store = hooks.services.store
+    }
     hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   } catch (error) {
     await hooks.getRunner('close')?.()
@@ -85,6 +89,7 @@ async function setUpPlugin(
     warn,
   }: InstallDeps,
   createPatience: TapTimeout | undefined,
+  store: SharedStore | undefined,
 ): Promise<void> {
   const { plugin } = one
   addErrors(plugin.errors ?? {})
@@ -109,7 +114,7 @@ async function setUpPlugin(
       hide,
       addSecret: keepSecret,
       ...createQueries(hooks),
-      shared: createPluginStore(plugin.name, getSharedStore(hooks)),
+      shared: createPluginStore(plugin.name, store),
       slot: slots.createSlotMaker(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
@@ -127,19 +132,9 @@ function createQueries(
   return {
     record: event => hooks.getRunner('auditEvent')?.(event),
     requestApproval: async request => (await hooks.getRunner('approval')?.(request)) ?? undefined,
-    getReplicaId: () => hooks.getRunner('peers')?.()?.sealing.replicaId,
-    getClientLimits: name => hooks.getRunner('clientLimits')?.({}, name) ?? {},
+    getReplicaId: () => hooks.services.peers?.sealing.replicaId,
+    getClientLimits: name => hooks.services.getClientLimits?.(name) ?? {},
   }
-}
-
-/** Returns the store from the plugins set up so far. */
-function getSharedStore(hooks: Hooks): SharedStore | undefined {
-  if (hooks.taps('sharedStore').length === 0) return undefined
-  for (const { run } of hooks.listTaps('sharedStore')) {
-    const store = run()
-    if (store !== undefined) return store
-  }
-  return undefined
 }
 
 /** Wraps a setup error: a GatewayError keeps its code, and an options error gets its position. */

@@ -7,9 +7,10 @@ import { testGateway, testUpstream } from '../../../src/testing/index.ts'
 const failing: Plugin = {
   name: 'failing',
   setup({ hooks }) {
-    hooks.admit.tap(() => {
+    const admit = (): never => {
       throw new Error('boom of the plugin')
-    })
+    }
+    hooks.services.tap(services => ({ ...services, admission: { admit } }))
   },
 }
 

@@ -12,7 +12,8 @@ const away: Plugin = {
     const own = new SharedMemory({ now: () => clock.now() }).of()
     const fails = (): Promise<never> => Promise.reject(gatewayError('GW_SHARED_AWAY', { why: 'it sleeps' }))
     const verbs = { get: fails, put: fails, take: fails, delete: fails, count: fails, publish: fails }
-    hooks.sharedStore.tap(() => Object.assign(Object.create(own) as SharedStore, verbs))
+    const store = Object.assign(Object.create(own) as SharedStore, verbs)
+    hooks.services.tap(services => ({ ...services, store }))
   },
 }
 

@@ -42,7 +42,7 @@ async function processes(t: TestContext, { count, rules }: { count: number; rule
     const shares: Plugin<never> = {
       name: 'shares',
       early: true,
-      setup: ({ hooks }) => void hooks.sharedStore.tap(() => store),
+      setup: ({ hooks }) => void hooks.services.tap(services => ({ ...services, store })),
     }
     gateways.push(closeAfter(t, await testGateway({ config, plugins: [shares] })))
   }
