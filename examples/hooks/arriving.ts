@@ -33,16 +33,6 @@ export const byToken: Plugin<{ tokens: Record<string, string> }> = {
 }
 // #endregion authenticate
 
-// #region refused
-/** Logs the addresses of rejected callers. */
-export const strangers: Plugin = {
-  name: 'strangers',
-  setup({ hooks, log }) {
-    hooks.refused.tap(({ status }, { remoteAddress }) => log.warn('rejected', { status, from: remoteAddress }))
-  },
-}
-// #endregion refused
-
 // #region http
 /** Adds the path `GET /version`. */
 export const versionPage: Plugin = {

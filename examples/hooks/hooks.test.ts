@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Plugin } from 'tapgate/plugin'
 import { closeAfter, testClient, testGateway, testUpstream, type TestGateway } from 'tapgate/testing'
-import { byToken, closedAtNight, knownClients, sessionLength, strangers, versionPage } from './arriving.ts'
+import { byToken, closedAtNight, knownClients, sessionLength, versionPage } from './arriving.ts'
 import { emptyServers, fiveSeconds, loopbackOnly, slowCalls } from './building.ts'
 import { icons } from './fetching.ts'
 import {
@@ -139,20 +139,6 @@ test('authenticate: a token says who calls, and none is refused', async t => {
 
   assert.equal((await fetch(gateway.url, { method: 'POST' })).status, 401)
   assert.equal((await known.request('tools/list')).status, 200)
-})
-
-test('refused: rejections are observed', async t => {
-  const { gateway } = await world(t, {
-    name: 'both',
-    async setup(api) {
-      await byToken.setup({ ...api, options: { tokens: {} } })
-      await strangers.setup({ ...api, options: undefined })
-    },
-  })
-
-  await fetch(gateway.url, { method: 'POST' })
-
-  assert.equal(logged(gateway, 'rejected')?.status, 401)
 })
 
 test('http: a path of its own is answered', async t => {

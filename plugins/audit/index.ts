@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import type { AuditEvent, Clock, Config, Credentials, Exchange, Plugin, PluginApi, Refusal } from '../../src/plugin.ts'
+import type { AuditEvent, Clock, Config, Exchange, Plugin, PluginApi } from '../../src/plugin.ts'
 import {
   ANONYMOUS,
   defineErrors,
   gatewayError,
   compileGlobs,
-  isObject,
   METHODS,
   parseSize,
   getErrorMessage,
@@ -69,10 +68,10 @@ export const audit: Plugin<AuditOptions> = {
       const text = isShut ? 'refused while the audit log cannot be written' : 'an audit line is written'
       return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
     })
-    hooks.auditEvent.tap(event => addLine(lines.formatEvent(event)))
     const sampler = new RefusalSampler(clock, count => journal.add(formatAuditLine('refused', { more: count })))
-    hooks.refused.tap((refusal, credentials) => {
-      if (sampler.mayNote()) journal.add(lines.formatRefusal(refusal, credentials))
+    hooks.auditEvent.tap(event => {
+      if (event.kind !== 'refused') addLine(lines.formatEvent(event))
+      else if (sampler.mayNote()) journal.add(lines.formatEvent(event))
     })
     hooks.close.tap(() => {
       sampler.reportOmitted()
@@ -120,7 +119,7 @@ class LineFormatter {
     })
   }
 
-  /** Formats an event outside calls, such as a client request, a permission or an owner action. */
+  /** Formats an event outside calls, such as a client request, a permission, an owner action or a refusal. */
   formatEvent({ kind, name, outcome, exchange, fields = {} }: AuditEvent): string {
     const call = exchange && { call: `${this.#run}-${exchange.id}`, ...this.#describeCaller(exchange) }
     const texts = Object.entries(fields).map(([key, value]) => [key, omitEmpty(this.#toText(value))])
@@ -130,20 +129,6 @@ class LineFormatter {
       upstream: omitEmpty(exchange?.record.upstream),
       ...(Object.fromEntries(texts) as object),
       outcome: this.#toText(outcome),
-    })
-  }
-
-  /** Formats an HTTP request that failed authentication. */
-  formatRefusal({ status, error }: Refusal, { listener, method, path, remoteAddress }: Credentials): string {
-    const reason = isObject(error.data) && typeof error.data.code === 'string' ? error.data.code : error.message
-    return formatAuditLine('refused', {
-      listener,
-      http: method,
-      path: this.#toText(path),
-      address: remoteAddress,
-      status,
-      code: error.code,
-      reason: this.#toText(reason),
     })
   }
 

@@ -47,7 +47,7 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     hooks.settled.tap(({ record }) => calls.recordCall(record))
     // Innermost, to measure each attempt separately.
     hooks.dispatch.tap({ stage: 'transform' }, next => calls.wrap(next, clock))
-    hooks.refused.tap(() => void state.refused++)
+    hooks.auditEvent.tap(({ kind }) => void (kind === 'refused' && state.refused++))
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
       const label = CLIENT_REQUESTS.includes(method) ? method : 'other'
       clientRequests.set(label, (clientRequests.get(label) ?? 0) + 1)

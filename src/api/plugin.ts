@@ -3,10 +3,10 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * An audit event that is no exchange: a client request, a permission of an agent, a control verb, a changed
- * definition, a redaction, or a login.
+ * definition, a redaction, a login, or a refused HTTP request.
  */
 export interface AuditEvent {
-  readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction' | 'login'
+  readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction' | 'login' | 'refused'
   /** A method, an action, or a verb. */
   readonly name: string
   /** One word, such as `accept`, `denied` or an error code. */

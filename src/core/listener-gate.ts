@@ -1,5 +1,6 @@
 import type {
   Answer,
+  AuditEvent,
   ChoiceContext,
   Credentials,
   Metric,
@@ -21,6 +22,7 @@ import { gatewayError, getErrorMessage } from '../errors/errors.ts'
 import type { Health, HealthFinding } from '../errors/health.ts'
 import { finding, summarizeFindings } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
@@ -117,7 +119,7 @@ export class PipelineGate implements Gate {
   }
 
   reportRefusal(refusal: Refusal, credentials: Credentials): void {
-    this.#graph.hooks.getRunner('refused')?.(refusal, credentials)
+    this.#graph.hooks.getRunner('auditEvent')?.(createRefusalEvent(refusal, credentials))
   }
 
   #checkIdentity(identity: Awaited<AuthenticationResult>, credentials: Credentials): Principal | Refusal {
@@ -256,6 +258,19 @@ function createStoppingRefusal(): Answer {
 /** A plugin failed before an exchange existed: the caller must not learn details of the plugin. */
 function createFailureRefusal(): Refusal {
   return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
+}
+
+function createRefusalEvent(
+  { status, error: { code, message, data } }: Refusal,
+  { listener, method, path, remoteAddress }: Credentials,
+): AuditEvent {
+  const outcome = isObject(data) && typeof data.code === 'string' ? data.code : message
+  return {
+    kind: 'refused',
+    name: method,
+    outcome,
+    fields: { listener, path, address: remoteAddress ?? '', status, code },
+  }
 }
 
 /** Parses the URL query parameters that plugins declare; refuses the request if a choice is not allowed. */

@@ -175,16 +175,6 @@ export interface HookTaps {
    */
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   /**
-   * Runs: After authentication refused a request.
-   *
-   * May change: Nothing; it only observes.
-   *
-   * If it throws: The error is logged.
-   *
-   * @example examples/hooks/arriving.ts#refused
-   */
-  refused: (refusal: Refusal, credentials: Credentials) => void
-  /**
    * Runs: When the URL of an MCP endpoint has a parameter with the tap's name, after the caller was authenticated.
    * It is synchronous.
    *
@@ -530,7 +520,7 @@ export interface HookTaps {
    */
   explain: (steps: readonly ExplainStep[], about: ExplainedCall) => readonly ExplainStep[] | Undecided
   /**
-   * Runs: For each audit event that is not a request.
+   * Runs: For each audit event that is not an MCP request, such as an HTTP request that was refused.
    *
    * May change: Nothing; it only observes. Plugins add events with `api.record(event)`.
    *

@@ -42,7 +42,7 @@ test('who is not known learns from /readyz whether we can serve, and no names', 
   const refused: unknown[] = []
   const watch: Plugin = {
     name: 'watch',
-    setup: ({ hooks }) => hooks.refused.tap(refusal => void refused.push(refusal)),
+    setup: ({ hooks }) => hooks.auditEvent.tap(event => void (event.kind === 'refused' && refused.push(event))),
   }
   const gateway = closeAfter(
     t,

@@ -156,15 +156,15 @@ describe('the audit', () => {
     await gateway.gateway.close()
 
     const lines = (await linesOf(join(directory, 'audit.jsonl'))).filter(({ kind }) => kind === 'refused')
-    const { listener, path, status, code, reason } = lines[0] ?? {}
+    const { listener, path, status, code, outcome } = lines[0] ?? {}
     assert.deepEqual(
-      { listener, path, status, code, reason },
+      { listener, path, status, code, outcome },
       {
         listener: 'main',
         path: '/mcp',
         status: 401,
         code: -32001,
-        reason: 'GW_NO_TOKEN',
+        outcome: 'GW_NO_TOKEN',
       },
     )
     const named = lines.filter(line => line.more === undefined).length

@@ -85,9 +85,9 @@ test('a request that the listener itself does not let in is a line', async t => 
     }
   })
 
-  assert.deepEqual(only(lines, 'refused', ['listener', 'http', 'path', 'status']), [
-    { listener: 'main', http: 'POST', path: '/mcp', status: 403 },
-    { listener: 'main', http: 'POST', path: '/mcp', status: 403 },
+  assert.deepEqual(only(lines, 'refused', ['listener', 'name', 'path', 'status']), [
+    { listener: 'main', name: 'POST', path: '/mcp', status: 403 },
+    { listener: 'main', name: 'POST', path: '/mcp', status: 403 },
   ])
 })
 
