@@ -30,7 +30,7 @@ test('listing: one client is shown short names, and calls tools by them', async 
   )
 })
 
-test('choice: a client that says so in its URL is shown short texts, and a wrong word is refused', async t => {
+test('choices: a client that says so in its URL is shown short texts', async t => {
   const tools = { search: { description: 'Searches the web. It takes long.', run: () => 'found' } }
   const web = closeAfter(t, await testUpstream({ tools }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [shortTexts] }))
@@ -42,7 +42,4 @@ test('choice: a client that says so in its URL is shown short texts, and a wrong
 
   assert.equal(await textOf('?texts=short'), 'Searches the web')
   assert.equal(await textOf('?other=1'), 'Searches the web. It takes long.')
-  const refused = await fetch(`${gateway.url}?texts=long`, { method: 'POST', body: '{}' })
-  assert.equal(refused.status, 400)
-  assert.match(await refused.text(), /texts\\".* may be \\"short\\"/)
 })

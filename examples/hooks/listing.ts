@@ -16,12 +16,11 @@ export const shortNames: Plugin<{ client: string; longest: number }> = {
 }
 // #endregion listing
 
-// #region choice
+// #region choices
 /** Shortens descriptions to their first sentence for clients at `/mcp?texts=short`. */
 export const shortTexts: Plugin = {
   name: 'short-texts',
   setup({ hooks }) {
-    hooks.choice.for('texts').tap(value => (value === 'short' ? undefined : 'may be "short"'))
     hooks.listing.tap({ readers: ({ choices }) => choices?.texts ?? '' }, (shown, { choices }) => {
       if (choices?.texts !== 'short') return undefined
       return shown.map(entry => {
@@ -31,4 +30,4 @@ export const shortTexts: Plugin = {
     })
   },
 }
-// #endregion choice
+// #endregion choices

@@ -1,5 +1,5 @@
-import type { CatalogEntry, Config, Exchange, Plugin, Report } from '../../src/plugin.ts'
-import { BoundedMap, readMap, appendPointer } from '../../src/plugin.ts'
+import type { CatalogEntry, Config, Exchange, Plugin, Report, Session } from '../../src/plugin.ts'
+import { BoundedMap, readMap, appendPointer, defineErrors, RPC } from '../../src/plugin.ts'
 import { tapMetaTools } from './meta-tool-calls.ts'
 import { META_TOOL_NAMES } from './meta-tools.ts'
 import type { SurfaceMode } from './settings.ts'
@@ -31,11 +31,23 @@ interface ListCost {
 const MAX_PROFILES = 1000
 const MAX_SERVERS = 10_000
 
+const ERRORS = {
+  GW_SURFACE_CHOICE: {
+    text: 'Bad request: URL parameter "surface" {why}',
+    hint: 'surface.choices lists the modes that clients may choose.',
+    http: 400,
+    rpc: RPC.invalidRequest,
+  },
+} as const
+
+const surfaceError = defineErrors(ERRORS)
+
 /** Limits the tool list to a token budget; hidden tools can be searched and called by name. */
 export const surface: Plugin<SurfaceOptions> = {
   name: 'surface',
   claims: { section: 'surface', profile: ['surface'] },
   check: checkSurface,
+  errors: ERRORS,
   setup(api) {
     const { config, hooks } = api
     const surfaces = createSurfaceResolver(config)
@@ -44,7 +56,7 @@ export const surface: Plugin<SurfaceOptions> = {
     /** Key: the first meta tool of a list, otherwise the list. */
     const surfacesByList = new WeakMap<object, Surface>()
 
-    hooks.choice.for(PARAMETER).tap((value, caller) => validateChoice(value, surfaces.listChoices(caller)))
+    hooks.session.tap(session => checkChoice(session, surfaces.listChoices(session)))
     // Tap after renames and schema changes, so that search results have the visible names.
     hooks.listing.tap(
       {
@@ -94,11 +106,11 @@ export const surface: Plugin<SurfaceOptions> = {
   },
 }
 
-/** Validates a mode chosen by a client. */
-function validateChoice(value: string, choices: readonly SurfaceMode[]): string | undefined {
-  if (choices.some(mode => mode === value)) return undefined
-  if (choices.length === 0) return 'not allowed: surface.choices lists no mode'
-  return `must be ${choices.join(' or ')}`
+/** Refuses a session whose client chose a mode that it must not choose. */
+function checkChoice({ choices: { [PARAMETER]: mode } = {} }: Session, choices: readonly SurfaceMode[]): void {
+  if (mode === undefined || choices.some(one => one === mode)) return
+  const why = choices.length === 0 ? 'not allowed: surface.choices lists no mode' : `must be ${choices.join(' or ')}`
+  throw surfaceError('GW_SURFACE_CHOICE', { why })
 }
 
 function getOrCreateSurface(

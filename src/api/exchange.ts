@@ -42,7 +42,7 @@ export interface ClientDescription {
   logLevel: string | undefined
 }
 
-/** URL parameters of a client that `choice` taps accepted, by name. */
+/** Parameters of the URL that a client uses, by name: hints, not permissions. */
 export type Choices = Readonly<Record<string, string>>
 
 /** One client's conversation. A modern HTTP request is a session of its own. */
@@ -61,7 +61,7 @@ export interface Session {
   readonly directory?: string | undefined
   /** Profile selected by path or listener; part of every view key. */
   readonly profile?: string | undefined
-  /** URL parameters accepted by `choice` taps: hints, not permissions. */
+  /** Parameters of the URL that opened the session. Anyone with the URL can set them, so they must not grant access. */
   readonly choices?: Choices | undefined
   readonly slots: unknown[]
   /** Sends a notification outside any request; false if it cannot be delivered. */

@@ -80,18 +80,10 @@ export interface SessionInit {
   readonly profile?: string | undefined
   /** The client's working directory, reported by a local program. */
   readonly directory?: string | undefined
-  /** URL parameters accepted by the gate. */
+  /** Parameters of the URL that the client uses. */
   readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
-}
-
-/** The client that sent a URL parameter. */
-export interface ChoiceContext {
-  readonly listener: string
-  readonly principal: Principal
-  /** The requested profile. */
-  readonly profile: string | undefined
 }
 
 /** The core as listeners see it. */
@@ -110,8 +102,6 @@ export interface Gate {
   admit(listener: string, path?: string): Refusal | 'close' | undefined
   /** Identifies an HTTP request's caller; `ANONYMOUS` if no plugin authenticates. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
-  /** Parses the choices in a URL query, or refuses them. Unknown parameters are ignored. */
-  parseChoices(query: string, by: ChoiceContext): { readonly chosen: Choices | undefined } | Refusal
   /** Reports a request that the listener refused. */
   reportRefusal(refusal: Refusal, credentials: Credentials): void
   /** Lets a plugin answer on this path; undefined if none serves it. */

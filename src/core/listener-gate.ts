@@ -1,7 +1,6 @@
 import type {
   Answer,
   AuditEvent,
-  ChoiceContext,
   Credentials,
   Metric,
   Gate,
@@ -32,7 +31,6 @@ import { computeHealth, getUpstreamStatus } from './health.ts'
 import { PipelineSession, createRequestSession } from './session.ts'
 import { isUp } from './reused-upstream.ts'
 import { isVisible } from './capabilities.ts'
-import type { Hooks } from '../hooks/hooks.ts'
 
 type AuthenticationResult = ReturnType<HookTaps['authenticate']>
 
@@ -112,10 +110,6 @@ export class PipelineGate implements Gate {
     return result
       .catch((thrown: unknown) => this.#handleAuthFailure(thrown))
       .then(caller => this.#checkIdentity(caller, credentials))
-  }
-
-  parseChoices(query: string, by: ChoiceContext): ReturnType<Gate['parseChoices']> {
-    return parseChoices(query, by, this.#graph.hooks)
   }
 
   reportRefusal(refusal: Refusal, credentials: Credentials): void {
@@ -271,22 +265,4 @@ function createRefusalEvent(
     outcome,
     fields: { listener, path, address: remoteAddress ?? '', status, code },
   }
-}
-
-/** Parses the URL query parameters that plugins declare; refuses the request if a choice is not allowed. */
-function parseChoices(query: string, by: ChoiceContext, hooks: Hooks): ReturnType<Gate['parseChoices']> {
-  let chosen: Record<string, string> | undefined
-  for (const [name, value] of new URLSearchParams(query)) {
-    const judge = hooks.getRunner('choice', name)
-    if (judge === undefined) continue
-    const problem = chosen !== undefined && Object.hasOwn(chosen, name) ? 'is duplicated' : judge(value, by)
-    if (problem !== undefined) {
-      const message = `Bad request: URL parameter "${name}" ${problem}`
-      return { status: 400, error: rpcError(RPC.invalidRequest, message) }
-    }
-    // No prototype, as clients choose the names.
-    chosen ??= Object.create(null) as Record<string, string>
-    chosen[name] = value
-  }
-  return { chosen }
 }

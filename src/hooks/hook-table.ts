@@ -31,7 +31,6 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   listening: { kind: 'sync', safe: true },
   stopping: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
-  choice: { kind: 'syncBail', by: 'key' },
   http: { kind: 'asyncBail', by: 'key', patience: 'person' },
   session: { kind: 'async', patience: 'short' },
   unwrap: { kind: 'asyncBail', by: 'method', patience: 'short' },

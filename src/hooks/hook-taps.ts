@@ -8,7 +8,6 @@ import type {
   Call,
   WrappedCall,
   WrappedRequest,
-  ChoiceContext,
   Config,
   Credentials,
   Dispatch,
@@ -175,22 +174,6 @@ export interface HookTaps {
    */
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   /**
-   * Runs: When the URL of an MCP endpoint has a parameter with the tap's name, after the caller was authenticated.
-   * It is synchronous.
-   *
-   * May change: Whether the client may use this value: a returned text is the error, and the request is answered
-   * with 400. Accepted values are in `session.choices` and, for `listing` taps, in `reader.choices`. Anyone with the
-   * URL can set a choice, so it must not grant access.
-   *
-   * If it throws: The request fails.
-   *
-   * @example examples/hooks/listing.ts#choice
-   *
-   * Parameters without a tap are ignored. A legacy session keeps the values of its first request, even if another
-   * process continues it.
-   */
-  choice: (value: string, by: ChoiceContext) => string | Undecided
-  /**
    * Runs: For a request to the tap's path, on every HTTP listener. The caller is in `request.caller`. `/jobs/*`
    * matches any last path segment for which no exact path is registered.
    *
@@ -206,7 +189,9 @@ export interface HookTaps {
   /**
    * Runs: When a client opens a session. A modern HTTP request is a session of its own.
    *
-   * May change: Whether the session is accepted: throw to refuse it.
+   * May change: Whether the session is accepted: throw to refuse it. `session.choices` has the parameters of the URL with
+   * which the client opened it; `listing` taps get them as `reader.choices`. Anyone with the URL can set them, so they
+   * must not grant access.
    *
    * If it throws: The session is refused, and the client receives the error.
    *
@@ -362,6 +347,10 @@ export interface HookTaps {
    * If it throws: The request that needed the list fails.
    *
    * @example examples/hooks/listing.ts#listing
+   *
+   * A class may depend on the URL that the client uses:
+   *
+   * @example examples/hooks/listing.ts#choices
    *
    * `catalog` decides which entries exist, `listing` how they are shown. An entry that a tap leaves out or renames
    * can still be called by its real name, and by each name that an earlier tap gave it. Shown names are mapped back

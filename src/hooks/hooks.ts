@@ -21,7 +21,7 @@ export interface TappableMap<T> {
 
 /** All hooks as plugins see them. */
 export type PluginHooks = {
-  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http' | 'choice'
+  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http'
     ? TappableMap<HookTaps[N]>
     : Tappable<HookTaps[N]>
 }

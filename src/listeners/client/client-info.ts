@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import type { Choices, ClientDescription, Gate, Principal, Refusal, RpcError } from '../../api/index.ts'
+import type { Choices, ClientDescription, RpcError } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import type { Era } from '../../protocol/methods.ts'
@@ -80,33 +79,10 @@ export function checkMethod(method: string, era: Era): RpcError | undefined {
   return hasMethod(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
 }
 
-/** Request fields known after authentication. */
-interface CallerContext {
-  readonly caller: Principal
-  readonly profile: string | undefined
-  choices: Choices | undefined
-}
-
-/** Applies choices from the URL query; returns a refusal if the caller must not make them. */
-export function applyChoices(
-  { name, gate }: { readonly name: string; readonly gate: Gate },
-  { url = '' }: IncomingMessage,
-  headers: CallerContext,
-): Refusal | undefined {
+/** Parses the URL query, in which a client may choose how it is served; undefined if empty. */
+export function parseChoices(url = ''): Choices | undefined {
   const query = url.indexOf('?')
   if (query < 0) return undefined
-  const { caller: principal, profile } = headers
-  const parsed = gate.parseChoices(url.slice(query + 1), { listener: name, principal, profile })
-  if ('status' in parsed) return parsed
-  headers.choices = parsed.chosen
-  return undefined
-}
-
-/** True if both choices are equal; no choice equals no choice. */
-export function hasSameChoices(one: Choices = {}, other: Choices = {}): boolean {
-  const names = Object.keys(one)
-  return (
-    names.length === Object.keys(other).length &&
-    names.every(name => Object.hasOwn(other, name) && one[name] === other[name])
-  )
+  // No prototype, as clients choose the names.
+  return Object.assign(Object.create(null) as Choices, Object.fromEntries(new URLSearchParams(url.slice(query + 1))))
 }

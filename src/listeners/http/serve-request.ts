@@ -4,7 +4,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { UNCOUNTED_BYTES, createHold } from '../../net/backlog.ts'
 import { OVERLOADED } from '../client/inbound-request.ts'
-import { applyChoices } from '../client/client-info.ts'
+import { parseChoices } from '../client/client-info.ts'
 import { convertException } from '../client/encode-answer.ts'
 import { createCredentials, authenticateRequest, getPath } from './authenticate.ts'
 import type { Arrival, HttpContext } from './http-context.ts'
@@ -140,16 +140,10 @@ function routeArrival(arrival: Arrival): Promise<void> | void {
   const { request, headers, endpoint } = arrival
   if (endpoint === undefined) return routeUnknownPath(arrival)
   if (endpoint.profile !== undefined) headers.profile = endpoint.profile
-  const refused = canChoose(arrival) ? applyChoices(arrival.context, request, headers) : undefined
-  if (refused !== undefined) return refuseUnread(arrival, refused)
+  headers.choices = parseChoices(request.url)
   const handlers = HANDLERS[endpoint.kind]
   const handler = handlers.get(request.method ?? '')
   return handler === undefined ? sendMethodNotAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
-}
-
-/** True for requests that belong to a session. Preflights are unauthenticated. */
-function canChoose({ request, endpoint }: Arrival): boolean {
-  return (endpoint?.kind === 'mcp' || endpoint?.kind === 'sse') && request.method !== 'OPTIONS'
 }
 
 function sendUpgradeRequired({ request, response }: Arrival): void {

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
 import { MemoryShare, UNCOUNTED_BYTES } from '../../net/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../net/channel.ts'
-import { applyChoices } from '../client/client-info.ts'
+import { parseChoices } from '../client/client-info.ts'
 import { authenticateRequest } from './authenticate.ts'
 import type { HttpContext } from './http-context.ts'
 import type { Refusal } from './request-guard.ts'
@@ -40,8 +40,9 @@ export function createUpgradeHandler(context: HttpContext): Upgrade {
     void Promise.resolve(authenticateRequest(context, request, headers)).then(caller => {
       if ('status' in caller) return refuseUpgrade(request, caller)
       headers.caller = caller
-      const refusal = checkCapacity(context, caller) ?? applyChoices(context, request, headers)
+      const refusal = checkCapacity(context, caller)
       if (refusal !== undefined) return refuseUpgrade(request, refusal)
+      headers.choices = parseChoices(request.url)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
         const hold = new MemoryShare(context.memory)

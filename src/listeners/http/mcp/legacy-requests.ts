@@ -4,7 +4,7 @@ import { encodeError } from '../../../protocol/jsonrpc.ts'
 import { HEADER, LEGACY_VERSIONS, isLegacy } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
-import { checkInitialize, hasSameChoices, parseLegacyClient, checkMethod } from '../../client/client-info.ts'
+import { checkInitialize, parseLegacyClient, checkMethod } from '../../client/client-info.ts'
 import { convertException } from '../../client/encode-answer.ts'
 import type { ResponseWriter } from '../../client/inbound-request.ts'
 import { InboundRequest } from '../../client/inbound-request.ts'
@@ -17,7 +17,7 @@ import type { LegacySession } from './legacy-sessions.ts'
 /** Finds the session for a legacy request, or returns a refusal. */
 export function findSession(
   context: HttpContext,
-  { caller, own, passed, profile, choices }: RequestHeaders,
+  { caller, own, passed, profile }: RequestHeaders,
 ): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
@@ -30,12 +30,6 @@ export function findSession(
   const owner = context.sessions.find(id, caller, profile)
   if (owner === undefined)
     return createRefusal(404, 'Session not found or expired; call initialize again', RPC.legacyNoSession)
-  if (choices !== undefined && !hasSameChoices(choices, owner.session.choices))
-    return createRefusal(
-      400,
-      'Bad request: URL query differs from that of the session; call initialize again',
-      RPC.legacyBadRequest,
-    )
   const version = passed[HEADER.version]
   if (version === undefined || isLegacy(version.trim())) return owner
   const supported = LEGACY_VERSIONS.join(', ')

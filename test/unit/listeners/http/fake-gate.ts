@@ -87,10 +87,6 @@ export class FakeGate implements Gate {
     return session
   }
 
-  parseChoices(): { chosen: undefined } {
-    return { chosen: undefined }
-  }
-
   closeSession(session: Session, reason: string): void {
     this.closed.push({ session, reason })
   }
