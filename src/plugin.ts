@@ -93,6 +93,10 @@ export interface PluginApi<Options = unknown> {
   control(verb: string, params?: JsonObject): Promise<JsonObject>
   /** Handles a notification as if this server had sent it; ignored if the server is unknown. */
   emitNotification(upstream: string, notification: Notification): void
+  /**
+   * Returns the URL of an open listener, even if its configured port is 0; undefined for a pipe, and until it is open.
+   */
+  getListenerUrl(listener: string): string | undefined
   /** Parses YAML as plain data. Rejects if it is invalid, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
   /**

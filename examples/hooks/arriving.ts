@@ -61,16 +61,16 @@ export const knownClients: Plugin<{ names: string[] }> = {
 }
 // #endregion session
 
-// #region sessionEnd
+// #region onEnd
 /** Logs the number of requests per session. */
 export const sessionLength: Plugin = {
   name: 'session-length',
   setup({ hooks, log, slot }) {
     const requests = slot.session(() => ({ count: 0 }))
     hooks.request.tap(({ session }) => void requests.get(session).count++)
-    hooks.sessionEnd.tap((session, reason) =>
-      log.info('a session ended', { requests: requests.get(session).count, reason }),
+    hooks.session.tap(session =>
+      session.onEnd(reason => log.info('a session ended', { requests: requests.get(session).count, reason })),
     )
   },
 }
-// #endregion sessionEnd
+// #endregion onEnd

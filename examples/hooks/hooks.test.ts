@@ -7,7 +7,6 @@ import { emptyServers, fiveSeconds, loopbackOnly, slowCalls } from './building.t
 import { icons } from './fetching.ts'
 import {
   alarm,
-  announce,
   farewell,
   greeting,
   heartbeat,
@@ -109,12 +108,6 @@ test('ready: a rejection stops the start', async t => {
   await assert.rejects(world(t, needsFile, missing), { code: 'GW_PLUGIN_FAILED' })
 })
 
-test('listening: the address is known', async t => {
-  const { gateway } = await world(t, announce)
-
-  assert.equal(logged(gateway, 'clients can connect')?.url, gateway.url)
-})
-
 test('stopping and close: both run when the gateway ends', async t => {
   const first = await world(t, farewell)
   const beating = await world(t, heartbeat, { beat: () => undefined })
@@ -158,7 +151,7 @@ test('session: a client that is not known is refused', async t => {
   assert.equal((error?.data as { code?: string }).code, 'GW_PLUGIN_FAILED')
 })
 
-test('sessionEnd: what the session kept is still there', async t => {
+test('onEnd: what the session kept is still there', async t => {
   const { gateway } = await world(t, sessionLength)
   const client = await connect(t, gateway)
 

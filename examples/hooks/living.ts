@@ -13,16 +13,6 @@ export const needsFile: Plugin<{ read(): Promise<string> }> = {
 }
 // #endregion ready
 
-// #region listening
-/** Logs the URL of each listener. */
-export const announce: Plugin = {
-  name: 'announce',
-  setup({ hooks, log }) {
-    hooks.listening.tap(({ name, url }) => log.info('clients can connect', { listener: name, url }))
-  },
-}
-// #endregion listening
-
 // #region stopping
 /** Logs the time that open calls have left at a stop. */
 export const farewell: Plugin = {

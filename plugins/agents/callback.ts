@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Credentials, PluginHooks, Principal, Refusal, Config } from '../../src/plugin.ts'
+import type { Credentials, Principal, Refusal, Config, PluginApi } from '../../src/plugin.ts'
 import { BoundedMap, gatewayError, compileGlobs, refuse, RPC, hashSecret } from '../../src/plugin.ts'
 import { TOOLS } from './mcp/schemas.ts'
 import type { AgentSettings } from './settings.ts'
@@ -35,10 +35,12 @@ const REFUSED: Refusal = {
 }
 
 /** Authenticates agents by token and limits their view by owner and grant. */
-export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
-  hooks.listening.tap(({ name, url }) => {
-    if (name === CALLBACK_LISTENER) callbackTokens.url = url
-  })
+export function openCallback(
+  { hooks, getListenerUrl }: Pick<PluginApi, 'hooks' | 'getListenerUrl'>,
+  callbackTokens: CallbackTokens,
+  upstream: string,
+): void {
+  callbackTokens.getUrl = () => getListenerUrl(CALLBACK_LISTENER)
   hooks.authenticate.tap({ stage: 'identify', listeners: [CALLBACK_LISTENER] }, credentials =>
     identify(credentials, callbackTokens),
   )
@@ -115,14 +117,15 @@ export class CallbackTokens {
   readonly #grants = new Map<string, OpenGrant>()
   /** Includes closed grants, because requests may outlive their token. */
   readonly #byMark = new BoundedMap<string, AgentGrant>({ max: MAX_KNOWN })
-  /** Callback URL; undefined while there is no listener. */
-  url: string | undefined
+  /** Returns the callback URL; undefined while there is no listener. */
+  getUrl: () => string | undefined = () => undefined
 
   /** Creates a token for one session; undefined if callbacks are not allowed or not possible. */
   open(request: GrantRequest) {
     const { identity } = request.caller
-    if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
-    const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
+    const base = this.getUrl()
+    if (identity === undefined || base === undefined || this.#grants.size >= MAX_OPEN) return undefined
+    const url = identity.profile === undefined ? base : `${base}/${identity.profile}`
     const grant = this.#createGrant(request, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')

@@ -205,7 +205,7 @@ export function setUp(
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])
-  if (agents.some(({ callback }) => callback !== undefined)) openCallback(hooks, tokens, UPSTREAM)
+  if (agents.some(({ callback }) => callback !== undefined)) openCallback(api, tokens, UPSTREAM)
   registerVerbs(hooks, parts)
 }
 

@@ -162,8 +162,10 @@ export class Recorder {
   tap(hooks: PluginHooks, { values = [] }: NonNullable<Config['ui']>): void {
     const { clients } = this
     const hasValues = compileGlobs(values)
-    hooks.session.tap(session => clients.sessionOpened(session))
-    hooks.sessionEnd.tap(session => clients.sessionClosed(session))
+    hooks.session.tap(session => {
+      clients.sessionOpened(session)
+      session.onEnd(() => clients.sessionClosed(session))
+    })
     hooks.settled.tap({ methods: RECORDED_METHODS, timed: true }, ({ session, record }) => {
       clients.recordCall(session)
       this.#recordCall(record, hasValues(record.name))

@@ -19,7 +19,6 @@ interface UiState {
   readonly trials: ToolTrials
   readonly recorder: Recorder
   /** Listener URLs by name. */
-  readonly urls: Map<string, string>
   /** Generations that use it. */
   generations: number
 }
@@ -32,7 +31,6 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
     browsers: new Browsers(() => clock.now()),
     trials: new ToolTrials(hide),
     recorder: new Recorder(clock, hide, options.calls),
-    urls: new Map(),
     generations: 0,
   }))
   state.recorder.tap(hooks, options)
@@ -42,10 +40,10 @@ export function setUpUi(api: PluginApi<UiOptions>): void {
   for (const one of [path, `${path}/*`, `${path}/api/*`])
     hooks.http.for(one).tap(request => (listeners.has(request.listener) ? site.serve(request) : NOT_FOUND))
   hooks.control.for('ui.link').tap(() => {
-    const url = [...listeners].map(name => state.urls.get(name)).find(one => one !== undefined)
+    const url = [...listeners].map(name => api.getListenerUrl(name)).find(one => one !== undefined)
     if (url === undefined)
       return { problem: 'no listener can serve the dashboard: add a local HTTP listener, or "auth"' }
-    return { url: `${url}${path}/#token=${state.browsers.createLink()}` }
+    return { url: `${new URL(url).origin}${path}/#token=${state.browsers.createLink()}` }
   })
 }
 
@@ -77,13 +75,10 @@ function listParts({ approve, cache, agents, oauth, upstreams }: Config): PagePa
 
 /** Emits events about servers and reloads. */
 function followEvents({ hooks, options }: PluginApi<UiOptions>, state: UiState): void {
-  const { urls, recorder } = state
+  const { recorder } = state
   const { streams } = recorder
   hooks.upstreamState.tap((name, now, problem) => {
     streams.publish({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
-  })
-  hooks.listening.tap(({ name, url }) => {
-    if (url !== undefined) urls.set(name, new URL(url).origin)
   })
   hooks.ready.tap(() => {
     state.generations++

@@ -64,6 +64,8 @@ export interface Session {
   /** Parameters of the URL that opened the session. Anyone with the URL can set them, so they must not grant access. */
   readonly choices?: Choices | undefined
   readonly slots: unknown[]
+  /** Runs `listener` when the session has ended. */
+  onEnd(listener: (reason: string) => void): void
   /** Sends a notification outside any request; false if it cannot be delivered. */
   notify(notification: Notification): boolean
   /** Sends a client request outside any call; absent if the client cannot receive one. */

@@ -159,9 +159,9 @@ export class PipelineGate implements Gate {
     const end = (): void => {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.onSessionEnd?.(session)
     }
-    if (session instanceof PipelineSession) session.runWhenIdle(end)
-    else end()
-    this.#graph.hooks.getRunner('sessionEnd')?.(session, reason)
+    if (!(session instanceof PipelineSession)) return end()
+    session.runWhenIdle(end)
+    session.runEndListeners(reason, error => this.#graph.log.error(getErrorMessage(error), { session: session.id }))
   }
 
   run(session: Session, inbound: IncomingRequest): RunningExchange {

@@ -35,6 +35,7 @@ export class PipelineSession implements Session {
   /** Calls that continue after their client was answered. */
   #backgroundCalls = 0
   #onIdle: (() => void) | undefined = undefined
+  #endListeners: ((reason: string) => void)[] | undefined = undefined
 
   constructor(init: SessionInit, root?: PipelineSession) {
     this.id = init.id
@@ -49,6 +50,20 @@ export class PipelineSession implements Session {
     this.ask = init.ask
     this.slots = root === undefined ? [] : root.slots
     this.root = root ?? this
+  }
+
+  onEnd(listener: (reason: string) => void): void {
+    ;(this.root.#endListeners ??= []).push(listener)
+  }
+
+  /** Runs the listeners of `onEnd`; `report` receives their errors. */
+  runEndListeners(reason: string, report: (error: unknown) => void): void {
+    for (const listener of this.root.#endListeners ?? [])
+      try {
+        listener(reason)
+      } catch (error) {
+        report(error)
+      }
   }
 
   /** Marks background work, with or without the client; returns a function that ends it. */

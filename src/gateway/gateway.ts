@@ -129,6 +129,7 @@ async function createGatewayDeps(
       live.gateway?.control(verb, params) ??
       Promise.reject(new Error('verbs are not available while plugins are being set up')),
     onPeerNotification: (name, notification) => live.generations?.handlePeerNotification(name, notification),
+    getListenerUrl: name => live.gateway?.listeners.find(listener => listener.name === name)?.url,
     upstream: options.upstream,
     upstreamSays: (name, notification, upstream, isMeant) =>
       live.generations?.forwardNotification(name, notification, upstream, isMeant),

@@ -66,6 +66,7 @@ export interface GatewayDeps {
   readonly runVerb: PluginApi['control']
   /** Forwards a notification that a plugin received from a peer for an upstream of the running generation. */
   readonly onPeerNotification: PluginApi['emitNotification']
+  readonly getListenerUrl: PluginApi['getListenerUrl']
   /** Paths hidden from sandboxes; every configuration adds its own. */
   readonly privatePlaces: PrivatePathSet
   /** State that outlives this process; absent without a state directory. */
@@ -154,6 +155,7 @@ async function buildParts(
     handles: (plugin: string) => createHandles(around.seal, plugin),
     control: around.runVerb,
     upstreamSays: around.onPeerNotification,
+    getListenerUrl: around.getListenerUrl,
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addTemporary(value),

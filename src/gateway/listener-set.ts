@@ -72,8 +72,6 @@ export class ListenerSet {
     }
     this.#open = step.after
     this.#plan = plan
-    const notify = plan.hooks.getRunner('listening')
-    if (notify !== undefined) for (const { listener } of step.after.values()) notify(listener)
     return {
       undo: () => this.#undoChange(step),
       settle: async graceMs => {

@@ -159,7 +159,7 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
 
   // Connections and sessions
-  // These run at a listener, before a request enters the pipeline. All but `session` and `sessionEnd` are HTTP only.
+  // These run at a listener, before a request enters the pipeline. All but `session` are HTTP only.
 
   /**
    * Runs: For each HTTP request, before its body is read. Open streams are authenticated again at each reload and
@@ -191,23 +191,16 @@ export interface HookTaps {
    *
    * May change: Whether the session is accepted: throw to refuse it. `session.choices` has the parameters of the URL with
    * which the client opened it; `listing` taps get them as `reader.choices`. Anyone with the URL can set them, so they
-   * must not grant access.
+   * must not grant access. `session.onEnd` registers a function that runs when the session has ended, for any reason; state in
+   * `slot.session` is still available then.
    *
    * If it throws: The session is refused, and the client receives the error.
    *
    * @example examples/hooks/arriving.ts#session
+   *
+   * @example examples/hooks/arriving.ts#onEnd
    */
   session: (session: Session) => MaybePromise<void>
-  /**
-   * Runs: After a session has ended, for any reason.
-   *
-   * May change: Nothing; it only observes. State in `slot.session` is still available.
-   *
-   * If it throws: The error is logged, and the other taps run.
-   *
-   * @example examples/hooks/arriving.ts#sessionEnd
-   */
-  sessionEnd: (session: Session, reason: string) => void
 
   // Request pipeline
   // These run for each request, in this order. `methods` limits a tap to some methods, at no cost for the others.
@@ -431,16 +424,6 @@ export interface HookTaps {
    * @example examples/hooks/living.ts#ready
    */
   ready: () => MaybePromise<void>
-  /**
-   * Runs: When a listener has opened, or a reload has reused it.
-   *
-   * May change: Nothing. The URL is known now, even if the configured port is 0.
-   *
-   * If it throws: The error is logged.
-   *
-   * @example examples/hooks/living.ts#listening
-   */
-  listening: (listener: Listener) => void
   /**
    * Runs: When a server's state changes: `idle`, `starting`, `ready`, `needs_auth`, `failed`, `stopped`.
    *

@@ -32,6 +32,7 @@ interface InstallDeps {
   readonly control: PluginApi['control']
   /** Forwards a notification that a plugin received from a peer. */
   readonly upstreamSays: PluginApi['emitNotification']
+  readonly getListenerUrl: PluginApi['getListenerUrl']
   /** Directory for persistent plugin state. */
   state(plugin: Plugin<never>): string | undefined
   hide(text: string): string
@@ -82,6 +83,7 @@ async function setUpPlugin(
     handles,
     control,
     upstreamSays,
+    getListenerUrl,
     state,
     hide,
     keepSecret,
@@ -110,6 +112,7 @@ async function setUpPlugin(
       handles: handles(plugin.name),
       control,
       emitNotification: upstreamSays,
+      getListenerUrl,
       state: state(plugin),
       hide,
       addSecret: keepSecret,

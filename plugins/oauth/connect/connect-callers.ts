@@ -140,8 +140,6 @@ const KEYS_ISSUER = 'api-key'
 export class ConnectState {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
-  /** Bound origins by listener name. */
-  readonly bound = new Map<string, string>()
   readonly names: ReplicaNames
 
   constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
@@ -161,7 +159,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
     links: state.links,
     wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) => service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
-    getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
+    getBaseUrl: listener => resolveBaseUrl(config, listener, api.getListenerUrl(listener)),
     getProof: principal => selectProof(config, identityProvider, principal),
   }
   const pages = new LoginPages({
@@ -170,9 +168,6 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
     ...{ logins: service.logins, identityProvider, log },
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),
-  })
-  hooks.listening.tap(({ name, url }) => {
-    if (url !== undefined) state.bound.set(name, new URL(url).origin)
   })
   hooks.dispatch.tap({ phase: 'policy' }, (next, { name, spec }) =>
     hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined,
@@ -208,7 +203,7 @@ function resolveBaseUrl({ listeners }: Config, name: string, bound: string | und
     const { origin, pathname } = new URL(spec.publicUrl)
     return origin + pathname.replace(/\/+$/, '')
   }
-  return /^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host) ? undefined : bound
+  return /^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host) ? undefined : bound && new URL(bound).origin
 }
 
 function listAuthListeners({ auth, listeners }: Config): readonly string[] {

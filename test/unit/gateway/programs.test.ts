@@ -75,19 +75,17 @@ test('a program that cannot run says why, and its place is free again', async t 
   }
 })
 
-test('a plugin may add a listener and an upstream of its own, and hears where clients arrive', async t => {
-  const urls = new Map<string, string | undefined>()
-  await withApi(t, {}, ({ hooks }) => {
+test('a plugin may add a listener and an upstream of its own, and knows where clients arrive', async t => {
+  const { api } = await withApi(t, {}, ({ hooks }) => {
     hooks.configure.tap(config => ({
       ...config,
       listeners: { ...config.listeners, own: { type: 'http', port: 0 } as never },
       upstreams: { ...config.upstreams, here: { type: 'here', prefix: '' } as never },
     }))
     hooks.createUpstream.for('here').tap((spec, { name }) => upstreamHere(name, spec))
-    hooks.listening.tap(({ name, url }) => void urls.set(name, url))
   })
 
-  const client = await testClient(urls.get('own') ?? 'nowhere')
+  const client = await testClient(api.getListenerUrl('own') ?? 'nowhere')
   const { result } = await client.request('tools/list')
 
   assert.deepEqual(result?.tools, [TOOL])

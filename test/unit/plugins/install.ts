@@ -68,6 +68,7 @@ export async function install<O>(
     control: () => Promise.reject(new Error('there is no gateway here')),
     record: event => hooks.getRunner('auditEvent')?.(event),
     getReplicaId: () => undefined,
+    getListenerUrl: () => undefined,
   })
   hooks.seal(new Set([plugin.name]))
   return hooks
