@@ -5,7 +5,7 @@ import { answer, isObject, type Answer, type Plugin } from 'tapgate/plugin'
 export const run: Plugin<never> = {
   name: 'run',
   setup({ hooks }) {
-    hooks.unwrap.tap({ methods: ['tools/call'] }, ({ params }) => {
+    hooks.request.tap({ methods: ['tools/call'], stage: 'unwrap' }, ({ params }) => {
       if (params?.name !== 'run' || !isObject(params.arguments)) return undefined
       const { tool, input } = params.arguments
       return typeof tool === 'string' && isObject(input) ? { name: tool, arguments: input } : undefined
@@ -19,7 +19,7 @@ export const run: Plugin<never> = {
 export const open: Plugin<never> = {
   name: 'open',
   setup({ hooks }) {
-    hooks.unwrap.tap({ methods: ['tools/call'] }, ({ params }) => {
+    hooks.request.tap({ methods: ['tools/call'], stage: 'unwrap' }, ({ params }) => {
       if (params?.name !== 'open' || !isObject(params.arguments)) return undefined
       const { uri } = params.arguments
       return { method: 'resources/read', params: { uri }, convertAnswer: textOfResource }

@@ -18,19 +18,22 @@ export const ownClients: Plugin = {
 export const inBackground: Plugin<{ ms?: number }> = {
   name: 'in-background',
   setup({ options, hooks }) {
-    const running = new Map<string, RunningCall>()
+    const background = new Map<string, RunningCall>()
     const keyOf = (caller: string, name: unknown) => JSON.stringify([caller, name])
     hooks.request.tap(
       { methods: ['tools/call'] },
-      ({ principal, params }) => running.get(keyOf(principal.subject, params?.name))?.answer,
+      ({ principal, params }) => background.get(keyOf(principal.subject, params?.name))?.answer,
     )
-    hooks.patience.tap({ methods: ['tools/call'] }, (_known, { exchange: { principal, params } }) => ({
-      ms: options?.ms ?? 1000,
-      createAnswer(call) {
-        running.set(keyOf(principal.subject, params?.name), call)
-        return answer({ content: [{ type: 'text', text: 'still running: call it again' }] })
-      },
-    }))
+    hooks.call.tap({ methods: ['tools/call'], setsPatience: true }, call => {
+      const { principal, params } = call.exchange
+      call.patience = {
+        ms: options?.ms ?? 1000,
+        createAnswer(running) {
+          background.set(keyOf(principal.subject, params?.name), running)
+          return answer({ content: [{ type: 'text', text: 'still running: call it again' }] })
+        },
+      }
+    })
   },
 }
 // #endregion patience

@@ -197,11 +197,12 @@ export function setUp(
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.applyConfig(api, agents))
   // Last, because other plugins may know the client's patience.
-  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (limit, { upstream, exchange }) => {
-    if (upstream !== UPSTREAM || limit === undefined) return undefined
-    patience.set(exchange, limit.ms)
+  hooks.call.tap({ methods: ['tools/call'], stage: 'transform' }, call => {
+    if (call.upstream !== UPSTREAM || call.patience === undefined) return
+    const { ms } = call.patience
+    patience.set(call.exchange, ms)
     // The tools answer in time themselves.
-    return { ms: limit.ms, onTimeout: () => undefined }
+    call.patience = { ms, onTimeout: () => undefined }
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => stopping.abort()))
   hooks.metrics.tap(figures => [...figures, ...runtime.figures()])

@@ -116,12 +116,12 @@ function setUpSlowCalls(api: PluginApi<ShapeConfig | undefined>, { rules, slow, 
     definition: RESULT,
     call: (call, args) => slow.answerResult(call, args, getOwnerKey(call.exchange.session), api),
   })
-  hooks.patience.tap(TOOL_CALLS, (_known, call) => {
+  hooks.call.tap({ ...TOOL_CALLS, setsPatience: true }, call => {
     const { params, session } = call.exchange
-    if (call.upstream === RESULTS_UPSTREAM) return undefined
+    if (call.upstream === RESULTS_UPSTREAM) return
     const rule = rules.findRule(String(params?.name), call.upstream, session.profile)
     const ms = rule && applyClientFacts(rule, () => api.getClientLimits(session.client.info.name)).patienceMs
-    return ms === undefined ? undefined : slow.createPatience(call, getOwnerKey(session), ms, api)
+    if (ms !== undefined) call.patience = slow.createPatience(call, getOwnerKey(session), ms, api)
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * STOP_WAIT_SHARE, () => slow.stopWaiting()))
 }

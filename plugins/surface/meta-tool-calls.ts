@@ -37,7 +37,7 @@ export function tapMetaTools({ hooks, slot }: PluginApi<never>, surfaceFor: Surf
   const through = slot.exchange((): MetaToolCall | undefined => undefined)
   const scripts = slot.gateway((): { made?: Promise<Scripts> } => ({}))
 
-  hooks.unwrap.tap({ methods: CALL_METHODS }, exchange => {
+  hooks.request.tap({ methods: CALL_METHODS, stage: 'unwrap' }, exchange => {
     const name = exchange.params?.name
     if (!isMetaToolName(name)) return undefined
     return surfaceFor(exchange).then(async surface => {

@@ -190,7 +190,7 @@ export interface WrappedRequest {
   readonly convertAnswer: (answer: Answer) => Answer
 }
 
-/** One request to one upstream. `call` taps may change `params` and `headers`. */
+/** One request to one upstream. `call` taps may change `params`, `headers` and `patience`. */
 export interface Call {
   readonly upstream: string
   readonly method: string
@@ -198,6 +198,8 @@ export interface Call {
   /** Additional HTTP headers for the upstream, lower case. */
   readonly headers: Record<string, string>
   readonly exchange: Exchange
+  /** How long the client waits; a `call` tap may set it. */
+  patience?: PatienceLimit | undefined
   /** True if the server may answer with a task. */
   readonly mayBeTask?: boolean
   /**

@@ -12,6 +12,7 @@ import type {
   Exchange,
   IncomingRequest,
   Notification,
+  PatienceLimit,
   Principal,
   Route,
   Session,
@@ -123,6 +124,8 @@ export class PipelineExchange implements Exchange {
   origin: PipelineExchange | undefined = undefined
   readonly #inbound: IncomingRequest
   readonly #deps: ExchangeDeps
+  /** Request that a call carried; its answer must become a tool result. */
+  carried: WrappedRequest | undefined = undefined
   openAsks = 0
   hasReachedClient = false
   /** Set if a tap reads phase durations. */
@@ -177,12 +180,14 @@ export class PipelineExchange implements Exchange {
     if ('method' in request) {
       this.method = request.method
       this.params = { ...omitCallParams(this.params), ...request.params }
+      this.carried = request
     } else {
       const params = { ...this.params, name: request.name, arguments: request.arguments }
       copyNumberNotes(params, this.received)
       this.params = params
     }
     this.#unwrapped = this.params
+    this.decidedBy = undefined
   }
 
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]> {
@@ -337,6 +342,7 @@ export class PipelineCall implements Call {
   readonly headers: Record<string, string> = {}
   readonly exchange: PipelineExchange
   params: JsonObject | undefined
+  patience: PatienceLimit | undefined = undefined
   mayBeTask = false
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined

@@ -1,4 +1,4 @@
-import type { Answer, WrappedRequest, Exchange } from '../api/index.ts'
+import type { Answer, Exchange, WrappedCall, WrappedRequest } from '../api/index.ts'
 import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-taps.ts'
 import { LOG_LEVELS } from '../protocol/era/convert-to-modern.ts'
@@ -93,17 +93,12 @@ function createResult(value: JsonObject): Answer {
 export async function runPipeline(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   let answer: Answer
-  let wrapped: WrappedRequest | undefined
   graph.beginCall()
   try {
-    // Skip the await if no plugin tapped the hook.
-    const { unwrap } = hooks.getRunners(exchange.method)
-    if (unwrap !== undefined) wrapped = await unwrapCall(exchange, unwrap)
-    const { request } = hooks.getRunners(exchange.method)
-    const naming = graph.router.resolveShownName(exchange)
-    if (naming !== undefined) await naming
-    const decided = runDecidingHook(exchange, request)
-    answer = (decided instanceof Promise ? await decided : decided) ?? (await forwardRequest(exchange, graph))
+    const decided = runRequestHooks(exchange, graph)
+    const decision = decided instanceof Promise ? await decided : decided
+    const early = isWrapped(decision) ? await unwrapCall(exchange, decision, graph) : decision
+    answer = early ?? (await forwardRequest(exchange, graph))
   } catch (error) {
     answer = toErrorAnswer(error, exchange, graph)
   }
@@ -116,48 +111,52 @@ export async function runPipeline(exchange: PipelineExchange, graph: Graph): Pro
   exchange.answer = answer
   settled?.(exchange)
   graph.endCall()
-  return toToolAnswer(wrapped, answer, exchange, graph)
+  return exchange.carried === undefined ? answer : toToolAnswer(exchange.carried, answer, exchange, graph)
+}
+
+type Decision = Awaited<ReturnType<HookTaps['request']>>
+
+/** Finds the real name and runs the `request` hooks; returns an early answer or a wrapped call, or undefined. */
+function runRequestHooks(exchange: PipelineExchange, graph: Graph): ReturnType<HookTaps['request']> {
+  const naming = graph.router.resolveShownName(exchange)
+  return naming === undefined ? decideRequest(exchange, graph) : naming.then(() => decideRequest(exchange, graph))
+}
+
+function decideRequest(exchange: PipelineExchange, { hooks }: Graph): ReturnType<HookTaps['request']> {
+  const problem = normalizeTarget(exchange)
+  return problem === undefined ? hooks.getRunners(exchange.method).request?.(exchange) : { error: problem }
+}
+
+function isWrapped(decision: Decision): decision is WrappedCall | WrappedRequest {
+  return decision !== undefined && ('name' in decision || 'method' in decision)
 }
 
 /** Maximum nesting: a call may carry a call that carries a request. */
 const MAX_CARRIED_CALLS = 2
 
-/**
- * Replaces a call by the call or request in its arguments; returns a carried request, whose answer must become a tool
- * result.
- */
-async function unwrapCall(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<WrappedRequest | undefined> {
-  for (let depth = 0; depth < MAX_CARRIED_CALLS; depth++) {
-    const wrapped = await unwrap(exchange)
-    if (wrapped === undefined || exchange.method !== 'tools/call') return undefined
-    exchange.unwrap(wrapped)
-    if ('method' in wrapped) return wrapped
+/** Replaces a call by the call or request in its arguments, and runs the `request` hooks again. */
+async function unwrapCall(
+  exchange: PipelineExchange,
+  wrapped: WrappedCall | WrappedRequest,
+  graph: Graph,
+): Promise<Answer | undefined> {
+  let decision: Decision = wrapped
+  for (let depth = 0; isWrapped(decision); depth++) {
+    if (depth === MAX_CARRIED_CALLS || exchange.method !== 'tools/call')
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: calls are nested too deeply') }
+    exchange.unwrap(decision)
+    decision = await runRequestHooks(exchange, graph)
   }
-  return undefined
+  return decision ?? undefined
 }
 
 /** Converts the answer of a carried request to a tool result. */
-function toToolAnswer(
-  wrapped: WrappedRequest | undefined,
-  answer: Answer,
-  exchange: PipelineExchange,
-  graph: Graph,
-): Answer {
-  if (wrapped === undefined) return answer
+function toToolAnswer(carried: WrappedRequest, answer: Answer, exchange: PipelineExchange, graph: Graph): Answer {
   try {
-    return wrapped.convertAnswer(answer)
+    return carried.convertAnswer(answer)
   } catch (error) {
     return toErrorAnswer(error, exchange, graph)
   }
-}
-
-/** Validates the target and runs the `request` hook; returns an early answer, or undefined to continue. */
-function runDecidingHook(
-  exchange: PipelineExchange,
-  request: HookTaps['request'] | undefined,
-): ReturnType<HookTaps['request']> {
-  const problem = normalizeTarget(exchange)
-  return problem === undefined ? request?.(exchange) : { error: problem }
 }
 
 async function runResponseHooks(
@@ -214,9 +213,8 @@ function dispatchCall(
     const mismatch = graph.router.mirrorParams(outbound, route.entry)
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
-  const runners = graph.hooks.getRunners(exchange.method)
-  runners.call?.(outbound)
-  const patience = runners.patience?.(undefined, outbound)
+  graph.hooks.getRunners(exchange.method).call?.(outbound)
+  const { patience } = outbound
   return patience === undefined
     ? dispatchWithInput(outbound, node.dispatch, graph)
     : callWithPatience({ call: outbound, dispatch: node.dispatch, graph, dispatchWithInput }, patience)

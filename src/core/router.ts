@@ -48,7 +48,7 @@ export class Router {
     if (view === undefined) return this.#findEntry(exchange, target)
     if (view.findByName(target.name) !== undefined) return undefined
     const real = this.#findShown(target, exchange.session)
-    if (real !== undefined) exchange.params = target.withName(real.exposed)
+    if (real !== undefined && real.exposed !== target.name) exchange.params = target.withName(real.exposed)
     return undefined
   }
 
@@ -56,6 +56,7 @@ export class Router {
     const { kind, name } = target
     const { session } = exchange
     const entry = await this.#find(exchange, kind, name, () => this.#findShown(target, session))
+    if (entry?.upstream === '') return
     this.#entriesByName.set(exchange, { name: entry?.exposed ?? name, entry })
     if (entry !== undefined && entry.exposed !== name) exchange.params = target.withName(entry.exposed)
     // This caller's next request will find a list.
@@ -63,11 +64,14 @@ export class Router {
       void this.#graph.catalog.load(kind, session).catch(() => undefined)
   }
 
-  /** Finds the entry that this client knows by another name. */
+  /** Finds the entry that this client knows by another name, or that a `listing` tap added. */
   #findShown({ kind, name }: RequestTarget, session: Session): CatalogEntry | undefined {
     const { catalog } = this.#graph
     const view = catalog.getCachedView(kind, session)
-    return view && catalog.listings.getListedView(view, session).real.get(name)
+    if (view === undefined) return undefined
+    const shown = catalog.listings.getListedView(view, session)
+    const added = shown.view.findByName(name)
+    return added?.upstream === '' ? added : shown.real.get(name)
   }
 
   /** Routes by the catalog: synchronously for a known name, else after listing the upstreams. */

@@ -125,7 +125,6 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   ready: ['a'],
   close: ['a'],
   call: ['a'],
-  unwrap: ['a'],
   request: ['a'],
   route: ['a'],
   session: ['a'],
@@ -141,7 +140,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
 const PERSON_MS = 600_000
 
 /** Hooks of each exchange whose taps are mostly synchronous. */
-const IMMEDIATE_HOOKS: ReadonlySet<HookName> = new Set(['unwrap', 'request', 'response'])
+const IMMEDIATE_HOOKS: ReadonlySet<HookName> = new Set(['request', 'response'])
 
 /** Collects the taps of one hook, and compiles one function per selector. */
 export class HookPoint {

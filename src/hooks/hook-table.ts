@@ -32,11 +32,9 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
   http: { kind: 'asyncBail', by: 'key', patience: 'person' },
   session: { kind: 'async', patience: 'short' },
-  unwrap: { kind: 'asyncBail', by: 'method', patience: 'short' },
   request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
   call: { kind: 'sync', by: 'method' },
-  patience: { kind: 'syncWaterfall', by: 'method' },
   response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
@@ -56,7 +54,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
 }
 
 /** Stages of a hook, in run order. */
-export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
+export const STAGES = ['unwrap', 'trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
 /** Tap position within its hook. */
 export type Stage = (typeof STAGES)[number]
 
@@ -83,6 +81,8 @@ export interface TapOptions {
    * only.
    */
   readonly calls?: boolean
+  /** The tap may set `call.patience`, so that clients see the task capability. `call` only. */
+  readonly setsPatience?: boolean
   /** Phase that the tap's time counts as, see `exchange.times`. `dispatch` and `request` only. */
   readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
   /** The tap reads `exchange.times`; calls are timed only if a tap does. `settled` only. */

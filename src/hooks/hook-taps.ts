@@ -20,7 +20,6 @@ import type {
   ListenerConfig,
   ListenerContext,
   Notification,
-  PatienceLimit,
   Principal,
   Refusal,
   Route,
@@ -206,13 +205,20 @@ export interface HookTaps {
   // These run for each request, in this order. `methods` limits a tap to some methods, at no cost for the others.
 
   /**
-   * Runs: For each `tools/call`, before its tool name is resolved and before `request`.
+   * Runs: First in the pipeline, before the request is routed.
    *
-   * May change: The call. A returned call replaces the received one. Its name may be one from the list that the
-   * client was shown. Rules, limits, the cache, the audit and the answer use the new call only. Argument objects
-   * that are reused from the received call are forwarded byte for byte.
+   * May change: `exchange.params`, by assigning a new object, and the answer: the first returned answer completes
+   * the request without an upstream call. With `calls: true`, the timeout is ten minutes instead of `hooks.timeout`,
+   * for calls with `exchange.callTool`.
    *
-   * If it throws: The request is answered with an error.
+   * If it throws: The request fails.
+   *
+   * @example examples/hooks/passing.ts#request
+   *
+   * For a `tools/call`, a tap of the stage `unwrap`, which runs first, may also return a call that is wrapped in the
+   * received one. It replaces the received call, and all `request` taps run for it. Its name may be one from the list
+   * that the client was shown. Rules, limits, the cache, the audit and the answer use the new call only. Argument
+   * objects that are reused from the received call are forwarded byte for byte.
    *
    * @example examples/hooks/carrying.ts#unwrap
    *
@@ -231,19 +237,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/carrying.ts#callTool
    */
-  unwrap: (exchange: Exchange) => MaybePromise<WrappedCall | WrappedRequest | Undecided>
-  /**
-   * Runs: First in the pipeline, before the request is routed.
-   *
-   * May change: `exchange.params`, by assigning a new object, and the answer: the first returned answer completes
-   * the request without an upstream call. With `calls: true`, the timeout is ten minutes instead of `hooks.timeout`,
-   * for calls with `exchange.callTool`.
-   *
-   * If it throws: The request fails.
-   *
-   * @example examples/hooks/passing.ts#request
-   */
-  request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
+  request: (exchange: Exchange) => MaybePromise<Answer | WrappedCall | WrappedRequest | Undecided>
   /**
    * Runs: After `request`, when the request is routed.
    *
@@ -264,17 +258,11 @@ export interface HookTaps {
    * If it throws: The request fails; a list is returned without that server's entries.
    *
    * @example examples/hooks/passing.ts#call
-   */
-  call: (call: Call) => void
-  /**
-   * Runs: After `call`, before the server is called.
    *
-   * May change: How long the client waits for the answer. Each tap receives the limit from the previous ones. A call
+   * With `setsPatience: true`, a tap may set `call.patience`: how long the client waits for the answer. A call
    * that takes longer continues in the background: as a task if the client supports tasks, otherwise the client
    * receives the answer from `createAnswer`. This function receives the running call, with its outcome, its client
    * requests and a function to cancel it. Make it available to its caller only.
-   *
-   * If it throws: The request fails.
    *
    * @example examples/hooks/patience.ts#patience
    *
@@ -282,11 +270,11 @@ export interface HookTaps {
    * `response` taps when it arrives. If a caller already has 100 such calls, the next one is not moved to the
    * background. The time limit is paused during client requests.
    *
-   * A plugin whose server stores its own work returns `onTimeout` instead of `createAnswer`: it is called when the
+   * A plugin whose server stores its own work sets `onTimeout` instead of `createAnswer`: it is called when the
    * time limit is reached, nothing is stored, and the server answers the call then. Agents work this way: their
    * tasks are on disk before a client waits for them.
    */
-  patience: (known: PatienceLimit | undefined, call: Call) => PatienceLimit | Undecided
+  call: (call: Call) => void
   /**
    * Runs: When the answer has arrived, in the reverse order of `request`.
    *

@@ -30,7 +30,7 @@ export type PluginHooks = {
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
 /** Pipeline hooks, selected by method. */
-const METHOD_HOOKS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
+const METHOD_HOOKS = ['request', 'route', 'call', 'response', 'settled'] as const
 
 /** Runners of one method; undefined if no tap matches. */
 type MethodRunners = { readonly [N in (typeof METHOD_HOOKS)[number]]: Runner<N> }

@@ -143,7 +143,7 @@ export function tapAsTools(
     const names = named.use(createListKey(session, client))
     return names && findBuiltinTool(name, names, kinds)
   }
-  hooks.unwrap.tap(CALLS, exchange => {
+  hooks.request.tap({ ...CALLS, stage: 'unwrap' }, exchange => {
     const name = exchange.params?.name
     if (!canBeBuiltinName(name)) return undefined
     return findCalledTool(exchange, name).then(meta => {

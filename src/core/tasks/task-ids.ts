@@ -92,7 +92,7 @@ export function getTaskForm({ params, exchange }: Call): TaskForm {
  * capability.
  */
 export function offersTasks(graph: Graph, era: Era): boolean {
-  if (era === 'modern' && graph.hooks.getRunner('patience', 'tools/call') !== undefined) return true
+  if (era === 'modern' && graph.hooks.taps('call').some(({ options }) => options.setsPatience === true)) return true
   for (const { upstream } of graph.upstreams.values())
     if (upstream.server?.era === era && servesTasks(upstream.server)) return true
   return false

@@ -30,7 +30,7 @@ test('nothing of fit, surface and shape stands in the way of a call that was not
 
   const asked = { fit: { resources: 'asTools' }, surface: {}, shape: { maxTokens: 8000 } }
   const configured = tappedBy((await (await serve(t, asked)).gateway.inspect()).hooks, Object.keys(asked))
-  assert.ok(configured.fit?.includes('unwrap'))
+  assert.ok(configured.fit?.includes('request'))
   assert.ok(configured.surface?.includes('response'))
   assert.ok(configured.shape?.includes('response'))
 })
