@@ -1,24 +1,18 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import { hasName, createUnlistedEntry } from '../api/catalog-entry.ts'
+import { createUnlistedEntry } from '../api/catalog-entry.ts'
 import type { Call, Exchange, Route, Session } from '../api/index.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import { getParamHeaders, findParamMismatch } from '../protocol/headers.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { stringifyNumbers } from '../protocol/json/json.ts'
+import { isObject, findMistakableName, stringifyNumbers } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { matchesRawTemplate } from '../protocol/uri-patterns.ts'
-import { canonicalizePattern, parseCanonicalUri } from '../protocol/uri.ts'
-import { settlesWithin } from '../util/clock.ts'
-import { parseDuration } from '../util/units.ts'
-import type { LateList } from './catalog/upstream-list.ts'
+import { canonicalizeUri } from '../protocol/uri.ts'
+import { EntrySearch } from './catalog/entry-search.ts'
 import { isModernHttp } from './exchange.ts'
 import type { RouteResult, Graph, UpstreamNode } from './graph-types.ts'
-import type { RequestTarget } from './request-target.ts'
-import { getTarget } from './request-target.ts'
-import { isUp } from './reused-upstream.ts'
 
 /** Methods that name a tool or a prompt. */
 const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
@@ -26,13 +20,13 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'comple
 /** Finds the upstream for an exchange by its name or URI. */
 export class Router {
   readonly #graph: Graph
-  readonly #waitMs: number
+  readonly #search: EntrySearch
   /** Entry found by name, so that it is looked up once per request. */
   readonly #entriesByName = new WeakMap<Exchange, { readonly name: string; readonly entry: CatalogEntry | undefined }>()
 
   constructor(graph: Graph) {
     this.#graph = graph
-    this.#waitMs = parseDuration(graph.config.lists.wait)
+    this.#search = new EntrySearch(graph)
   }
 
   /**
@@ -55,7 +49,7 @@ export class Router {
   async #findEntry(exchange: Exchange, target: RequestTarget): Promise<void> {
     const { kind, name } = target
     const { session } = exchange
-    const entry = await this.#find(exchange, kind, name, () => this.#findShown(target, session))
+    const entry = await this.#search.find(exchange, kind, name, () => this.#findShown(target, session))
     if (entry?.upstream === '') return
     this.#entriesByName.set(exchange, { name: entry?.exposed ?? name, entry })
     if (entry !== undefined && entry.exposed !== name) exchange.params = target.withName(entry.exposed)
@@ -91,7 +85,7 @@ export class Router {
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
   async findOwner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
     const cached = this.#graph.catalog.getCachedView('resources', exchange.session)?.findByName(uri)
-    const entry = cached ?? (await this.#find(exchange, 'resources', uri))
+    const entry = cached ?? (await this.#search.find(exchange, 'resources', uri))
     return entry?.refusal === undefined ? entry : undefined
   }
 
@@ -124,14 +118,9 @@ export class Router {
     // The view already passed the taps.
     const listed = this.#graph.catalog.getCachedView(kind, session)?.findByOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
-    if (kind === 'resources' && this.#isAmbiguousUri(name)) return undefined
+    if (kind === 'resources' && this.#search.isAmbiguousUri(name)) return undefined
     const entry = createUnlistedEntry(kind, node.upstream.name, name, node.prefix)
     return this.#graph.catalog.applyCatalogTaps(entry, session)
-  }
-
-  /** Rules cannot judge a URI without a canonical form: if any exist, only exactly listed URIs match. */
-  #isAmbiguousUri(uri: string): boolean {
-    return this.#graph.judgesUris && parseCanonicalUri(uri) === undefined
   }
 
   /** Copies a tool's annotated arguments to headers, and checks those that the client sent (`x-mcp-header`). */
@@ -166,117 +155,21 @@ export class Router {
   ): RouteResult | Promise<RouteResult> {
     const cached = this.#graph.catalog.getCachedView(kind, exchange.session)?.findByName(name)
     if (cached !== undefined) return createRoute(cached, params)
-    return this.#search(exchange, kind, name, params)
+    return this.#searchOwner(exchange, kind, name, params)
   }
 
-  async #search(
+  async #searchOwner(
     exchange: Exchange,
     kind: Kind,
     name: string,
     params: (original: string) => JsonObject,
   ): Promise<RouteResult> {
     const previous = this.#entriesByName.get(exchange)
-    const entry = previous?.name === name ? previous.entry : await this.#find(exchange, kind, name)
+    const entry = previous?.name === name ? previous.entry : await this.#search.find(exchange, kind, name)
     if (entry !== undefined) return createRoute(entry, params)
-    const unavailable = this.#findUnavailableOwner(kind, name, exchange.session)
+    const unavailable = this.#search.findUnavailableOwner(kind, name, exchange.session)
     if (unavailable !== undefined) return createRoute(unavailable, params)
     return createUnknownError(exchange, kind, name)
-  }
-
-  /** Finds a name's owner: in the lists, waiting for late first ones, else by guesses from prefixes and templates. */
-  async #find(
-    exchange: Exchange,
-    kind: Kind,
-    name: string,
-    otherwise?: () => CatalogEntry | undefined,
-  ): Promise<CatalogEntry | undefined> {
-    const { session } = exchange
-    const query = { kinds: getRelatedKinds(kind), exchange }
-    const entry = await findWithRetries(
-      this.#graph,
-      query,
-      async () =>
-        (await this.#findByPrefix(kind, name, session)) ??
-        (await this.#findListed(kind, name, session)) ??
-        otherwise?.(),
-    )
-    return entry ?? (kind === 'resources' ? this.#suggestName(name, session) : undefined)
-  }
-
-  /** Lists only the upstream whose prefix matches, so that slow upstreams do not delay the call. */
-  async #findByPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
-    const node = this.#listPrefixed(kind, name)
-    if (node === undefined) return undefined
-    const listed = this.#graph.catalog.getList(node.upstream.name, kind, session)
-    // Without rules that change names, a late first list would not change the route.
-    if (!mayOwn(this.#graph, node, kind) && !(await settlesWithin(this.#graph.clock, this.#waitMs, listed)))
-      return createUnlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
-    const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
-    const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
-    return permitted?.exposed === name ? permitted : undefined
-  }
-
-  #listPrefixed(kind: Kind, name: string): UpstreamNode | undefined {
-    if (kind !== 'tools' && kind !== 'prompts') return undefined
-    const nodes = [...this.#graph.upstreams.values()].filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
-    return nodes.sort((a, b) => b.prefix.length - a.prefix.length)[0]
-  }
-
-  async #findListed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
-    const entry = await this.#graph.catalog.find(kind, session, name)
-    return entry ?? (kind === 'resources' ? this.#findByTemplate(name, session) : undefined)
-  }
-
-  /** Routes to an upstream that is down or cannot list, so that the caller receives its error. */
-  #findUnavailableOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
-    const entry = this.#graph.catalog.findLastKnown(kind, session, name) ?? this.#findGuessed(kind, name)
-    const permitted = entry === undefined ? undefined : this.#graph.catalog.applyCatalogTaps(entry, session)
-    return permitted !== undefined && hasName(permitted, name) ? permitted : undefined
-  }
-
-  #findGuessed(kind: Kind, name: string): CatalogEntry | undefined {
-    const node = this.#listPrefixed(kind, name)
-    if (node === undefined) return undefined
-    if (isUp(node.upstream) && !this.#graph.catalog.isMissing(node, kind)) return undefined
-    const original = name.slice(node.prefix.length)
-    return createUnlistedEntry(kind, node.upstream.name, original, node.prefix)
-  }
-
-  /**
-   * Servers may serve unlisted URIs: match by template, else the only upstream, else the one that lists that origin.
-   */
-  async #findByTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
-    if (this.#isAmbiguousUri(uri)) return undefined
-    const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const matchesEntry = ({ original }: CatalogEntry): boolean => matchesRawTemplate(original, uri)
-    const template = templates.entries.find(matchesEntry) ?? templates.refused.find(matchesEntry)
-    if (template?.refusal !== undefined) return template
-    return this.#createUnlisted(uri, template?.upstream, session)
-  }
-
-  #suggestName(uri: string, session: Session): CatalogEntry | undefined {
-    if (this.#isAmbiguousUri(uri)) return undefined
-    return this.#createUnlisted(uri, this.#findOnlyResourceUpstream() ?? this.#findBySameOrigin(uri, session), session)
-  }
-
-  #createUnlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
-    const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
-    if (node === undefined) return undefined
-    const entry = createUnlistedEntry('resources', node.upstream.name, uri, node.prefix)
-    return this.#graph.catalog.applyCatalogTaps(entry, session)
-  }
-
-  #findOnlyResourceUpstream(): string | undefined {
-    const names = [...this.#graph.upstreams.values()].filter(
-      ({ upstream }) => upstream.server?.capabilities.resources !== undefined,
-    )
-    return names.length === 1 ? names[0]?.upstream.name : undefined
-  }
-
-  #findBySameOrigin(uri: string, session: Session): string | undefined {
-    const origin = getUriOrigin(uri)
-    const entries = this.#graph.catalog.getCachedView('resources', session)?.entries ?? []
-    return entries.find(entry => getUriOrigin(canonicalizePattern(entry.original)) === origin)?.upstream
   }
 
   async #findByReference(exchange: Exchange): Promise<RouteResult> {
@@ -295,74 +188,11 @@ function createRoute(entry: CatalogEntry, params: (original: string) => JsonObje
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
 
-/** Returns the kinds whose lists may reveal an entry's owner. */
-function getRelatedKinds(kind: Kind): readonly Kind[] {
-  return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
-}
-
 function createUnknownError(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {
   if (kind === 'tools') return { error: rpcError(RPC.invalidParams, `Unknown tool: ${name}`) }
   if (kind === 'prompts') return { error: rpcError(RPC.invalidParams, `Unknown prompt: ${name}`) }
   const code = exchange.session.client.era === 'legacy' ? RPC.legacyNoResource : RPC.invalidParams
   return { error: rpcError(code, `Resource not found: ${name}`, { uri: name }) }
-}
-
-function getUriOrigin(uri: string): string {
-  return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
-}
-
-/** Search for an entry of one of these kinds. */
-interface EntrySearch {
-  readonly kinds: readonly Kind[]
-  /** The request that needs the entry; the search stops if it is cancelled. */
-  readonly exchange: Exchange
-}
-
-/** Searches, and again after each upstream that finishes starting within its grace period. */
-async function findWithRetries<T>(
-  graph: Graph,
-  query: EntrySearch,
-  look: () => Promise<T | undefined>,
-): Promise<T | undefined> {
-  for (;;) {
-    const before = listReadyNodes(graph, query)
-    const result = await look()
-    if (result !== undefined || query.exchange.cancelled) return result
-    const pending = listLateLists(graph, query)
-    if (pending.length > 0) await waitForNextList(pending, graph, query.exchange)
-    // An upstream that became ready during the search may have been missed: search again.
-    else if (listReadyNodes(graph, query).every(node => before.includes(node))) return undefined
-  }
-}
-
-/** Lists the contacted upstreams that may own such an entry. */
-function listReadyNodes(graph: Graph, { kinds }: EntrySearch): readonly UpstreamNode[] {
-  return [...graph.upstreams.values()].filter(
-    node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
-  )
-}
-
-/** Waits for the first late list, until the grace period expires or the request is cancelled. */
-async function waitForNextList(pending: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
-  const leftMs = Math.max(...pending.map(list => list.leftMs))
-  let takeBack = (): void => undefined
-  const cancelled = new Promise<void>(resolve => {
-    takeBack = exchange.onCancel(() => resolve())
-  })
-  await settlesWithin(clock, leftMs, Promise.race([cancelled, ...pending.map(({ done }) => done)]))
-  takeBack()
-}
-
-function listLateLists(graph: Graph, { kinds }: EntrySearch): LateList[] {
-  return [...graph.upstreams.values()]
-    .filter(node => kinds.some(kind => mayOwn(graph, node, kind)))
-    .flatMap(node => graph.catalog.getLateList(node) ?? [])
-}
-
-/** True if a name's owner depends on lists: without rules that change names, the prefix decides. */
-function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
-  const isNamed = kind === 'tools' || kind === 'prompts'
-  return !isNamed || prefix === '' || hooks.getRunner('catalog') !== undefined
 }
 
 /** Routes an exchange by one configuration; returns an error without a match. */
@@ -371,4 +201,93 @@ export function findRoute(exchange: Exchange, graph: Graph): RouteResult | Promi
   if (refused !== undefined) return { error: refused }
   const decided = graph.hooks.getRunners(exchange.method).route?.(exchange)
   return decided === undefined ? graph.router.findRoute(exchange) : graph.router.checkRoute(exchange, decided)
+}
+
+type Params = JsonObject | undefined
+/** Parameters with a normalized target, or the error. */
+type TargetResult = { readonly params: Params } | { readonly error: RpcError }
+
+const TARGETS: ReadonlyMap<string, (params: Params) => TargetResult> = new Map([
+  ['resources/read', withCanonicalUri],
+  ['resources/subscribe', withCanonicalUri],
+  ['resources/unsubscribe', withCanonicalUri],
+  ['completion/complete', checkReference],
+])
+
+/** For each reference type: its required member, and its forbidden one. */
+const MEMBERS: ReadonlyMap<unknown, readonly ['name' | 'uri', 'name' | 'uri']> = new Map([
+  ['ref/prompt', ['name', 'uri']],
+  ['ref/resource', ['uri', 'name']],
+])
+
+/**
+ * Normalizes a request's target before any rule runs, so that rules, router and server see the same name. Returns an
+ * error if a request has two targets.
+ */
+export function normalizeTarget(exchange: Exchange): RpcError | undefined {
+  const settled = TARGETS.get(exchange.method)?.(exchange.params)
+  if (settled === undefined) return undefined
+  if ('error' in settled) return settled.error
+  exchange.params = settled.params
+  return undefined
+}
+
+/** A URI without a canonical form passes unchanged: plugins with resource rules refuse it. */
+function withCanonicalUri(params: Params): TargetResult {
+  const uri = params?.uri
+  const own = typeof uri === 'string' ? canonicalizeUri(uri) : uri
+  return { params: own === uri ? params : { ...params, uri: own } }
+}
+
+/** The reference type decides which member is allowed (2025-11-25 and 2026-07-28, completion). */
+function checkReference(params: Params): TargetResult {
+  const ref = params?.ref
+  if (!isObject(ref)) return createInvalidTarget('"ref" must be an object')
+  const members = MEMBERS.get(ref.type)
+  if (members === undefined) return createInvalidTarget('"ref.type" must be "ref/prompt" or "ref/resource"')
+  const odd = Object.keys(ref).find(findMistakableName)
+  if (odd !== undefined) return createInvalidTarget(`ambiguous member "${odd}" in "ref"`)
+  return checkReferenceName(params, ref, members)
+}
+
+function checkReferenceName(
+  params: Params,
+  ref: JsonObject,
+  [member, forbidden]: readonly ['name' | 'uri', 'name' | 'uri'],
+): TargetResult {
+  const name = ref[member]
+  if (ref[forbidden] !== undefined) return createInvalidTarget('"ref" has both a prompt and a resource')
+  if (typeof name !== 'string') return createInvalidTarget(`"ref.${member}" must be a string`)
+  // Completion may be for a URI template, which is not a URI.
+  if (member === 'name' || name.includes('{')) return { params }
+  const uri = canonicalizeUri(name)
+  return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
+}
+
+function createInvalidTarget(reason: string): TargetResult {
+  return { error: rpcError(RPC.invalidParams, `Invalid params: ${reason}`) }
+}
+
+export interface RequestTarget {
+  readonly kind: Kind
+  readonly name: string
+  /** Returns the parameters with another name. */
+  readonly withName: (name: string) => JsonObject
+}
+
+/** Returns a request's target: a tool or prompt name, or a URI; for completion, the one in its reference. */
+export function getTarget(method: string, params: JsonObject | undefined): RequestTarget | undefined {
+  const { kind, target } = METHODS.get(method) ?? {}
+  if (target === 'ref') return isObject(params?.ref) ? resolveTarget(params, params.ref) : undefined
+  const name = target === undefined ? undefined : params?.[target]
+  if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
+  return { kind, name, withName: newName => ({ ...params, [target]: newName }) }
+}
+
+/** The reference type alone decides the target kind. */
+function resolveTarget(params: JsonObject, ref: JsonObject): RequestTarget | undefined {
+  const [kind, member] = ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
+  const name = ref[member]
+  if (typeof name !== 'string') return undefined
+  return { kind, name, withName: newName => ({ ...params, ref: { ...ref, [member]: newName } }) }
 }
