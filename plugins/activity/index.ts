@@ -41,9 +41,9 @@ function createRow(record: CallRecord, hasValues: boolean): CallRow {
   }
 }
 
-/** Omits phases that took no time. */
-function formatTimes({ tries, isDispatched: _, ...phases }: NonNullable<CallRecord['times']>): string {
-  return JSON.stringify({ tries, ...Object.fromEntries(Object.entries(phases).filter(([, ms]) => ms > 0)) })
+/** Omits the time of client requests if there were none. */
+function formatTimes({ tries, upstream, client }: NonNullable<CallRecord['times']>): string {
+  return JSON.stringify({ tries, upstream, ...(client > 0 ? { client } : {}) })
 }
 
 /** Omits the method list if all are recorded: a tap without names also receives unknown methods. */

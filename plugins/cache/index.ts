@@ -108,7 +108,7 @@ interface WrapDeps extends CacheDeps {
 function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
   const { store, flights, memory, options, counts, clock, askedExchanges, purge } = deps
   const warn = createDangerWarning(deps.log)
-  hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
+  hooks.dispatch.tap((next, upstream) => {
     const { name, spec } = upstream
     deps.names.add(name)
     if (spec.cache === false) return undefined

@@ -36,7 +36,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     const hasAskRules = rules.rules.some(({ effect }) => effect === 'ask')
     hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, view) => guard.filter(entries, view))
     // Outside the cache and the deadline, which waiting for an approval must not consume.
-    hooks.dispatch.tap({ asks: hasAskRules, phase: 'policy' }, next => guard.wrapDispatch(next))
+    hooks.dispatch.tap({ asks: hasAskRules }, next => guard.wrapDispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {
       const step = call === undefined ? undefined : explainPolicy(call, hasArguments, { rules, facts })
       return step === undefined ? undefined : [...steps, step]

@@ -118,7 +118,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
         else if (slots.length > 0) entered.set(exchange, new InFlightHold(slots, true))
         return undefined
       }
-      hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
+      hooks.request.tap({ stage: 'limit' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
         const subject = createSubject(exchange, '', '')
         const slots = limits.admit(early, subject, getUncountedPolicy(exchange.method, options))
@@ -128,7 +128,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
         hooks.settled.tap(exchange => {
           entered.get(exchange)?.onAnswered(exchange.answer !== undefined && 'input' in exchange.answer)
         })
-        hooks.dispatch.tap({ phase: 'policy' }, next => call => {
+        hooks.dispatch.tap(next => call => {
           const hold = entered.get(call.exchange.origin ?? call.exchange)
           return hold === undefined ? next(call) : hold.dispatchCall(call, next)
         })
@@ -138,7 +138,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     if (late.length > 0) {
       // Retries after an input request are counted once.
       const deps: LateLimitDeps = { limits, counted: slot.exchange(() => undefined), options }
-      hooks.dispatch.tap({ phase: 'policy' }, (next, { name }) => {
+      hooks.dispatch.tap((next, { name }) => {
         const own = late.filter(rule => rule.appliesToUpstream(name))
         return own.length === 0 ? undefined : call => limitCall(own, call, next, deps)
       })

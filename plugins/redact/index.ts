@@ -112,10 +112,7 @@ export const redact: Plugin<RedactOptions> = {
 
     if (rules.hasDirection('arguments')) hooks.approval.tap({ stage: 'trace' }, request => work.redactApproval(request))
     if (rules.hasDirection('arguments'))
-      hooks.dispatch.tap(
-        { phase: 'other' },
-        next => call => (ARGUMENT_METHODS.has(call.method) ? work.redactCall(call, next) : next(call)),
-      )
+      hooks.dispatch.tap(next => call => (ARGUMENT_METHODS.has(call.method) ? work.redactCall(call, next) : next(call)))
     if (rules.hasDirection('results')) {
       hooks.response.tap({ stage: 'trace', methods: RESULT_METHODS }, (answer, exchange) =>
         work.redactAnswer(answer, exchange),

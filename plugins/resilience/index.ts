@@ -57,7 +57,7 @@ export const resilience: Plugin = {
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
     const withOutput = new Set<string>()
-    hooks.dispatch.tap({ phase: 'queue' }, (next, upstream) => {
+    hooks.dispatch.tap((next, upstream) => {
       const settings = parseBulkheadSettings(upstream.spec)
       if (hasNoLimits(settings)) return next
       const bulkhead =

@@ -180,13 +180,6 @@ export class Recorder {
   }
 }
 
-/** A call that was not dispatched has no phases. */
-function createTiming(times: CallRecord['times']): Pick<CallDetail, 'timing'> {
-  if (times?.isDispatched !== true) return {}
-  const { isDispatched: _, ...timing } = times
-  return { timing }
-}
-
 function createDetail(record: CallRecord, hasValues: boolean): Omit<CallDetail, 'id'> {
   // Omit the functions, which refer to the call's values.
   const { id: _, writeArguments, writeResult, principal, shape, times, error, ...facts } = record
@@ -197,7 +190,7 @@ function createDetail(record: CallRecord, hasValues: boolean): Omit<CallDetail, 
     issuer,
     subject,
     shape: shape === undefined ? '' : JSON.stringify(shape),
-    ...createTiming(times),
+    ...(times === undefined ? {} : { timing: times }),
     ...(args === '' ? {} : { arguments: args }),
     ...(result === '' ? {} : { result }),
     ...(error === '' ? {} : { error }),

@@ -77,15 +77,10 @@ export interface Overview {
 }
 
 /** Phase durations in milliseconds, and attempt count. */
+/** Milliseconds in the server and at the client; the rest of the call's duration is the gateway's. */
 export interface Timing {
-  readonly before: number
-  readonly policy: number
-  readonly cache: number
-  readonly queue: number
   readonly upstream: number
   readonly client: number
-  readonly other: number
-  readonly after: number
   readonly tries: number
 }
 

@@ -142,8 +142,8 @@ export interface Exchange {
   readonly decidedBy: string | undefined
   /** Arrival time on the performance clock, in milliseconds. */
   readonly startedAt: number
-  /** Time in each phase so far; set only if a `settled` tap is `timed`. */
-  readonly times?: PhaseTimes | undefined
+  /** Set only if a `settled` tap is `timed`. */
+  readonly times?: CallTimes | undefined
   /** Facts for logs and statistics, without secrets; final in a `settled` tap. */
   readonly record: CallRecord
   readonly cancelled: boolean
@@ -335,7 +335,7 @@ export interface CallRecord {
   /** Incoming `traceparent`; empty if there is none. */
   readonly trace: string
   /** Set if a `settled` tap is `timed`. */
-  readonly times: PhaseTimes | undefined
+  readonly times: CallTimes | undefined
   /** Returns the arguments as JSON; a note if they are too long. Record them only if the owner wants values. */
   writeArguments(): string
   /** Returns the beginning of the result as JSON; empty without one. */
@@ -364,16 +364,12 @@ export interface HostedCall {
   readonly resultBytes?: number
 }
 
-/**
- * Phase of a call: `before` dispatch, rules (`policy`), `cache`, waiting for a permit (`queue`), the server
- * (`upstream`), client requests (`client`), plugins without a phase (`other`), `after` the server's answer.
- */
-export type CallPhase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | 'client' | 'other' | 'after'
-
-/** Milliseconds per phase so far; the sum is the exchange's age. */
-export interface PhaseTimes extends Readonly<Record<CallPhase, number>> {
+/** Time that a call has spent outside the gateway. */
+export interface CallTimes {
+  /** Milliseconds in servers, without client requests. */
+  readonly upstream: number
+  /** Milliseconds of client requests. */
+  readonly client: number
   /** Upstream calls; 0 if a plugin answered instead. */
   readonly tries: number
-  /** True once the exchange was dispatched. */
-  readonly isDispatched: boolean
 }

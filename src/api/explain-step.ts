@@ -1,7 +1,6 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { Call, Exchange } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-export type { CallPhase, PhaseTimes } from './exchange.ts'
 
 /** Call stages, in order. */
 export const EXPLAIN_STAGES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const

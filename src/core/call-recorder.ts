@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, CallRecord, Exchange, PhaseTimes, Session } from '../api/exchange.ts'
+import type { Answer, CallRecord, CallTimes, Exchange, Session } from '../api/exchange.ts'
 import { getOutcome } from '../api/exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
@@ -45,12 +45,11 @@ export class CallRecorder {
     const payload = getPayload(exchange.answer)
     const { code, reason, error } = this.#describeFailure(exchange)
     const { upstream, params: sent } = route?.to === 'one' ? route : NO_ROUTE
-    const times = exchange.times && roundTimes(exchange.times)
     return {
       id,
       at: Date.now(),
-      ms: roundMs(times === undefined ? now() - exchange.startedAt : sumPhases(times)),
-      times,
+      ms: roundMs(now() - exchange.startedAt),
+      times: exchange.times && roundTimes(exchange.times),
       method: this.#toText(method),
       name: this.#toText(readTargetName(params)),
       original: this.#toText(readTargetName(sent)),
@@ -168,25 +167,8 @@ function cutText(text: string, max: number): string {
   return text.length > max ? `${text.slice(0, max)}…` : text
 }
 
-/** Rounds each phase, so that they add up to the duration. */
-function roundTimes(times: PhaseTimes): PhaseTimes {
-  const { before, policy, cache, queue, upstream, client, other, after, tries, isDispatched } = times
-  return {
-    before: roundMs(before),
-    policy: roundMs(policy),
-    cache: roundMs(cache),
-    queue: roundMs(queue),
-    upstream: roundMs(upstream),
-    client: roundMs(client),
-    other: roundMs(other),
-    after: roundMs(after),
-    tries,
-    isDispatched,
-  }
-}
-
-function sumPhases({ before, policy, cache, queue, upstream, client, other, after }: PhaseTimes): number {
-  return before + policy + cache + queue + upstream + client + other + after
+function roundTimes({ upstream, client, tries }: CallTimes): CallTimes {
+  return { upstream: roundMs(upstream), client: roundMs(client), tries }
 }
 
 function roundMs(ms: number): number {

@@ -1,5 +1,5 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { CallRecord, PhaseTimes } from '../api/exchange.ts'
+import type { CallRecord } from '../api/exchange.ts'
 import type {
   Answer,
   Ask,
@@ -18,7 +18,7 @@ import type {
   Session,
   Via,
 } from '../api/index.ts'
-import type { PhaseClock } from '../hooks/phase-clock.ts'
+import type { CallTimer } from './call-timer.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { copyNumberNotes, hasExactNumbers, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
@@ -128,8 +128,8 @@ export class PipelineExchange implements Exchange {
   carried: WrappedRequest | undefined = undefined
   openAsks = 0
   hasReachedClient = false
-  /** Set if a tap reads phase durations. */
-  phases: PhaseClock | undefined = undefined
+  /** Set if a tap reads it. */
+  times: CallTimer | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
@@ -155,10 +155,6 @@ export class PipelineExchange implements Exchange {
     this.startedAt = now
     this.#inbound = inbound
     this.#deps = deps
-  }
-
-  get times(): PhaseTimes | undefined {
-    return this.phases?.times
   }
 
   get record(): CallRecord {
@@ -265,8 +261,10 @@ export class PipelineExchange implements Exchange {
 
   async ask(ask: Ask): Promise<AskReply> {
     this.hasReachedClient = true
-    if (this.openAsks++ === 0) for (const watcher of this.#watchers()) watcher.onAskStart()
-    const activePhase = this.phases?.startPhase('client')
+    if (this.openAsks++ === 0) {
+      this.times?.startAsk()
+      for (const watcher of this.#watchers()) watcher.onAskStart()
+    }
     try {
       const reply = await (this.#asker === undefined
         ? this.#deps.ask(this, ask, this.#send)
@@ -274,8 +272,10 @@ export class PipelineExchange implements Exchange {
       this.#deps.onClientReply?.(this, ask, reply)
       return reply
     } finally {
-      if (activePhase !== undefined) this.phases?.endPhase(activePhase)
-      if (--this.openAsks === 0) for (const watcher of this.#watchers()) watcher.onAskEnd()
+      if (--this.openAsks === 0) {
+        this.times?.endAsk()
+        for (const watcher of this.#watchers()) watcher.onAskEnd()
+      }
     }
   }
 

@@ -17,13 +17,13 @@ import type {
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
 import { getErrorMessage } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { markWhenDispatched, PhaseClock, timeDispatch } from '../hooks/phase-clock.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { HideSecrets } from '../util/secrets.ts'
 import { CallRecorder } from './call-recorder.ts'
+import { CallTimer } from './call-timer.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { UnlistedMethods } from './catalog/upstream-list.ts'
 import type { View } from './catalog/view.ts'
@@ -141,7 +141,7 @@ export class RuntimeGraph implements Graph {
   readonly judgesUris: boolean
   /** True if any plugin may send client requests during a call. */
   readonly holdsCalls: boolean
-  /** True if a plugin reads phase durations for this method. */
+  /** True if a plugin reads the times of this method's calls. */
   readonly #isTimed: (method: string) => boolean
   readonly #identity: Identity
   readonly #exchangeDeps: ExchangeDeps
@@ -199,7 +199,7 @@ export class RuntimeGraph implements Graph {
   exchange(session: Session, inbound: IncomingRequest): PipelineExchange {
     const now = this.clock.now()
     const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#exchangeDeps, now)
-    if (this.#isTimed(inbound.method)) exchange.phases = new PhaseClock(this.clock, now)
+    if (this.#isTimed(inbound.method)) exchange.times = new CallTimer(this.clock)
     return exchange
   }
 
@@ -227,16 +227,17 @@ export class RuntimeGraph implements Graph {
   }
 
   #node(upstream: Upstream): UpstreamNode {
-    const plain: Dispatch = call => upstream.dispatch(call)
-    const isTimed = this.#isTimed !== never
-    const own = isTimed ? timeDispatch(plain, 'upstream') : plain
-    const wrapped = this.hooks.getRunner('dispatch')?.(own, upstream) ?? own
-    const dispatch = isTimed ? markWhenDispatched(wrapped) : wrapped
+    const plain = (call: Call): ReturnType<Dispatch> => upstream.dispatch(call)
+    const own: Dispatch =
+      this.#isTimed === never
+        ? plain
+        : call => (call.exchange.times as CallTimer | undefined)?.measure(() => plain(call)) ?? plain(call)
+    const dispatch = this.hooks.getRunner('dispatch')?.(own, upstream) ?? own
     return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
   }
 }
 
-/** Returns a check for methods whose phase durations a `settled` tap reads. */
+/** Returns a check for methods whose times a `settled` tap reads. */
 function createTimingCheck(hooks: Hooks): (method: string) => boolean {
   const taps = hooks.taps('settled').filter(({ options }) => options.timed === true)
   if (taps.length === 0) return never

@@ -11,7 +11,6 @@ import type { TapTimeout, TapOrigin } from './tap-guard.ts'
 import { guardAsync, guardAuthorizer, guardDispatch, guardSync } from './tap-guard.ts'
 import type { HookKind, HookName, TapOptions } from './hook-table.ts'
 import { HOOKS, STAGES } from './hook-table.ts'
-import { timeRequestTap, timeDispatchTap } from './phase-clock.ts'
 
 type CompiledHook = (...args: never[]) => unknown
 
@@ -149,7 +148,6 @@ export class HookPoint {
   readonly #runners = new Map<string, AnyTap | undefined>()
   #named: Set<string> | undefined
   #sealed = false
-  #isTimed = false
   readonly #report: (error: unknown) => void
 
   readonly #patience: TapTimeout | undefined
@@ -170,10 +168,9 @@ export class HookPoint {
     this.#taps.push(tap)
   }
 
-  /** Seals the hook and checks that every `before` names a plugin. `isTimed` if phases are measured. */
-  seal(plugins: ReadonlySet<string>, isTimed: boolean): void {
+  /** Seals the hook and checks that every `before` names a plugin. */
+  seal(plugins: ReadonlySet<string>): void {
     this.#sealed = true
-    this.#isTimed = isTimed
     for (const tap of this.#taps) {
       const unknown = getBefore(tap).find(name => !plugins.has(name))
       if (unknown !== undefined) throw gatewayError('GW_HOOK_UNKNOWN', { plugin: tap.plugin, other: unknown })
@@ -240,14 +237,14 @@ export class HookPoint {
       }
       if (this.#isAsync()) {
         const guarded = guardAsync(
-          this.#timeTap(tap, tap.run),
+          tap.run,
           origin,
           this.#parameters.length,
           this.#getDecisionCallback(),
           this.#getTapPatience(tap),
         )
         hook.tapAsync(options, this.#protect(guarded))
-      } else hook.tap(options, this.#protect(guardSync(this.#timeTap(tap, this.#guardReturned(tap, origin)), origin)))
+      } else hook.tap(options, this.#protect(guardSync(this.#guardReturned(tap, origin), origin)))
     }
     return hook
   }
@@ -265,13 +262,6 @@ export class HookPoint {
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }
 
-  /** Counts a tap's time as its phase. Built-in taps without a phase take almost no time. */
-  #timeTap({ options, isBuiltIn }: Tap, run: AnyTap): AnyTap {
-    const phase = options.phase ?? (isBuiltIn ? undefined : 'other')
-    if (!this.#isTimed || phase === undefined) return run
-    if (this.name === 'dispatch') return timeDispatchTap(run as never, phase)
-    return this.name === 'request' ? timeRequestTap(run as never, phase) : run
-  }
 
   #rebuild(taps: readonly { name: string; fn: AnyTap }[]): TapableHook {
     const hook = this.#createHook()

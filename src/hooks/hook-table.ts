@@ -1,5 +1,4 @@
 import type { ListingReader } from '../api/catalog-view.ts'
-import type { CallPhase } from '../api/exchange.ts'
 import type { HookTaps } from './hook-taps.ts'
 
 export type HookName = keyof HookTaps
@@ -83,8 +82,6 @@ export interface TapOptions {
   readonly calls?: boolean
   /** The tap may set `call.patience`, so that clients see the task capability. `call` only. */
   readonly setsPatience?: boolean
-  /** Phase that the tap's time counts as, see `exchange.times`. `dispatch` and `request` only. */
-  readonly phase?: Exclude<CallPhase, 'before' | 'upstream' | 'client' | 'after'>
   /** The tap reads `exchange.times`; calls are timed only if a tap does. `settled` only. */
   readonly timed?: boolean
   /**

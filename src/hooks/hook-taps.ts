@@ -143,8 +143,7 @@ export interface HookTaps {
    * May change: How calls are made: return a function that wraps `next`. Plugins that were set up first are
    * outermost. With `asks: true`, the tap may send a client request before `next` (`call.exchange.ask`), whatever
    * protocol version the client and the server use; if it returns an error instead of the server's result,
-   * `refusedBy` names the tap. `phase` (`policy`, `cache` or `queue`) is the phase that the tap's own time counts
-   * as, `other` by default.
+   * `refusedBy` names the tap.
    *
    * No work is done for a call during a client request, and a person may need minutes to answer. A tap that holds a
    * scarce resource for a call, such as a permit, releases it meanwhile: `call.exchange.watchAsks` reports when a
@@ -290,9 +289,8 @@ export interface HookTaps {
    * Runs: Last, exactly once for each request, whether it succeeded or not.
    *
    * May change: Nothing; it only observes. `exchange.answer` is the answer that the client receives. With `timed:
-   * true`, `exchange.times` has the time per phase: `before` (dispatch), `policy`, `cache`, `queue`, `upstream`,
-   * `client` (waiting for the client), `other` (plugins) and `after`. Without such a tap nothing is measured.
-   * `exchange.record` has the facts for logs and statistics, without secrets.
+   * true`, `exchange.times` has the number of upstream calls, and the time in servers (`upstream`) and of client requests
+   * (`client`). Without such a tap nothing is measured. `exchange.record` has the facts for logs and statistics, without secrets.
    *
    * If it throws: The error is logged; the client still receives its answer.
    *

@@ -108,8 +108,7 @@ export class Hooks {
 
   /** Seals all hooks. */
   seal(plugins: ReadonlySet<string>): void {
-    const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
-    for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)
+    for (const point of Object.values(this.#points)) point.seal(plugins)
     this.#services = this.#collectServices()
   }
 }

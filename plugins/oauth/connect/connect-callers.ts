@@ -169,7 +169,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),
   })
-  hooks.dispatch.tap({ phase: 'policy' }, (next, { name, spec }) =>
+  hooks.dispatch.tap((next, { name, spec }) =>
     hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined,
   )
   // Without `auth` there are no callers to log in.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { PhaseTimes } from '../../../src/api/exchange.ts'
-import { type Dispatch, type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import type { CallTimes } from '../../../src/api/exchange.ts'
+import { type Exchange, type JsonObject, type Plugin } from '../../../src/plugin.ts'
 import { definePlugin } from '../../fixtures/define-plugin.ts'
 import {
   closeAfter,
@@ -21,7 +21,7 @@ interface Lab {
   readonly client: TestClient
   readonly clock: TestClock
   /** Times of calls that have ended, in that order. */
-  readonly seen: (PhaseTimes | undefined)[]
+  readonly seen: (CallTimes | undefined)[]
   /** Lets the server answer the oldest call that it has. */
   answer(): void
   control(verb: string, params?: JsonObject): Promise<JsonObject>
@@ -41,7 +41,7 @@ async function lab(
   }
   const web = closeAfter(t, await testUpstream({ tools: { slow } }))
   const clock = new TestClock()
-  const seen: (PhaseTimes | undefined)[] = []
+  const seen: (CallTimes | undefined)[] = []
   const witness = definePlugin({
     name: 'witness',
     setup: ({ hooks }) =>
@@ -63,16 +63,17 @@ function call({ client }: Lab, args: JsonObject = {}): Promise<unknown> {
 }
 
 /** Phases that took a minute or more, in whole minutes: what is not moved on by the test takes far less. */
-function minutes(times: PhaseTimes | undefined): Record<string, number> {
+function minutes(times: CallTimes | undefined): Record<string, number> {
   assert.ok(times)
-  const { tries: _tries, isDispatched: _is, ...phases } = times
+  const { upstream, client } = times
+  const phases = { upstream, client }
   const long = Object.entries(phases).filter(([, ms]) => ms >= MINUTE)
   return Object.fromEntries(long.map(([phase, ms]) => [phase, Math.floor(ms / MINUTE)]))
 }
 
 const served = ({ web }: Lab): number => web.listCalls('tools/call').length
 
-test('the wait for a turn is the queue, and the rest the server', async t => {
+test('the wait in the queue is no time of the server', async t => {
   const made = await lab(t, { web: { limits: { concurrency: 1, queueTimeout: '1h' } } })
   const [first, second] = [call(made, { n: 1 }), call(made, { n: 2 })]
   await until(() => served(made) === 1)
@@ -89,43 +90,9 @@ test('the wait for a turn is the queue, and the rest the server', async t => {
   made.answer()
   await second
 
-  assert.deepEqual(made.seen.map(minutes), [{ upstream: 2 }, { queue: 2, upstream: 3 }])
+  assert.deepEqual(made.seen.map(minutes), [{ upstream: 2 }, { upstream: 3 }])
   assert.deepEqual(
     made.seen.map(times => times?.tries),
     [1, 1],
   )
-})
-
-test('a plugin says what its time counts as, or it is another one; in "request" as well', async t => {
-  const gates: (() => void)[] = []
-  const held = (): Promise<void> => new Promise(resolve => gates.push(resolve))
-  const wraps =
-    (next: Dispatch): Dispatch =>
-    async one => {
-      if (one.method === 'tools/call') await held()
-      return next(one)
-    }
-  const plugins = [
-    definePlugin({ name: 'plain', setup: ({ hooks }) => hooks.dispatch.tap(wraps) }),
-    definePlugin({ name: 'keeper', setup: ({ hooks }) => hooks.dispatch.tap({ phase: 'cache' }, wraps) }),
-    definePlugin({
-      name: 'rules',
-      setup: ({ hooks }) => hooks.request.tap({ phase: 'policy', methods: ['tools/call'] }, () => held()),
-    }),
-  ]
-  const made = await lab(t, { more: { hooks: { timeout: 0 } } }, plugins)
-  const running = call(made)
-  for (let gate = 0; gate < 3; gate++) {
-    await until(() => gates.length > 0)
-    made.clock.advance((gate + 1) * MINUTE)
-    gates.shift()?.()
-  }
-  await until(() => served(made) === 1)
-  made.answer()
-  await running
-
-  const { policy, ...dispatched } = minutes(made.seen[0])
-  assert.equal(policy, 1)
-  assert.deepEqual(Object.values(dispatched).sort(), [2, 3])
-  assert.deepEqual(Object.keys(dispatched).sort(), ['cache', 'other'])
 })

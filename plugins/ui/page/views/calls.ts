@@ -146,31 +146,22 @@ function joinTexts(by: string, ...texts: readonly (string | undefined)[]): strin
   return texts.filter(Boolean).join(by)
 }
 
-const STEPS: readonly (readonly [keyof Timing, string])[] = [
-  ['before', 'before: authentication, routing'],
-  ['policy', 'policy: limits, rules, approval'],
-  ['cache', 'cache'],
-  ['queue', 'queue'],
-  ['upstream', 'server'],
-  ['client', 'client requests'],
-  ['other', 'other plugins'],
-  ['after', 'after: response filters'],
-]
-
-/** Steps hidden if they took no time. */
-const OPTIONAL_STEPS: ReadonlySet<keyof Timing> = new Set(['client', 'other'])
-
 /** Duration of each call step. */
 function TimingBars({ of, ms }: { of: Timing; ms: number }): ViewNode {
   const total = Math.max(ms, 0.001)
+  const steps = [
+    ['gateway', 'gateway', Math.max(0, ms - of.upstream - of.client)],
+    ['upstream', 'server', of.upstream],
+    ...(of.client > 0 ? [['client', 'client requests', of.client] as const] : []),
+  ] as const
   return html`<ul class="way" aria-label="Timing">
-    ${STEPS.filter(([step]) => of[step] > 0 || !OPTIONAL_STEPS.has(step)).map(([step, text]) => {
-      const share = (100 * of[step]) / total
-      return html`<li class=${step}>
-        <span class="bar" style=${{ width: `${Math.max(share, 0.5)}%` }}></span>
-        <span>${text}</span> <strong>${formatDuration(of[step])}</strong>
-      </li>`
-    })}
+    ${steps.map(
+      ([step, text, stepMs]) =>
+        html`<li class=${step}>
+          <span class="bar" style=${{ width: `${Math.max((100 * stepMs) / total, 0.5)}%` }}></span>
+          <span>${text}</span> <strong>${formatDuration(stepMs)}</strong>
+        </li>`,
+    )}
     ${of.tries > 1 ? html`<li>${of.tries} attempts</li>` : null}
     ${of.tries === 0 ? html`<li>The server was not called.</li>` : null}
   </ul>`
