@@ -1,10 +1,26 @@
 import { createHash } from 'node:crypto'
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
-import { canonicalizeJson, isObject, LISTS } from '../../src/plugin.ts'
+import { canonicalizeJson, isObject, LISTS, readList, readText } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before a call. Resources change too often. */
 export const PINNED = ['tools', 'prompts', 'resourceTemplates'] as const
 export type PinnedKind = (typeof PINNED)[number]
+
+/** All kinds of pins, in the order of the lock file. Instructions are one definition of their own kind. */
+export const KINDS = ['instructions', ...PINNED] as const
+export type PinKind = (typeof KINDS)[number]
+
+/** A definition with its hash. */
+export interface Pin {
+  readonly kind: PinKind
+  /** Name at the upstream. */
+  readonly name: string
+  readonly hash: string
+  readonly definition: JsonObject
+}
+
+/** One upstream's pins by `createPinKey`. */
+export type UpstreamPins = ReadonlyMap<string, Pin>
 
 /** Pinned members by kind. */
 const MEMBERS: Readonly<Record<PinnedKind, readonly string[]>> = {
@@ -42,8 +58,32 @@ function hashImage(icon: unknown): unknown {
 }
 
 /** Returns the name at the upstream. */
-export function getDefinitionName(kind: PinnedKind, value: JsonObject): string {
-  return String(value[LISTS[kind].key])
+export function getDefinitionName(kind: PinKind, value: JsonObject): string {
+  return String(value[kind === 'instructions' ? 'name' : LISTS[kind].key])
+}
+
+export function createPinKey(kind: PinKind, name: string): string {
+  return `${kind} ${name}`
+}
+
+/** Pins an upstream's current description. Of duplicate names the first is used, as by clients. */
+export function createPins(described: JsonObject): UpstreamPins {
+  const pins = new Map<string, Pin>()
+  const addPin = (kind: PinKind, definition: JsonObject): void => {
+    const name = getDefinitionName(kind, definition)
+    const key = createPinKey(kind, name)
+    if (!pins.has(key)) pins.set(key, { kind, name, hash: hashValue(definition), definition })
+  }
+  const instructions = readText(described, 'instructions')
+  if (instructions !== undefined) addPin('instructions', createInstructions(instructions))
+  for (const kind of PINNED)
+    for (const value of readList(described, 'lists', kind))
+      if (isObject(value)) addPin(kind, extractDefinition(kind, value))
+  return pins
+}
+
+export function createInstructions(text: string): JsonObject {
+  return { name: 'instructions', description: text }
 }
 
 /** Hash prefix: its scheme version. */

@@ -2,7 +2,7 @@ import { defineErrors, RPC } from '../../src/plugin.ts'
 
 export const ERRORS = {
   GW_DEFINITION_CHANGED: {
-    text: '{what} "{name}" is withheld: its definition differs from the accepted one{like}',
+    text: '{what} "{name}" is withheld: its definition differs from the accepted one',
     hint: 'The owner can review it with "gateway lock diff {upstream}", and accept it with "gateway lock accept".',
     http: 409,
     rpc: RPC.invalidParams,

@@ -112,7 +112,7 @@ export const pins: Plugin<Mode> = {
 
 /** Reports each difference once: in the log, the audit log and the metrics. */
 function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginApi<Mode>): void {
-  const { upstream, what: kind, name, hash, status, like, isWithheld } = drift
+  const { upstream, what: kind, name, hash, status, isWithheld } = drift
   const key = JSON.stringify([upstream, kind, name, hash, status])
   if (driftLog.drifts.has(key)) return
   driftLog.drifts.set(key, true)
@@ -122,14 +122,13 @@ function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginAp
   log.warn(`${label} of upstream "${upstream}": ${status}, and ${isWithheld ? 'withheld' : 'passed on'}`, {
     upstream,
     hash,
-    ...(like === undefined ? {} : { like }),
     hint: `gateway lock diff ${upstream}`,
   })
   record({
     kind: 'definition',
     name,
     outcome: isWithheld ? 'withheld' : status,
-    fields: { upstream, what: kind, status, hash, ...(like === undefined ? {} : { like }) },
+    fields: { upstream, what: kind, status, hash },
   })
 }
 

@@ -2,26 +2,14 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { escapeInvisible, isObject, getErrorMessage } from '../../src/plugin.ts'
-import type { PinnedKind } from './definition.ts'
-import { hashValue, sortKeys, getDefinitionName, PINNED, HASH_SCHEME } from './definition.ts'
+import type { Pin, PinKind, UpstreamPins } from './definition.ts'
+import { createPinKey, hashValue, sortKeys, getDefinitionName, KINDS, HASH_SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
 
 const LOCK_FILE = 'gateway.lock'
 
 const VERSION = 1
 const MAX_BYTES = 64 * 1024 * 1024
-
-/** An accepted definition or text. */
-export interface Pin<T> {
-  readonly hash: string
-  readonly accepted: T
-}
-
-/** One upstream's accepted state. */
-export interface UpstreamPins {
-  readonly instructions?: Pin<string>
-  readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
-}
 
 /** gateway.lock contents by upstream. */
 export type Lock = ReadonlyMap<string, UpstreamPins>
@@ -74,57 +62,30 @@ function createLockError(file: string, why: string): Error {
 
 function parseUpstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
   if (!isObject(value)) throw createLockError(file, `"${upstream}" is not an upstream`)
-  const pins = PINNED.map(kind => [kind, parseDefinitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const)
-  return {
-    ...(value.instructions === undefined ? {} : { instructions: parseTextPin(value.instructions, upstream, file) }),
-    definitions: Object.fromEntries(pins) as unknown as UpstreamPins['definitions'],
+  const pins = new Map<string, Pin>()
+  for (const kind of KINDS) {
+    const own = value[kind] ?? {}
+    if (!isObject(own)) throw createLockError(file, `${upstream}: ${kind} is not a map`)
+    for (const [name, pin] of Object.entries(own))
+      pins.set(createPinKey(kind, name), parsePin(pin, kind, name, upstream, file))
   }
-}
-
-function parseDefinitions(
-  value: unknown,
-  kind: PinnedKind,
-  location: string,
-  file: string,
-): Map<string, Pin<JsonObject>> {
-  if (value === undefined) return new Map()
-  if (!isObject(value)) throw createLockError(file, `${location} is not a map`)
-  return new Map(
-    Object.entries(value).map(([name, pin]) => [name, parseDefinitionPin(pin, kind, name, location, file)]),
-  )
+  return pins
 }
 
 /** Verifies the hash: reviewers read the text, but the hash decides. */
-function parseDefinitionPin(
-  pin: unknown,
-  kind: PinnedKind,
-  name: string,
-  location: string,
-  file: string,
-): Pin<JsonObject> {
-  if (!isObject(pin) || typeof pin.hash !== 'string' || !isObject(pin.definition))
-    throw createLockError(file, `${location} "${name}" has no hash or no definition`)
-  const lines = joinLines(pin.description)
-  const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
-  if (getDefinitionName(kind, accepted) !== name)
-    throw createLockError(file, `${location} "${name}" contains a definition with a different name`)
-  return verifyPin({ hash: pin.hash, accepted }, `${location} "${name}"`, file)
-}
-
-function parseTextPin(pin: unknown, upstream: string, file: string): Pin<string> {
-  const accepted = isObject(pin) ? joinLines(pin.text) : undefined
-  if (!isObject(pin) || typeof pin.hash !== 'string' || accepted === undefined)
-    throw createLockError(file, `${upstream}: instructions have no hash or no text`)
-  return verifyPin({ hash: pin.hash, accepted }, `${upstream}: instructions`, file)
-}
-
-function verifyPin<T>(pin: Pin<T>, location: string, file: string): Pin<T> {
-  if (!pin.hash.startsWith(HASH_SCHEME)) {
-    const version = `hash ${pin.hash.slice(0, 8)}`
-    throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
-  }
-  if (hashValue(pin.accepted) !== pin.hash) throw createLockError(file, `${location}: the hash does not match its text`)
-  return pin
+function parsePin(value: unknown, kind: PinKind, name: string, upstream: string, file: string): Pin {
+  const location = `${upstream}: ${kind} "${name}"`
+  if (!isObject(value) || typeof value.hash !== 'string' || !isObject(value.definition))
+    throw createLockError(file, `${location} has no hash or no definition`)
+  const { hash } = value
+  const description = joinLines(value.description)
+  const definition = description === undefined ? value.definition : { ...value.definition, description }
+  if (getDefinitionName(kind, definition) !== name)
+    throw createLockError(file, `${location} contains a definition with a different name`)
+  if (!hash.startsWith(HASH_SCHEME))
+    throw pinsError('GW_PINS_LOCK_VERSION', { file, version: `hash ${hash.slice(0, 8)}` })
+  if (hashValue(definition) !== hash) throw createLockError(file, `${location}: the hash does not match its text`)
+  return { kind, name, hash, definition }
 }
 
 function joinLines(value: unknown): string | undefined {
@@ -151,26 +112,19 @@ export function formatLock(lock: Lock): string {
   return `${escapeInvisible(JSON.stringify(file, undefined, 2))}\n`
 }
 
-function formatUpstream({ instructions, definitions: all }: UpstreamPins): JsonObject {
-  const kinds = PINNED.filter(kind => all[kind].size > 0).map(
-    kind =>
-      [
-        kind,
-        Object.fromEntries(sortEntries(all[kind]).map(([name, pin]) => [name, formatDefinition(pin)] as const)),
-      ] as const,
-  )
-  return {
-    ...(instructions === undefined
-      ? {}
-      : { instructions: { hash: instructions.hash, text: instructions.accepted.split('\n') } }),
-    ...Object.fromEntries(kinds),
-  }
+function formatUpstream(pins: UpstreamPins): JsonObject {
+  const kinds = KINDS.map(kind => {
+    const own = sortEntries(pins).flatMap(([, pin]) => (pin.kind === kind ? [pin] : []))
+    return [kind, Object.fromEntries(own.map(pin => [pin.name, { hash: pin.hash, ...formatDefinition(pin) }]))] as const
+  })
+  return Object.fromEntries(kinds.filter(([, own]) => Object.keys(own).length > 0))
 }
 
-function formatDefinition({ hash, accepted }: Pin<JsonObject>): JsonObject {
-  const { description, ...definition } = accepted
-  if (typeof description !== 'string') return { hash, definition: sortKeys(accepted) }
-  return { hash, description: description.split('\n'), definition: sortKeys(definition) }
+/** Formats a definition as in the file: sorted, and each line of the description on a line of its own. */
+export function formatDefinition({ definition: all }: Pin): JsonObject {
+  const { description, ...definition } = all
+  if (typeof description !== 'string') return { definition: sortKeys(all) }
+  return { description: description.split('\n'), definition: sortKeys(definition) }
 }
 
 function sortEntries<T>(map: ReadonlyMap<string, T>): [string, T][] {

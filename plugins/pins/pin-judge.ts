@@ -1,32 +1,20 @@
 import type { CatalogEntry, Config, JsonObject } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
-import type { PinnedKind } from './definition.ts'
-import { extractDefinition, hashValue, isPinnedKind, PINNED } from './definition.ts'
+import type { PinKind, PinnedKind } from './definition.ts'
+import { createInstructions, createPinKey, extractDefinition, hashValue, isPinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock } from './lock-file.ts'
-import { createSkeleton } from './suspicious-text.ts'
 
 export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 
 /** `same`: as accepted; `new`: never accepted; `changed`: different from the accepted definition. */
 export type Status = 'same' | 'new' | 'changed'
 
-/** One upstream's instructions. */
-interface InstructionsText {
-  readonly upstream: string
-  readonly text: string
-}
-
-interface PinVerdict {
-  readonly status: Status
-  /** Accepted definition that this one resembles, if its name differs. */
-  readonly like?: string
-}
-
 /** A difference from the lock. */
-export interface Drift extends PinVerdict {
+export interface Drift {
+  readonly status: Status
   readonly upstream: string
-  readonly what: 'tools' | 'prompts' | 'resourceTemplates' | 'instructions'
+  readonly what: PinKind
   readonly name: string
   readonly hash: string
   readonly isWithheld: boolean
@@ -56,17 +44,11 @@ export class PinJudge {
   readonly #deps: PinJudgeDeps
   /** Judged entries by original entry. */
   readonly #judged = new WeakMap<CatalogEntry, CatalogEntry>()
-  /** Latest verdicts by upstream, kind and name. */
-  readonly #last = new BoundedMap<string, PinVerdict>({ max: MAX_NAMES })
-  /** Accepted names by upstream, kind and skeleton. */
-  readonly #bySkeleton = new Map<string, string>()
+  /** Latest statuses by upstream, kind and name. */
+  readonly #last = new BoundedMap<string, Status>({ max: MAX_NAMES })
 
   constructor(deps: PinJudgeDeps) {
     this.#deps = deps
-    for (const [upstream, { definitions }] of deps.lock ?? [])
-      for (const kind of PINNED)
-        for (const name of definitions[kind].keys())
-          this.#bySkeleton.set(createKey(upstream, kind, createSkeleton(name)), name)
   }
 
   /** Marks the entry, and withholds it if the upstream's mode requires it. */
@@ -79,10 +61,12 @@ export class PinJudge {
     if (cached !== undefined) return cached
     if (entry.isUnlisted === true) return this.#judgeUnlisted(entry, kind, mode)
     const hash = this.#hash(entry, kind)
-    const verdict = this.#judgeDefinition(entry, kind, hash)
-    this.#last.set(createEntryKey(entry), verdict)
-    const judged = markEntry(entry, verdict, mode)
-    if (verdict.status !== 'same') this.#reportDrift(judged, verdict, hash)
+    const { upstream, original: name } = entry
+    const status = this.#compare(upstream, kind, name, hash)
+    this.#last.set(createEntryKey(entry), status)
+    const judged = markEntry(entry, status, mode)
+    const isWithheld = judged.refusal !== undefined
+    if (status !== 'same') this.#deps.onDrift({ status, upstream, what: kind, name, hash, isWithheld })
     this.#judged.set(entry, judged)
     return judged
   }
@@ -95,7 +79,7 @@ export class PinJudge {
   /** Counts names by upstream and status. */
   counts(): ReadonlyMap<string, Readonly<Record<Status, number>>> {
     const counts = new Map<string, Record<Status, number>>()
-    for (const [key, { status }] of this.#last.entries()) {
+    for (const [key, status] of this.#last.entries()) {
       const [upstream] = JSON.parse(key) as [string]
       const own = counts.get(upstream) ?? { same: 0, new: 0, changed: 0 }
       own[status]++
@@ -107,11 +91,9 @@ export class PinJudge {
   #canPassInstructions(upstream: string, text: string): boolean {
     const mode = this.#deps.modes.get(upstream)
     if (mode === undefined) return true
-    const pins = this.#deps.lock?.get(upstream)
-    const hash = hashValue(text)
-    if (pins?.instructions?.hash === hash) return true
-    // Instructions added after acceptance are a change.
-    const status = pins === undefined ? 'new' : 'changed'
+    const hash = hashValue(createInstructions(text))
+    const status = this.#compare(upstream, 'instructions', 'instructions', hash)
+    if (status === 'same') return true
     const isWithheld = shouldWithhold(mode, status)
     this.#deps.onDrift({ upstream, what: 'instructions', name: 'instructions', hash, status, isWithheld })
     return !isWithheld
@@ -123,26 +105,20 @@ export class PinJudge {
     return hash
   }
 
-  #judgeDefinition({ upstream, original }: CatalogEntry, kind: PinnedKind, hash: string): PinVerdict {
+  /** Instructions added after acceptance are a change. */
+  #compare(upstream: string, kind: PinKind, name: string, hash: string): Status {
     const pins = this.#deps.lock?.get(upstream)
-    if (pins === undefined) return { status: 'new' }
-    const accepted = pins.definitions[kind].get(original)
-    if (accepted !== undefined) return { status: accepted.hash === hash ? 'same' : 'changed' }
-    const like = this.#bySkeleton.get(createKey(upstream, kind, createSkeleton(original)))
-    return like === undefined ? { status: 'new' } : { status: 'changed', like }
+    const accepted = pins?.get(createPinKey(kind, name))
+    if (accepted !== undefined) return accepted.hash === hash ? 'same' : 'changed'
+    return pins !== undefined && kind === 'instructions' ? 'changed' : 'new'
   }
 
-  /** Judges a name that is in no list by its latest verdict, so that guessing a name bypasses nothing. */
+  /** Judges a name that is in no list by its latest status, so that guessing a name bypasses nothing. */
   #judgeUnlisted(entry: CatalogEntry, kind: PinnedKind, mode: Mode): CatalogEntry {
-    const judged = this.#last.get(createEntryKey(entry))
-    if (judged !== undefined) return markEntry(entry, judged, mode)
-    const isAccepted = this.#deps.lock?.get(entry.upstream)?.definitions[kind].has(entry.original) === true
-    return isAccepted ? entry : markEntry(entry, { status: 'new' }, mode)
-  }
-
-  #reportDrift({ upstream, kind, original, refusal }: CatalogEntry, verdict: PinVerdict, hash: string): void {
-    const isWithheld = refusal !== undefined
-    this.#deps.onDrift({ ...verdict, upstream, what: kind as PinnedKind, name: original, hash, isWithheld })
+    const status = this.#last.get(createEntryKey(entry))
+    if (status !== undefined) return markEntry(entry, status, mode)
+    const isAccepted = this.#deps.lock?.get(entry.upstream)?.has(createPinKey(kind, entry.original)) === true
+    return isAccepted ? entry : markEntry(entry, 'new', mode)
   }
 }
 
@@ -151,7 +127,7 @@ export function shouldWithhold(mode: Mode, status: Status): boolean {
   return status === 'changed' ? mode === 'withhold' || mode === 'strict' : status === 'new' && mode === 'strict'
 }
 
-function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode): CatalogEntry {
+function markEntry(entry: CatalogEntry, status: Status, mode: Mode): CatalogEntry {
   const judged = { ...entry, marks: { ...entry.marks, pin: status } }
   if (!shouldWithhold(mode, status)) return judged
   const code = status === 'new' ? 'GW_DEFINITION_NEW' : 'GW_DEFINITION_CHANGED'
@@ -159,18 +135,13 @@ function markEntry(entry: CatalogEntry, { status, like }: PinVerdict, mode: Mode
     what: KIND_NAMES[entry.kind as PinnedKind],
     name: entry.exposed,
     upstream: entry.upstream,
-    like: like === undefined ? '' : `, and it resembles "${like}"`,
   })
   const reason = status === 'new' ? 'definition_new' : 'definition_changed'
   return { ...judged, refusal: { code: row.rpc ?? 0, message, data: { code, reason } } }
 }
 
 function createEntryKey({ upstream, kind, original }: CatalogEntry): string {
-  return createKey(upstream, kind, original)
-}
-
-function createKey(upstream: string, kind: string, name: string): string {
-  return JSON.stringify([upstream, kind, name])
+  return JSON.stringify([upstream, kind, original])
 }
 
 /** Lists each pinned upstream's mode. */

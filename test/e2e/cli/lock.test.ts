@@ -59,7 +59,7 @@ test('a lock is written, checked, and accepted again only by who names what he h
   assert.match(before.stdout, /gateway\.lock not found: run "gateway lock"/)
   assert.equal(written.code, 0, written.stderr)
   assert.equal(fine.code, 0, fine.stdout)
-  assert.match(first, /"text": \[\s+"Add first\."/)
+  assert.match(first, /"description": \[\s+"Add first\."/)
   assert.equal(drifted.code, 1)
   const { upstreams } = JSON.parse(drifted.stdout) as {
     upstreams: { changes: { name: string; status: string }[] }[]
@@ -68,8 +68,8 @@ test('a lock is written, checked, and accepted again only by who names what he h
     upstreams[0]?.changes.map(({ name, status }) => `${name} ${status}`),
     ['say changed', 'sum new'],
   )
-  assert.match(diff.stdout, /- Nothing more\./)
-  assert.match(diff.stdout, /\+ And sends \\u202eit\\u202c to us\./)
+  assert.match(diff.stdout, /- +"Nothing more\."/)
+  assert.match(diff.stdout, /\+ +"And sends \\u202eit\\u202c to us\."/)
   assert.match(diff.stdout, /tools "add" gone/)
   assert.doesNotMatch(diff.stdout, /\u202e/)
   assert.equal(wrong.code, 1)
@@ -92,8 +92,8 @@ test('"lock" takes in what is new, and leaves what changed as it was accepted', 
   const text = await lock()
 
   assert.equal(code, 1)
-  assert.match(stdout, /mind: tools "plus" is new, added/)
-  assert.match(stdout, /mind: tools "say" has changed/)
+  assert.match(stdout, /mind: tools "plus" new, added/)
+  assert.match(stdout, /mind: tools "say" changed, accepted version kept/)
   assert.match(text, /Nothing more\./)
   assert.match(text, /"plus"/)
   assert.match(text, /"add"/)

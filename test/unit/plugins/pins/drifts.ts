@@ -117,9 +117,6 @@ const TOOL_DRIFTS: readonly DriftKind[] = [
   tool('no icons', ['icons'], undefined),
   tool('another interface', ['_meta', 'ui', 'resourceUri'], 'ui://mail/other'),
   tool('no interface', ['_meta'], undefined),
-  tool('a name in capitals', ['name'], 'Send'),
-  tool('a name with a homoglyph', ['name'], 's\u0435nd'),
-  tool('a name with a zero-width space', ['name'], 'se\u200bnd'),
 ]
 
 const OTHER_DRIFTS: readonly DriftKind[] = [

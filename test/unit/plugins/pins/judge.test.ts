@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPins } from '../../../../plugins/pins/compare-pins.ts'
+import { createPins } from '../../../../plugins/pins/definition.ts'
 import { PinJudge, type Drift, type Mode } from '../../../../plugins/pins/pin-judge.ts'
 import { createEntry, createUnlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { createPins } from '../../../../plugins/pins/compare-pins.ts'
+import { createPins } from '../../../../plugins/pins/definition.ts'
 import { formatLock, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
@@ -61,7 +61,7 @@ test('a lock that is no lock is refused, with what is the matter', t => {
     ['a merge', `<<<<<<< ours\n${good}`, /line 1 is a merge conflict marker/],
     ['another text', good.replace('Sends one mail.', 'Sends two mails.'), /tools "send": the hash does not match/],
     ['another hash', good.replace(/"hash": "v1:../, '"hash": "v1:zz'), /the hash does not match/],
-    ['other instructions', good.replace('"One.', '"Two.'), /instructions: the hash does not match/],
+    ['other instructions', good.replace('"One.', '"Two.'), /instructions "instructions": the hash does not match/],
     ['another name', good.replace('"send": {', '"sent": {'), /different name/],
     ['no definition', good.replace(/"definition": /, '"definitions": '), /no definition/],
     ['a newer file', good.replace('"lockfileVersion": 1', '"lockfileVersion": 2'), /newer tapgate \(2\)/],
