@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
+import { resolve } from 'node:path'
 import type {
   Call,
   CatalogEntry,
@@ -219,16 +219,10 @@ async function loadKeyRing({ options, directory }: PluginApi<AuthConfig>): Promi
   const { keys = [], keysFile } = options
   const withImplied = createScopeExpander(options.implies)
   if (keysFile === undefined) return new KeyRing(keys, withImplied)
-  const path = isAbsolute(keysFile) ? keysFile : join(directory, keysFile)
-  return new KeyRing([...keys, ...readKeys(await readKeyFile(path), keysFile)], withImplied)
-}
-
-async function readKeyFile(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
+  const text = await readFile(resolve(directory, keysFile), 'utf8').catch((cause: unknown) => {
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why: getErrorMessage(cause), cause })
-  }
+  })
+  return new KeyRing([...keys, ...readKeys(text, keysFile)], withImplied)
 }
 
 /** Loads the JWT library only if tokens are accepted. */

@@ -1,9 +1,17 @@
 import { readFile } from 'node:fs/promises'
-import { isAbsolute, join } from 'node:path'
-import type { CryptoKey, JWK, JWSHeaderParameters, JWTPayload, JWTVerifyOptions } from 'jose'
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import type { Clock, Config, Log, PluginApi, Principal } from '../../src/plugin.ts'
-import { gatewayError, isObject, parseDuration } from '../../src/plugin.ts'
+import { resolve } from 'node:path'
+import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters, JWTPayload, JWTVerifyOptions } from 'jose'
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+} from 'jose'
+import type { Config, PluginApi, Principal } from '../../src/plugin.ts'
+import { gatewayError, parseDuration } from '../../src/plugin.ts'
 import type { ScopeExpander } from './implied-scopes.ts'
 
 const MAX_BYTES = 256 * 1024
@@ -14,19 +22,16 @@ const BETWEEN_MS = 30_000
 const FRESH_MS = 10 * 60_000
 const STALE_MS = 60 * 60_000
 
-type KeyFinder = ReturnType<typeof createLocalJWKSet>
-
 /** Finds the public key for a token header. */
 type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
 type KeySetDeps = Pick<PluginApi, 'directory' | 'clock' | 'log' | 'fetch'>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS if `from` is neither a key file nor an allowed URL. */
-export async function createKeySet(from: string, around: KeySetDeps): Promise<KeySet> {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(parseKeyUrl(from), around).find
-  const path = isAbsolute(from) ? from : join(around.directory, from)
+export async function createKeySet(from: string, deps: KeySetDeps): Promise<KeySet> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return createRemoteKeys(parseKeyUrl(from), deps)
   try {
-    const find = createFinder(await readFile(path, 'utf8'))
+    const find = createLocalJWKSet(JSON.parse(await readFile(resolve(deps.directory, from), 'utf8')) as JSONWebKeySet)
     return header => find(header)
   } catch (cause) {
     throw createIssuerError(`${from} is not a JSON Web Key Set (JWKS)`, cause)
@@ -40,79 +45,31 @@ function parseKeyUrl(from: string): URL {
   throw createIssuerError(`${from}: public keys require https`)
 }
 
-function createFinder(text: string): KeyFinder {
-  const value: unknown = JSON.parse(text)
-  if (!isObject(value) || !Array.isArray(value.keys)) throw new TypeError('no "keys" member')
-  // Symmetric keys are not accepted.
-  const keys = (value.keys as unknown[]).filter((key): key is JWK => isObject(key) && key.kty !== 'oct')
-  return createLocalJWKSet({ keys })
-}
-
 /** Fetches keys from a configured URL only. */
-class RemoteKeys {
-  readonly #url: URL
-  readonly #clock: Clock
-  readonly #log: Log
-  readonly #fetchUrl: PluginApi['fetch']
-  #keys: { readonly find: KeyFinder; readonly at: number } | undefined
-  #triedAt = -Infinity
-  #fetching: Promise<void> | undefined
-
-  constructor(url: URL, { clock, log, fetch }: KeySetDeps) {
-    this.#url = url
-    this.#clock = clock
-    this.#log = log
-    this.#fetchUrl = fetch
+function createRemoteKeys(url: URL, { clock, log, fetch }: KeySetDeps): KeySet {
+  let triedAt = -Infinity
+  let fetchedAt = -Infinity
+  const getAge = (): number => clock.now() - fetchedAt
+  const keys = createRemoteJWKSet(url, {
+    cacheMaxAge: Infinity,
+    cooldownDuration: 0,
+    [customFetch]: async (_url, { headers }) => {
+      if (clock.now() - triedAt < BETWEEN_MS) throw new errors.JWKSNoMatchingKey()
+      triedAt = clock.now()
+      const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
+      if (response.ok) fetchedAt = triedAt
+      return response
+    },
+  })
+  const logFailure = (error: unknown): void => {
+    if (!(error instanceof errors.JWKSNoMatchingKey))
+      log.warn('cannot fetch public keys', { from: url.href, reason: String(error) })
   }
-
-  readonly find: KeySet = async header => {
-    if (this.#age() > FRESH_MS) await this.#refresh()
-    try {
-      return await this.#getKnown()(header)
-    } catch (error) {
-      const isNew = error instanceof errors.JWKSNoMatchingKey && this.#mayTry()
-      if (!isNew) throw error
-      await this.#refresh()
-      return this.#getKnown()(header)
-    }
+  return async header => {
+    if (getAge() > FRESH_MS) await keys.reload().catch(logFailure)
+    if (getAge() > STALE_MS) throw new errors.JWKSNoMatchingKey()
+    return keys(header)
   }
-
-  #age(): number {
-    return this.#keys === undefined ? Infinity : this.#clock.now() - this.#keys.at
-  }
-
-  #getKnown(): KeyFinder {
-    if (this.#keys === undefined || this.#age() > STALE_MS) throw new errors.JWKSNoMatchingKey()
-    return this.#keys.find
-  }
-
-  #mayTry(): boolean {
-    return this.#clock.now() - this.#triedAt >= BETWEEN_MS
-  }
-
-  /** Concurrent callers share one fetch. */
-  #refresh(): Promise<void> {
-    if (this.#fetching === undefined && !this.#mayTry()) return Promise.resolve()
-    this.#fetching ??= this.#fetchKeys().finally(() => (this.#fetching = undefined))
-    return this.#fetching
-  }
-
-  async #fetchKeys(): Promise<void> {
-    this.#triedAt = this.#clock.now()
-    try {
-      const find = createFinder(await downloadKeys(this.#url, this.#fetchUrl))
-      this.#keys = { find, at: this.#clock.now() }
-    } catch (error) {
-      this.#log.warn('cannot fetch public keys', { from: this.#url.href, reason: String(error) })
-    }
-  }
-}
-
-async function downloadKeys(url: URL, fetch: PluginApi['fetch']): Promise<string> {
-  const headers = { accept: 'application/json, application/jwk-set+json' }
-  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
-  if (!response.ok) throw new Error(`HTTP ${response.status}`)
-  return response.text()
 }
 
 function createIssuerError(why: string, cause?: unknown): Error {
