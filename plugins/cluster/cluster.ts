@@ -8,12 +8,11 @@ import { PeerServer } from './peer-server.ts'
 import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'
 import { ChangeFeed } from './change-feed.ts'
-import type { RedisStore, ScriptReply } from './redis/redis-store.ts'
+import type { RedisReply, RedisStore } from './redis/redis-store.ts'
 import { ReplicaTls } from './tls.ts'
 import type { ServeForwarded } from './vouchers.ts'
 import { Vouchers } from './vouchers.ts'
-import type { Lua } from './redis/scripts.ts'
-import { COUNT, DELETE, GET, PUBLISH, PUT, TAKE } from './redis/scripts.ts'
+import { COUNT, DELETE, REPLACE } from './redis/scripts.ts'
 
 const LATER: Refusal = {
   status: 503,
@@ -75,16 +74,12 @@ class PeerReplicas implements PeerDirectory {
     )
   }
 
-  #createPeer({
-    entry,
-    address,
-    deathSignal,
-  }: LiveReplica): Exclude<Awaited<ReturnType<PeerDirectory['findPeer']>>, 'here' | Refusal> {
-    const { directory, vouchers, tls } = this.#deps
+  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
+    const { vouchers, tls } = this.#deps
     this.forwarded++
     return {
       ...{ address, deathSignal, tls: tls?.options },
-      signForwarded: (request, handed) => vouchers.issue(request, handed, directory.id, entry.id),
+      signForwarded: (request, handed) => vouchers.issue(request, handed, entry.id),
     }
   }
 }
@@ -231,32 +226,33 @@ export class RedisShared implements SharedStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return readText(await this.#run(GET, 'value', key))
+    return readText(await this.#send('GET', this.#buildKey('value', key)))
   }
 
-  async put(key: string, value: string, { expiresInMs, when }: Parameters<SharedStore['put']>[2]): Promise<boolean> {
-    const [condition, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
-    return (await this.#run(PUT, 'value', key, value, expiresInMs, condition, is)) === 1
+  async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
+    const name = this.#buildKey('value', key)
+    if (typeof when === 'object') return (await this.#run(REPLACE, name, value, expiresInMs, when.is)) === 1
+    const condition = when === 'absent' ? ['NX'] : []
+    return (await this.#send('SET', name, value, 'PX', expiresInMs, ...condition)) !== null
   }
 
   async take(key: string): Promise<string | undefined> {
-    return readText(await this.#run(TAKE, 'value', key))
+    return readText(await this.#send('GETDEL', this.#buildKey('value', key)))
   }
 
   async delete(key: string, is?: string): Promise<boolean> {
-    return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
+    const name = this.#buildKey('value', key)
+    return (is === undefined ? await this.#send('DEL', name) : await this.#run(DELETE, name, is)) === 1
   }
 
-  async addToCounter(
-    key: string,
-    { delta, expiresInMs, max = -1, initial = 0 }: Parameters<SharedStore['addToCounter']>[1],
-  ): ReturnType<SharedStore['addToCounter']> {
-    const [added, total] = parseNumbers(await this.#run(COUNT, 'count', key, delta, expiresInMs, max, initial))
+  async addToCounter(key: string, { delta, expiresInMs, max = -1, initial = 0 }: CountRequest): Promise<CountResult> {
+    const reply = await this.#run(COUNT, this.#buildKey('count', key), delta, expiresInMs, max, initial)
+    const [added = 0, total = 0] = (Array.isArray(reply) ? reply : []).map(Number)
     return { added, total }
   }
 
   async publish(topic: string, text: string): Promise<void> {
-    await this.#run(PUBLISH, 'topic', topic, text)
+    await this.#send('PUBLISH', this.#buildKey('topic', topic), text)
   }
 
   subscribe(topic: string, onMessage: (text: string) => void, missed?: () => void): () => void {
@@ -271,22 +267,20 @@ export class RedisShared implements SharedStore {
     return readText(this.#options.ring.open('shared', sealed, boundTo))
   }
 
-  async #run(script: Lua, sort: KeyKind, key: string, ...args: (string | number)[]): Promise<ScriptReply> {
+  #run(script: string, key: string, ...args: (string | number)[]): Promise<RedisReply> {
+    return this.#send('EVAL', script, 1, key, ...args)
+  }
+
+  async #send(...command: (string | number)[]): Promise<RedisReply> {
     try {
-      return await this.#options.store.run(script, [this.#buildKey(sort, key)], args.map(String))
+      return await this.#options.store.send(command.map(String))
     } catch (cause) {
       throw gatewayError('GW_SHARED_AWAY', { why: getErrorMessage(cause), cause })
     }
   }
 
-  /** Limit keys are distributed over the cluster, because no script uses two of them. */
   #buildKey(sort: KeyKind, key: string): string {
     const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
     return `tg:${this.#options.name}:${sort}:${hash}`
   }
-}
-
-function parseNumbers(reply: ScriptReply): [number, number] {
-  const [one, other] = Array.isArray(reply) ? (reply as ScriptReply[]) : []
-  return [Number(one ?? 0), Number(other ?? 0)]
 }

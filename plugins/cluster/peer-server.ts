@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
-import type { Log } from '../../src/plugin.ts'
-import { BoundedMap, RPC, getErrorMessage } from '../../src/plugin.ts'
+import type { AddressInfo } from 'node:net'
+import type { Log, ServeForwarded } from '../../src/plugin.ts'
+import { RPC, getErrorMessage } from '../../src/plugin.ts'
 import type { Address } from './host-port.ts'
 import { formatAddress } from './host-port.ts'
 import { clusterError } from './errors.ts'
@@ -17,8 +17,7 @@ const KEEP_ALIVE_MS = 120_000
 /** Interval between checks for connections that sent no request in time. */
 const CHECK_MS = 5000
 const WARN_MS = 10_000
-/** Maximum connections without a valid voucher. */
-const MAX_UNPROVEN = 512
+const MAX_CONNECTIONS = 4096
 
 interface PeerServerDeps {
   readonly vouchers: Vouchers
@@ -36,7 +35,6 @@ export class PeerServer {
   readonly #deps: PeerServerDeps
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
-  readonly #unproven = new UnprovenConnections(MAX_UNPROVEN)
 
   constructor(deps: PeerServerDeps) {
     this.#deps = deps
@@ -58,7 +56,7 @@ export class PeerServer {
             tls,
           )
     this.#server.maxHeadersCount = MAX_HEADERS
-    this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
+    this.#server.maxConnections = MAX_CONNECTIONS
     this.#server.unref()
   }
 
@@ -94,7 +92,6 @@ export class PeerServer {
     const voucher = takeHeader(request.rawHeaders, HANDED)
     const read = this.#deps.vouchers.redeem(voucher ?? '', request, this.#deps.id)
     if ('problem' in read) return this.#refuse(request, response, read.problem, read.isRetryable === true ? 503 : 403)
-    this.#unproven.remove(request.socket)
     const serve = this.#deps.listeners.get(read.listener)
     if (serve === undefined) return this.#refuse(request, response, 'unknown listener', 404)
     this.accepted++
@@ -123,33 +120,6 @@ function takeHeader(lines: string[], headerName: string): string | undefined {
 
 // A closed connection emits `close` afterwards.
 function ignore(): void {}
-
-/** Connections without a valid voucher, in a bounded set; the oldest is closed first. */
-class UnprovenConnections {
-  readonly #sockets: BoundedMap<string, Socket>
-
-  constructor(max: number) {
-    this.#sockets = new BoundedMap<string, Socket>({ max, onForget: (_name, socket) => socket.destroy() })
-  }
-
-  add(socket: Socket): void {
-    const name = formatRemoteEnd(socket)
-    if (name === undefined) return
-    this.#sockets.set(name, socket)
-    socket.once('close', () => {
-      if (this.#sockets.get(name) === socket) this.#sockets.delete(name)
-    })
-  }
-
-  remove(socket: Socket): void {
-    this.#sockets.delete(formatRemoteEnd(socket) ?? '')
-  }
-}
-
-/** Formats the remote address, which is equal for TCP and its TLS; undefined for a Unix socket. */
-function formatRemoteEnd({ remoteAddress, remotePort }: Socket): string | undefined {
-  return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
-}
 
 function sendAnswer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   request.on('error', ignore).resume()

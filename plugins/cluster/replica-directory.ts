@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../src/plugin.ts'
-import { isObject } from '../../src/plugin.ts'
 import type { Address } from './host-port.ts'
 import { parseAddress } from './host-port.ts'
 import type { KeyRing } from './key-ring.ts'
-import { LEAVE, RENEW } from './redis/scripts.ts'
+import { RENEW } from './redis/scripts.ts'
 import type { RedisStore } from './redis/redis-store.ts'
 
 const LEASE_MS = 5000
@@ -39,7 +38,7 @@ interface Slot extends LiveReplica {
 }
 
 interface ReplicaDirectoryDeps {
-  readonly store: Pick<RedisStore, 'run'>
+  readonly store: Pick<RedisStore, 'runScript' | 'send'>
   readonly ring: KeyRing
   readonly clock: Clock
   /** Gateway name. */
@@ -50,7 +49,7 @@ interface ReplicaDirectoryDeps {
 export class ReplicaDirectory {
   /** Random id for this process. */
   readonly id = `r${randomBytes(8).toString('hex')}`
-  /** Entries with an invalid signature. */
+  /** Entries that this gateway did not write. */
   forged = 0
   readonly #deps: ReplicaDirectoryDeps
   readonly #key: string
@@ -103,7 +102,7 @@ export class ReplicaDirectory {
     this.#hasLeft = true
     this.#forget()
     await this.#exchanging?.catch(() => undefined)
-    await this.#deps.store.run(LEAVE, [this.#key], [this.id]).catch(() => 0)
+    await this.#deps.store.send(['HDEL', this.#key, this.id]).catch(() => 0)
   }
 
   #renewLater(): void {
@@ -118,8 +117,8 @@ export class ReplicaDirectory {
 
   async #askRedis(): Promise<void> {
     const { store, ring } = this.#deps
-    const self = this.#hasLeft || this.#self === undefined ? '' : ring.sign('directory', this.#self)
-    const reply = await store.run(RENEW, [this.#key], [this.id, self, String(LEASE_MS)])
+    const self = this.#hasLeft || this.#self === undefined ? '' : ring.seal('directory', this.#self, this.id)
+    const reply = await store.runScript(RENEW, [this.#key], [this.id, self, String(LEASE_MS)])
     const missing = new Set(this.#slots.keys())
     const fields = Array.isArray(reply) ? reply.map(String) : []
     for (let at = 0; at + 1 < fields.length; at += 2)
@@ -127,10 +126,10 @@ export class ReplicaDirectory {
     for (const id of missing) this.#noteMissing(id)
   }
 
-  #readEntry(id: string, signed: string): string {
-    const entry = parseEntry(this.#deps.ring.readSigned('directory', signed))
+  #readEntry(id: string, sealed: string): string {
+    const entry = this.#deps.ring.open('directory', sealed, id) as ReplicaEntry | undefined
     const address = parseAddress(entry?.address ?? '')
-    if (entry === undefined || address === undefined || entry.id !== id) {
+    if (entry === undefined || address === undefined) {
       this.forged++
       return ''
     }
@@ -155,16 +154,4 @@ export class ReplicaDirectory {
     this.#slots.delete(id)
     slot.end.abort()
   }
-}
-
-function parseEntry(value: unknown): ReplicaEntry | undefined {
-  if (!isObject(value)) return undefined
-  const { id, address, started, version, config } = value
-  const isWhole =
-    typeof id === 'string' &&
-    typeof address === 'string' &&
-    typeof started === 'number' &&
-    typeof version === 'string' &&
-    typeof config === 'string'
-  return isWhole ? { id, address, started, version, config } : undefined
 }

@@ -65,7 +65,7 @@ export function listFigures(cluster: Cluster): Metric[] {
     buildCounter('cluster_handed_on', 'Requests forwarded to other replicas.', replicas.forwarded),
     buildCounter('cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted),
     buildCounter('cluster_refused', 'Forwarded requests that were refused.', peerServer.refused),
-    buildCounter('cluster_forged', 'Directory entries with an invalid signature.', directory.forged),
+    buildCounter('cluster_forged', 'Directory entries that no replica of this gateway wrote.', directory.forged),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { PeerDirectory } from '../../src/plugin.ts'
-import { isObject } from '../../src/plugin.ts'
+import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
+import { BoundedMap, isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** Voucher lifetime in milliseconds. */
@@ -21,13 +21,10 @@ export interface VoucherProblem {
   readonly isRetryable?: boolean
 }
 
-/** Signed single-use proofs that a replica forwards a request, each bound to one request and one target. */
+/** Sealed single-use proofs that a replica forwards a request, each bound to one request and one target. */
 export class Vouchers {
   readonly #ring: KeyRing
-  /** Used nonces in two generations, which together cover a voucher's lifetime. */
-  #recent = new Set<string>()
-  #older = new Set<string>()
-  #turnedAt = Date.now()
+  readonly #usedNonces = new BoundedMap<string, true>({ max: MAX_NONCES })
   /** Random per process, so that counter-based nonces are unique. */
   readonly #start = randomBytes(12).toString('base64url')
   #written = 0
@@ -36,39 +33,27 @@ export class Vouchers {
     this.#ring = ring
   }
 
-  issue(request: IncomingMessage, handed: ForwardedRequest, from: string, to: string): string {
+  issue(request: IncomingMessage, handed: ForwardedRequest, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
     const nonce = `${this.#start}${++this.#written}`
-    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: hashRequest(request) }
-    return this.#ring.sign('hand-on', about)
+    return this.#ring.seal('hand-on', { l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: hashRequest(request) }, to)
   }
 
   /** Verifies a voucher for the replica `me` and marks it as used. */
   redeem(voucher: string, request: IncomingMessage, me: string): ForwardedRequest | VoucherProblem {
-    const about = this.#ring.readSigned('hand-on', voucher)
-    if (!isObject(about)) return { problem: 'invalid signature' }
-    const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
-    if (to !== me) return { problem: 'issued for another replica' }
-    const now = Date.now()
+    const about = this.#ring.open('hand-on', voucher, me)
+    if (!isObject(about)) return { problem: 'invalid proof, or for another replica' }
+    const { l: listener, r: remoteAddress, c: certificate } = about
+    const nonce = String(about.n)
     if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
-    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', isRetryable: true }
-    if (!this.#isNew(String(nonce), now)) return { problem: 'already used' }
+    if (!isInTime(about.e, Date.now())) return { problem: 'expired, or clocks differ', isRetryable: true }
+    if (this.#usedNonces.has(nonce)) return { problem: 'already used' }
+    this.#usedNonces.set(nonce, true)
     return {
       listener: String(listener),
       remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,
       certificate: isObject(certificate) ? (certificate as unknown as ForwardedRequest['certificate']) : undefined,
     }
-  }
-
-  #isNew(nonce: string, now: number): boolean {
-    if (now - this.#turnedAt > LIFE_MS + 2 * SKEW_MS || this.#recent.size >= MAX_NONCES) {
-      this.#older = this.#recent
-      this.#recent = new Set()
-      this.#turnedAt = now
-    }
-    if (this.#recent.has(nonce) || this.#older.has(nonce)) return false
-    this.#recent.add(nonce)
-    return true
   }
 }
 
