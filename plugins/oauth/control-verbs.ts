@@ -3,7 +3,7 @@ import { gatewayError, isObject, readList, suggestHint } from '../../src/plugin.
 import { hashAccount, parseCaller, formatCaller, createWaitingRow } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
-import type { CallerIdentity, GrantKey, LostGrant, StoredGrant } from './types.ts'
+import type { CallerIdentity, GrantKey, StoredGrant } from './types.ts'
 import { GATEWAY_ACCOUNT, isPerCaller } from './types.ts'
 import { NOT_LOGGED_IN } from './vault/grants.ts'
 
@@ -83,11 +83,7 @@ function parseLoopbackUri({ redirectUri }: JsonObject): string {
 /** Lists existing, lost and missing logins. */
 async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const { vault } = service
-  const [stored, lost] = [await vault.list(), await vault.listLost()]
-  const rows = [
-    ...stored.map(grant => createGrantRow(grant, service)),
-    ...lost.filter(one => !stored.some(grant => isSameGrant(grant, one))).map(one => createLostRow(one, service)),
-  ]
+  const rows = (await vault.list()).map(grant => createGrantRow(grant, service))
   const missing = [...service.flows].filter(
     ([name, { spec }]) =>
       spec.oauth.grant === 'code' &&
@@ -106,32 +102,15 @@ async function listRows(service: OAuthService): Promise<JsonObject[]> {
 }
 
 function createGrantRow(grant: StoredGrant, service: OAuthService): JsonObject {
-  const { account, resource, issuer, expiresAt, scopesGranted: scopes, refresh } = grant
+  const { account, resource, issuer, expiresAt, scopesGranted: scopes, refresh, caller, lost, at } = grant
+  const own = {
+    ...{ upstream: findUpstreamName(grant, service), account, resource, issuer },
+    ...(caller === undefined ? {} : { caller: formatCaller(caller) }),
+  }
+  if (lost !== undefined) return { ...own, state: 'needs_auth', why: lost, lostAt: at }
   const renews = refresh !== undefined
-  const isOver = !renews && expiresAt !== undefined && expiresAt > grant.at && expiresAt <= Date.now()
-  return {
-    ...{ upstream: findUpstreamName(grant, service), account, resource, issuer, scopes: [...scopes], renews },
-    ...createCallerFields(grant),
-    state: isOver ? 'needs_auth' : 'granted',
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-  }
-}
-
-function createLostRow(lost: LostGrant, service: OAuthService): JsonObject {
-  const { account, resource, issuer, why, at } = lost
-  const row = {
-    upstream: findUpstreamName(lost, service),
-    account,
-    resource,
-    issuer,
-    ...createCallerFields(lost),
-  }
-  return { ...row, state: 'needs_auth', why, lostAt: at }
-}
-
-/** Returns a caller's display name; nothing for the gateway's login. */
-function createCallerFields({ caller }: { readonly caller?: CallerIdentity }): JsonObject {
-  return caller === undefined ? {} : { caller: formatCaller(caller) }
+  const isOver = !renews && expiresAt !== undefined && expiresAt > at && expiresAt <= Date.now()
+  return { ...own, scopes: [...scopes], renews, state: isOver ? 'needs_auth' : 'granted', expiresAt }
 }
 
 /** Returns a login's upstream; empty if it is no longer configured. */
@@ -139,31 +118,21 @@ function findUpstreamName(key: GrantKey, { flows }: OAuthService): string {
   return [...flows].find(([, flow]) => flow.ownsGrant(key))?.[0] ?? ''
 }
 
-function isSameGrant(one: GrantKey, other: GrantKey): boolean {
-  return one.account === other.account && one.resource === other.resource && one.issuer === other.issuer
-}
-
-/** Removes an account's grants for an upstream, and revokes them. */
+/** Removes an account's login at an upstream, and revokes it. */
 async function removeLogin(
   { vault }: OAuthService,
   flow: UpstreamFlow,
   account: string,
 ): Promise<{ removed: number; revoked: boolean }> {
-  const own = (await vault.list()).filter(grant => grant.account === account && flow.ownsGrant(grant))
-  let removed = 0
-  let revoked = own.length > 0
-  for (const grant of own) {
-    if (await vault.remove(grant, grant.generation)) removed++
-    revoked = (await revokeGrant(flow, grant)) && revoked
-  }
-  return { removed, revoked }
+  const grant = await vault.findCurrent({ account, resource: flow.resource })
+  if (grant === undefined || !(await vault.remove(grant, grant.generation))) return { removed: 0, revoked: false }
+  if (grant.lost !== undefined) return { removed: 0, revoked: false }
+  return { removed: 1, revoked: await revokeGrant(flow, grant) }
 }
 
 function createParamsError(verb: string, why: string): Error {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
 }
-
-const REVOKE_TIMEOUT_MS = 5000
 
 /** Revokes a grant (RFC 7009). Returns true if the server confirms; a logout does not depend on it. */
 async function revokeGrant(flow: UpstreamFlow, grant: StoredGrant): Promise<boolean> {
@@ -174,8 +143,7 @@ async function revokeGrant(flow: UpstreamFlow, grant: StoredGrant): Promise<bool
     const wire = await flow.loadWire()
     const { lib } = wire
     const auth = await wire.createClientAuth(client, flow.keySpec)
-    const options = wire.options({ signal: AbortSignal.timeout(REVOKE_TIMEOUT_MS) })
-    const response = await lib.revocationRequest(server, { client_id: client.id }, auth, refresh, options)
+    const response = await lib.revocationRequest(server, { client_id: client.id }, auth, refresh, wire.options())
     await lib.processRevocationResponse(response)
     return true
   } catch {

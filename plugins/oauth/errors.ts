@@ -25,12 +25,6 @@ export const VAULT_ERRORS = {
     http: 503,
     rpc: RPC.internal,
   },
-  GW_VAULT_FULL: {
-    text: 'too many logins: the maximum is {max}',
-    hint: 'Remove some with gateway logout; gateway logins lists them.',
-    http: 503,
-    rpc: RPC.internal,
-  },
 } as const
 
 export const vaultError = defineErrors(VAULT_ERRORS)

@@ -26,9 +26,9 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   }
   const hasNewLogin = async (name: string): Promise<boolean> => {
     const { resource } = service.flow(name)
-    const standing = await service.grants.getStatus({ account: GATEWAY_ACCOUNT, resource })
-    if (standing.kind !== 'granted' || tried.get(name) === standing.grant.generation) return false
-    tried.set(name, standing.grant.generation)
+    const grant = await service.vault.find({ account: GATEWAY_ACCOUNT, resource })
+    if (grant === undefined || grant.lost !== undefined || tried.get(name) === grant.generation) return false
+    tried.set(name, grant.generation)
     return true
   }
   const arm = (): void => {

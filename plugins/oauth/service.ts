@@ -64,7 +64,7 @@ export class OAuthService {
     const backend =
       shared === undefined
         ? new SqliteBackend({ directory: state, key: () => loadKey(this.#api), clock, log })
-        : new SharedBackend(shared, clock)
+        : new SharedBackend(shared)
     return new Vault({ backend, onSecret: secret => this.#api.addSecret(secret) })
   }
 
@@ -162,10 +162,10 @@ export class OAuthService {
     return createAuthorizer(flow, tokens, options)
   }
 
-  async refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult> {
+  async refresh(grant: StoredGrant): Promise<RefreshResult> {
     const flow = [...this.#flows.values()].find(one => one.ownsGrant(grant))
     if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has this resource' }
-    return flow.refresh(grant, signal)
+    return flow.refresh(grant)
   }
 }
 

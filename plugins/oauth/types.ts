@@ -36,7 +36,9 @@ export interface Grant {
   readonly caller?: CallerIdentity
   /** Client registration that was used. */
   readonly client: ClientIdentity
-  /** Increases with each write, and is never reused. */
+  /** Why the authorization server ended it; it then has no tokens. */
+  readonly lost?: string
+  /** Random; changes with each write. */
   readonly generation: number
 }
 
@@ -54,15 +56,6 @@ export interface ClientIdentity {
   readonly redirectUri?: string
   /** Secret expiry, in milliseconds since 1970. */
   readonly expiresAt?: number
-}
-
-/** A grant that was removed because its authorization server rejected it. */
-export interface LostGrant extends GrantKey {
-  /** One line without secrets. */
-  readonly why: string
-  readonly caller: CallerIdentity | undefined
-  /** Milliseconds since 1970. */
-  readonly at: number
 }
 
 /** A value in a vault's backend. */
@@ -88,23 +81,20 @@ export interface VaultBackend {
   delete(name: string, tag?: string): Promise<boolean>
   /** Lists the login names, sorted. */
   list(): Promise<string[]>
-  /** Changes when another process has written. */
-  version(): Promise<number>
   createDamagedError(): Error
   close(): void
 }
 
 /** Refreshes grants at the authorization server. */
 export interface TokenEndpoint {
-  /** Never rejects for server failures; `signal` aborts after the request timeout. */
-  refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult>
+  refresh(grant: StoredGrant): Promise<RefreshResult>
 }
 
 export type RefreshResult =
   /** Without `refresh` the old refresh token stays valid. */
   | { readonly kind: 'granted'; readonly grant: NewGrant }
   /** An OAuth error. `invalid_grant` ends the grant; others, such as `invalid_client`, do not. */
-  | { readonly kind: 'refused'; readonly error: string; readonly description?: string }
+  | { readonly kind: 'refused'; readonly error: string }
   /** No answer, 5xx or 429: the grant stays valid. */
   | { readonly kind: 'unreachable'; readonly reason: string; readonly retryAfterMs?: number }
 

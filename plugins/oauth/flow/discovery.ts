@@ -10,7 +10,6 @@ interface FetchFromOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | URLSearchParams | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 /** Discovery result. */

@@ -157,7 +157,7 @@ export class BrowserLogins {
       // First check the response issuer (RFC 9207) exactly.
       const answer = lib.validateAuthResponse(server, clientMetadata, url.searchParams, state)
       const auth = await wire.createClientAuth(client, flow.keySpec)
-      const options = wire.options({ more: { resource } })
+      const options = wire.options({ resource })
       const response = await lib.authorizationCodeGrantRequest(
         ...([server, clientMetadata, auth, answer, redirectUri, verifier, options] as const),
       )

@@ -95,12 +95,6 @@ export interface KeySpec {
   readonly algorithm: string
 }
 
-interface WireOptions {
-  readonly signal?: AbortSignal | undefined
-  /** Additional parameters such as `resource`. */
-  readonly more?: Readonly<Record<string, string>>
-}
-
 /** The OAuth library with one upstream's guarded fetch. */
 export class Wire {
   readonly lib: Library
@@ -114,7 +108,7 @@ export class Wire {
   }
 
   /** Creates request options. The guard decides which URLs and schemes are allowed. */
-  readonly options = ({ signal, more }: WireOptions = {}): Lib.TokenEndpointRequestOptions => {
+  readonly options = (more?: Readonly<Record<string, string>>): Lib.TokenEndpointRequestOptions => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- a server on loopback has its authorization server there
     const { customFetch, allowInsecureRequests } = this.lib
     return {
@@ -122,10 +116,9 @@ export class Wire {
       [customFetch]: async (url: string, init: Lib.CustomFetchOptions<string, unknown>) => {
         const { method, headers, body } = init
         const text = body as string | URLSearchParams | undefined
-        const options = { method, headers, body: text, signal: init.signal ?? undefined }
+        const options = { method, headers, body: text }
         return stripNulls(await this.#fetchFrom(url, options))
       },
-      ...(signal === undefined ? {} : { signal }),
       ...(more === undefined ? {} : { additionalParameters: more }),
     }
   }

@@ -17,13 +17,6 @@ import {
   limitScopes,
 } from './oauth-requests.ts'
 
-/** A grant to refresh. */
-interface RefreshRequest {
-  readonly grant: StoredGrant
-  readonly signal: AbortSignal
-  readonly keySpec: KeySpec | undefined
-}
-
 /** Temporary failures, regardless of the body. */
 const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
@@ -31,7 +24,8 @@ const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 async function refreshGrant(
   wire: Wire,
   getServer: () => Promise<AuthorizationServer>,
-  { grant, signal, keySpec }: RefreshRequest,
+  grant: StoredGrant,
+  keySpec: KeySpec | undefined,
 ): Promise<RefreshResult> {
   const { lib } = wire
   const { client, refresh: token, scopesRequested: scopes } = grant
@@ -39,7 +33,7 @@ async function refreshGrant(
   try {
     const server = await getServer()
     const clientMetadata = { client_id: client.id }
-    const options = wire.options({ signal, more: { resource: grant.audience ?? grant.resource } })
+    const options = wire.options({ resource: grant.audience ?? grant.resource })
     const auth = await wire.createClientAuth(client, keySpec)
     const response = await lib.refreshTokenGrantRequest(server, clientMetadata, auth, token, options)
     if (response.status >= 500 || TEMPORARY_STATUSES.has(response.status)) return createUnreachable(response)
@@ -147,7 +141,7 @@ export class UpstreamFlow {
     const { resource, server } = location
     const bound = this.spec.oauth.scopes
     const found = await this.#deps.vault.find({ account, resource: this.resource })
-    const stored = found?.issuer === server.issuer ? found : undefined
+    const stored = found?.issuer === server.issuer && found.lost === undefined ? found : undefined
     const missing = this.#missingScopes.get(account) ?? []
     const scopes = selectScopes({
       challenged: missing.length === 0 ? challenge.scopes : mergeScopes(challenge.scopes ?? [], missing),
@@ -193,9 +187,8 @@ export class UpstreamFlow {
     return resource === this.resource
   }
 
-  async refresh(grant: StoredGrant, signal: AbortSignal): Promise<RefreshResult> {
-    const request = { grant, signal, keySpec: this.keySpec }
-    return refreshGrant(await this.loadWire(), () => this.getServer(grant.issuer), request)
+  async refresh(grant: StoredGrant): Promise<RefreshResult> {
+    return refreshGrant(await this.loadWire(), () => this.getServer(grant.issuer), grant, this.keySpec)
   }
 
   /** Returns an issuer's metadata, from the cache if it is recent. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock, GatewayError, SharedStore } from '../../../src/plugin.ts'
+import type { GatewayError, SharedStore } from '../../../src/plugin.ts'
 import { vaultError } from '../errors.ts'
 import type { EntryOptions, StoredEntry, VaultBackend } from '../types.ts'
 
@@ -10,13 +10,9 @@ const LIFE_MS = 365 * 86_400_000
 const SHARDS = 64
 /** Maximum bytes per shard; allows about 100,000 logins in total. */
 const MAX_SHARD_BYTES = 180_000
-const MAX_ENTRIES = 100_000
 /** Maximum attempts under contention. */
 const MAX_ATTEMPTS = 30
 const MAX_BACKOFF_MS = 20
-/** Maximum delay until another replica's write is read if its notification is lost. */
-const LOOK_MS = 10_000
-const CHANGED = 'changed'
 /** Entries that are looked up by name only. */
 const UNLISTED = /^(lease|client) /
 
@@ -26,13 +22,9 @@ const UNLISTED = /^(lease|client) /
  */
 export class SharedBackend implements VaultBackend {
   readonly #store: SharedStore
-  readonly #clock: Clock
-  #changes = 0
-  #unsubscribe: (() => void) | undefined
 
-  constructor(store: SharedStore, clock: Clock) {
+  constructor(store: SharedStore) {
     this.#store = store
-    this.#clock = clock
   }
 
   readEntry(name: string): Promise<StoredEntry | undefined> {
@@ -41,30 +33,19 @@ export class SharedBackend implements VaultBackend {
 
   async put(name: string, value: unknown, { when, expiresInMs = LIFE_MS }: EntryOptions = {}): Promise<boolean> {
     if (typeof when !== 'object' && !(await this.#changeIndex(name, true)))
-      throw vaultError('GW_VAULT_FULL', { max: MAX_ENTRIES })
-    const isPut = await this.#putByKey(hashName(name), value, { when, expiresInMs })
-    if (isPut) await this.#publish(name)
-    return isPut
+      throw vaultError('GW_VAULT_SHARED', { why: 'too many logins' })
+    return this.#putByKey(hashName(name), value, { when, expiresInMs })
   }
 
   async delete(name: string, tag?: string): Promise<boolean> {
     const isDeleted = await this.#store.delete(hashName(name), tag)
     if (!isDeleted) return false
-    await this.#changeIndex(name, false)
-    await this.#publish(name)
-    return true
+    return this.#changeIndex(name, false)
   }
 
   async list(): Promise<string[]> {
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.#getByKey(`list ${shard}`))
     return (await Promise.all(shards)).flatMap(parseNames).sort()
-  }
-
-  /** Changes when another replica reports a write, and periodically. */
-  version(): Promise<number> {
-    const noteChange = (): void => void this.#changes++
-    this.#unsubscribe ??= this.#store.subscribe(CHANGED, noteChange, noteChange)
-    return Promise.resolve(this.#changes + Math.floor(this.#clock.now() / LOOK_MS))
   }
 
   createDamagedError(): GatewayError {
@@ -73,8 +54,7 @@ export class SharedBackend implements VaultBackend {
   }
 
   close(): void {
-    this.#unsubscribe?.()
-    this.#unsubscribe = undefined
+    // The cluster closes the store.
   }
 
   async #getByKey(key: string): Promise<StoredEntry | undefined> {
@@ -102,10 +82,6 @@ export class SharedBackend implements VaultBackend {
       await pause(Math.random() * MAX_BACKOFF_MS)
     }
     throw vaultError('GW_VAULT_SHARED', { why: 'too many concurrent logins' })
-  }
-
-  async #publish(name: string): Promise<void> {
-    if (!UNLISTED.test(name)) await this.#store.publish(CHANGED, '').catch(() => undefined)
   }
 }
 

@@ -26,14 +26,9 @@ const KEY_BYTES = 32
 const MIN_KEY_LENGTH = 32
 /** `tgrt` in the file header; identifies our database. */
 const APPLICATION_ID = 0x74677274
-/** Schema version. */
-const VERSION = 2
 const BUSY_MS = 2000
 /** Minimum time between attempts to open the file. */
 const RETRY_MS = 1000
-const MAX_ENTRIES = 100_000
-/** A later expiry was written before the clock was set back. */
-const MAX_EXPIRY_MS = 600_000
 /** SQLite result codes for a damaged file. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26])
 /** Entry that proves the key. */
@@ -42,10 +37,8 @@ const PROOF = 'proof'
 /** Each value is sealed for its name. `until` is in milliseconds since 1970. */
 const SCHEMA = `
 PRAGMA application_id = ${APPLICATION_ID};
-PRAGMA user_version = ${VERSION};
 CREATE TABLE entries (name TEXT PRIMARY KEY, value TEXT NOT NULL, until INTEGER) STRICT, WITHOUT ROWID;
 `
-const IS_OVER = '(until <= ? OR until > ?)'
 
 interface SqliteBackendDeps {
   /** Undefined for a vault in memory. */
@@ -67,9 +60,9 @@ interface OpenDatabase {
 export class SqliteBackend implements VaultBackend {
   readonly #deps: SqliteBackendDeps
   readonly #path: string | undefined
-  #opened: OpenDatabase | undefined
   #opening: Promise<OpenDatabase> | undefined
-  #failure: { readonly error: unknown; readonly at: number } | undefined
+  /** Clock time of the last failure to open; NaN if there is none. */
+  #failedAt = Number.NaN
 
   constructor(deps: SqliteBackendDeps) {
     this.#deps = deps
@@ -78,33 +71,24 @@ export class SqliteBackend implements VaultBackend {
 
   readEntry(name: string): Promise<StoredEntry | undefined> {
     return this.#use(({ rows, key }) => {
-      const row = rows.get(
-        `SELECT value FROM entries WHERE name = ? AND NOT ifnull(${IS_OVER}, 0)`,
-        name,
-        ...this.#times(),
-      )
-      const tag = getSqlText(row?.value)
+      const sql = 'SELECT value FROM entries WHERE name = ? AND ifnull(until > ?, 1)'
+      const tag = getSqlText(rows.get(sql, name, this.#getTime())?.value)
       return tag === undefined ? undefined : { value: openWithKey(key, tag, name), tag }
     })
   }
 
   put(name: string, value: unknown, { when, expiresInMs }: EntryOptions = {}): Promise<boolean> {
     return this.#use(({ rows, key }) => {
-      const row = [
-        name,
-        sealWithKey(key, value, name),
-        expiresInMs === undefined ? null : this.#getTime() + expiresInMs,
-      ] as const
+      const until = expiresInMs === undefined ? null : this.#getTime() + expiresInMs
+      const row = [name, sealWithKey(key, value, name), until] as const
       if (when === undefined) return rows.run('INSERT OR REPLACE INTO entries VALUES (?, ?, ?)', ...row) === 1
       if (when !== 'absent') {
         const sql = 'UPDATE entries SET value = ?2, until = ?3 WHERE name = ?1 AND value = ?4'
         return rows.run(sql, ...row, when.tag) === 1
       }
-      if (getSqlNumber(rows.get('SELECT count(*) AS n FROM entries')?.n) >= MAX_ENTRIES)
-        throw vaultError('GW_VAULT_FULL', { max: MAX_ENTRIES })
       const sql = `INSERT INTO entries VALUES (?, ?, ?) ON CONFLICT DO UPDATE
-        SET value = excluded.value, until = excluded.until WHERE ${IS_OVER}`
-      return rows.run(sql, ...row, ...this.#times()) === 1
+        SET value = excluded.value, until = excluded.until WHERE until <= ?`
+      return rows.run(sql, ...row, this.#getTime()) === 1
     })
   }
 
@@ -121,17 +105,16 @@ export class SqliteBackend implements VaultBackend {
     )
   }
 
-  version(): Promise<number> {
-    return this.#use(({ rows }) => rows.getVersion())
-  }
-
   createDamagedError(): GatewayError {
     return vaultError('GW_VAULT_DAMAGED', { file: this.#file, why: 'an entry was modified' })
   }
 
   close(): void {
-    this.#opened?.rows.close()
-    this.#opened = undefined
+    void this.#opening?.then(
+      ({ rows }) => rows.close(),
+      () => undefined,
+    )
+    this.#opening = undefined
   }
 
   get #file(): string {
@@ -142,38 +125,30 @@ export class SqliteBackend implements VaultBackend {
     return (this.#deps.now ?? Date.now)()
   }
 
-  /** Arguments of `IS_OVER`. */
-  #times(): [number, number] {
-    return [this.#getTime(), this.#getTime() + MAX_EXPIRY_MS]
-  }
-
   async #use<T>(work: (database: OpenDatabase) => T): Promise<T> {
-    const database = this.#opened ?? (await this.#ensureOpen())
+    const database = await this.#ensureOpen()
     return this.#mapErrors(() => work(database))
   }
 
-  async #ensureOpen(): Promise<OpenDatabase> {
-    if (this.#failure !== undefined && this.#deps.clock.now() - this.#failure.at < RETRY_MS) throw this.#failure.error
-    this.#opening ??= this.#open().finally(() => {
-      this.#opening = undefined
+  /** Opens the file; after a failure again only after a pause, as the key may come from a program. */
+  #ensureOpen(): Promise<OpenDatabase> {
+    const { clock, log } = this.#deps
+    if (clock.now() - this.#failedAt >= RETRY_MS) this.#opening = undefined
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      if (Number.isNaN(this.#failedAt)) log.error('login store unavailable', { why: getErrorMessage(error) })
+      this.#failedAt = clock.now()
+      throw error
     })
     return this.#opening
   }
 
   async #open(): Promise<OpenDatabase> {
-    const { clock, log } = this.#deps
-    try {
-      const secret = (await this.#deps.key()) ?? randomBytes(KEY_BYTES)
-      const key = Buffer.from(hkdfSync('sha256', secret, '', 'tapgate grants 2', KEY_BYTES))
-      this.#opened = this.#mapErrors(() => ({ rows: this.#openFile(key), key }))
-      if (this.#failure !== undefined) log.info('login store available again')
-      this.#failure = undefined
-      return this.#opened
-    } catch (error) {
-      if (this.#failure === undefined) log.error('login store unavailable', { why: getErrorMessage(error) })
-      this.#failure = { error, at: clock.now() }
-      throw error
-    }
+    const secret = (await this.#deps.key()) ?? randomBytes(KEY_BYTES)
+    const key = Buffer.from(hkdfSync('sha256', secret, '', 'tapgate grants 2', KEY_BYTES))
+    const rows = this.#mapErrors(() => this.#openFile(key))
+    if (!Number.isNaN(this.#failedAt)) this.#deps.log.info('login store available again')
+    this.#failedAt = Number.NaN
+    return { rows, key }
   }
 
   /** Opens the file for the owner only. An unusable file is not changed. */
@@ -201,8 +176,6 @@ export class SqliteBackend implements VaultBackend {
     const file = this.#file
     if (rows.get('PRAGMA application_id')?.application_id !== APPLICATION_ID)
       throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it is a different database' })
-    if (rows.get('PRAGMA user_version')?.user_version !== VERSION)
-      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it was written by another version of the gateway' })
     const check = String(rows.get('PRAGMA quick_check(1)')?.quick_check)
     if (check !== 'ok') throw vaultError('GW_VAULT_DAMAGED', { file, why: check })
   }

@@ -1,28 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { randomInt } from 'node:crypto'
 import { BoundedMap, GatewayError, isObject } from '../../../src/plugin.ts'
-import { vaultError } from '../errors.ts'
-import type {
-  ClientIdentity,
-  GrantKey,
-  LoginKey,
-  LostGrant,
-  NewGrant,
-  StoredEntry,
-  StoredGrant,
-  VaultBackend,
-} from '../types.ts'
+import type { ClientIdentity, GrantKey, LoginKey, NewGrant, StoredEntry, StoredGrant, VaultBackend } from '../types.ts'
 
 /** Maximum logins in memory. */
 const MAX_CACHED = 10_000
-/** Random part of generations within a millisecond, to avoid duplicates. */
-const IN_A_MS = 4096
-/** Maximum attempts under contention. */
-const MAX_ATTEMPTS = 30
-const MAX_BACKOFF_MS = 20
+/** How long another process's write may go unnoticed. */
+const CACHE_MS = 1000
+const MAX_GENERATION = 2 ** 47
 const MAX_CONCURRENT = 50
-/** Entry name prefixes. */
+/** Prefix of the names of logins. */
 const LOGIN = 'login'
-const LOST = 'lost'
 
 interface VaultDeps {
   readonly backend: VaultBackend
@@ -37,8 +24,8 @@ export class Vault {
   readonly #deps: VaultDeps
   readonly #backend: VaultBackend
   readonly #now: () => number
-  /** Logins by name, with the backend's version at that time. */
-  readonly #cache = new BoundedMap<string, { readonly grant: StoredGrant; readonly version: number }>({
+  /** Logins by name, and the time until which they are used without reading. */
+  readonly #cache = new BoundedMap<string, { readonly grant: StoredGrant; readonly until: number }>({
     max: MAX_CACHED,
   })
 
@@ -49,13 +36,11 @@ export class Vault {
   }
 
   /** Finds a login; while the backend is unavailable a cached one, as its token may still be valid. */
-  async find({ account, resource }: LoginKey): Promise<StoredGrant | undefined> {
-    const name = formatName(LOGIN, { account, resource })
-    const version = await this.#backend.version()
-    const cached = this.#cache.get(name)
-    if (cached?.version === version) return cached.grant
+  async find(key: LoginKey): Promise<StoredGrant | undefined> {
+    const cached = this.#cache.get(formatName(LOGIN, key))
+    if (cached !== undefined && this.#now() < cached.until) return cached.grant
     try {
-      return await this.findCurrent({ account, resource })
+      return await this.findCurrent(key)
     } catch (error) {
       if (cached === undefined || !(error instanceof GatewayError) || error.code !== 'GW_SHARED_AWAY') throw error
       return cached.grant
@@ -65,80 +50,64 @@ export class Vault {
   /** Finds a login without the cache. */
   async findCurrent(key: LoginKey): Promise<StoredGrant | undefined> {
     const name = formatName(LOGIN, key)
-    const version = await this.#backend.version()
     const entry = await this.#backend.readEntry(name)
-    const stored = entry === undefined ? undefined : this.#parseGrant(entry)
-    const cached = this.#cache.get(name)?.grant
-    return this.#cacheGrant(name, cached?.generation === stored?.generation ? cached : stored, version)
+    return this.#cacheGrant(name, entry === undefined ? undefined : this.#parseGrant(entry))
   }
 
   /** Uses a renewed grant that could not be written; the next renewal writes again. */
   keepUnwritten(grant: StoredGrant): void {
     this.#reportSecrets(grant)
-    this.#cache.set(formatName(LOGIN, grant), { grant, version: -1 })
+    this.#cacheGrant(formatName(LOGIN, grant), grant, Infinity)
   }
 
-  list(): Promise<StoredGrant[]> {
-    return this.#listValues(LOGIN, entry => this.#parseGrant(entry))
+  async list(): Promise<StoredGrant[]> {
+    const names = (await this.#backend.list()).filter(name => name.startsWith(`${LOGIN} `))
+    const grants: StoredGrant[] = []
+    for (let at = 0; at < names.length; at += MAX_CONCURRENT) {
+      const entries = await Promise.all(names.slice(at, at + MAX_CONCURRENT).map(name => this.#backend.readEntry(name)))
+      for (const entry of entries) if (entry !== undefined) grants.push(this.#parseGrant(entry))
+    }
+    return grants
   }
 
   /**
    * Writes a grant and returns its generation. `over` is the expected current generation, 0 for none; undefined if
    * another one is there. Without it the grant replaces any other, as a login does.
    */
-  async put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
-    const { account, resource, issuer } = key
-    const name = formatName(LOGIN, key)
-    for (let tries = 0; tries < MAX_ATTEMPTS; tries++) {
-      const version = await this.#backend.version()
-      const entry = await this.#backend.readEntry(name)
-      // Only a new login may replace an unreadable entry.
-      const isReadable = entry !== undefined && (over !== undefined || isObject(entry.value))
-      const current = isReadable ? this.#parseGrant(entry).generation : 0
-      if (over !== undefined && over !== current) return undefined
-      const at = this.#now()
-      const generation = Math.max(current + 1, at * IN_A_MS + Math.floor(Math.random() * IN_A_MS))
-      const stored = { ...grant, account, resource, issuer, generation, at }
-      this.#reportSecrets(stored)
-      if (await this.#backend.put(name, stored, { when: entry ?? 'absent' })) {
-        this.#cacheGrant(name, stored, version)
-        await this.#backend.delete(formatName(LOST, key))
-        return generation
-      }
-      await pause(Math.random() * MAX_BACKOFF_MS)
-    }
-    throw vaultError('GW_VAULT_SHARED', { why: 'too many concurrent writes of the same login' })
+  async put({ account, resource, issuer }: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
+    const name = formatName(LOGIN, { account, resource })
+    const entry = over === undefined ? undefined : await this.#backend.readEntry(name)
+    const current = entry === undefined ? 0 : this.#parseGrant(entry).generation
+    if (over !== undefined && over !== current) return undefined
+    const generation = randomInt(1, MAX_GENERATION)
+    const stored = { ...grant, account, resource, issuer, generation, at: this.#now() }
+    this.#reportSecrets(stored)
+    const when = over === undefined ? undefined : (entry ?? 'absent')
+    if (!(await this.#backend.put(name, stored, { when }))) return undefined
+    this.#cacheGrant(name, stored)
+    return generation
   }
 
-  /** Removes this generation; returns false if another one is there. With `why` it is recorded as lost. */
+  /** Removes this generation; returns false if another one is there. With `why` it is stored as lost. */
   async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
     const name = formatName(LOGIN, key)
     const entry = await this.#backend.readEntry(name)
     if (entry === undefined) return false
-    const { issuer, caller, generation: current } = this.#parseGrant(entry)
-    if (current !== generation || !(await this.#backend.delete(name, entry.tag))) return false
-    this.#cacheGrant(name, undefined, 0)
-    if (why === undefined) return true
-    const { account, resource } = key
-    const lost: LostGrant = { account, resource, issuer, why, caller, at: this.#now() }
-    await this.#backend.put(formatName(LOST, key), lost)
+    const grant = this.#parseGrant(entry)
+    if (grant.generation !== generation) return false
+    if (why !== undefined) {
+      const { refresh: _, ...rest } = grant
+      return (await this.put(key, { ...rest, access: '', lost: why }, generation)) !== undefined
+    }
+    if (!(await this.#backend.delete(name, entry.tag))) return false
+    this.#cacheGrant(name, undefined)
     return true
-  }
-
-  /** Lists logins that were lost since the last login. */
-  listLost(): Promise<LostGrant[]> {
-    return this.#listValues(LOST, ({ value }) => value as LostGrant)
-  }
-
-  /** Returns why a login was lost; undefined if it was not. */
-  async findLossReason(key: LoginKey): Promise<string | undefined> {
-    const entry = await this.#backend.readEntry(formatName(LOST, key))
-    return isObject(entry?.value) ? String(entry.value.why) : undefined
   }
 
   /** Time of an account's latest known grant, in milliseconds since 1970. */
   getGrantTime(key: LoginKey): number | undefined {
-    return this.#cache.get(formatName(LOGIN, key))?.grant.at
+    const grant = this.#cache.get(formatName(LOGIN, key))?.grant
+    return grant?.lost === undefined ? grant?.at : undefined
   }
 
   /** Takes a login's lease; returns false if another owner has it. It expires after `ms`. */
@@ -173,20 +142,10 @@ export class Vault {
     this.#backend.close()
   }
 
-  #cacheGrant(name: string, grant: StoredGrant | undefined, version: number): StoredGrant | undefined {
+  #cacheGrant(name: string, grant: StoredGrant | undefined, until = this.#now() + CACHE_MS): StoredGrant | undefined {
     if (grant === undefined) this.#cache.delete(name)
-    else this.#cache.set(name, { grant, version })
+    else this.#cache.set(name, { grant, until })
     return grant
-  }
-
-  async #listValues<T>(kind: string, parse: (entry: StoredEntry) => T): Promise<T[]> {
-    const names = (await this.#backend.list()).filter(name => name.startsWith(`${kind} `))
-    const values: T[] = []
-    for (let at = 0; at < names.length; at += MAX_CONCURRENT) {
-      const entries = await Promise.all(names.slice(at, at + MAX_CONCURRENT).map(name => this.#backend.readEntry(name)))
-      for (const entry of entries) if (entry !== undefined) values.push(parse(entry))
-    }
-    return values
   }
 
   #parseGrant({ value }: StoredEntry): StoredGrant {
@@ -197,7 +156,7 @@ export class Vault {
   }
 
   #reportSecrets({ access, refresh, client }: NewGrant): void {
-    for (const secret of [access, refresh, client.secret]) if (secret !== undefined) this.#deps.onSecret?.(secret)
+    for (const secret of [access, refresh, client.secret]) if (secret) this.#deps.onSecret?.(secret)
   }
 }
 
