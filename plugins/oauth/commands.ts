@@ -10,6 +10,7 @@ import {
   parseDuration,
   toOneLine,
 } from '../../src/plugin.ts'
+import { oauthError } from './errors.ts'
 
 type AskGateway = PluginApi['control']
 
@@ -89,27 +90,28 @@ function sendPage(response: ServerResponse, status: number, page: keyof typeof P
 }
 
 const MAX_MS = 600_000
-const REFUSED = 1
-const TIMED_OUT = 2
 const INTERRUPTED = 130
-
-/** Error codes for failed logins; all others are configuration or internal errors. */
-const REFUSALS: ReadonlySet<string> = new Set(['GW_LOGIN_FAILED', 'GW_LOGIN_UNKNOWN', 'GW_INTERRUPTED'])
 
 /** Logs in from the terminal; returns the exit code. */
 async function login(ask: AskGateway, call: CommandCall): Promise<number> {
+  const { args, out } = call
   const stop = new AbortController()
-  const timer = setTimeout(() => stop.abort(TIMED_OUT), parseTimeout(call))
+  const timer = setTimeout(
+    () => stop.abort(oauthError('GW_LOGIN_TIMEOUT', { upstream: args.upstream })),
+    parseTimeout(call),
+  )
   const forget = call.onInterrupt(() => stop.abort(INTERRUPTED))
   try {
-    printLogin(await loginByBrowser(ask, call, stop.signal), call)
+    const login = await loginByBrowser(ask, call, stop.signal)
+    const scopes = formatText(login.scopes)
+    call.print(login, () => [
+      `logged in to ${String(args.upstream)}${scopes === '-' ? '' : `: ${scopes}`}`,
+      ...(login.keptIn === undefined ? [] : [out.paint('dim', `stored in ${formatText(login.keptIn)}`)]),
+    ])
     return 0
   } catch (error) {
     if (error === INTERRUPTED) return INTERRUPTED
-    if (error === TIMED_OUT) printFailure(createTimeoutError(call.args.upstream), call)
-    else if (error instanceof GatewayError && REFUSALS.has(error.code)) printFailure(error, call)
-    else throw error
-    return error === TIMED_OUT ? TIMED_OUT : REFUSED
+    throw error
   } finally {
     forget()
     clearTimeout(timer)
@@ -180,29 +182,6 @@ async function promptForAddress(
   }
 }
 
-function printLogin(login: JsonObject, call: CommandCall): void {
-  const { scopes, keptIn } = login
-  const location = typeof keptIn === 'string' ? [call.out.paint('dim', `stored in ${toOneLine(keptIn)}`)] : []
-  call.print(login, () => [`logged in to ${call.args.upstream}${formatScopes(scopes)}`, ...location])
-}
-
-type LoginError = Pick<GatewayError, 'code' | 'message' | 'hint'>
-
-function printFailure({ code, message, hint }: LoginError, { flags, print, err }: CommandCall): void {
-  if (flags.json === true) return print({ error: { code, message, hint } }, () => [])
-  err.line(`${err.paint('red', 'error')} ${toOneLine(message)}`)
-  err.line(err.paint('dim', `  ${hint}`))
-}
-
-function createTimeoutError(upstream = ''): LoginError {
-  const message = `login to upstream "${upstream}" timed out`
-  return { code: 'GW_LOGIN_UNKNOWN', message, hint: `Retry with: gateway login ${upstream}` }
-}
-
-function formatScopes(scopes: unknown): string {
-  return Array.isArray(scopes) && scopes.length > 0 ? `: ${toOneLine(scopes.join(' '))}` : ''
-}
-
 function createParams({ args, flags: { account, scope } }: CommandCall): JsonObject {
   return {
     upstream: args.upstream,
@@ -231,44 +210,30 @@ const HEAD = ['upstream', 'account', 'state', 'expires', 'scopes', 'issuer', 're
 /** A hash is recognizable by its beginning. */
 const MAX_DIGEST = 16
 
-function formatLogins(
-  { logins }: JsonObject,
-  { out, table }: Pick<CommandCall, 'out' | 'table'>,
-  now = Date.now(),
-): string[] {
+function formatLogins({ logins }: JsonObject, { out, table }: CommandCall): string[] {
   const rows = (Array.isArray(logins) ? logins : []).filter(isObject)
   if (rows.length === 0) return ['no logins']
-  const head = HEAD.map(text => out.paint('dim', text))
-  return table([head, ...rows.map(row => formatCells(row, out, now))])
+  const cells = rows.map(row => [
+    formatText(row.upstream),
+    row.caller === undefined ? formatText(row.account).slice(0, MAX_DIGEST) : formatText(row.caller),
+    out.paint(row.state === 'granted' ? 'green' : 'yellow', formatText(row.state)),
+    formatExpiry(row),
+    ...[row.scopes, row.issuer, row.why].map(formatText),
+  ])
+  return table([HEAD.map(text => out.paint('dim', text)), ...cells])
 }
 
-function formatLogout({ upstream, removed, revoked }: JsonObject): string {
-  if (removed === 0) return `not logged in to ${formatText(upstream)}`
-  const revocation = revoked === true ? ', and revoked' : ''
-  return `logged out of ${formatText(upstream)}${revocation}`
-}
-
-function formatCells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
-  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer, why } = row
-  return [
-    formatText(upstream),
-    typeof caller === 'string' ? formatText(caller) : formatText(account).slice(0, MAX_DIGEST),
-    out.paint(state === 'granted' ? 'green' : 'yellow', formatText(state)),
-    formatExpiry(expiresAt, renews === true, now),
-    Array.isArray(scopes) && scopes.length > 0 ? toOneLine(scopes.join(' ')) : '-',
-    formatText(issuer),
-    formatText(why),
-  ]
-}
-
-function formatExpiry(expiresAt: unknown, renews: boolean, now: number): string {
-  if (renews) return 'auto-renewed'
+function formatExpiry({ expiresAt, renews }: JsonObject): string {
+  if (renews === true) return 'auto-renewed'
   if (typeof expiresAt !== 'number') return '-'
-  return expiresAt <= now ? 'expired' : `in ${formatDuration(expiresAt - now)}`
+  const ms = expiresAt - Date.now()
+  return ms <= 0 ? 'expired' : `in ${formatDuration(ms)}`
 }
 
+/** Formats a text or a list of texts. */
 function formatText(value: unknown): string {
-  return typeof value === 'string' && value !== '' ? toOneLine(value) : '-'
+  const text = Array.isArray(value) ? value.join(' ') : value
+  return typeof text === 'string' && text !== '' ? toOneLine(text) : '-'
 }
 
 const UPSTREAM = {
@@ -312,7 +277,9 @@ export const commands: PluginCommands = {
     async run(call) {
       const { account } = call.flags
       const result = await runWithLogins(call, ask => ask('login.logout', { upstream: call.args.upstream, account }))
-      call.print(result, () => [formatLogout(result)])
+      const { removed, revoked } = result
+      const outcome = removed === 0 ? 'not logged in to' : 'logged out of'
+      call.print(result, () => [`${outcome} ${String(call.args.upstream)}${revoked === true ? ', and revoked' : ''}`])
     },
   },
   logins: {

@@ -50,16 +50,21 @@ export const ERRORS = {
   GW_LOGIN_FAILED: {
     text: 'the login to upstream "{upstream}" failed: {why}',
     hint: 'Retry with: gateway login {upstream}. See the log for details.',
-    exit: 5,
+    exit: 1,
     http: 502,
     rpc: RPC.internal,
   },
   GW_LOGIN_UNKNOWN: {
     text: 'unknown, used or expired login',
     hint: 'Start again with gateway login.',
-    exit: 5,
+    exit: 1,
     http: 400,
     rpc: RPC.invalidRequest,
+  },
+  GW_LOGIN_TIMEOUT: {
+    text: 'login to upstream "{upstream}" timed out',
+    hint: 'Retry with: gateway login {upstream}.',
+    exit: 2,
   },
   GW_OAUTH_METADATA: {
     text: 'OAuth discovery for upstream "{upstream}" failed: {why}',

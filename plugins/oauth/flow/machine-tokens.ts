@@ -30,13 +30,13 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
 
-interface CachedToken {
-  readonly token: string
+/** A token or a failure, possibly still requested. */
+interface CachedAccess {
+  readonly access: Promise<Access>
+  /** Identifies the request. */
   readonly generation: number
-  /** Renewal time. */
-  readonly dueAt: number
-  /** The caller's token that it was exchanged for. */
-  readonly subject: string | undefined
+  /** Clock time of the next request; set when this one has ended. */
+  dueAt: number
 }
 
 interface MachineDeps {
@@ -72,11 +72,8 @@ export class MachineTokens implements TokenSource {
   readonly #flow: UpstreamFlow
   readonly #deps: MachineDeps
   readonly #oauth: OAuthSpec
-  readonly #cached = new BoundedMap<string, CachedToken>({ max: MAX_CACHED })
-  readonly #flights = new Map<string, Promise<Access>>()
-  readonly #failures = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
-    max: MAX_CACHED,
-  })
+  /** By account and caller's token. */
+  readonly #cached = new BoundedMap<string, CachedAccess>({ max: MAX_CACHED })
   #issuer: TokenIssuer | undefined
   #generation = 0
 
@@ -86,53 +83,53 @@ export class MachineTokens implements TokenSource {
     this.#oauth = flow.spec.oauth
   }
 
-  access(account: string, { principal }: OutgoingRequest): Promise<Access> {
-    const { grant, subject: configured } = this.#oauth
-    const isExchanged = (grant === 'exchange' || grant === 'id-jag') && configured?.file === undefined
-    const subject = isExchanged && principal !== undefined ? verifiedTokens.get(principal) : undefined
-    const cached = this.#cached.use(account)
-    if (cached !== undefined && this.#deps.clock.now() < cached.dueAt && cached.subject === subject)
-      return Promise.resolve({ kind: 'token', token: cached.token, generation: cached.generation })
-    return this.#requestOnce(account, subject)
+  /** Sends one request for all callers that wait with the same token. */
+  access(account: string, request: OutgoingRequest): Promise<Access> {
+    const subject = this.#getSubject(request)
+    const key = JSON.stringify([account, subject ?? null])
+    const cached = this.#cached.use(key)
+    if (cached !== undefined && this.#deps.clock.now() < cached.dueAt) return cached.access
+    const generation = ++this.#generation
+    const access = this.#requestAccess(account, subject, generation, lifeMs => {
+      made.dueAt = this.#deps.clock.now() + lifeMs
+    })
+    const made: CachedAccess = { access, generation, dueAt: Infinity }
+    this.#cached.set(key, made)
+    return access
   }
 
   renewRefused(account: string, generation: number, request: OutgoingRequest): Promise<Access> {
-    if (this.#cached.get(account)?.generation === generation) this.#cached.delete(account)
+    const key = JSON.stringify([account, this.#getSubject(request) ?? null])
+    if (this.#cached.get(key)?.generation === generation) this.#cached.delete(key)
     return this.access(account, request)
   }
 
-  /** Sends one request for all callers that wait with the same token. */
-  #requestOnce(account: string, subject: string | undefined): Promise<Access> {
-    const key = JSON.stringify([account, subject ?? null])
-    const failed = this.#failures.get(key)
-    if (failed !== undefined && this.#deps.clock.now() < failed.until) return Promise.resolve(failed.access)
-    let flight = this.#flights.get(key)
-    if (flight === undefined) {
-      flight = this.#requestAccess(account, subject, key).finally(() => this.#flights.delete(key))
-      this.#flights.set(key, flight)
-    }
-    return flight
+  /** Returns the caller's token, if the grant exchanges it. */
+  #getSubject({ principal }: OutgoingRequest): string | undefined {
+    const { grant, subject } = this.#oauth
+    const isExchanged = (grant === 'exchange' || grant === 'id-jag') && subject?.file === undefined
+    return isExchanged && principal !== undefined ? getToken(principal) : undefined
   }
 
-  async #requestAccess(account: string, subject: string | undefined, key: string): Promise<Access> {
-    const { clock, keepSecret, log } = this.#deps
+  async #requestAccess(
+    account: string,
+    subject: string | undefined,
+    generation: number,
+    onEnd: (lifeMs: number) => void,
+  ): Promise<Access> {
     try {
       const { access_token: token, expires_in: seconds = 0 } = await this.#requestGrant(account, subject)
       const lifeMs = seconds <= 0 ? UNKNOWN_MS : seconds * 1000
-      const dueAt = clock.now() + lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER)
-      const generation = ++this.#generation
-      keepSecret(token)
-      this.#failures.delete(key)
-      this.#cached.set(account, { token, generation, dueAt, subject })
+      this.#deps.keepSecret(token)
+      onEnd(lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER))
       return { kind: 'token', token, generation }
     } catch (error) {
       this.#issuer = undefined
       const reason = formatFailure(await this.#flow.loadWire(), error)
       const why = error instanceof GatewayError ? error.message : this.#createRefusedError(reason).message
-      log.warn('token request failed', { account, why })
-      const access: Access = { kind: 'unavailable', why }
-      this.#failures.set(key, { access, until: clock.now() + PAUSE_MS })
-      return access
+      this.#deps.log.warn('token request failed', { account, why })
+      onEnd(PAUSE_MS)
+      return { kind: 'unavailable', why }
     }
   }
 
