@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Config, JsonObject, Principal } from '../../src/plugin.ts'
+import type { Config, Principal } from '../../src/plugin.ts'
 import { BoundedMap } from '../../src/plugin.ts'
 import type { CallerIdentity } from './types.ts'
-import type { Vault } from './vault/vault.ts'
 
 /** Issuers of unauthenticated callers: on a pipe, and without `auth`. */
 const UNIDENTIFIED: ReadonlySet<string> = new Set(['', 'http'])
@@ -60,59 +59,26 @@ const MAX_WAITING = 10_000
 /** A caller that must log in. */
 interface WaitingCaller {
   readonly upstream: string
-  readonly resource: string
   readonly account: string
   readonly caller: CallerIdentity
   /** Milliseconds since 1970. */
   readonly since: number
 }
 
-/** Callers that must log in. A later login, even by another process, removes them. */
+/** Callers that were asked to log in. */
 export class WaitingCallers {
-  readonly #vault: Pick<Vault, 'getGrantTime'>
   readonly #waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
 
-  constructor(vault: Pick<Vault, 'getGrantTime'>) {
-    this.#vault = vault
+  add(one: WaitingCaller): void {
+    this.#waiting.set(JSON.stringify([one.upstream, one.account]), one)
   }
 
-  addWaiting(one: WaitingCaller): void {
-    this.#waiting.set(createWaitingKey(one.upstream, one.account), one)
+  list(): WaitingCaller[] {
+    return [...this.#waiting.entries()].map(([, one]) => one)
   }
 
-  listWaiting(): WaitingCaller[] {
-    const matching: WaitingCaller[] = []
-    for (const [key, one] of [...this.#waiting.entries()])
-      if (this.#isDone(one)) this.#waiting.delete(key)
-      else matching.push(one)
-    return matching
+  /** When the caller was last asked, in milliseconds since 1970; `-Infinity` if it was not. */
+  getSince(upstream: string, account: string): number {
+    return this.#waiting.get(JSON.stringify([upstream, account]))?.since ?? -Infinity
   }
-
-  countWaiting(upstream: string): number {
-    return this.listWaiting().filter(one => one.upstream === upstream).length
-  }
-
-  /**
-   * Returns true if the caller has logged in since it was asked to; a current refusal is then older than the login.
-   */
-  hasLoggedIn(upstream: string, resource: string, account: string): boolean {
-    const waiting = this.#waiting.get(createWaitingKey(upstream, account))
-    const at = this.#vault.getGrantTime({ account, resource })
-    return at !== undefined && (waiting === undefined || at > waiting.since)
-  }
-
-  #isDone(one: WaitingCaller): boolean {
-    const at = this.#vault.getGrantTime(one)
-    return at !== undefined && at > one.since
-  }
-}
-
-function createWaitingKey(upstream: string, account: string): string {
-  return JSON.stringify([upstream, account])
-}
-
-/** Creates a row of `gateway logins`. */
-export function createWaitingRow({ upstream, resource, account, since }: WaitingCaller): JsonObject {
-  const why = 'a call of this caller was refused without a login'
-  return { upstream, account, resource, state: 'needs_auth', why, since }
 }

@@ -1,6 +1,6 @@
 import type { Config, JsonObject, PluginHooks } from '../../src/plugin.ts'
-import { gatewayError, isObject, readList, suggestHint } from '../../src/plugin.ts'
-import { hashAccount, parseCaller, formatCaller, createWaitingRow } from './callers.ts'
+import { gatewayError, readList, suggestHint } from '../../src/plugin.ts'
+import { hashAccount, parseCaller, formatCaller } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { OAuthService } from './service.ts'
 import type { CallerIdentity, GrantKey, StoredGrant } from './types.ts'
@@ -19,7 +19,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url)) throw createParamsError('login.finish', '"url" must be a URL')
-    return { ...(await service.logins.finishLogin(url)), keptIn: service.vaultLocation }
+    return { ...(await service.logins.finishLogin(url)), keptIn: service.vault.location }
   })
   control.for('login.list').tap({ readOnly: true }, async () => ({ logins: await listRows(service) }))
   control.for('login.logout').tap(async params => {
@@ -94,11 +94,14 @@ async function listRows(service: OAuthService): Promise<JsonObject[]> {
     ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOT_LOGGED_IN },
   }))
   const waitingRows = service.waiting
-    .listWaiting()
+    .list()
     .filter(one => !rows.some(row => row.upstream === one.upstream && row.account === one.account))
     .slice(0, MAX_ROWS)
-    .map(one => ({ ...createWaitingRow(one), caller: formatCaller(one.caller) }))
-  return [...rows, ...wantedRows, ...waitingRows].filter(isObject)
+    .map(({ upstream, account, caller, since }) => ({
+      ...{ upstream, account, caller: formatCaller(caller), state: 'needs_auth', since },
+      why: 'a call of this caller was refused without a login',
+    }))
+  return [...rows, ...wantedRows, ...waitingRows]
 }
 
 function createGrantRow(grant: StoredGrant, service: OAuthService): JsonObject {

@@ -1,45 +1,18 @@
-import { defineErrors, defineFindings, RPC } from '../../src/plugin.ts'
+import { defineErrors, RPC } from '../../src/plugin.ts'
 
-export const VAULT_ERRORS = {
+export const ERRORS = {
   GW_VAULT_KEY: {
     text: 'invalid key of the login store ({file}): {why}',
     hint: 'Restore the key. If it is lost, move grants.sqlite away and log in again.',
     http: 503,
     rpc: RPC.internal,
   },
-  GW_VAULT_DAMAGED: {
-    text: 'the login store {file} is damaged: {why}',
-    hint: 'Restore the file from a backup, or move it away and log in again; the gateway has not changed it.',
+  GW_VAULT: {
+    text: 'the login store {location} is unusable: {why}',
+    hint: 'Check the disk, or Redis and cluster.keys; it recovers automatically. If the store is damaged, restore it from a backup, or move it away and log in again; the gateway has not changed it.',
     http: 503,
     rpc: RPC.internal,
   },
-  GW_VAULT_DISK: {
-    text: 'the login store {file} is unavailable: {why}',
-    hint: 'Free disk space, or make the directory writable for the user of the gateway; it recovers automatically.',
-    http: 503,
-    rpc: RPC.internal,
-  },
-  GW_VAULT_SHARED: {
-    text: 'the shared login store is unusable: {why}',
-    hint: 'Check cluster.keys, which must be the same on all replicas, and write access to Redis; or log in again.',
-    http: 503,
-    rpc: RPC.internal,
-  },
-} as const
-
-export const vaultError = defineErrors(VAULT_ERRORS)
-
-export const HEALTH = {
-  'callers-wait-for-login': {
-    level: 'info',
-    text: '{waiting} must log in to {upstream}',
-    fix: 'gateway logins',
-  },
-} as const
-
-export const loginFinding = defineFindings(HEALTH)
-
-export const ERRORS = {
   GW_LOGIN_NEEDED: {
     text: 'upstream "{upstream}" needs a login: {why}. Run: gateway login {upstream}',
     hint: 'Run: gateway login {upstream}.',

@@ -1,6 +1,6 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { checkOAuth } from './config-check.ts'
-import { ERRORS, HEALTH, VAULT_ERRORS } from './errors.ts'
+import { ERRORS } from './errors.ts'
 import { hasCallerLogins, hasOAuth, isPerCaller } from './types.ts'
 
 /** Logs in to upstreams with OAuth, and adds the tokens to their requests. */
@@ -8,24 +8,19 @@ export const oauth: Plugin<Config['oauth']> = {
   name: 'oauth',
   sharesState: true,
   claims: { section: 'oauth', upstream: ['oauth'], makesUpstreams: true },
-  errors: { ...ERRORS, ...VAULT_ERRORS },
-  health: HEALTH,
+  errors: ERRORS,
   check: checkOAuth,
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { hooks, slot, config, clock } = api
     // Load the login code only if an upstream needs it.
-    const [
-      { CLIENT_NAME, OAuthService },
-      { showCallers, watchLogins },
-      { documentUrl, serveDocument },
-      { answerVerbs },
-    ] = await Promise.all([
-      import('./service.ts'),
-      import('./login-watch.ts'),
-      import('./flow/client-identity.ts'),
-      import('./control-verbs.ts'),
-    ])
+    const [{ CLIENT_NAME, OAuthService }, { watchLogins }, { documentUrl, serveDocument }, { answerVerbs }] =
+      await Promise.all([
+        import('./service.ts'),
+        import('./login-watch.ts'),
+        import('./flow/client-identity.ts'),
+        import('./control-verbs.ts'),
+      ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
     service.addGeneration(api, document)
@@ -33,7 +28,6 @@ export const oauth: Plugin<Config['oauth']> = {
     hooks.configure.tap(isolateCallers)
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.createAuthorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)
-    showCallers(hooks, service)
     watchLogins(hooks, service, clock)
     hooks.close.tap(() => service.removeGeneration())
     if (!hasCallerLogins(config)) return

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Authorizer, PluginApi } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { createAuthorizer } from './flow/authorizer.ts'
@@ -13,7 +12,7 @@ import { getAddress, isPerCaller } from './types.ts'
 import { MachineTokens } from './flow/machine-tokens.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { SharedBackend } from './vault/shared-backend.ts'
-import { loadVaultKey, SqliteBackend, VAULT_FILE } from './vault/sqlite-backend.ts'
+import { loadVaultKey, SqliteBackend } from './vault/sqlite-backend.ts'
 import { Vault } from './vault/vault.ts'
 
 /** Parts of the plugin API that commands without a gateway provide too. */
@@ -55,7 +54,7 @@ export class OAuthService {
       },
     }
     this.logins = new BrowserLogins(deps)
-    this.waiting = new WaitingCallers(this.vault)
+    this.waiting = new WaitingCallers()
   }
 
   /** Replicas have no common file, so their vault is the shared store. */
@@ -88,13 +87,6 @@ export class OAuthService {
     return () => void this.#listeners.delete(listener)
   }
 
-  /** Describes the login storage location; undefined if logins are in memory. */
-  get vaultLocation(): string | undefined {
-    const { shared, state } = this.#api
-    if (shared !== undefined) return 'the Redis of "cluster", for all replicas'
-    return state === undefined ? undefined : join(state, VAULT_FILE)
-  }
-
   /** @throws GatewayError if the upstream has no `oauth` */
   flow(upstream: string): UpstreamFlow {
     const flow = this.#flows.get(upstream)
@@ -121,8 +113,9 @@ export class OAuthService {
         document: () => this.#document,
         // A discovered URL may be private only if the upstream's own URL is.
         fetchFrom: async (target, options) => {
-          const ca = tls?.ca === undefined ? undefined : await readAuthority(tls.ca, directory)
-          return this.#api.fetch(target, { ...options, ca, namedBy: toHttpUrl(url) })
+          // The upstream's CA often signs its authorization servers too. Read each time, as it may be renewed.
+          const ca = tls?.ca === undefined ? undefined : await readFile(resolve(directory, tls.ca), 'utf8')
+          return this.#api.fetch(target, { ...options, ca, namedBy: url.replace(/^ws/, 'http') })
         },
       },
     )
@@ -137,10 +130,7 @@ export class OAuthService {
     const options = {
       isPerCaller: isPerCaller(spec),
       onWaiting: (account: string, { issuer, subject }: CallerIdentity) =>
-        this.waiting.addWaiting({
-          ...{ upstream: name, resource: flow.resource, account },
-          ...{ caller: { issuer, subject }, since: Date.now() },
-        }),
+        this.waiting.add({ upstream: name, account, caller: { issuer, subject }, since: Date.now() }),
     }
     if (spec.oauth.grant !== 'code')
       return createAuthorizer(
@@ -167,20 +157,6 @@ export class OAuthService {
     if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has this resource' }
     return flow.refresh(grant)
   }
-}
-
-/** Reads the upstream's CA, which often signs its authorization servers too. Read each time, as it may be renewed. */
-async function readAuthority(file: string, directory: string): Promise<string> {
-  try {
-    return await readFile(resolve(directory, file), 'utf8')
-  } catch (error) {
-    throw new Error(`cannot read tls.ca (${(error as NodeJS.ErrnoException).code ?? getErrorMessage(error)})`)
-  }
-}
-
-/** Converts ws URLs, as authorization servers are reached over HTTP. */
-function toHttpUrl(url: string): string {
-  return url.replace(/^ws/, 'http')
 }
 
 function loadKey({ config, programs, directory, state }: ServiceApi): Promise<Buffer | undefined> {

@@ -72,7 +72,7 @@ export interface EntryOptions {
   readonly expiresInMs?: number | undefined
 }
 
-/** Sealed values by name, shared by several processes. Rejects with GW_VAULT_* errors if it is unusable. */
+/** Sealed values by name, shared by several processes. Rejects with GW_VAULT or GW_VAULT_KEY if it is unusable. */
 export interface VaultBackend {
   readEntry(name: string): Promise<StoredEntry | undefined>
   /** Returns false, without a change, if `when` does not match. */
@@ -81,7 +81,8 @@ export interface VaultBackend {
   delete(name: string, tag?: string): Promise<boolean>
   /** Lists the login names, sorted. */
   list(): Promise<string[]>
-  createDamagedError(): Error
+  /** Where the logins are, for users. */
+  readonly location: string
   close(): void
 }
 

@@ -144,7 +144,7 @@ export class ConnectState {
 
   constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
     this.names = new ReplicaNames({ shared, getReplicaId })
-    this.links = new LoginLinks(clock, () => this.names.createName('link'))
+    this.links = new LoginLinks(clock, () => this.names.createName())
     // Each replica knows only its own browsers.
     this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${randomBytes(4).toString('hex')}`)
   }
@@ -158,8 +158,11 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
   const deps: LoginRedirectDeps = {
     links: state.links,
     wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
-    hasLoggedIn: (account, upstream) => service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
-    getBaseUrl: listener => resolveBaseUrl(config, listener, api.getListenerUrl(listener)),
+    hasLoggedIn: (account, upstream) => {
+      const at = service.vault.getGrantTime({ account, resource: service.flow(upstream).resource })
+      return at !== undefined && at > service.waiting.getSince(upstream, account)
+    },
+    getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
     getProof: principal => selectProof(config, identityProvider, principal),
   }
   const pages = new LoginPages({

@@ -1,5 +1,6 @@
 import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi'
 import type { Config, PluginApi } from '../../../src/plugin.ts'
+import { createConfiguredIdentity } from '../flow/client-identity.ts'
 import type { DiscoveryDeps } from '../flow/discovery.ts'
 import { fetchServerMetadata } from '../flow/discovery.ts'
 import { Wire } from '../flow/oauth-requests.ts'
@@ -69,11 +70,12 @@ export class IdentityProvider {
     const wire = await this.#getWire()
     const { lib } = wire
     const server = await this.#getMetadata()
-    const { clientId, clientSecret } = this.#spec
-    const client = { client_id: clientId }
+    const { clientId: id, clientSecret: secret } = this.#spec
+    const client = { client_id: id }
+    const auth = await wire.createClientAuth(createConfiguredIdentity({ id, secret }, server))
     const answer = lib.validateAuthResponse(server, client, parameters, state)
     const response = await lib.authorizationCodeGrantRequest(
-      ...([server, client, createClientAuth(lib, clientSecret, server)] as const),
+      ...([server, client, auth] as const),
       ...([answer, getPersonRedirectUri(base), verifier, wire.options()] as const),
     )
     const tokens = await lib.processAuthorizationCodeResponse(server, client, response, {
@@ -106,14 +108,4 @@ export class IdentityProvider {
 /** The redirect URI to register at the identity provider. */
 function getPersonRedirectUri(base: string): string {
   return `${base}/oauth/person`
-}
-
-function createClientAuth(
-  lib: Wire['lib'],
-  secret: string | undefined,
-  { token_endpoint_auth_methods_supported: methods }: AuthorizationServer,
-): ReturnType<Wire['lib']['None']> {
-  if (secret === undefined) return lib.None()
-  const isPostOnly = methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
-  return isPostOnly ? lib.ClientSecretPost(secret) : lib.ClientSecretBasic(secret)
 }

@@ -84,8 +84,8 @@ export class LoginPages {
   /** Finds the replica that has the link and browser. */
   #findReplica({ path, query }: HttpRequest): string | undefined {
     const { names } = this.#deps
-    if (path.startsWith(CONNECT)) return names.findReplica('link', path.slice(CONNECT.length))
-    return names.findReplica(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
+    if (path.startsWith(CONNECT)) return names.findReplica(path.slice(CONNECT.length))
+    return names.findReplica(query.get('state') ?? '')
   }
 
   #route(
@@ -125,7 +125,7 @@ export class LoginPages {
     if (given === 'other') return this.#refuseVisit(consent)
     if (given === 'none' && proof === 'person') {
       if (identityProvider === undefined) return renderForbidden()
-      const { url, login } = await identityProvider.beginLogin(link.id, base, names.createName('person'))
+      const { url, login } = await identityProvider.beginLogin(link.id, base, names.createName())
       browser.login = login
       return addCookie(redirect(url), cookie)
     }
@@ -191,7 +191,7 @@ export class LoginPages {
     const { issuer, subject } = principal
     const begun = await logins.beginLogin({
       ...{ upstream, account, caller: { issuer, subject } },
-      ...{ redirectUri: base + CALLBACK, state: names.createName('state') },
+      ...{ redirectUri: base + CALLBACK, state: names.createName() },
     })
     if (!browsers.isFormToken(browser, formatAccess(link, begun), access))
       return this.#renderConsent(consent, await previewLogin(upstream, account), 'The requested access has changed.')

@@ -102,9 +102,6 @@ export interface PersonLogin {
   readonly link: string
 }
 
-/** Purpose of a name; a name is valid for its purpose only. */
-type NameUse = 'link' | 'person' | 'state'
-
 interface ReplicaNamesDeps {
   readonly shared?: SharedStore | undefined
   getReplicaId(): string | undefined
@@ -116,26 +113,23 @@ interface ReplicaNamesDeps {
  */
 export class ReplicaNames {
   readonly #deps: ReplicaNamesDeps
-  /** This replica's previous names are still its own. */
-  readonly #own = new Set<string>()
 
   constructor(deps: ReplicaNamesDeps) {
     this.#deps = deps
   }
 
-  createName(use: NameUse): string {
+  createName(): string {
+    const { shared, getReplicaId } = this.#deps
     const random = randomBytes(16).toString('base64url')
-    const { shared } = this.#deps
-    const ownReplica = this.#deps.getReplicaId()
-    if (shared === undefined || ownReplica === undefined) return random
-    this.#own.add(ownReplica)
-    return shared.seal(`${ownReplica} ${random}`, use)
+    const replicaId = getReplicaId()
+    return shared === undefined || replicaId === undefined ? random : shared.seal(`${replicaId} ${random}`, 'login')
   }
 
   /** Returns the replica that created a name; undefined for this one or for an unknown name. */
-  findReplica(use: NameUse, name: string): string | undefined {
-    const [replicaId, random] = this.#deps.shared?.open(name, use)?.split(' ') ?? []
-    return replicaId === undefined || random === undefined || this.#own.has(replicaId) ? undefined : replicaId
+  findReplica(name: string): string | undefined {
+    const { shared, getReplicaId } = this.#deps
+    const replicaId = shared?.open(name, 'login')?.split(' ')[0]
+    return replicaId === getReplicaId() ? undefined : replicaId
   }
 }
 
@@ -171,9 +165,7 @@ const CODE_LETTERS = 8
 /** Open links by id. The id is not secret: users must prove their identity. */
 export class LoginLinks {
   readonly #clock: Clock
-  readonly #byId = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
-  readonly #byCaller = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
-
+  readonly #links = new BoundedMap<string, LoginLink>({ max: MAX_LINKS, share: MAX_OF_CALLER })
   readonly #newId: () => string
 
   /** `newId` must create unguessable ids. */
@@ -184,31 +176,26 @@ export class LoginLinks {
 
   /** Returns a caller's open link for an upstream, or creates one. */
   openOrCreate(request: LinkRequest): LoginLink {
-    const key = createLinkKey(request.account, request.upstream)
-    const existing = this.#byCaller.get(key)
+    const existing = this.findByCaller(request.account, request.upstream)
     if (existing?.isOpen === true && existing.request.base === request.base) return existing
     const link = new LoginLink(request, this.#clock, this.#newId())
-    const caller = principalKey(request.principal)
-    this.#byId.set(link.id, link, caller)
-    this.#byCaller.set(key, link, caller)
+    this.#links.set(link.id, link, principalKey(request.principal))
     return link
   }
 
   /** Finds a link within its lifetime, even if already used. */
   findById(id: string): LoginLink | undefined {
-    const link = this.#byId.get(id)
+    const link = this.#links.get(id)
     return link?.isInTime === true ? link : undefined
   }
 
-  /** Finds a caller's link for an upstream within its lifetime. */
+  /** Finds a caller's latest link for an upstream within its lifetime. */
   findByCaller(account: string, upstream: string): LoginLink | undefined {
-    const link = this.#byCaller.get(createLinkKey(account, upstream))
-    return link?.isInTime === true ? link : undefined
+    let latest: LoginLink | undefined
+    for (const [, link] of this.#links.entries())
+      if (link.isInTime && link.request.account === account && link.request.upstream === upstream) latest = link
+    return latest
   }
-}
-
-function createLinkKey(account: string, upstream: string): string {
-  return JSON.stringify([account, upstream])
 }
 
 export class LoginLink {

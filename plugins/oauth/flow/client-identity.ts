@@ -1,16 +1,12 @@
-import type {
-  AuthorizationServer,
-  Client,
-  DynamicClientRegistrationRequestOptions,
-  OmitSymbolProperties,
-} from 'oauth4webapi'
+import type { AuthorizationServer } from 'oauth4webapi'
 import type { Config, HttpReply, JsonObject, PluginHooks } from '../../../src/plugin.ts'
-import { isObject, getErrorMessage, STRANGER } from '../../../src/plugin.ts'
+import { STRANGER } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { ClientIdentity } from '../types.ts'
 import type { Vault } from '../vault/vault.ts'
 import { isSameIssuer } from './discovery.ts'
 import type { Wire } from './oauth-requests.ts'
+import { sanitizeErrorCode } from './oauth-requests.ts'
 
 /** Client metadata document path below the public URL. */
 const DOCUMENT = '/oauth/client.json'
@@ -134,50 +130,27 @@ async function registerClient(request: ClientRequest): Promise<ClientIdentity> {
   if (method === undefined)
     throw createClientError(request, `it requires clients to authenticate with ${supported.join(' or ')}`)
   // Request no scopes: some servers would limit the client to them.
-  const metadata = {
+  const reply = await wire.postJson(server.registration_endpoint ?? '', {
     client_name: name,
     redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: method,
     application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
-  }
-  try {
-    const { lib, options } = wire
-    // Request options differ only in the body type.
-    const plain = options() as unknown as DynamicClientRegistrationRequestOptions
-    const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
-    const client = await lib.processDynamicClientRegistrationResponse(await normalizeRegistration(response))
-    return createRegisteredIdentity(client, method, redirectUri)
-  } catch (error) {
-    const reason = wire.getErrorCode(error) ?? getErrorMessage(error)
-    throw createClientError(request, `registration was refused (${reason})`)
-  }
-}
-
-/** Fixes responses without `client_secret_expires_at` or with status 200 (RFC 7591 requires both). */
-async function normalizeRegistration(response: Response): Promise<Response> {
-  if (!response.ok) return response
-  const value: unknown = await response.json().catch(() => undefined)
-  if (!isObject(value)) return Response.json(null, { status: 201 })
-  return Response.json({ client_secret_expires_at: 0, ...value }, { status: 201 })
+  })
+  if (typeof reply.client_id === 'string') return createRegisteredIdentity(reply, method, redirectUri)
+  const reason = typeof reply.error === 'string' ? sanitizeErrorCode(reply.error) : 'invalid response'
+  throw createClientError(request, `registration was refused (${reason})`)
 }
 
 /** Uses the registered values, which may differ from the request. */
-function createRegisteredIdentity(
-  client: OmitSymbolProperties<Client>,
-  defaultMethod: AuthMethod,
-  redirectUri: string,
-): ClientIdentity {
-  const declaredMethod = client.token_endpoint_auth_method
-  const method = METHODS.find(one => one === declaredMethod) ?? defaultMethod
-  const { client_secret: secret } = client
-  const expiresAtSeconds = typeof client.client_secret_expires_at === 'number' ? client.client_secret_expires_at : 0
+function createRegisteredIdentity(reply: JsonObject, requested: AuthMethod, redirectUri: string): ClientIdentity {
+  const { client_secret: secret, client_secret_expires_at: seconds } = reply
+  const method = METHODS.find(one => one === reply.token_endpoint_auth_method) ?? requested
   return {
-    id: client.client_id,
-    redirectUri,
+    ...{ id: String(reply.client_id), redirectUri },
     ...(method === 'none' || typeof secret !== 'string' ? { method: 'none' } : { method, secret }),
-    ...(expiresAtSeconds > 0 ? { expiresAt: expiresAtSeconds * 1000 } : {}),
+    ...(typeof seconds === 'number' && seconds > 0 ? { expiresAt: seconds * 1000 } : {}),
   }
 }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { importPKCS8 } from 'jose'
 import type * as Lib from 'oauth4webapi'
+import type { JsonObject } from '../../../src/plugin.ts'
 import { GatewayError, isObject, getErrorMessage } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
 import type { FetchFrom } from './discovery.ts'
@@ -48,23 +49,27 @@ export interface Challenge {
 }
 
 const NOTHING: Challenge = { metadata: undefined, scopes: undefined, error: undefined }
-const PARAMETER = /\s*([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/y
-const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/gi
+const SCHEME = /(?:^|,)\s*bearer(?:\s+|$)/i
 /** Maximum scopes read from a challenge. */
 const MAX_SCOPES = 100
 
 /** Parses the Bearer challenge of `WWW-Authenticate`, ignoring other schemes. */
-export function parseChallenge(header: string | undefined): Challenge {
-  if (header === undefined) return NOTHING
-  for (const { index, 0: scheme } of header.matchAll(SCHEME)) {
-    const parameters = parseParameters(header, index + scheme.length)
-    return {
-      metadata: parameters.get('resource_metadata'),
-      scopes: parseScopes(parameters.get('scope')),
-      error: parameters.get('error'),
-    }
+export function parseChallenge(header = ''): Challenge {
+  const scheme = SCHEME.exec(header)
+  if (scheme === null) return NOTHING
+  const parameters = header.slice(scheme.index + scheme[0].length)
+  return {
+    metadata: findParameter(parameters, 'resource_metadata'),
+    scopes: parseScopes(findParameter(parameters, 'scope')),
+    error: findParameter(parameters, 'error'),
   }
-  return NOTHING
+}
+
+/** Returns the first parameter with a name. */
+function findParameter(parameters: string, name: string): string | undefined {
+  const pattern = new RegExp(`(?:^|[\\s,])${name}\\s*=\\s*(?:"([^"]*)"|([^\\s,"]+))`, 'i')
+  const [, quoted, token] = pattern.exec(parameters) ?? []
+  return quoted ?? token
 }
 
 /** Splits a scope list; undefined if it is empty. */
@@ -74,18 +79,6 @@ function parseScopes(text: string | undefined): readonly string[] | undefined {
 }
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
-
-function parseParameters(header: string, start: number): Map<string, string> {
-  const parameters = new Map<string, string>()
-  PARAMETER.lastIndex = start
-  for (let match = PARAMETER.exec(header); match !== null; match = PARAMETER.exec(header)) {
-    const [, name = '', quoted, token = ''] = match
-    const key = name.toLowerCase()
-    // Keep the first of duplicates, so that later text cannot override it.
-    if (!parameters.has(key)) parameters.set(key, quoted?.replace(/\\(.)/g, '$1') ?? token)
-  }
-  return parameters
-}
 
 type Library = typeof Lib
 
@@ -121,6 +114,15 @@ export class Wire {
       },
       ...(more === undefined ? {} : { additionalParameters: more }),
     }
+  }
+
+  /** Posts JSON; returns the object in the response, or an `error`. */
+  async postJson(url: string, value: JsonObject): Promise<JsonObject> {
+    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    const response = await this.#fetchFrom(url, { method: 'POST', headers, body: JSON.stringify(value) })
+    const reply: unknown = await response.json().catch(() => undefined)
+    const members: JsonObject = isObject(reply) ? reply : {}
+    return response.ok ? members : { error: members.error ?? `http_${response.status}` }
   }
 
   /** Selects the client authentication at the token endpoint. */
@@ -209,6 +211,6 @@ function encodeFormValue(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
-function sanitizeErrorCode(error: string): string {
+export function sanitizeErrorCode(error: string): string {
   return /^[\w.-]{1,100}$/.test(error) ? error : 'invalid error code'
 }

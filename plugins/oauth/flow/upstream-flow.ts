@@ -99,9 +99,8 @@ export interface ScopeStep {
 const MAX_ACCOUNTS = 1000
 /** Maximum missing scopes per account. */
 const MAX_MISSING = 200
-/** Maximum scope requests for one operation within a time. */
+/** Maximum scope requests for one operation. */
 const MAX_STEPS = 3
-const STEPS_MS = 600_000
 /** Authorization server metadata cache lifetime. */
 const SERVER_MS = 600_000
 
@@ -113,7 +112,8 @@ export class UpstreamFlow {
   readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
   /** Scopes that rejected calls lacked since the last login; the next login requests them too. */
   readonly #missingScopes = new BoundedMap<string, readonly string[]>({ max: MAX_ACCOUNTS })
-  readonly #steps = new BoundedMap<string, { count: number; readonly since: number }>({ max: MAX_ACCOUNTS })
+  /** Scope requests by account and operation. */
+  readonly #steps = new BoundedMap<string, number>({ max: MAX_ACCOUNTS })
   readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
     max: 10,
   })
@@ -215,12 +215,9 @@ export class UpstreamFlow {
     const { oauth } = this.spec
     if (limitScopes(scopes, oauth.scopes).length < scopes.length) return false
     const key = JSON.stringify([account, operation])
-    const now = this.#deps.clock.now()
-    const previous = this.#steps.get(key)
-    const step = previous === undefined || now - previous.since > STEPS_MS ? { count: 0, since: now } : previous
-    if (step.count >= MAX_STEPS) return false
-    step.count++
-    this.#steps.set(key, step)
+    const steps = this.#steps.get(key) ?? 0
+    if (steps >= MAX_STEPS) return false
+    this.#steps.set(key, steps + 1)
     this.#missingScopes.set(account, mergeScopes(this.#missingScopes.get(account) ?? [], scopes).slice(0, MAX_MISSING))
     return true
   }
@@ -243,30 +240,25 @@ export class UpstreamFlow {
   /** Sends a request without a token to get the server's challenge. */
   async #probeChallenge(): Promise<Challenge> {
     const { headers, url, isApi } = this.spec
-    if (!url.startsWith('http')) return parseChallenge(undefined)
+    if (!url.startsWith('http')) return parseChallenge()
     try {
-      const response = await this.#deps.fetchFrom(url, isApi ? { headers } : createPing(headers))
-      return parseChallenge(
-        response.status === 401 ? (response.headers.get('www-authenticate') ?? undefined) : undefined,
+      const response = await this.#deps.fetchFrom(
+        url,
+        isApi ? { headers } : { ...PING, headers: { ...headers, ...PING.headers } },
       )
+      return parseChallenge(response.status === 401 ? (response.headers.get('www-authenticate') ?? '') : '')
     } catch {
       // The well-known URLs may still exist.
-      return parseChallenge(undefined)
+      return parseChallenge()
     }
   }
 }
 
-/** Creates an MCP ping; an API without MCP is only read. */
-function createPing(headers: FlowSpec['headers']): {
-  readonly method: string
-  readonly headers: FlowSpec['headers']
-  readonly body: string
-} {
-  const accept = 'application/json, text/event-stream'
-  return { method: 'POST', headers: { ...headers, 'content-type': 'application/json', accept }, body: PING }
+const PING = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' }),
 }
-
-const PING = JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' })
 
 export function getKeySpec(client: OAuthSpec['client']): KeySpec | undefined {
   if (client?.keyFile === undefined) return undefined

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { GatewayError, SharedStore } from '../../../src/plugin.ts'
-import { vaultError } from '../errors.ts'
+import type { SharedStore } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
 import type { EntryOptions, StoredEntry, VaultBackend } from '../types.ts'
 
 /** Unused entries are dropped after this time. */
@@ -21,6 +21,7 @@ const UNLISTED = /^(lease|client) /
  * access to the store allows neither reading nor moving a login.
  */
 export class SharedBackend implements VaultBackend {
+  readonly location = 'the Redis of "cluster", for all replicas'
   readonly #store: SharedStore
 
   constructor(store: SharedStore) {
@@ -33,7 +34,7 @@ export class SharedBackend implements VaultBackend {
 
   async put(name: string, value: unknown, { when, expiresInMs = LIFE_MS }: EntryOptions = {}): Promise<boolean> {
     if (typeof when !== 'object' && !(await this.#changeIndex(name, true)))
-      throw vaultError('GW_VAULT_SHARED', { why: 'too many logins' })
+      throw oauthError('GW_VAULT', { location: this.location, why: 'too many logins' })
     return this.#putByKey(hashName(name), value, { when, expiresInMs })
   }
 
@@ -46,11 +47,6 @@ export class SharedBackend implements VaultBackend {
   async list(): Promise<string[]> {
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.#getByKey(`list ${shard}`))
     return (await Promise.all(shards)).flatMap(parseNames).sort()
-  }
-
-  createDamagedError(): GatewayError {
-    const why = 'a login was sealed for another account or with another key'
-    return vaultError('GW_VAULT_SHARED', { why })
   }
 
   close(): void {
@@ -81,7 +77,7 @@ export class SharedBackend implements VaultBackend {
       if (await this.#putByKey(key, next, { when: before ?? 'absent' })) return true
       await pause(Math.random() * MAX_BACKOFF_MS)
     }
-    throw vaultError('GW_VAULT_SHARED', { why: 'too many concurrent logins' })
+    throw oauthError('GW_VAULT', { location: this.location, why: 'too many concurrent logins' })
   }
 }
 

@@ -6,7 +6,6 @@ import type { Clock, Log } from '../../../src/plugin.ts'
 import {
   GatewayError,
   getErrorMessage,
-  getSqlCode,
   getSqlNumber,
   getSqlText,
   loadKeyFile,
@@ -16,10 +15,10 @@ import {
   sealWithKey,
   SqlDatabase,
 } from '../../../src/plugin.ts'
-import { vaultError } from '../errors.ts'
+import { oauthError } from '../errors.ts'
 import type { EntryOptions, StoredEntry, VaultBackend } from '../types.ts'
 
-export const VAULT_FILE = 'grants.sqlite'
+const VAULT_FILE = 'grants.sqlite'
 const KEY_FILE = 'grants.key'
 const KEY_BYTES = 32
 /** Shorter keys are guessable. */
@@ -29,8 +28,6 @@ const APPLICATION_ID = 0x74677274
 const BUSY_MS = 2000
 /** Minimum time between attempts to open the file. */
 const RETRY_MS = 1000
-/** SQLite result codes for a damaged file. */
-const DAMAGED: ReadonlySet<number> = new Set([11, 26])
 /** Entry that proves the key. */
 const PROOF = 'proof'
 
@@ -105,10 +102,6 @@ export class SqliteBackend implements VaultBackend {
     )
   }
 
-  createDamagedError(): GatewayError {
-    return vaultError('GW_VAULT_DAMAGED', { file: this.#file, why: 'an entry was modified' })
-  }
-
   close(): void {
     void this.#opening?.then(
       ({ rows }) => rows.close(),
@@ -117,7 +110,7 @@ export class SqliteBackend implements VaultBackend {
     this.#opening = undefined
   }
 
-  get #file(): string {
+  get location(): string {
     return this.#path ?? 'memory'
   }
 
@@ -173,11 +166,10 @@ export class SqliteBackend implements VaultBackend {
   }
 
   #checkFile(rows: SqlDatabase): void {
-    const file = this.#file
     if (rows.get('PRAGMA application_id')?.application_id !== APPLICATION_ID)
-      throw vaultError('GW_VAULT_DAMAGED', { file, why: 'it is a different database' })
+      throw new Error('it is a different database')
     const check = String(rows.get('PRAGMA quick_check(1)')?.quick_check)
-    if (check !== 'ok') throw vaultError('GW_VAULT_DAMAGED', { file, why: check })
+    if (check !== 'ok') throw new Error(check)
   }
 
   /** Verifies the key; a new database takes the first one. */
@@ -185,7 +177,7 @@ export class SqliteBackend implements VaultBackend {
     const proof = getSqlText(rows.get('SELECT value FROM entries WHERE name = ?', PROOF)?.value)
     if (proof === undefined) rows.run('INSERT INTO entries VALUES (?, ?, NULL)', PROOF, sealWithKey(key, PROOF, PROOF))
     else if (openWithKey(key, proof, PROOF) !== PROOF)
-      throw vaultError('GW_VAULT_KEY', { file: this.#file, why: 'it was sealed with another key' })
+      throw oauthError('GW_VAULT_KEY', { file: this.location, why: 'it was sealed with another key' })
   }
 
   #mapErrors<T>(work: () => T): T {
@@ -193,9 +185,7 @@ export class SqliteBackend implements VaultBackend {
       return work()
     } catch (cause) {
       if (cause instanceof GatewayError) throw cause
-      const isDamaged = DAMAGED.has(getSqlCode(cause) ?? 0)
-      const fields = { file: this.#file, why: getErrorMessage(cause), cause }
-      throw vaultError(isDamaged ? 'GW_VAULT_DAMAGED' : 'GW_VAULT_DISK', fields)
+      throw oauthError('GW_VAULT', { location: this.location, why: getErrorMessage(cause), cause })
     }
   }
 }
@@ -209,7 +199,7 @@ function prepareFile(path: string): void {
     const own = process.getuid?.()
     if (own === undefined) return
     const { mode, uid } = fstatSync(descriptor)
-    if (uid !== own) throw vaultError('GW_VAULT_DISK', { file: path, why: 'it belongs to another user' })
+    if (uid !== own) throw new Error('it belongs to another user')
     if ((mode & 0o077) !== 0) fchmodSync(descriptor, 0o600)
   } finally {
     closeSync(descriptor)
@@ -240,7 +230,7 @@ export async function loadVaultKey({ file, command, directory, state }: KeySourc
     return state === undefined ? undefined : await loadKeyFile(path, KEY_BYTES)
   } catch (cause) {
     const from = command === undefined ? path : 'secrets.keyCommand'
-    throw vaultError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
+    throw oauthError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
   }
 }
 

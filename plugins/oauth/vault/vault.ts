@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { BoundedMap, GatewayError, isObject } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
 import type { ClientIdentity, GrantKey, LoginKey, NewGrant, StoredEntry, StoredGrant, VaultBackend } from '../types.ts'
 
 /** Maximum logins in memory. */
@@ -33,6 +34,10 @@ export class Vault {
     this.#deps = deps
     this.#backend = deps.backend
     this.#now = deps.now ?? Date.now
+  }
+
+  get location(): string {
+    return this.#backend.location
   }
 
   /** Finds a login; while the backend is unavailable a cached one, as its token may still be valid. */
@@ -149,7 +154,11 @@ export class Vault {
   }
 
   #parseGrant({ value }: StoredEntry): StoredGrant {
-    if (!isObject(value)) throw this.#backend.createDamagedError()
+    if (!isObject(value))
+      throw oauthError('GW_VAULT', {
+        location: this.location,
+        why: 'an entry was modified, or sealed with another key',
+      })
     const grant = value as unknown as StoredGrant
     this.#reportSecrets(grant)
     return grant

@@ -6,9 +6,8 @@ import type { JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, TestClock } from '../../../../src/testing/index.ts'
 import { loginServer } from '../../../fixtures/oauth/login-server.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
-import { CALL, linkIn, loggedIn, setting as asking } from '../../plugins/oauth/connect/setting.ts'
 import { stateOf } from '../../plugins/oauth/vault/kit.ts'
-import { type Case, gatewayOf, METRICS, web } from './ill.ts'
+import { type Case, gatewayOf, web } from './ill.ts'
 import { until } from './told.ts'
 
 const MOODY = fileURLToPath(new URL('moody-server.mjs', import.meta.url))
@@ -127,17 +126,6 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
       }
       await until('it runs', isNew)
       return { gateway, cure: restart }
-    },
-  },
-  'callers-wait-for-login': {
-    level: 'info',
-    fix: /^gateway logins$/,
-    async make(t) {
-      const made = await asking(t, METRICS)
-      const alice = await made.client('alice')
-      const { result } = await alice.request('tools/call', CALL)
-      const headers = { authorization: `Bearer ${await made.idp.sign(`${made.base}/mcp`, 'alice')}` }
-      return { gateway: made.gateway, headers, cure: () => loggedIn(made, linkIn(result), 'alice') }
     },
   },
   'breaker-open': {
