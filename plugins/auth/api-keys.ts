@@ -1,8 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { Clock, Config, Principal } from '../../src/plugin.ts'
-import { BoundedMap, gatewayError, principalKey } from '../../src/plugin.ts'
+import type { Config, Principal } from '../../src/plugin.ts'
+import { gatewayError } from '../../src/plugin.ts'
 import type { ScopeExpander } from './implied-scopes.ts'
-import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
 
@@ -85,39 +84,4 @@ function createKeyError(why: string): Error {
 /** Hashes a secret to hex. One round is enough, because keys have 256 random bits. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret)
-}
-
-/** Limits on cached verdicts in total and per principal. */
-const MAX_VERDICTS = 10_000
-const MAX_OF_CALLER = 1000
-/** Maximum cache time, so that a revoked signing key takes effect. */
-const MAX_VERDICT_MS = 60_000
-
-interface CachedVerdict {
-  readonly principal: Principal
-  readonly until: number
-}
-
-/** Caches token verdicts by token hash, at most until the token expires, on a monotonic clock. */
-export class VerdictCache {
-  readonly #verdicts = new BoundedMap<string, CachedVerdict>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
-  readonly #clock: Clock
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  findPrincipal(key: string): Principal | undefined {
-    const cached = this.#verdicts.get(key)
-    if (cached === undefined) return undefined
-    if (this.#clock.now() < cached.until) return cached.principal
-    this.#verdicts.delete(key)
-    return undefined
-  }
-
-  storePrincipal(key: string, { principal, expiresAt }: Verified): void {
-    const validMs = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
-    if (validMs <= 0) return
-    this.#verdicts.set(key, { principal, until: this.#clock.now() + validMs }, principalKey(principal))
-  }
 }

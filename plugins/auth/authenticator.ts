@@ -1,4 +1,6 @@
 import type {
+  ClientCertificate,
+  Clock,
   Config,
   Credentials,
   HttpReply,
@@ -8,55 +10,42 @@ import type {
   Principal,
   Refusal,
 } from '../../src/plugin.ts'
-import { BoundedMap, compileGlobs, getErrorMessage, verifiedTokens } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, principalKey, storeToken, getErrorMessage } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { readCredential, createUnauthorized } from './challenge.ts'
 import type { KeyRing } from './api-keys.ts'
-import { hashSecret, VerdictCache } from './api-keys.ts'
+import { hashSecret } from './api-keys.ts'
 import { canonicalizeResource, buildMetadataUrl } from './protected-resource.ts'
-import type { ScopeExpander } from './implied-scopes.ts'
 import { createScopeExpander, listScopes } from './implied-scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
-/** Cached principals, so that each certificate keeps the same object. */
+/** Maximum callers with certificates, each of which keeps the same principal. */
 const MAX_CALLERS = 10_000
+/** Limits on cached verdicts in total and per principal. */
+const MAX_VERDICTS = 10_000
+const MAX_OF_CALLER = 1000
+/** Maximum cache time, so that a revoked signing key takes effect. */
+const MAX_VERDICT_MS = 60_000
 
-type Certificate = NonNullable<Credentials['certificate']>
+/** Returns the principal of a verified client certificate, or the rejection reason for the log. */
+type IdentifyCertificate = (certificate: ClientCertificate) => Principal | string
 
-/** Maps verified client certificates to principals. */
-class CertificateCallers {
-  readonly #accepted: readonly {
-    readonly issuer: string
-    readonly isSubject: (text: string) => boolean
-    readonly scopes: readonly string[]
-  }[]
-  readonly #callers = new BoundedMap<string, Principal>({ max: MAX_CALLERS })
-  readonly #withImplied: ScopeExpander
-
-  constructor(specs: AuthConfig['certificates'] = [], withImplied: ScopeExpander) {
-    this.#accepted = specs.map(({ issuer, subjects, scopes }) => ({
-      issuer,
-      isSubject: compileGlobs(subjects),
-      scopes,
-    }))
-    this.#withImplied = withImplied
-  }
-
-  get hasIssuers(): boolean {
-    return this.#accepted.length > 0
-  }
-
-  /** Returns the certificate's principal, or the rejection reason for the log. */
-  identify({ issuer, subject, expiresAt }: Certificate): Principal | string {
+function createCertificateCheck(
+  { certificates = [], implies }: AuthConfig,
+  withImplied = createScopeExpander(implies),
+): IdentifyCertificate {
+  const accepted = certificates.map(spec => ({ ...spec, isSubject: compileGlobs(spec.subjects) }))
+  const callers = new BoundedMap<string, Principal>({ max: MAX_CALLERS })
+  return ({ issuer, subject, expiresAt }) => {
     if (Date.now() > expiresAt) return `certificate of ${subject} has expired`
     const key = JSON.stringify([issuer, subject])
-    const cached = this.#callers.get(key)
+    const cached = callers.get(key)
     if (cached !== undefined) return cached
-    const fits = this.#accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
+    const fits = accepted.filter(one => one.issuer === issuer && one.isSubject(subject))
     if (fits.length === 0) return `no auth.certificates entry matches ${subject} issued by ${issuer}`
     const scopes = Object.freeze([...new Set(fits.flatMap(one => one.scopes))])
-    const principal = this.#withImplied(Object.freeze({ issuer, client: '', subject, scopes }))
-    this.#callers.set(key, principal)
+    const principal = withImplied(Object.freeze({ issuer, client: '', subject, scopes }))
+    callers.set(key, principal)
     return principal
   }
 }
@@ -74,8 +63,13 @@ export class Authenticator {
   readonly #options: AuthConfig
   readonly #keys: KeyRing
   readonly #verify: VerifyToken | undefined
-  readonly #certificates: CertificateCallers
-  readonly #verdicts: VerdictCache
+  readonly #identifyCertificate: IdentifyCertificate
+  /** Verified tokens by listener and token hash, each at most until the token expires. */
+  readonly #verdicts = new BoundedMap<string, { readonly principal: Principal; readonly until: number }>({
+    max: MAX_VERDICTS,
+    share: MAX_OF_CALLER,
+  })
+  readonly #clock: Clock
   readonly #log: Log
   /** Per listener, as configured and canonical; bounded by the configuration. */
   readonly #resources = new Map<string, ListenerResource>()
@@ -87,8 +81,8 @@ export class Authenticator {
     this.#options = options
     this.#keys = keys
     this.#verify = verify
-    this.#certificates = new CertificateCallers(options.certificates, createScopeExpander(options.implies))
-    this.#verdicts = new VerdictCache(clock)
+    this.#identifyCertificate = createCertificateCheck(options)
+    this.#clock = clock
     this.#log = log
     this.#scopes = listScopes(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
@@ -100,7 +94,7 @@ export class Authenticator {
     const credential = readCredential(credentials, this.#options.keyHeader)
     if (credential.kind === 'bad') return this.#refuseCredential(listener, credential.why)
     if (credential.kind === 'none')
-      return certificate !== undefined && this.#certificates.hasIssuers
+      return certificate !== undefined && this.#options.certificates !== undefined
         ? this.#authenticateCertificate(certificate, listener)
         : this.#requireCredential(listener)
     if (credential.isToken && this.#verify !== undefined)
@@ -119,23 +113,22 @@ export class Authenticator {
     const resource = this.#resources.get(listener)
     // Tokens are valid per listener, because resources differ.
     const key = `${listener} ${hashSecret(token)}`
-    const cached = this.#verdicts.findPrincipal(key)
-    if (cached !== undefined) return cached
+    const cached = this.#verdicts.get(key)
+    if (cached !== undefined && this.#clock.now() < cached.until) return cached.principal
     try {
-      const verified = await verify(
-        token,
-        resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
-      )
-      this.#verdicts.storePrincipal(key, verified)
-      verifiedTokens.set(verified.principal, token)
-      return verified.principal
+      const names = resource === undefined ? [] : [...new Set([resource.canonical, resource.written])]
+      const { principal, expiresAt } = await verify(token, names)
+      const until = this.#clock.now() + Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
+      this.#verdicts.set(key, { principal, until }, principalKey(principal))
+      storeToken(principal, token)
+      return principal
     } catch (error) {
       return this.#refuseCredential(listener, getErrorMessage(error))
     }
   }
 
-  #authenticateCertificate(certificate: Certificate, listener: string): Principal | Refusal {
-    const principal = this.#certificates.identify(certificate)
+  #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+    const principal = this.#identifyCertificate(certificate)
     return typeof principal === 'string' ? this.#refuseCredential(listener, principal) : principal
   }
 
@@ -148,14 +141,14 @@ export class Authenticator {
 
   /** Accepted authentication methods. */
   get #describeMethods(): string {
-    const { keys, keysFile, keyHeader } = this.#options
-    const byCertificate = this.#certificates.hasIssuers ? ', or use a client certificate' : ''
-    if (keys === undefined && keysFile === undefined)
-      return this.hasIssuers
-        ? `send "Authorization: Bearer <token>"${byCertificate}`
-        : 'use an accepted client certificate'
-    const kinds = this.hasIssuers ? 'API key or token' : 'API key'
-    return `send "Authorization: Bearer <${kinds}>" or "${keyHeader}: <API key>"${byCertificate}`
+    const { keys, keysFile, keyHeader, certificates } = this.#options
+    const hasKeys = keys !== undefined || keysFile !== undefined
+    const kinds = [...(hasKeys ? ['API key'] : []), ...(this.hasIssuers ? ['token'] : [])].join(' or ')
+    return [
+      ...(kinds === '' ? [] : [`send "Authorization: Bearer <${kinds}>"`]),
+      ...(hasKeys ? [`send "${keyHeader}: <API key>"`] : []),
+      ...(certificates === undefined ? [] : ['use an accepted client certificate']),
+    ].join(', or ')
   }
 
   #refuseCredential(listener: string, reason: string): Refusal {

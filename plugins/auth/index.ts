@@ -57,7 +57,7 @@ function explainRules(
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     const { principal } = exchange
     if (principal === ANONYMOUS) return [...steps, describeOwnerPipe()]
-    const subject = entry ?? findHiddenEntry(steps, exchange.params?.name) ?? findUnlisted(call)
+    const subject = entry ?? findHiddenEntry(steps, exchange.params?.name, call)
     const about = subject === undefined ? [] : rules.filter(rule => rule.isAbout(subject))
     const verdict = evaluateRules(about, principal)
     if (verdict === 'hidden') return [...steps, buildStep('refuses', 'denied by a rule', about, rules)]
@@ -85,16 +85,17 @@ function describeOwnerPipe(): ExplainStep {
   }
 }
 
-/** Finds a hidden tool in the step that names its upstream. */
-function findHiddenEntry(steps: readonly ExplainStep[], name: unknown): CatalogEntry | undefined {
-  const upstream = steps.find(({ at }) => at === 'listing')?.facts?.upstream
-  if (typeof upstream !== 'string' || typeof name !== 'string') return undefined
-  return { kind: 'tools', upstream, original: name, exposed: name, value: {} }
-}
-
-function findUnlisted(call: Call | undefined): CatalogEntry | undefined {
-  if (call === undefined) return undefined
-  return { kind: 'tools', upstream: call.upstream, original: '', exposed: '', value: {} }
+/** Finds a hidden tool in the step that names its upstream; an unknown one only has the upstream of the call. */
+function findHiddenEntry(
+  steps: readonly ExplainStep[],
+  name: unknown,
+  call: Call | undefined,
+): CatalogEntry | undefined {
+  const listed = steps.find(({ at }) => at === 'listing')?.facts?.upstream
+  const isHidden = typeof listed === 'string' && typeof name === 'string'
+  const upstream = isHidden ? listed : call?.upstream
+  const tool = isHidden ? name : ''
+  return upstream === undefined ? undefined : { kind: 'tools', upstream, original: tool, exposed: tool, value: {} }
 }
 
 function buildStep(
@@ -156,30 +157,22 @@ function checkOpenPaths(config: unknown, auth: unknown, report: Report): void {
   const covered = readList(auth, 'listeners')
   const listeners = readMap(config, 'listeners')
   const names = Object.keys(listeners).filter(name => covered.length === 0 || covered.includes(name))
-  const endpoints = new Map(names.flatMap(name => listPaths(listeners[name]).map(path => [path, name] as const)))
+  const profiles = Object.keys(readMap(config, 'profiles'))
+  const isEndpoint = (path: string): boolean =>
+    names.some(name => {
+      const paths = PATHS.map(keyPath => readText(listeners, name, ...keyPath))
+      return paths.includes(path) || profiles.some(profile => path === `${paths[0]}/${profile}`)
+    })
   readList(auth, 'except').forEach((path, i) => {
     if (typeof path !== 'string') return
-    const owner = endpoints.get(path) ?? names.find(name => isProfilePath(path, listeners[name], config))
-    if (owner === undefined && !isRestCall(path, config)) return
+    const isRestCall = readValue(config, 'rest') !== undefined && path.endsWith('/tools/call')
+    if (!isRestCall && !isEndpoint(path)) return
     report({
       pointer: `/auth/except/${i}`,
       message: `"${path}" accepts tool calls, and anonymous callers would share sessions and tasks there`,
       hint: 'use a separate listener that "auth.listeners" omits, or give the clients a key',
     })
   })
-}
-
-function isProfilePath(path: string, listener: unknown, config: unknown): boolean {
-  const main = readText(listener, 'path')
-  return main !== undefined && Object.keys(readMap(config, 'profiles')).some(name => path === `${main}/${name}`)
-}
-
-function isRestCall(path: string, config: unknown): boolean {
-  return readValue(config, 'rest') !== undefined && path.endsWith('/tools/call')
-}
-
-function listPaths(listener: unknown): string[] {
-  return PATHS.map(keyPath => readText(listener, ...keyPath)).filter(path => path !== undefined)
 }
 
 type AuthConfig = NonNullable<Config['auth']>

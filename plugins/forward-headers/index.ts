@@ -35,15 +35,12 @@ export const forwardHeaders: Plugin = {
   claims: { upstream: ['forwardHeaders'] },
   check: checkForwardHeaders,
   setup({ config, hooks }) {
-    const headersByUpstream = new Map<string, readonly string[]>()
-    for (const [name, spec] of Object.entries(config.upstreams)) {
-      const headers = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
-      if (headers !== undefined)
-        headersByUpstream.set(
-          name,
-          headers.map(header => header.toLowerCase()),
-        )
-    }
+    const headersByUpstream = new Map(
+      Object.entries(config.upstreams).map(([name, spec]) => {
+        const headers = 'forwardHeaders' in spec ? (spec.forwardHeaders ?? []) : []
+        return [name, headers.map(header => header.toLowerCase())] as const
+      }),
+    )
     hooks.call.tap(({ upstream, headers, exchange }) => {
       for (const name of headersByUpstream.get(upstream) ?? []) {
         const value = exchange.headers[name]

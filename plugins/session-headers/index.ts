@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import type { Config, Plugin, Report, Session, Upstream } from '../../src/plugin.ts'
+import type { Config, Plugin, Report, Session } from '../../src/plugin.ts'
 import {
   conversationKey,
   checkKnownName,
@@ -31,9 +31,6 @@ function checkSessionHeaders(config: unknown, report: Report): void {
   })
 }
 
-/** Secrets for hashing conversation labels; stored per upstream, so that ids survive a reload. */
-const secrets = new WeakMap<Upstream, Buffer>()
-
 /** Sends the client session id to the listed upstreams in a header. */
 export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
   name: 'session-headers',
@@ -41,20 +38,16 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
   check: checkSessionHeaders,
   setup({ options, hooks, slot }) {
     const header = options.header.toLowerCase()
-    const own = new Map<string, Buffer>(options.upstreams.map(name => [name, randomBytes(32)] as const))
+    const own = new Set(options.upstreams)
+    /** Secrets for hashing conversation labels by upstream, so that ids survive a reload. */
+    const secrets = slot.gateway(() => new Map<string, Buffer>())
     // Created by the first call that needs it.
     const identity = slot.session(() => `client-${randomUUID()}`)
 
-    hooks.dispatch.tap((_next, upstream) => {
-      const secret = own.get(upstream.name)
-      if (secret === undefined) return
-      const before = secrets.get(upstream)
-      if (before === undefined) secrets.set(upstream, secret)
-      else own.set(upstream.name, before)
-    })
     hooks.call.tap(call => {
-      const secret = own.get(call.upstream)
-      if (secret === undefined) return
+      if (!own.has(call.upstream)) return
+      const secret = secrets.get(call.upstream) ?? randomBytes(32)
+      secrets.set(call.upstream, secret)
       const { session } = call.exchange
       // The label stays private: the upstream gets a hash.
       call.headers[header] = getConversationId(session, call.method, secret)
