@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Config, Principal } from '../../src/plugin.ts'
-import { BoundedMap } from '../../src/plugin.ts'
 import type { CallerIdentity } from './types.ts'
 
 /** Issuers of unauthenticated callers: on a pipe, and without `auth`. */
@@ -53,11 +52,8 @@ function listIssuers(auth: Config['auth']): string[] {
   return [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
 }
 
-/** Maximum waiting callers over all upstreams. */
-const MAX_WAITING = 10_000
-
-/** A caller that must log in. */
-interface WaitingCaller {
+/** A caller that was asked to log in. */
+export interface WaitingCaller {
   readonly upstream: string
   readonly account: string
   readonly caller: CallerIdentity
@@ -65,20 +61,6 @@ interface WaitingCaller {
   readonly since: number
 }
 
-/** Callers that were asked to log in. */
-export class WaitingCallers {
-  readonly #waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
-
-  add(one: WaitingCaller): void {
-    this.#waiting.set(JSON.stringify([one.upstream, one.account]), one)
-  }
-
-  list(): WaitingCaller[] {
-    return [...this.#waiting.entries()].map(([, one]) => one)
-  }
-
-  /** When the caller was last asked, in milliseconds since 1970; `-Infinity` if it was not. */
-  getSince(upstream: string, account: string): number {
-    return this.#waiting.get(JSON.stringify([upstream, account]))?.since ?? -Infinity
-  }
+export function createWaitingKey(upstream: string, account: string): string {
+  return JSON.stringify([upstream, account])
 }

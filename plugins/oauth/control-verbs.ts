@@ -93,8 +93,8 @@ async function listRows(service: OAuthService): Promise<JsonObject[]> {
   const wantedRows = missing.map(([upstream]) => ({
     ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOT_LOGGED_IN },
   }))
-  const waitingRows = service.waiting
-    .list()
+  const waitingRows = [...service.waiting.entries()]
+    .map(([, one]) => one)
     .filter(one => !rows.some(row => row.upstream === one.upstream && row.account === one.account))
     .slice(0, MAX_ROWS)
     .map(({ upstream, account, caller, since }) => ({

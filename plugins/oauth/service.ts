@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Authorizer, PluginApi } from '../../src/plugin.ts'
-import { WaitingCallers } from './callers.ts'
+import { BoundedMap } from '../../src/plugin.ts'
+import type { WaitingCaller } from './callers.ts'
+import { createWaitingKey } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { createAuthorizer } from './flow/authorizer.ts'
-import type { LoginDeps } from './flow/login.ts'
 import { BrowserLogins } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
 import type { CallerIdentity, OAuthUpstream, RefreshResult, StoredGrant } from './types.ts'
@@ -23,6 +24,7 @@ type ServiceApi = Pick<
 
 type LoginListener = (upstream: string, account: string) => void
 
+const MAX_WAITING = 10_000
 /** Client name on consent pages. */
 export const CLIENT_NAME = 'tapgate'
 
@@ -31,7 +33,8 @@ export class OAuthService {
   readonly vault: Vault
   readonly grants: RefreshedGrants
   readonly logins: BrowserLogins
-  readonly waiting: WaitingCallers
+  /** Callers that were asked to log in. */
+  readonly waiting = new BoundedMap<string, WaitingCaller>({ max: MAX_WAITING })
   readonly #flows = new Map<string, UpstreamFlow>()
   readonly #listeners = new Set<LoginListener>()
   #api: ServiceApi
@@ -41,30 +44,21 @@ export class OAuthService {
 
   constructor(api: ServiceApi) {
     this.#api = api
-    const { clock, log } = api
-    this.vault = this.#createVault(api)
-    this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
-    const deps: LoginDeps = {
-      vault: this.vault,
-      clock,
-      log,
-      flow: upstream => this.flow(upstream),
-      onGranted: (account, upstream) => {
-        for (const listener of this.#listeners) listener(upstream, account)
-      },
-    }
-    this.logins = new BrowserLogins(deps)
-    this.waiting = new WaitingCallers()
-  }
-
-  /** Replicas have no common file, so their vault is the shared store. */
-  #createVault(api: ServiceApi): Vault {
-    const { shared, clock, log, state } = api
+    const { clock, log, shared, state } = api
+    // Replicas have no common file, so their vault is the shared store.
     const backend =
       shared === undefined
         ? new SqliteBackend({ directory: state, key: () => loadKey(this.#api), clock, log })
         : new SharedBackend(shared)
-    return new Vault({ backend, onSecret: secret => this.#api.addSecret(secret) })
+    this.vault = new Vault({ backend, onSecret: secret => this.#api.addSecret(secret) })
+    this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
+    this.logins = new BrowserLogins({
+      ...{ vault: this.vault, clock, log },
+      flow: upstream => this.flow(upstream),
+      onGranted: (account, upstream) => {
+        for (const listener of this.#listeners) listener(upstream, account)
+      },
+    })
   }
 
   /** Adds a generation, whose fetch is used from now on. */
@@ -100,7 +94,7 @@ export class OAuthService {
   }
 
   /** Creates or replaces an upstream's flow. */
-  addFlow(name: string, spec: OAuthUpstream): UpstreamFlow {
+  #addFlow(name: string, spec: OAuthUpstream): UpstreamFlow {
     const { headers, oauth, tls } = spec
     const url = getAddress(spec)
     const { vault } = this
@@ -124,29 +118,24 @@ export class OAuthService {
   }
 
   createAuthorizer(name: string, spec: OAuthUpstream): Authorizer {
-    const flow = this.addFlow(name, spec)
+    const flow = this.#addFlow(name, spec)
     const { grants } = this
     const { clock, directory, log } = this.#api
     const options = {
       isPerCaller: isPerCaller(spec),
-      onWaiting: (account: string, { issuer, subject }: CallerIdentity) =>
-        this.waiting.add({ upstream: name, account, caller: { issuer, subject }, since: Date.now() }),
+      onWaiting: (account: string, { issuer, subject }: CallerIdentity): void => {
+        const one = { upstream: name, account, caller: { issuer, subject }, since: Date.now() }
+        this.waiting.set(createWaitingKey(name, account), one)
+      },
     }
-    if (spec.oauth.grant !== 'code')
-      return createAuthorizer(
-        flow,
-        new MachineTokens(flow, {
-          clock,
-          directory,
-          log,
-          keepSecret: token => this.#api.addSecret(token),
-        }),
-        options,
-      )
+    if (spec.oauth.grant !== 'code') {
+      const keepSecret = (token: string): void => this.#api.addSecret(token)
+      return createAuthorizer(flow, new MachineTokens(flow, { clock, directory, log, keepSecret }), options)
+    }
     const tokens = {
       isInteractive: true,
-      access: async (account: string) => grants.access({ account, resource: flow.resource }),
-      renewRefused: async (account: string, generation: number) =>
+      access: (account: string) => grants.access({ account, resource: flow.resource }),
+      renewRefused: (account: string, generation: number) =>
         grants.renewRefused({ account, resource: flow.resource }, generation),
     }
     return createAuthorizer(flow, tokens, options)

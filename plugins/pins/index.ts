@@ -42,11 +42,10 @@ function listHealthFindings(judge: PinJudge, modes: ReadonlyMap<string, Mode>, h
   })
 }
 
-/** Reported differences and their counts, across generations. */
+/** Hashes and reported differences, across generations. */
 interface DriftLog {
   readonly hashes: WeakMap<JsonObject, string>
   readonly drifts: BoundedMap<string, true>
-  readonly counts: Map<string, number>
 }
 
 const MAX_LOGGED = 10_000
@@ -80,7 +79,6 @@ export const pins: Plugin<Mode> = {
     const driftLog = slot.gateway<DriftLog>(() => ({
       hashes: new WeakMap(),
       drifts: new BoundedMap({ max: MAX_LOGGED }),
-      counts: new Map(),
     }))
     const judge = new PinJudge({
       lock,
@@ -105,19 +103,17 @@ export const pins: Plugin<Mode> = {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
-    hooks.metrics.tap(figures => [...figures, ...collectFigures(judge, driftLog)])
+    hooks.metrics.tap(figures => [...figures, createMetric(judge)])
     hooks.health.tap(findings => [...findings, ...listHealthFindings(judge, modes, lock !== undefined)])
   },
 }
 
-/** Reports each difference once: in the log, the audit log and the metrics. */
+/** Reports each difference once: in the log and the audit log. */
 function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginApi<Mode>): void {
   const { upstream, what: kind, name, hash, status, isWithheld } = drift
   const key = JSON.stringify([upstream, kind, name, hash, status])
   if (driftLog.drifts.has(key)) return
   driftLog.drifts.set(key, true)
-  const count = JSON.stringify([upstream, status])
-  driftLog.counts.set(count, (driftLog.counts.get(count) ?? 0) + 1)
   const label = kind === 'instructions' ? 'instructions' : `${kind} "${name}"`
   log.warn(`${label} of upstream "${upstream}": ${status}, and ${isWithheld ? 'withheld' : 'passed on'}`, {
     upstream,
@@ -132,28 +128,12 @@ function reportDrift(drift: Drift, driftLog: DriftLog, { log, record }: PluginAp
   })
 }
 
-function collectFigures(judge: PinJudge, { counts }: DriftLog): Metric[] {
-  const states = [...judge.counts()].flatMap(([upstream, own]) =>
+function createMetric(judge: PinJudge): Metric {
+  const samples = [...judge.counts()].flatMap(([upstream, own]) =>
     Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
   )
-  const drifts = [...counts].map(([key, value]) => {
-    const [upstream = '', status = ''] = JSON.parse(key) as string[]
-    return { suffix: '_total', labels: { upstream, status }, value }
-  })
-  return [
-    {
-      name: 'tapgate_pins',
-      type: 'gauge',
-      help: 'Definitions by status in the last comparison with gateway.lock.',
-      samples: states,
-    },
-    {
-      name: 'tapgate_pins_drifts',
-      type: 'counter',
-      help: 'New or changed definitions found.',
-      samples: drifts,
-    },
-  ]
+  const help = 'Definitions by status in the last comparison with gateway.lock.'
+  return { name: 'tapgate_pins', type: 'gauge', help, samples }
 }
 
 /** Reports pinned servers whose program may change. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Answer, Call, ClientDescription, Config, Dispatch, PluginApi, Principal } from '../../../src/plugin.ts'
 import { answer, GatewayError, isObject, refuse, RPC, STRANGER, toolError, toOneLine } from '../../../src/plugin.ts'
-import { formatCaller, getAccount } from '../callers.ts'
+import { createWaitingKey, formatCaller, getAccount } from '../callers.ts'
 import type { OAuthService } from '../service.ts'
 import { hasBrowserLogins } from '../types.ts'
 import type { LoginLink, Proof } from './login-state.ts'
@@ -160,7 +160,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
     wait: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) => {
       const at = service.vault.getGrantTime({ account, resource: service.flow(upstream).resource })
-      return at !== undefined && at > service.waiting.getSince(upstream, account)
+      return at !== undefined && at > (service.waiting.get(createWaitingKey(upstream, account))?.since ?? 0)
     },
     getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
     getProof: principal => selectProof(config, identityProvider, principal),

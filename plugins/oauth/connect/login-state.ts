@@ -1,6 +1,8 @@
-import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import type { Clock, HttpRequest, Principal, Session, SharedStore } from '../../../src/plugin.ts'
-import { BoundedMap, hashSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import type { Clock, HttpRequest, PluginApi, Principal, Session } from '../../../src/plugin.ts'
+import { BoundedMap, hashSecret, isSameSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
+
+import type { CallerIdentity } from '../types.ts'
 
 /** One browser's state, identified by its cookie. */
 export interface BrowserState {
@@ -88,10 +90,7 @@ function isSecure(base: string): boolean {
   return base.startsWith('https:')
 }
 
-export interface Person {
-  readonly issuer: string
-  readonly subject: string
-}
+export type Person = CallerIdentity
 
 /** A pending login at the identity provider. */
 export interface PersonLogin {
@@ -102,10 +101,7 @@ export interface PersonLogin {
   readonly link: string
 }
 
-interface ReplicaNamesDeps {
-  readonly shared?: SharedStore | undefined
-  getReplicaId(): string | undefined
-}
+type ReplicaNamesDeps = Pick<PluginApi, 'shared' | 'getReplicaId'>
 
 /**
  * Names that contain their replica, so that any replica can proxy a login page to the one with the link and browser.

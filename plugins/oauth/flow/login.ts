@@ -35,7 +35,7 @@ export interface FinishedLogin extends GrantKey {
   readonly scopes: readonly string[]
 }
 
-export interface LoginDeps {
+interface LoginDeps {
   readonly vault: Vault
   readonly clock: Clock
   readonly log: Log
