@@ -24,66 +24,6 @@ const LATER: Refusal = {
   headers: { 'retry-after': '1' },
 }
 
-interface ReplicasDeps {
-  readonly ring: KeyRing
-  readonly directory: ReplicaDirectory
-  readonly vouchers: Vouchers
-  readonly listeners: Map<string, ServeForwarded>
-  readonly tls: ReplicaTls | undefined
-}
-
-/** The other replicas, for listeners. */
-class PeerReplicas implements PeerDirectory {
-  /** Requests forwarded to peers. */
-  forwarded = 0
-  readonly #deps: ReplicasDeps
-
-  constructor(deps: ReplicasDeps) {
-    this.#deps = deps
-  }
-
-  get sealing(): PeerDirectory['sealing'] {
-    const { ring, directory } = this.#deps
-    return {
-      get keys() {
-        return ring.deriveKeys('seal')
-      },
-      replicaId: directory.id,
-    }
-  }
-
-  createSessionId(): string {
-    const { ring, directory } = this.#deps
-    return ring.newId(`${directory.id}_`)
-  }
-
-  registerListener(listener: string, serve: ServeForwarded): void {
-    this.#deps.listeners.set(listener, serve)
-  }
-
-  findPeer(replicaId: string, session?: string): ReturnType<PeerDirectory['findPeer']> {
-    const { ring, directory } = this.#deps
-    if (replicaId === directory.id) return 'here'
-    // A forged id needs no Redis lookup.
-    if (session !== undefined && !ring.isOurs(session)) return 'here'
-    const knownReplica = directory.getKnown(replicaId)
-    if (knownReplica !== undefined) return this.#createPeer(knownReplica)
-    return directory.find(replicaId).then(
-      replica => (replica === undefined ? 'here' : this.#createPeer(replica)),
-      () => LATER,
-    )
-  }
-
-  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
-    const { vouchers, tls } = this.#deps
-    this.forwarded++
-    return {
-      ...{ address, deathSignal, tls: tls?.options },
-      signForwarded: (request, handed) => vouchers.issue(request, handed, entry.id),
-    }
-  }
-}
-
 export type ClusterConfig = NonNullable<Config['cluster']>
 
 /** Sections that may differ between replicas. */
@@ -98,17 +38,21 @@ interface ClusterDeps {
 }
 
 /** One replica with its components. Lives as long as the process; reloads change only keys and certificates. */
-export class Cluster {
+export class Cluster implements PeerDirectory {
   readonly store: RedisStore
   readonly directory: ReplicaDirectory
-  readonly replicas: PeerReplicas
   readonly peerServer: PeerServer
   /** Storage shared between all replicas. */
   readonly shared: RedisShared
   readonly changeFeed: ChangeFeed
+  readonly sealing: SealingKeys
+  /** Requests forwarded to peers. */
+  forwarded = 0
   /** True once the last user has stopped it. */
   hasEnded = false
   readonly #ring: KeyRing
+  readonly #vouchers: Vouchers
+  readonly #listeners = new Map<string, ServeForwarded>()
   readonly #tls: ReplicaTls | undefined
   readonly #options: ClusterConfig
   readonly #version: string
@@ -124,12 +68,17 @@ export class Cluster {
     this.store = store
     const ring = (this.#ring = new KeyRing(name, options.keys))
     const tls = (this.#tls = options.tls && new ReplicaTls(name, options.tls, path))
-    const listeners = new Map<string, ServeForwarded>()
-    const vouchers = new Vouchers(ring)
+    const listeners = this.#listeners
+    const vouchers = (this.#vouchers = new Vouchers(ring))
     const directory = (this.directory = new ReplicaDirectory({ name, store, ring, clock }))
     this.shared = new RedisShared({ name, store, ring, sharers: () => directory.entries.length })
     this.changeFeed = new ChangeFeed(this.shared, clock)
-    this.replicas = new PeerReplicas({ ring, directory, vouchers, listeners, tls })
+    this.sealing = {
+      get keys() {
+        return ring.deriveKeys('seal')
+      },
+      replicaId: directory.id,
+    }
     this.peerServer = new PeerServer({ vouchers, log, listeners, tls, id: directory.id })
   }
 
@@ -167,20 +116,43 @@ export class Cluster {
     return this.directory.refresh()
   }
 
-  /** Stops when the last generation is stopped. */
-  async stop(): Promise<void> {
-    if (--this.#users > 0) return
-    this.hasEnded = true
-    this.changeFeed.stop()
-    await this.directory.leave()
-    this.peerServer.stop()
-    this.store.close()
+  createSessionId(): string {
+    return this.#ring.newId(`${this.directory.id}_`)
   }
 
-  /** Closes an instance that was never started because of another failure. */
-  closeUnused(): void {
+  registerListener(listener: string, serve: ServeForwarded): void {
+    this.#listeners.set(listener, serve)
+  }
+
+  findPeer(replicaId: string, session?: string): PeerLookup | Promise<PeerLookup> {
+    const { directory } = this
+    if (replicaId === directory.id) return 'here'
+    // A forged id needs no Redis lookup.
+    if (session !== undefined && !this.#ring.isOurs(session)) return 'here'
+    const knownReplica = directory.getKnown(replicaId)
+    if (knownReplica !== undefined) return this.#createPeer(knownReplica)
+    return directory.find(replicaId).then(
+      replica => (replica === undefined ? 'here' : this.#createPeer(replica)),
+      () => LATER,
+    )
+  }
+
+  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
+    this.forwarded++
+    return {
+      ...{ address, deathSignal, tls: this.#tls?.options },
+      signForwarded: (request, handed) => this.#vouchers.issue(request, handed, entry.id),
+    }
+  }
+
+  /** Stops when the last generation is stopped; one that was `unused` because of another failure never started it. */
+  async stop(wasUsed: boolean): Promise<void> {
+    if (wasUsed) this.#users--
     if (this.#users > 0 || this.hasEnded) return
     this.hasEnded = true
+    this.changeFeed.stop()
+    if (this.#isStarted) await this.directory.leave()
+    this.peerServer.stop()
     this.store.close()
   }
 }

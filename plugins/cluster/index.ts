@@ -29,7 +29,8 @@ export const cluster: Plugin<ClusterConfig> = {
       isUsed = true
       return made.start()
     })
-    hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
+    hooks.close.tap(() => made.stop(isUsed))
+    hooks.peers.tap(() => made)
     exchangeChanges(api, made.changeFeed)
     hooks.health.tap(findings => [...findings, ...listFindings(made)])
     hooks.metrics.tap(figures => [...figures, ...listFigures(made)])

@@ -20,13 +20,13 @@ export const commands: PluginCommands = {
 
 /** Builds the replica status for control commands. */
 export async function describeReplicas(cluster: Cluster): Promise<JsonObject> {
-  const { replicas, peerServer, directory, store } = cluster
+  const { forwarded, peerServer, directory, store } = cluster
   const entries = await cluster.listReplicas()
   return {
     self: directory.id,
     store: store.isUp ? 'up' : 'away',
     ...(store.refusal === undefined ? {} : { refusal: store.refusal }),
-    handedOn: replicas.forwarded,
+    handedOn: forwarded,
     taken: peerServer.accepted,
     refused: peerServer.refused,
     forged: directory.forged,
@@ -57,24 +57,25 @@ function findDifference(entries: readonly ReplicaEntry[], key: 'version' | 'conf
   return different.size > 1 ? `${different.size} ${name}` : undefined
 }
 
-export function listFigures(cluster: Cluster): Metric[] {
-  const { replicas, peerServer, directory, store } = cluster
+export function listFigures({ forwarded, peerServer, directory, store }: Cluster): Metric[] {
+  const gauges = [
+    ['replicas', 'Live replicas at the last refresh.', directory.entries.length],
+    ['cluster_store_up', 'Whether Redis is available.', store.isUp ? 1 : 0],
+  ] as const
+  const counters = [
+    ['cluster_handed_on', 'Requests forwarded to other replicas.', forwarded],
+    ['cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted],
+    ['cluster_refused', 'Forwarded requests that were refused.', peerServer.refused],
+    ['cluster_forged', 'Directory entries that no replica of this gateway wrote.', directory.forged],
+  ] as const
   return [
-    buildGauge('replicas', 'Live replicas at the last refresh.', directory.entries.length),
-    buildGauge('cluster_store_up', 'Whether Redis is available.', store.isUp ? 1 : 0),
-    buildCounter('cluster_handed_on', 'Requests forwarded to other replicas.', replicas.forwarded),
-    buildCounter('cluster_taken', 'Requests accepted from other replicas.', peerServer.accepted),
-    buildCounter('cluster_refused', 'Forwarded requests that were refused.', peerServer.refused),
-    buildCounter('cluster_forged', 'Directory entries that no replica of this gateway wrote.', directory.forged),
+    ...gauges.map(([name, help, value]) => createMetric(name, 'gauge', help, { value })),
+    ...counters.map(([name, help, value]) => createMetric(name, 'counter', help, { suffix: '_total', value })),
   ]
 }
 
-function buildGauge(name: string, help: string, value: number): Metric {
-  return { name: `tapgate_${name}`, type: 'gauge', help, samples: [{ value }] }
-}
-
-function buildCounter(name: string, help: string, value: number): Metric {
-  return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
+function createMetric(name: string, type: Metric['type'], help: string, sample: Metric['samples'][number]): Metric {
+  return { name: `tapgate_${name}`, type, help, samples: [sample] }
 }
 
 type ReplicaRow = ReplicaEntry & { readonly isSelf: boolean }

@@ -48,7 +48,7 @@ export class OAuthService {
     // Replicas have no common file, so their vault is the shared store.
     const backend =
       shared === undefined
-        ? new SqliteBackend({ directory: state, key: () => loadKey(this.#api), clock, log })
+        ? new SqliteBackend({ directory: state, key: () => loadVaultKey(this.#api), clock, log })
         : new SharedBackend(shared)
     this.vault = new Vault({ backend, onSecret: secret => this.#api.addSecret(secret) })
     this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
@@ -146,10 +146,4 @@ export class OAuthService {
     if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has this resource' }
     return flow.refresh(grant)
   }
-}
-
-function loadKey({ config, programs, directory, state }: ServiceApi): Promise<Buffer | undefined> {
-  const { keyCommand, keyFile } = config.secrets ?? {}
-  const command = keyCommand && ((): Promise<string> => programs.captureOutput(keyCommand, directory))
-  return loadVaultKey({ directory, state, file: keyFile, command })
 }

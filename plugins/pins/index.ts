@@ -25,19 +25,17 @@ const HEALTH = {
 } as const
 
 const createFinding = defineFindings(HEALTH)
-const STATUSES: readonly Status[] = ['new', 'changed']
 
 /** Lists findings from the latest comparison of each upstream. */
 function listHealthFindings(judge: PinJudge, modes: ReadonlyMap<string, Mode>, hasLock: boolean): HealthFinding[] {
   if (!hasLock) return [createFinding('pins-no-lock')]
   return [...judge.counts()].flatMap(([upstream, counts]) => {
     const mode = modes.get(upstream) ?? 'off'
-    const withheld = STATUSES.filter(status => shouldWithhold(mode, status))
-    const sum = (statuses: readonly Status[]): number => statuses.reduce((total, status) => total + counts[status], 0)
-    const passed = STATUSES.filter(status => !withheld.includes(status) && status === 'changed')
+    const isHeld = shouldWithhold(mode, 'changed')
+    const held = (isHeld ? counts.changed : 0) + (shouldWithhold(mode, 'new') ? counts.new : 0)
     return [
-      ...(sum(withheld) > 0 ? [createFinding('pins-held', { upstream, count: sum(withheld) })] : []),
-      ...(sum(passed) > 0 ? [createFinding('pins-changed', { upstream, count: sum(passed) })] : []),
+      ...(held > 0 ? [createFinding('pins-held', { upstream, count: held })] : []),
+      ...(!isHeld && counts.changed > 0 ? [createFinding('pins-changed', { upstream, count: counts.changed })] : []),
     ]
   })
 }

@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Clock, Log } from '../../../src/plugin.ts'
+import type { Clock, Config, Log, PluginApi } from '../../../src/plugin.ts'
 import {
   GatewayError,
   getErrorMessage,
@@ -206,31 +206,23 @@ function prepareFile(path: string): void {
   }
 }
 
-interface KeySources {
-  /** Key file from the owner. */
-  readonly file?: string | undefined
-  /** Runs a command that prints the key, such as `secret-tool lookup`; preferred over the file. */
-  readonly command?: (() => Promise<string>) | undefined
-  /** Base for a relative path. */
-  readonly directory: string
-  /** State directory for a generated key; undefined for a temporary key. */
-  readonly state: string | undefined
-}
+/** Where the key comes from; without state directory it is temporary. */
+type KeySources = Pick<PluginApi, 'directory' | 'state' | 'programs'> & { readonly config: Pick<Config, 'secrets'> }
 
 /**
  * Loads the vault key. One in the state directory protects copies of the database, but not against processes that can
  * read all files of this user.
  * @throws GatewayError GW_VAULT_KEY
  */
-export async function loadVaultKey({ file, command, directory, state }: KeySources): Promise<Buffer | undefined> {
-  const path = file === undefined ? join(state ?? '', KEY_FILE) : resolve(directory, file)
+export async function loadVaultKey({ config, directory, state, programs }: KeySources): Promise<Buffer | undefined> {
+  const { keyCommand, keyFile } = config.secrets ?? {}
   try {
-    if (command !== undefined) return stripLineEnd(Buffer.from(await command()))
-    if (file !== undefined) return stripLineEnd(await readFile(path))
-    return state === undefined ? undefined : await loadKeyFile(path, KEY_BYTES)
+    if (keyCommand !== undefined) return stripLineEnd(Buffer.from(await programs.captureOutput(keyCommand, directory)))
+    if (keyFile !== undefined) return stripLineEnd(await readFile(resolve(directory, keyFile)))
+    return state === undefined ? undefined : await loadKeyFile(join(state, KEY_FILE), KEY_BYTES)
   } catch (cause) {
-    const from = command === undefined ? path : 'secrets.keyCommand'
-    throw oauthError('GW_VAULT_KEY', { file: from, why: getErrorMessage(cause), cause })
+    const file = keyCommand === undefined ? (keyFile ?? KEY_FILE) : 'secrets.keyCommand'
+    throw oauthError('GW_VAULT_KEY', { file, why: getErrorMessage(cause), cause })
   }
 }
 
