@@ -59,14 +59,9 @@ function explainRules(
     if (principal === ANONYMOUS) return [...steps, describeOwnerPipe()]
     const subject = entry ?? findHiddenEntry(steps, exchange.params?.name, call)
     const about = subject === undefined ? [] : rules.filter(rule => rule.isAbout(subject))
-    const verdict = evaluateRules(about, principal)
-    if (verdict === 'hidden') return [...steps, buildStep('refuses', 'denied by a rule', about, rules)]
-    if (verdict !== 'allowed') {
-      const text = `missing scope ${verdict.needs.filter(one => !principal.scopes.includes(one)).join(', ')}`
-      return [...steps, buildStep('refuses', text, about, rules)]
-    }
-    const text = about.length === 0 ? 'no rule applies' : 'allowed by the rules'
-    return [...steps, buildStep('passes', text, about, rules)]
+    const [first] = about
+    const rule = first === undefined ? {} : { rule: `/auth/rules/${rules.indexOf(first)}` }
+    return [...steps, { by: 'auth', at: 'request', ...describeVerdict(about, principal), ...rule }]
   })
 }
 
@@ -98,15 +93,13 @@ function findHiddenEntry(
   return upstream === undefined ? undefined : { kind: 'tools', upstream, original: tool, exposed: tool, value: {} }
 }
 
-function buildStep(
-  does: ExplainStep['does'],
-  text: string,
-  about: readonly AccessRule[],
-  rules: readonly AccessRule[],
-): ExplainStep {
-  const [first] = about
-  const rule = first === undefined ? {} : { rule: `/auth/rules/${rules.indexOf(first)}` }
-  return { by: 'auth', at: 'request', does, text, ...rule }
+function describeVerdict(about: readonly AccessRule[], principal: Principal): Pick<ExplainStep, 'does' | 'text'> {
+  const verdict = evaluateRules(about, principal)
+  if (verdict === 'hidden') return { does: 'refuses', text: 'denied by a rule' }
+  if (verdict === 'allowed')
+    return { does: 'passes', text: about.length === 0 ? 'no rule applies' : 'allowed by the rules' }
+  const missing = verdict.needs.filter(one => !principal.scopes.includes(one))
+  return { does: 'refuses', text: `missing scope ${missing.join(', ')}` }
 }
 
 /** Listener path settings. */

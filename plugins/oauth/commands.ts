@@ -56,11 +56,8 @@ async function openLoopback(port: number, onCallback: CallbackHandler): Promise<
   redirectUri = `http://${HOST}:${(server.address() as AddressInfo).port}${PATH}`
   const closeServer = (): Promise<void> =>
     new Promise(resolve => {
-      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
-      server.close(() => {
-        clearTimeout(timer)
-        resolve()
-      })
+      server.close(() => resolve())
+      setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS).unref()
       server.closeIdleConnections()
     })
   return { redirectUri, close: closeServer }

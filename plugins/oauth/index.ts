@@ -14,17 +14,16 @@ export const oauth: Plugin<Config['oauth']> = {
   async setup(api) {
     const { hooks, slot, config, clock } = api
     // Load the login code only if an upstream needs it.
-    const [{ CLIENT_NAME, OAuthService }, { watchLogins }, { documentUrl, serveDocument }, { answerVerbs }] =
-      await Promise.all([
-        import('./service.ts'),
-        import('./login-watch.ts'),
-        import('./flow/client-identity.ts'),
-        import('./control-verbs.ts'),
-      ])
+    const [{ OAuthService }, { watchLogins }, { documentUrl, serveDocument }, { answerVerbs }] = await Promise.all([
+      import('./service.ts'),
+      import('./login-watch.ts'),
+      import('./flow/client-identity.ts'),
+      import('./control-verbs.ts'),
+    ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
     service.addGeneration(api, document)
-    if (document !== undefined) serveDocument(hooks, document, CLIENT_NAME)
+    if (document !== undefined) serveDocument(hooks, document)
     hooks.configure.tap(isolateCallers)
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.createAuthorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)

@@ -25,8 +25,6 @@ type ServiceApi = Pick<
 type LoginListener = (upstream: string, account: string) => void
 
 const MAX_WAITING = 10_000
-/** Client name on consent pages. */
-export const CLIENT_NAME = 'tapgate'
 
 /** Logins of a gateway: one vault, and a flow for each upstream. It outlives reloads. */
 export class OAuthService {
@@ -103,7 +101,6 @@ export class OAuthService {
       { name, url, headers, oauth, isApi: spec.type === 'openapi' },
       {
         ...{ vault, clock, log: log.child({ upstream: name }), directory },
-        clientName: CLIENT_NAME,
         document: () => this.#document,
         // A discovered URL may be private only if the upstream's own URL is.
         fetchFrom: async (target, options) => {

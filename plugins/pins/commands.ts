@@ -20,8 +20,8 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const { checkPins, writePins } = await import('./lock-commands.ts')
-      return call.flags.check === true ? checkPins(call) : writePins(call)
+      const { diffPins, writePins } = await import('./lock-commands.ts')
+      return call.flags.check === true ? diffPins(call) : writePins(call)
     },
   },
   'lock diff': {
@@ -30,7 +30,7 @@ export const commands: PluginCommands = {
     examples: ['gateway lock diff', 'gateway lock diff files --json'],
     gateway: 'any',
     args: { upstream: { description: 'Only this server.' } },
-    run: async call => (await import('./lock-commands.ts')).diffPins(call),
+    run: async call => void (await (await import('./lock-commands.ts')).diffPins(call)),
   },
   'lock accept': {
     summary: 'Accept the current definitions of one server into gateway.lock.',

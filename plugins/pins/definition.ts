@@ -86,12 +86,9 @@ export function createInstructions(text: string): JsonObject {
   return { name: 'instructions', description: text }
 }
 
-/** Hash prefix: its scheme version. */
-export const HASH_SCHEME = 'v1:'
-
-/** Hashes the canonical JSON with SHA-256. */
+/** Hashes the canonical JSON with SHA-256; the prefix is the version of this scheme. */
 export function hashValue(value: unknown): string {
-  return HASH_SCHEME + createHash('sha256').update(canonicalizeJson(value)).digest('hex')
+  return `v1:${createHash('sha256').update(canonicalizeJson(value)).digest('hex')}`
 }
 
 /** Sorts object keys recursively. */

@@ -18,11 +18,6 @@ export const ERRORS = {
     hint: 'Restore it from version control, or delete it, run "gateway lock", and review the result.',
     exit: 3,
   },
-  GW_PINS_LOCK_VERSION: {
-    text: '{file} was written by a newer tapgate ({version})',
-    hint: 'Use that version, or delete the file, run "gateway lock", and review the result.',
-    exit: 3,
-  },
   GW_PINS_EXPECT: {
     text: 'upstream "{upstream}" has changed since the review: the hash is now {found}',
     hint: 'Run "gateway lock diff {upstream}" again, and accept its hash.',

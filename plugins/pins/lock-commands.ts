@@ -37,21 +37,6 @@ interface CurrentPins {
   readonly config: Config
 }
 
-/** Checks for differences, for CI. Removed definitions are ignored. */
-export async function checkPins(call: CommandCall): Promise<number> {
-  const { file, accepted, upstreams } = await readCurrentPins(call)
-  const rows = upstreams.map(({ upstream, problem, changes }) => ({
-    ...{ upstream, problem, changes: changes.filter(({ status }) => status !== 'gone') },
-  }))
-  const isFine = rows.every(({ problem, changes }) => problem === undefined && changes.length === 0)
-  call.print({ file, isFine, upstreams: rows }, () => [
-    ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
-    ...rows.flatMap(row => formatRow(row)),
-    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
-  ])
-  return isFine ? 0 : DRIFTED
-}
-
 /** Adds new definitions to the lock; returns 1 if any accepted definition has changed. */
 export async function writePins(call: CommandCall): Promise<number> {
   const { file, accepted, upstreams, config } = await readCurrentPins(call)
@@ -78,25 +63,29 @@ export async function writePins(call: CommandCall): Promise<number> {
   return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
 }
 
-/** Shows the differences with the command that accepts them. */
-export async function diffPins(call: CommandCall): Promise<void> {
-  const { file, upstreams } = await readCurrentPins(call)
-  const rows = upstreams.map(({ upstream, problem, pins, changes }) =>
-    problem === undefined ? { upstream, hash: hashPins(pins), changes } : { upstream, problem, changes },
+/**
+ * Shows the differences with the command that accepts them; returns 1 if there are any. Removed definitions do not
+ * count.
+ */
+export async function diffPins(call: CommandCall): Promise<number> {
+  const { file, accepted, upstreams } = await readCurrentPins(call)
+  const rows = upstreams.map(({ pins, ...row }) => ({ ...row, hash: hashPins(pins) }))
+  const isFine = rows.every(
+    ({ problem, changes }) => problem === undefined && changes.every(({ status }) => status === 'gone'),
   )
-  call.print({ file, upstreams: rows }, () =>
-    rows.flatMap(({ changes, ...row }) => {
-      if (row.problem !== undefined) return formatRow({ ...row, changes })
-      if (changes.length === 0) return [`${row.upstream}: no differences`]
-      return [
-        ...changes.flatMap(change => [
-          ...formatRow({ ...row, changes: [change] }),
-          ...change.lines.map(line => `  ${line}`),
-        ]),
-        `gateway lock accept ${row.upstream} --expect ${row.hash ?? ''}`,
-      ]
+  call.print({ file, isFine, upstreams: rows }, () => [
+    ...(accepted === undefined ? [`${file} not found: run "gateway lock"`] : []),
+    ...rows.flatMap(({ upstream, problem, changes, hash }) => {
+      if (problem !== undefined || changes.length === 0) return formatRow({ upstream, problem, changes })
+      const lines = changes.flatMap(change => [
+        ...formatRow({ upstream, changes: [change] }),
+        ...change.lines.map(line => `  ${line}`),
+      ])
+      return [...lines, `gateway lock accept ${upstream} --expect ${hash}`]
     }),
-  )
+    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server matches' : 'servers match'} ${file}`] : []),
+  ])
+  return isFine ? 0 : DRIFTED
 }
 
 /** Accepts an upstream's current definitions, if they are those of the reviewed hash. */

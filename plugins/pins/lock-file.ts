@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '../../src/plugin.ts'
 import { escapeInvisible, isObject, getErrorMessage } from '../../src/plugin.ts'
 import type { Pin, PinKind, UpstreamPins } from './definition.ts'
-import { createPinKey, hashValue, sortKeys, getDefinitionName, KINDS, HASH_SCHEME } from './definition.ts'
+import { createPinKey, hashValue, sortKeys, getDefinitionName, KINDS } from './definition.ts'
 import { pinsError } from './errors.ts'
 
 const LOCK_FILE = 'gateway.lock'
@@ -27,8 +27,8 @@ export function readLock(file: string): Lock | undefined {
   if (text === undefined) return undefined
   const parsed = parseLockText(text, file)
   const { lockfileVersion: version, upstreams } = isObject(parsed) ? parsed : {}
-  if (typeof version === 'number' && version > VERSION) throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
-  if (version !== VERSION || !isObject(upstreams)) throw createLockError(file, 'not a lock file of tapgate')
+  if (version !== VERSION || !isObject(upstreams))
+    throw createLockError(file, 'not a lock file of this version of tapgate')
   return new Map(Object.entries(upstreams).map(([name, pins]) => [name, parseUpstreamPins(pins, name, file)]))
 }
 
@@ -47,8 +47,6 @@ function readLockText(file: string): string | undefined {
 }
 
 function parseLockText(text: string, file: string): unknown {
-  const conflict = text.split('\n').findIndex(line => /^(<<<<<<<|>>>>>>>) /.test(line))
-  if (conflict >= 0) throw createLockError(file, `line ${conflict + 1} is a merge conflict marker`)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -82,8 +80,6 @@ function parsePin(value: unknown, kind: PinKind, name: string, upstream: string,
   const definition = description === undefined ? value.definition : { ...value.definition, description }
   if (getDefinitionName(kind, definition) !== name)
     throw createLockError(file, `${location} contains a definition with a different name`)
-  if (!hash.startsWith(HASH_SCHEME))
-    throw pinsError('GW_PINS_LOCK_VERSION', { file, version: `hash ${hash.slice(0, 8)}` })
   if (hashValue(definition) !== hash) throw createLockError(file, `${location}: the hash does not match its text`)
   return { kind, name, hash, definition }
 }

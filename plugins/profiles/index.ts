@@ -78,10 +78,10 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   claims: { section: 'profiles' },
   check: (config, report, { names }) => checkProfiles(config, report, names),
   setup({ config, options, hooks }) {
-    const views = createProfileViews(options, config)
+    const findProfile = compileProfiles(options, config)
 
     hooks.session.tap({ stage: 'identify' }, session => {
-      if (views.find(session) === 'none')
+      if (findProfile(session) === 'none')
         // Do not suggest other profiles: they may belong to other callers.
         throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile, meant: '' })
     })
@@ -89,7 +89,7 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
     const common = new Set<string>()
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
     hooks.catalog.tap({ stage: 'transform', checksUris: judgesUris }, (entries, viewer) => {
-      const profile = views.find(viewer)
+      const profile = findProfile(viewer)
       if (profile === 'none') return []
       if (profile === 'all') return undefined
       return entries
@@ -98,11 +98,14 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
     })
     hooks.dispatch.tap((next, { name, isInAllProfiles }) => {
       if (isInAllProfiles === true) common.add(name)
-      return isInAllProfiles === true ? undefined : guardDispatch(next, name, views)
+      return isInAllProfiles === true ? undefined : guardDispatch(next, name, findProfile)
     })
-    hooks.explain.tap((steps, { exchange: { session } }) => [...steps, explainView(views, session.profile, session)])
+    hooks.explain.tap((steps, { exchange: { session } }) => [
+      ...steps,
+      explainView(findProfile, session.profile, session),
+    ])
     hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
-      const profile = views.find(session)
+      const profile = findProfile(session)
       if (!('result' in answer) || typeof profile === 'string') return undefined
       const { instructions } = profile
       return instructions === undefined ? undefined : { result: answer.result.edit(['instructions'], { instructions }) }
@@ -111,24 +114,19 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
 }
 
 /** Explains which profile the caller uses. */
-function explainView(views: ProfileViews, requestedName: string | undefined, viewer: Session): ExplainStep {
-  const profile = views.find(viewer)
-  const base = { by: 'profiles', at: 'caller' } as const
+function explainView(findProfile: FindProfile, requestedName: string | undefined, viewer: Session): ExplainStep {
+  const profile = findProfile(viewer)
+  const base = { by: 'profiles', at: 'caller', does: 'passes' } as const
   if (profile === 'none')
     return { ...base, does: 'refuses', text: `profile "${String(requestedName)}" is not available to this caller` }
-  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile applies to the caller' }
-  return {
-    ...base,
-    does: 'passes',
-    text: `the caller uses the profile "${profile.name}"`,
-    rule: `/profiles/${profile.name}`,
-  }
+  if (profile === 'all') return { ...base, text: 'no profile applies to the caller' }
+  return { ...base, text: `the caller uses the profile "${profile.name}"`, rule: `/profiles/${profile.name}` }
 }
 
 /** Lists pass, as they are shared by all profiles and filtered above. */
-function guardDispatch(next: Dispatch, name: string, views: ProfileViews): Dispatch {
+function guardDispatch(next: Dispatch, name: string, findProfile: FindProfile): Dispatch {
   return call => {
-    const profile = views.find(call.exchange.session)
+    const profile = findProfile(call.exchange.session)
     const isHidden = profile === 'none' || (profile !== 'all' && !profile.hasUpstream(name))
     if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
     return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
@@ -149,23 +147,19 @@ interface ProfileView {
   renameEntry(entry: CatalogEntry): CatalogEntry
 }
 
-interface ProfileViews {
-  /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
-  find(viewer: Viewer): ProfileView | 'all' | 'none'
-}
+/** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
+type FindProfile = (viewer: ProfileViewer) => ProfileView | 'all' | 'none'
 
 /** Compiles the profiles once, as each request looks them up. */
-function createProfileViews(options: ProfilesConfig, config: Config): ProfileViews {
+function compileProfiles(options: ProfilesConfig, config: Config): FindProfile {
   const profiles = new Map(
     Object.entries(options).map(([name, spec]) => [name, createProfileView(name, spec, config)] as const),
   )
   const getProfileName = createProfileLookup({ profiles: options, auth: config.auth })
-  return {
-    find: viewer => {
-      const name = getProfileName(viewer)
-      const profile = name === undefined ? undefined : profiles.get(name)
-      return profile ?? (viewer.profile === undefined ? 'all' : 'none')
-    },
+  return viewer => {
+    const name = getProfileName(viewer)
+    const profile = name === undefined ? undefined : profiles.get(name)
+    return profile ?? (viewer.profile === undefined ? 'all' : 'none')
   }
 }
 

@@ -202,7 +202,7 @@ export class LoginLink {
   readonly #clock: Clock
   readonly #until: number
   readonly #notifiedSessions = new Map<string, Session>()
-  readonly #waiting = new Set<() => void>()
+  readonly #done = Promise.withResolvers<void>()
   #wrong = 0
   #isDone = false
 
@@ -246,22 +246,16 @@ export class LoginLink {
 
   /** Resolves when the login is done or the time is over. */
   waitUntilDone(withinMs: number): Promise<void> {
-    if (this.#isDone) return Promise.resolve()
     return new Promise(resolve => {
-      const finish = (): void => {
-        disarm()
-        this.#waiting.delete(finish)
-        resolve()
-      }
-      const disarm = this.#clock.after(withinMs, finish)
-      this.#waiting.add(finish)
+      const disarm = this.#clock.after(withinMs, resolve)
+      void this.#done.promise.then(disarm).then(resolve)
     })
   }
 
   /** Completes the login: resumes waiting calls and notifies clients. */
   complete(): void {
     this.#isDone = true
-    for (const end of [...this.#waiting]) end()
+    this.#done.resolve()
     for (const [elicitationId, session] of this.#notifiedSessions)
       session.notify({ method: 'notifications/elicitation/complete', params: { elicitationId } })
     this.#notifiedSessions.clear()

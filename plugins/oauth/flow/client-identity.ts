@@ -25,9 +25,9 @@ export function documentUrl({ listeners }: Config): string | undefined {
 }
 
 /** Serves the document without authentication. */
-export function serveDocument({ authenticate, http }: PluginHooks, url: string, name: string): void {
+export function serveDocument({ authenticate, http }: PluginHooks, url: string): void {
   const redirect = url.slice(0, -DOCUMENT.length) + CALLBACK
-  const body = JSON.stringify(createClientDocument(url, name, [redirect]))
+  const body = JSON.stringify({ client_id: url, ...createMetadata(redirect, 'none') })
   const headers = { 'content-type': 'application/json', 'cache-control': `public, max-age=${MAX_AGE_S}` }
   authenticate.tap({ stage: 'trace' }, ({ path }) => (path === DOCUMENT ? STRANGER : undefined))
   http
@@ -53,8 +53,6 @@ interface ClientRequest {
   readonly document: string | undefined
   readonly vault: Pick<Vault, 'findRegistration' | 'saveRegistration' | 'list'>
   readonly wire: Wire
-  /** Name shown on consent pages. */
-  readonly name: string
 }
 
 type AuthMethod = ClientIdentity['method']
@@ -124,18 +122,14 @@ async function findOrRegister(request: ClientRequest): Promise<ClientIdentity> {
 }
 
 async function registerClient(request: ClientRequest): Promise<ClientIdentity> {
-  const { server, redirectUri, wire, name } = request
+  const { server, redirectUri, wire } = request
   const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const method = METHODS.find(one => supported.includes(one))
   if (method === undefined)
     throw createClientError(request, `it requires clients to authenticate with ${supported.join(' or ')}`)
   // Request no scopes: some servers would limit the client to them.
   const reply = await wire.postJson(server.registration_endpoint ?? '', {
-    client_name: name,
-    redirect_uris: [redirectUri],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: method,
+    ...createMetadata(redirectUri, method),
     application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
   })
   if (typeof reply.client_id === 'string') return createRegisteredIdentity(reply, method, redirectUri)
@@ -154,15 +148,14 @@ function createRegisteredIdentity(reply: JsonObject, requested: AuthMethod, redi
   }
 }
 
-/** Creates the client metadata document. */
-export function createClientDocument(document: string, name: string, redirectUris: readonly string[]): JsonObject {
+/** Creates client metadata (RFC 7591). */
+function createMetadata(redirectUri: string, method: AuthMethod): JsonObject {
   return {
-    client_id: document,
-    client_name: name,
-    redirect_uris: redirectUris,
+    client_name: 'tapgate',
+    redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    token_endpoint_auth_method: 'none',
+    token_endpoint_auth_method: method,
   }
 }
 

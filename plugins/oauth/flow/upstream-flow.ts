@@ -76,8 +76,6 @@ interface FlowDeps {
   readonly log: Log
   readonly directory: string
   readonly fetchFrom: FetchFrom
-  /** Name shown on consent pages. */
-  readonly clientName: string
   /** Client metadata document URL, if there is a public one. */
   readonly document: () => string | undefined
 }
@@ -162,19 +160,10 @@ export class UpstreamFlow {
   }
 
   async getClient(server: AuthorizationServer, redirectUri: string): Promise<ClientIdentity> {
-    const { vault, clientName: name, document } = this.#deps
+    const { vault, document } = this.#deps
     const { name: upstream, oauth } = this.spec
     const wire = await this.loadWire()
-    return resolveClient({
-      upstream,
-      client: oauth.client,
-      document: document(),
-      vault,
-      wire,
-      name,
-      server,
-      redirectUri,
-    })
+    return resolveClient({ upstream, client: oauth.client, document: document(), vault, wire, server, redirectUri })
   }
 
   /** The server's own URL as the resource of its grants. */

@@ -66,7 +66,7 @@ test('a lock is written, checked, and accepted again only by who names what he h
   }
   assert.deepEqual(
     upstreams[0]?.changes.map(({ name, status }) => `${name} ${status}`),
-    ['say changed', 'sum new'],
+    ['say changed', 'sum new', 'add gone'],
   )
   assert.match(diff.stdout, /- +"Nothing more\."/)
   assert.match(diff.stdout, /\+ +"And sends \\u202eit\\u202c to us\."/)
