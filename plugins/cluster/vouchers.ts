@@ -25,9 +25,6 @@ export interface VoucherProblem {
 export class Vouchers {
   readonly #ring: KeyRing
   readonly #usedNonces = new BoundedMap<string, true>({ max: MAX_NONCES })
-  /** Random per process, so that counter-based nonces are unique. */
-  readonly #start = randomBytes(12).toString('base64url')
-  #written = 0
 
   constructor(ring: KeyRing) {
     this.#ring = ring
@@ -35,8 +32,11 @@ export class Vouchers {
 
   issue(request: IncomingMessage, handed: ForwardedRequest, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
-    const nonce = `${this.#start}${++this.#written}`
-    return this.#ring.seal('hand-on', { l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: hashRequest(request) }, to)
+    return this.#ring.seal(
+      'hand-on',
+      { l, r, c, e: Date.now() + LIFE_MS, n: randomBytes(12).toString('base64url'), d: hashRequest(request) },
+      to,
+    )
   }
 
   /** Verifies a voucher for the replica `me` and marks it as used. */

@@ -137,7 +137,9 @@ async function loginByBrowser(ask: AskGateway, call: CommandCall, signal: AbortS
   const loopback = await openLoopback(parsePort(call), finishLogin)
   try {
     const { redirectUri } = loopback
-    const begun = await ask('login.begin', { ...createParams(call), redirectUri })
+    const { upstream } = call.args
+    const { account, scope: scopes } = call.flags
+    const begun = await ask('login.begin', { upstream, account, scopes, redirectUri })
     state = String(begun.state)
     showLoginPage(String(begun.url), call)
     const ended = AbortSignal.any([signal, over.signal])
@@ -176,14 +178,6 @@ async function promptForAddress(
     const url = URL.parse(String(filled.address))
     if (url?.href.startsWith(redirectUri) === true && finishLogin(url) !== undefined) return
     call.err.line(`This is not the redirect URL of this login, which begins with ${redirectUri}?`)
-  }
-}
-
-function createParams({ args, flags: { account, scope } }: CommandCall): JsonObject {
-  return {
-    upstream: args.upstream,
-    ...(account === undefined ? {} : { account }),
-    ...(scope === undefined ? {} : { scopes: scope }),
   }
 }
 

@@ -97,7 +97,7 @@ export type RefreshResult =
   /** An OAuth error. `invalid_grant` ends the grant; others, such as `invalid_client`, do not. */
   | { readonly kind: 'refused'; readonly error: string }
   /** No answer, 5xx or 429: the grant stays valid. */
-  | { readonly kind: 'unreachable'; readonly reason: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'unreachable'; readonly reason: string }
 
 /** Token for a request, or the reason why there is none. */
 export type Access =

@@ -164,9 +164,7 @@ function readStrings(value: unknown): string[] {
 
 /** Shortens the reason, which may contain text from the server. */
 function createMetadataError({ upstream }: DiscoveryDeps, message: string, cause?: unknown): GatewayError {
-  const line = toOneLine(message)
-  const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
-  return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
+  return oauthError('GW_OAUTH_METADATA', { upstream, why: toOneLine(message).slice(0, MAX_SAID), cause })
 }
 
 /** Returns a URL's resource identifier (RFC 8707): no fragment, no credentials, no slash alone as the path. */

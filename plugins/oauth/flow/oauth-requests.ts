@@ -173,16 +173,16 @@ function stripJsonNulls(text: string): string {
 /** Converts a token response to a grant. */
 export function createGrant(
   tokens: Lib.TokenEndpointResponse,
-  { client, scopes, refresh }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
+  { client, scopes }: { client: ClientIdentity; scopes: readonly string[] },
 ): NewGrant {
-  const { access_token: access, token_type: type, refresh_token: renewed = refresh, expires_in: seconds } = tokens
+  const { access_token: access, token_type: type, refresh_token: refresh, expires_in: seconds } = tokens
   if (type !== 'bearer') throw new Error(`unsupported token type "${type}"`)
   return {
     access,
     scopesRequested: scopes,
     scopesGranted: parseScopes(tokens.scope) ?? scopes,
     client,
-    ...(renewed === undefined ? {} : { refresh: renewed }),
+    ...(refresh === undefined ? {} : { refresh }),
     ...(seconds === undefined ? {} : { expiresAt: Date.now() + seconds * 1000 }),
   }
 }

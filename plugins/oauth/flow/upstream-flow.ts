@@ -36,27 +36,21 @@ async function refreshGrant(
     const options = wire.options({ resource: grant.audience ?? grant.resource })
     const auth = await wire.createClientAuth(client, keySpec)
     const response = await lib.refreshTokenGrantRequest(server, clientMetadata, auth, token, options)
-    if (response.status >= 500 || TEMPORARY_STATUSES.has(response.status)) return createUnreachable(response)
+    if (response.status >= 500 || TEMPORARY_STATUSES.has(response.status))
+      return { kind: 'unreachable', reason: `HTTP ${response.status}` }
     const tokens = await lib.processRefreshTokenResponse(server, clientMetadata, response)
-    const made = createGrant(tokens, { client, scopes, refresh: token })
-    const renewed = grant.audience === undefined ? made : { ...made, audience: grant.audience }
+    const made = createGrant(tokens, { client, scopes })
     // Without `scope` in the response the scopes are unchanged (RFC 6749, section 6).
-    const granted = tokens.scope === undefined ? { ...renewed, scopesGranted: grant.scopesGranted } : renewed
-    return { kind: 'granted', grant: granted }
+    return {
+      kind: 'granted',
+      grant: tokens.scope === undefined ? { ...made, scopesGranted: grant.scopesGranted } : made,
+    }
   } catch (error) {
     const errorCode = wire.getErrorCode(error)
     return errorCode === undefined
       ? { kind: 'unreachable', reason: formatFailure(wire, error) }
       : { kind: 'refused', error: errorCode }
   }
-}
-
-function createUnreachable(response: Response): RefreshResult {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const reason = `HTTP ${response.status}`
-  return Number.isNaN(seconds)
-    ? { kind: 'unreachable', reason }
-    : { kind: 'unreachable', reason, retryAfterMs: seconds * 1000 }
 }
 
 /** An upstream with `oauth`. */

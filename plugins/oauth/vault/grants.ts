@@ -147,7 +147,7 @@ export class RefreshedGrants {
     if (refreshed.kind === 'granted') return this.#storeGrant(grant, refreshed.grant)
     if (refreshed.kind === 'unreachable') {
       const why = `the authorization server is unreachable: ${toOneLine(refreshed.reason).slice(0, MAX_WORDS)}`
-      return this.#startPause(grant, createUnavailable(why), refreshed.retryAfterMs)
+      return this.#startPause(grant, createUnavailable(why))
     }
     const why = `the authorization server refused to renew the login: ${refreshed.error}`
     const result = createLoginNeeded(why)
@@ -160,8 +160,9 @@ export class RefreshedGrants {
   /** Stores the grant before it is used. A concurrent login wins. */
   async #storeGrant(before: StoredGrant, grant: NewGrant): Promise<Renewal> {
     const { vault, log } = this.#deps
-    const { caller, refresh } = before
-    const renewed = { ...(caller && { caller }), ...(refresh !== undefined && { refresh }), ...grant }
+    const { caller, refresh, audience } = before
+    const retained = { ...(caller && { caller }), ...(refresh && { refresh }), ...(audience && { audience }) }
+    const renewed = { ...retained, ...grant }
     try {
       const generation = await vault.put(before, renewed, before.generation)
       if (generation !== undefined) return toTokenAccess({ ...renewed, generation })

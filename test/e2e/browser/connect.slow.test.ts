@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import AxeBuilder from 'axe-core'
-import type { APIResponse, Browser, Page } from 'playwright-core'
-import { cleanup } from '../../fixtures/cleanup.ts'
+import type { Browser, Page } from 'playwright-core'
 import { linkIn, setting, type Setting } from '../../unit/plugins/oauth/connect/setting.ts'
 import { skip, startChromium } from './opened-page.ts'
 
@@ -75,66 +72,6 @@ test('a whole login in a browser: the call that waited goes on', { skip }, async
   )
 })
 
-test('alice’s link opened by bob is 403, and nobody gets a grant', { skip }, async t => {
-  const made = await setting(t)
-  const { link, requestState } = await linkOf(made, 'alice')
-  const page = await pageOf(await startChromium(t))
-  await open(page, link, 'bob', made)
-  assert.match(await page.innerText('h1'), /This link is for another user/)
-  assert.equal((await page.goto(link))?.status(), 403)
-  assert.equal(await page.locator('form').count(), 0)
-  const alice = await made.client('alice')
-  const { result } = await alice.request('tools/call', { ...CALL, requestState })
-  assert.match(JSON.stringify(result), /input_required/)
-  const bob = await (await made.client('bob')).request('tools/call', CALL)
-  assert.match(JSON.stringify(bob.result), /input_required/)
-  assert.ok(made.recorded.every(({ outcome }) => outcome === 'denied'))
-})
-
-test('an answer with another issuer makes no grant', { skip }, async t => {
-  const made = await setting(t)
-  const { link } = await linkOf(made, 'alice')
-  const page = await pageOf(await startChromium(t))
-  await page.route(/\/interaction\//, async (route, request) => {
-    if (request.method() !== 'POST') return route.continue()
-    const last = await followed(page, await route.fetch({ maxRedirects: 0 }), request.url())
-    const url = new URL(last)
-    if (url.pathname === '/oauth/callback') url.searchParams.set('iss', 'http://127.0.0.1:1')
-    await route.fulfill({ status: 303, headers: { location: url.href } })
-  })
-  await open(page, link, 'alice', made)
-  await page.click('button.main')
-  await throughProvider(page, 'alice', made.idp.issuer)
-  assert.match(await page.innerText('h1'), /Login failed/)
-  const alice = await made.client('alice')
-  assert.match(JSON.stringify((await alice.request('tools/call', CALL)).result), /input_required/)
-})
-
-test('the page stands in no frame of somebody else', { skip }, async t => {
-  const made = await setting(t)
-  const { link } = await linkOf(made, 'alice')
-  const browser = await startChromium(t)
-  const context = await browser.newContext()
-  const page = await context.newPage()
-  await open(page, link, 'alice', made)
-  const thief = await context.newPage()
-  await thief.goto(await siteWith(t, `<iframe src="${link}" width="800" height="600"></iframe>`))
-  await thief.waitForLoadState('networkidle')
-  const frames = thief.frames().slice(1)
-  for (const frame of frames)
-    assert.equal(
-      await frame
-        .locator('form')
-        .count()
-        .catch(() => 0),
-      0,
-    )
-  assert.ok(
-    frames.every(frame => !frame.url().startsWith(link)),
-    frames.map(frame => frame.url()).join(),
-  )
-})
-
 test('the page can be read by everybody, on every screen', { skip }, async t => {
   const made = await setting(t)
   const { link } = await linkOf(made, 'alice')
@@ -160,28 +97,3 @@ test('the page can be read by everybody, on every screen', { skip }, async t => 
       if (folder !== undefined) await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
     }
 })
-
-/** The page that redirects lead to, which is not opened where it is the gateway's. */
-async function followed(page: Page, first: APIResponse, from: string): Promise<string> {
-  let at = from
-  let reply = first
-  for (let location = reply.headers().location; location !== undefined; location = reply.headers().location) {
-    at = new URL(location, at).href
-    if (at.includes('/oauth/callback')) return at
-    reply = await page.context().request.get(at, { maxRedirects: 0 })
-  }
-  return at
-}
-
-/** A site of somebody else. */
-async function siteWith(t: TestContext, html: string): Promise<string> {
-  const server = createServer((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>x</title>${html}`)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  cleanup(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://localhost:${(server.address() as AddressInfo).port}/`
-}

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
-import { startIssuer } from '../../proof/access/issuer.ts'
 import { authority } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
 import { directory, gatewayProcess as gateway, serving } from '../cli/run.ts'
@@ -73,29 +69,3 @@ test('nobody is sent to one that nobody vouches for', async t => {
   assert.match(broken.stderr, /SSL_CERT_FILE.*nowhere\.pem.*ENOENT/)
   assert.equal(broken.code, 0, 'it is said, and nothing more')
 })
-
-for (const by of ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'])
-  test(`the public keys of an issuer behind a private authority are fetched where ${by} trusts that one`, async t => {
-    const issuer = await startIssuer()
-    cleanup(t, () => issuer.close())
-    const keys = await (await fetch(issuer.jwks)).text()
-    const front = createServer(ours.certify('keys'), (_, response) => void response.end(keys))
-    await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
-    cleanup(t, () => void front.close())
-    const jwks = `https://127.0.0.1:${(front.address() as AddressInfo).port}/jwks`
-    const resource = 'https://gateway.example/mcp'
-    const config = {
-      listeners: { main: { type: 'http', port: 0 } },
-      auth: { jwt: [{ issuer: issuer.url, jwks }], resource },
-      upstreams: {},
-    }
-    const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'ca.pem': ca })
-    const running = serving(t, ['serve'], { cwd, env: { ...HEADLESS, [by]: 'ca.pem' } })
-    const url = String((await running.logged('listening'))['url'])
-    const statusFor = async (token: string): Promise<number> => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      return (await fetch(url, { method: 'POST', headers, body: '{}' })).status
-    }
-    assert.notEqual(await statusFor(await issuer.sign(resource)), 401, running.stderr())
-    assert.equal(await statusFor(await issuer.sign('https://elsewhere.example/mcp')), 401)
-  })

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
@@ -42,26 +41,4 @@ test('the rights that the page names are enough', { skip }, async t => {
   await until(async () => ((await statusOf(one)).replicas as unknown[]).length === 2)
   assert.match(await echo(other.url, await open(one.url), 'x'), /^200/)
   for (const replica of [one, other]) assert.ok(!(await codesOf(replica)).includes('cluster-store-refuses'))
-})
-
-test('replies that make no sense cost no session', async t => {
-  const sockets = new Set<Socket>()
-  const nonsense = createServer(socket => {
-    sockets.add(socket.on('error', () => undefined))
-    socket.on('data', bytes => {
-      const commands = String(bytes).match(/\*\d+\r\n/g) ?? []
-      socket.write('*2\r\n:1\r\n:2\r\n'.repeat(commands.length))
-    })
-  }).listen(0, '127.0.0.1')
-  cleanup(t, () => {
-    for (const socket of sockets) socket.destroy()
-    nonsense.close()
-  })
-  await new Promise(resolve => nonsense.once('listening', resolve))
-  const one = await replicaAt(t, `redis://127.0.0.1:${(nonsense.address() as AddressInfo).port}`)
-
-  const session = await open(one.url)
-
-  assert.match(await echo(one.url, session, 'x'), /^200/)
-  assert.match(await echo(one.url, session, 'y'), /^200/)
 })

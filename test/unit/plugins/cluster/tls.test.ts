@@ -134,16 +134,3 @@ test('a reload reads the certificate again, and one that is of no use changes no
   assert.match(await echo(second.url, session, 'z'), /^200/)
   await assert.rejects(reloadWith(second, { tls: undefined }), { code: 'GW_CLUSTER_CHANGED' })
 })
-
-test('the owner is told of tokens that travel without TLS', { skip }, async t => {
-  const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
-    const { findings } = await gateway.control('health')
-    return (findings as { code: string }[]).map(({ code }) => code).filter(code => code.startsWith('cluster-'))
-  }
-  const redis = await redisFor(t)
-  const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }
-
-  assert.deepEqual(await codes(await replica(t, redis, { upstreams: {} })), [])
-  const plain = await replica(t, redis, { upstreams: {}, cluster: { ...everywhere, name: 'plain' } })
-  assert.deepEqual(await codes(plain), ['cluster-plain'])
-})

@@ -68,14 +68,6 @@ test('a lifespan of 0 is no reason to renew with each call', async t => {
   assert.equal(here.server.asked.length, 1)
 })
 
-test('a scope that is said twice is one, and an answer without scopes leaves them as they were', async t => {
-  const here = await loggedIn(t)
-  const twice = { expires_in: 300, refresh_token: 'kc-1', scope: 'profile email profile' }
-  here.server.next.push(tokensOf(here.server, twice))
-  await here.call()
-  assert.deepEqual((await row(here)).scopes, ['profile', 'email'])
-})
-
 test('a realm that is not up yet, or is behind a proxy that says so, costs nobody the login', async t => {
   const here = await loggedIn(t)
   here.server.next.push({ status: 503, body: '<html>Service Unavailable</html>' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
+import type { TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
 import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
 import type { Vault } from '../../../../../plugins/oauth/vault/vault.ts'
 import type { Clock } from '../../../../../src/plugin.ts'
@@ -63,17 +63,6 @@ test('a token is renewed a minute ahead of its end, once for all who wait', asyn
   assert.deepEqual(server.presented, ['f.0'])
   for (const answer of answers) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
   assert.equal((await vault.find(KEY))?.refresh, 'f.1')
-})
-
-test('a token of a short life is used for most of it', async context => {
-  const { vault, grants, server, date } = await setting(context)
-  await vault.put(KEY, grantOf('f', within(20)))
-  date.now += 10_000
-  await grants.access(KEY)
-  assert.deepEqual(server.presented, [])
-  date.now += 6_000
-  await grants.access(KEY)
-  assert.deepEqual(server.presented, ['f.0'])
 })
 
 test('a token that was refused is renewed once for all who say so, and each gets the new one', async context => {
@@ -180,40 +169,49 @@ test('a login that is renewed on a full disk is used from memory, and the next r
   assert.equal((await vault.findCurrent(KEY))?.access, 'access-f.2')
 })
 
-test('a server that does not rotate keeps its refresh token', async context => {
-  const endpoint: TokenEndpoint = {
-    refresh: ({ refresh: _refresh, ...grant }) =>
-      Promise.resolve({
-        kind: 'granted',
-        grant: { ...(grant as NewGrant), access: 'renewed', expiresAt: within(3000) },
-      }),
-  }
-  const { vault, grants, date } = await setting(context, { endpoint })
+test('two gateways with fifty callers each refresh an ending token once, and all get the new one', async context => {
+  const { vault, grants, server, date, state } = await setting(context)
+  const others = grantsOf(context, state, plainEndpoint(server.url), date)
+  server.delayMs = 300
   await putOver(vault, date, 'f')
-  await grants.access(KEY)
+  const all = [grants, others].flatMap(one => Array.from({ length: 50 }, () => one.access(KEY)))
 
-  const kept = await vault.find(KEY)
-  assert.deepEqual([kept?.access, kept?.refresh], ['renewed', 'f.0'])
+  for (const answer of await Promise.all(all)) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
+  assert.deepEqual(server.presented, ['f.0'])
 })
 
-test('a login without a refresh token is over with its token', async context => {
-  const { vault, grants, server, date } = await setting(context)
-  const { refresh: _refresh, ...grant } = grantOf('f', within(300))
-  await vault.put(KEY, grant)
-  date.now += 299_000
-  assert.equal((await grants.access(KEY)).kind, 'token')
-  date.now += 1000
-  assert.deepEqual(await grants.access(KEY), {
-    kind: 'login',
-    why: 'the login has expired and cannot be renewed',
-  })
+test('a gateway that dies during a refresh keeps others from it until its lease is over', async context => {
+  const clock = new HandClock()
+  const { vault, grants, server, date, state } = await setting(context, { clock })
+  const asked = Promise.withResolvers<void>()
+  const endpoint = { refresh: () => new Promise<never>(() => void asked.resolve()) }
+  await putOver(vault, date, 'f')
+  void grantsOf(context, state, endpoint, date).access(KEY)
+  await asked.promise
+
+  const early = grants.access(KEY)
+  let isOver = false
+  void early.finally(() => (isOver = true))
+  while (!isOver) {
+    clock.pass(1000)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  assert.equal((await early).kind, 'unavailable')
   assert.deepEqual(server.presented, [])
+
+  date.now += 46_000
+  assert.equal((await grants.access(KEY)).kind, 'token')
+  assert.deepEqual(server.presented, ['f.0'])
 })
 
-test('a vault that cannot be opened is no reason to log in', async context => {
-  const vault = vaultIn(context, stateOf(context), { key: () => Promise.reject(new Error('no key here')) })
-  const endpoint: TokenEndpoint = { refresh: () => Promise.reject(new Error('nobody asks')) }
-  const grants = new RefreshedGrants({ vault, endpoint, clock: systemClock, log: SILENT })
-
-  assert.deepEqual(await grants.access(KEY), { kind: 'unavailable', why: 'no key here' })
-})
+/** Another gateway with the same state directory. */
+function grantsOf(
+  context: TestContext,
+  state: string,
+  endpoint: TokenEndpoint,
+  date: { readonly now: number },
+): RefreshedGrants {
+  const now = (): number => date.now
+  const vault = vaultIn(context, state, { now })
+  return new RefreshedGrants({ vault, endpoint, clock: systemClock, log: SILENT, now })
+}

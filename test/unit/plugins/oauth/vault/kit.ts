@@ -16,12 +16,6 @@ export const KEY: GrantKey = {
   issuer: 'https://as.example.com',
 }
 
-/** What gives the key of a vault in this directory: a file in it. */
-export function keySources(directory: string): Parameters<typeof loadVaultKey>[0] {
-  const programs = { captureOutput: () => Promise.reject(new Error('no program')) } as never
-  return { config: { secrets: {} }, directory, state: directory, programs }
-}
-
 /** A state directory for one test. */
 export function stateOf(context: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'vault-'))
@@ -39,7 +33,8 @@ interface Given {
 /** A vault in a directory, which is closed at the end. */
 export function vaultIn(context: TestContext, directory: string, given: Given = {}): Vault {
   const { clock = systemClock, log = SILENT, now = Date.now } = given
-  const { key = () => loadVaultKey(keySources(directory)) } = given
+  const programs = { captureOutput: () => Promise.reject(new Error('no program')) } as never
+  const { key = () => loadVaultKey({ config: { secrets: {} }, directory, state: directory, programs }) } = given
   const vault = new Vault({ backend: new SqliteBackend({ directory, key, clock, log, now }), now })
   cleanup(context, () => vault.close())
   return vault

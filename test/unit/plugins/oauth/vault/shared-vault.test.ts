@@ -128,13 +128,3 @@ test('while the store is away a token lives on and nothing is renewed', async t 
   assert.equal((await grants.access(KEY)).kind, 'token')
   assert.deepEqual(server.presented, ['f.0'])
 })
-
-test('a store that comes back empty has no logins, and takes new ones', async t => {
-  const world = new World()
-  const server = await servers(t)
-  const before = world.vault()
-  await before.put(KEY, grantOf('f', Date.now() + 300_000), 0)
-  const empty = new World()
-  assert.match(JSON.stringify(await grantsOf(empty, server).access(KEY)), /not logged in/)
-  assert.ok((await empty.vault().put(KEY, grantOf('g'), 0)) !== undefined)
-})

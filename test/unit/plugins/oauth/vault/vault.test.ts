@@ -113,15 +113,3 @@ test('a database of somebody else is not written to', async context => {
 
   await assert.rejects(vaultIn(context, state).list(), /a different database/)
 })
-
-test('a registration is found by issuer and redirect alone', async context => {
-  const vault = vaultIn(context, stateOf(context))
-  const client = { id: 'c', secret: 's', method: 'client_secret_basic', expiresAt: 7 } as const
-  await vault.saveRegistration(KEY.issuer, 'http://127.0.0.1/a', client)
-
-  assert.deepEqual(await vault.findRegistration(KEY.issuer, 'http://127.0.0.1/a'), client)
-  assert.equal(await vault.findRegistration(KEY.issuer, 'http://127.0.0.1/b'), undefined)
-  assert.equal(await vault.findRegistration('https://other.example.com', 'http://127.0.0.1/a'), undefined)
-  await vault.dropRegistration(KEY.issuer, 'http://127.0.0.1/a')
-  assert.equal(await vault.findRegistration(KEY.issuer, 'http://127.0.0.1/a'), undefined)
-})
