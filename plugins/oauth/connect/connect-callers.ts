@@ -50,38 +50,20 @@ function wrapWithLogins(upstream: string, next: Dispatch, deps: LoginRedirectDep
   }
 }
 
-/** Opens a login page; undefined if clients cannot reach one. */
-function openLink(
-  { exchange: { session, principal } }: Call,
-  upstream: string,
-  account: string,
-  deps: LoginRedirectDeps,
-): LoginLink | undefined {
-  const base = deps.getBaseUrl(session.listener)
-  const proof = deps.getProof(principal)
-  if (base === undefined || proof === undefined) return undefined
-  const client = session.client.info.name
-  return deps.links.openOrCreate({ principal, account, upstream, base, proof, client })
-}
-
 /** Calls again after a short wait if the caller has logged in meanwhile, as the connection may still pause. */
 async function callAfterLogin(next: Dispatch, call: Call, account: string, deps: LoginRedirectDeps): Promise<Answer> {
   try {
     return await next(call)
   } catch (error) {
-    if (!isLoginNeeded(error, account) || isCallSpecific(error)) throw error
+    // If only this call lacks scopes, waiting for a login is useless.
+    if (!isLoginNeeded(error, account) || error.fields.ofCall === true) throw error
     if (!deps.hasLoggedIn(account, call.upstream)) throw error
     await deps.wait(AGAIN_MS)
     return next(call)
   }
 }
 
-/** Returns true if only this call lacks scopes; then waiting for a login is useless. */
-function isCallSpecific(error: unknown): boolean {
-  return error instanceof GatewayError && error.fields.ofCall === true
-}
-
-function isLoginNeeded(error: unknown, account: string): boolean {
+function isLoginNeeded(error: unknown, account: string): error is GatewayError {
   return error instanceof GatewayError && error.code === NEEDED && error.fields.account === account
 }
 
@@ -99,8 +81,12 @@ function redirectToPage(call: Call, upstream: string, account: string, deps: Log
   const { session, principal } = call.exchange
   const needs = `"${upstream}" requires you to log in.`
   const command = `gateway login ${upstream} --account ${quoteShellArgument(formatCaller(principal))}`
-  const link = openLink(call, upstream, account, deps)
-  if (link === undefined) return createTextAnswer(call, `${needs} Ask the owner of this gateway to run: ${command}`)
+  const base = deps.getBaseUrl(session.listener)
+  const proof = deps.getProof(principal)
+  if (base === undefined || proof === undefined)
+    return createTextAnswer(call, `${needs} Ask the owner of this gateway to run: ${command}`)
+  const client = session.client.info.name
+  const link = deps.links.openOrCreate({ principal, account, upstream, base, proof, client })
   const withCode = link.code === undefined ? '' : ` Enter this code there: ${link.code}`
   if (!canOpenPages(session.client))
     return createTextAnswer(

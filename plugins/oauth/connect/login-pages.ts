@@ -40,7 +40,6 @@ interface ConsentVisit {
   readonly request: HttpRequest
   readonly link: LoginLink
   readonly browser: BrowserState
-  readonly isNew: boolean
 }
 
 export const CONNECT = '/oauth/connect/'
@@ -64,60 +63,48 @@ export class LoginPages {
   }
 
   async serveRequest(request: HttpRequest): Promise<HttpReply | undefined> {
-    const { browsers, log, getBaseUrl } = this.#deps
+    const { browsers, log, names, getBaseUrl } = this.#deps
     const base = getBaseUrl(request.listener)
     if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
-    const at = this.#findReplica(request)
-    if (at !== undefined) return { ...renderUnknownLink(), replicaId: at }
+    const { path, query, method } = request
+    // Another replica may have the link and browser.
+    const id = path.startsWith(CONNECT) ? path.slice(CONNECT.length) : (query.get('state') ?? '')
+    const replicaId = names.findReplica(id)
+    if (replicaId !== undefined) return { ...renderUnknownLink(), replicaId }
     const browser = browsers.findBrowser(request, base)
     try {
-      return await this.#route(request, base, browser)
+      if (path.startsWith(CONNECT)) return await this.#serveLink(request, id, base, browser)
+      if (method !== 'GET') return undefined
+      return await (path === PERSON
+        ? this.#finishPersonLogin(request, base, browser)
+        : this.#finishUpstreamLogin(request, base, browser))
     } catch (error) {
       log.warn('a login page failed', {
-        path: request.path.slice(0, CONNECT.length),
+        path: path.slice(0, CONNECT.length),
         reason: getErrorMessage(error),
       })
       return renderMessage(502, 'Login failed', 'Login is currently not possible. See the gateway log.')
     }
   }
 
-  /** Finds the replica that has the link and browser. */
-  #findReplica({ path, query }: HttpRequest): string | undefined {
-    const { names } = this.#deps
-    if (path.startsWith(CONNECT)) return names.findReplica(path.slice(CONNECT.length))
-    return names.findReplica(query.get('state') ?? '')
-  }
-
-  #route(
-    request: HttpRequest,
-    base: string,
-    browser: BrowserState | undefined,
-  ): HttpReply | undefined | Promise<HttpReply | undefined> {
-    const { path, method } = request
-    if (path === PERSON) return method === 'GET' ? this.#finishPersonLogin(request, base, browser) : undefined
-    if (path === CALLBACK) return method === 'GET' ? this.#finishUpstreamLogin(request, base, browser) : undefined
-    return this.#serveLink(request, base, browser)
-  }
-
   #serveLink(
     request: HttpRequest,
+    id: string,
     base: string,
     browser: BrowserState | undefined,
   ): HttpReply | undefined | Promise<HttpReply> {
-    const { path, method } = request
-    const link = this.#deps.links.findById(path.slice(CONNECT.length))
+    const { browsers, links } = this.#deps
+    const link = links.findById(id)
     if (link === undefined || link.request.base !== base) return renderUnknownLink()
     if (link.isDone) return renderAlreadyDone()
-    if (method === 'GET') {
-      const own = browser ?? this.#deps.browsers.openBrowser()
-      return this.#showConsent({ request, link, browser: own, isNew: browser === undefined })
-    }
-    if (method !== 'POST') return undefined
-    return browser === undefined ? renderForbidden() : this.#handleForm({ request, link, browser, isNew: false })
+    if (request.method === 'GET')
+      return this.#showConsent({ request, link, browser: browser ?? browsers.openBrowser() })
+    if (request.method !== 'POST') return undefined
+    return browser === undefined ? renderForbidden() : this.#handleForm({ request, link, browser })
   }
 
   async #showConsent(consent: ConsentVisit): Promise<HttpReply> {
-    const { link, browser, isNew } = consent
+    const { link, browser } = consent
     const { base, proof, upstream, account } = link.request
     const { browsers, identityProvider, names, previewLogin } = this.#deps
     const cookie = browsers.formatCookie(browser, base)
@@ -129,8 +116,7 @@ export class LoginPages {
       browser.login = login
       return addCookie(redirect(url), cookie)
     }
-    const page = this.#renderConsent(consent, await previewLogin(upstream, account))
-    return isNew ? addCookie(page, cookie) : page
+    return addCookie(this.#renderConsent(consent, await previewLogin(upstream, account)), cookie)
   }
 
   #renderConsent(consent: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
@@ -241,10 +227,7 @@ export class LoginPages {
     if (link.isDone) return renderAlreadyDone()
     const { logins, log } = this.#deps
     try {
-      const made = await logins.finishLogin(
-        `${base}${CALLBACK}?${query.toString()}`,
-        ({ account }) => account === link.request.account,
-      )
+      const made = await logins.finishLogin(`${base}${CALLBACK}?${query.toString()}`)
       log.debug('a caller has logged in', { upstream: made.upstream })
       this.#recordOutcome(link, 'made')
       link.complete()

@@ -126,16 +126,12 @@ export class BrowserLogins {
    * Exchanges the code of a callback and stores the grant. The `state` is consumed in any case.
    * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
    */
-  async finishLogin(
-    callbackUrl: string,
-    isMeant?: (login: { readonly account: string }) => boolean,
-  ): Promise<FinishedLogin> {
+  async finishLogin(callbackUrl: string): Promise<FinishedLogin> {
     const url = new URL(callbackUrl)
     const state = url.searchParams.get('state') ?? ''
     const login = this.#pending.get(state)
     this.#pending.delete(state)
-    const isOver = login === undefined || this.#deps.clock.now() >= login.expiresAt
-    if (isOver || isMeant?.(login) === false) throw oauthError('GW_LOGIN_UNKNOWN')
+    if (login === undefined || this.#deps.clock.now() >= login.expiresAt) throw oauthError('GW_LOGIN_UNKNOWN')
     const { account, upstream, resource, server, scopes, caller } = login
     const flow = this.#deps.flow(upstream)
     if (login.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')

@@ -136,44 +136,35 @@ export class MachineTokens implements TokenSource {
   async #requestGrant(account: string, subject: string | undefined): Promise<TokenEndpointResponse> {
     const { grant, client, assertionFile = '' } = this.#oauth
     const { server, parameters } = await this.#locateIssuer(account)
-    if (grant === 'exchange') return this.#exchangeToken({ server, client }, parameters, subject)
-    if (grant === 'id-jag') return this.#requestEnterpriseToken({ server, client }, parameters, subject)
-    if (grant !== 'workload') return this.#requestToken({ server, client }, 'client_credentials', parameters)
+    const target = { server, client }
+    if (grant === 'exchange' || grant === 'id-jag') return this.#exchangeToken(target, parameters, subject)
+    if (grant !== 'workload') return this.#requestToken(target, 'client_credentials', parameters)
     // The assertion identifies the workload, so there is no client (SEP-1933).
     const assertion = await this.#readToken(assertionFile)
     return this.#requestToken({ server, client: undefined }, JWT_BEARER, { assertion, ...parameters })
   }
 
+  /**
+   * Exchanges the caller's token, with `id-jag` at the identity provider for an assertion that the upstream's
+   * authorization server accepts.
+   */
   async #exchangeToken(
     target: TokenTarget,
     parameters: Parameters,
     subject: string | undefined,
   ): Promise<TokenEndpointResponse> {
-    const { identityProvider, audience } = this.#oauth
-    return this.#requestToken(identityProvider === undefined ? target : await this.#getIdentityProvider(), EXCHANGE, {
+    const { grant, identityProvider } = this.#oauth
+    const isEnterprise = grant === 'id-jag'
+    const audience = isEnterprise ? target.server.issuer : this.#oauth.audience
+    const exchanger = identityProvider === undefined ? target : await this.#locateProvider(identityProvider)
+    const exchanged = await this.#requestToken(exchanger, EXCHANGE, {
       ...(await this.#createSubject(subject)),
-      requested_token_type: `${TOKEN_TYPE}access_token`,
+      requested_token_type: `${TOKEN_TYPE}${isEnterprise ? 'id-jag' : 'access_token'}`,
       ...(audience === undefined ? {} : { audience }),
       ...parameters,
     })
-  }
-
-  /**
-   * Exchanges the caller's token at the identity provider for an assertion, which the upstream's authorization server
-   * accepts.
-   */
-  async #requestEnterpriseToken(
-    target: TokenTarget,
-    parameters: Parameters,
-    subject: string | undefined,
-  ): Promise<TokenEndpointResponse> {
-    const { access_token: assertion } = await this.#requestToken(await this.#getIdentityProvider(), EXCHANGE, {
-      ...(await this.#createSubject(subject)),
-      requested_token_type: `${TOKEN_TYPE}id-jag`,
-      audience: target.server.issuer,
-      ...parameters,
-    })
-    return this.#requestToken(target, JWT_BEARER, { assertion, ...parameters })
+    if (!isEnterprise) return exchanged
+    return this.#requestToken(target, JWT_BEARER, { assertion: exchanged.access_token, ...parameters })
   }
 
   async #requestToken(
@@ -197,10 +188,8 @@ export class MachineTokens implements TokenSource {
     return wire.lib.processGenericTokenEndpointResponse(server, metadata, response, { recognizedTokenTypes })
   }
 
-  async #getIdentityProvider(): Promise<TokenTarget> {
-    const { identityProvider } = this.#oauth
-    if (identityProvider === undefined) throw this.#createRefusedError('identityProvider is not configured')
-    const { issuer, tokenEndpoint, client } = identityProvider
+  async #locateProvider(provider: NonNullable<OAuthSpec['identityProvider']>): Promise<TokenTarget> {
+    const { issuer, tokenEndpoint, client } = provider
     if (tokenEndpoint !== undefined) return { server: { issuer, token_endpoint: tokenEndpoint }, client }
     return { server: await this.#flow.getServer(issuer), client }
   }
