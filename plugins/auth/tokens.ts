@@ -56,17 +56,18 @@ function createRemoteKeys(url: URL, { clock, log, fetch }: KeySetDeps): KeySet {
     [customFetch]: async (_url, { headers }) => {
       if (clock.now() - triedAt < BETWEEN_MS) throw new errors.JWKSNoMatchingKey()
       triedAt = clock.now()
-      const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
-      if (response.ok) fetchedAt = triedAt
-      return response
+      return fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, timeoutMs: WITHIN_MS })
     },
   })
+  const noteFetch = (): void => {
+    fetchedAt = clock.now()
+  }
   const logFailure = (error: unknown): void => {
     if (!(error instanceof errors.JWKSNoMatchingKey))
       log.warn('cannot fetch public keys', { from: url.href, reason: String(error) })
   }
   return async header => {
-    if (getAge() > FRESH_MS) await keys.reload().catch(logFailure)
+    if (getAge() > FRESH_MS) await keys.reload().then(noteFetch, logFailure)
     if (getAge() > STALE_MS) throw new errors.JWKSNoMatchingKey()
     return keys(header)
   }

@@ -55,16 +55,10 @@ export const ERRORS = {
   },
   GW_OAUTH_UNAVAILABLE: {
     text: 'no token available for upstream "{upstream}": {why}',
-    hint: 'The gateway retries on the next call.',
+    hint: 'The gateway retries on the next call. Check upstreams.{upstream}.oauth with the operator of the authorization server.',
     http: 502,
     rpc: RPC.internal,
     isLocal: true,
-  },
-  GW_OAUTH_REFUSED: {
-    text: 'the authorization server refused a token for upstream "{upstream}": {why}',
-    hint: 'Check upstreams.{upstream}.oauth with the operator of the authorization server.',
-    http: 502,
-    rpc: RPC.internal,
   },
   GW_OAUTH_CALLER: {
     text: 'upstream "{upstream}" requires an authenticated caller',

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
-import type { Clock, Log } from '../../../src/plugin.ts'
-import { BoundedMap, GatewayError, getErrorMessage, verifiedTokens } from '../../../src/plugin.ts'
-import { oauthError } from '../errors.ts'
+import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
+import { BoundedMap, getErrorMessage, getToken } from '../../../src/plugin.ts'
 import type { Access, OAuthSpec } from '../types.ts'
 import type { OutgoingRequest, TokenSource } from './authorizer.ts'
 import { createConfiguredIdentity } from './client-identity.ts'
@@ -125,8 +124,9 @@ export class MachineTokens implements TokenSource {
       return { kind: 'token', token, generation }
     } catch (error) {
       this.#issuer = undefined
-      const reason = formatFailure(await this.#flow.loadWire(), error)
-      const why = error instanceof GatewayError ? error.message : this.#createRefusedError(reason).message
+      const wire = await this.#flow.loadWire()
+      const code = wire.getErrorCode(error)
+      const why = code === undefined ? formatFailure(wire, error) : `the authorization server refused a token: ${code}`
       this.#deps.log.warn('token request failed', { account, why })
       onEnd(PAUSE_MS)
       return { kind: 'unavailable', why }
@@ -174,7 +174,7 @@ export class MachineTokens implements TokenSource {
   ): Promise<TokenEndpointResponse> {
     const wire = await this.#flow.loadWire()
     if (client?.issuer !== undefined && !isSameIssuer(client.issuer, server.issuer))
-      throw this.#createRefusedError(`the configured client "${client.id}" belongs to ${client.issuer} only`)
+      throw new Error(`the configured client "${client.id}" belongs to ${client.issuer} only`)
     const metadata = { client_id: client?.id ?? '-' }
     const auth =
       client === undefined
@@ -198,7 +198,7 @@ export class MachineTokens implements TokenSource {
     const { file, type = 'access_token' } = this.#oauth.subject ?? {}
     const token = file === undefined ? own : await this.#readToken(file)
     if (token === undefined)
-      throw this.#createRefusedError('the caller has no token to exchange; callers need a token accepted by auth.jwt')
+      throw new Error('the caller has no token to exchange; callers need a token accepted by auth.jwt')
     return { subject_token: token, subject_token_type: `${TOKEN_TYPE}${type}` }
   }
 
@@ -220,11 +220,7 @@ export class MachineTokens implements TokenSource {
       return text
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? getErrorMessage(cause)
-      throw this.#createRefusedError(`cannot read ${file} (${reason})`)
+      throw new Error(`cannot read ${file} (${reason})`)
     }
-  }
-
-  #createRefusedError(why: string): GatewayError {
-    return oauthError('GW_OAUTH_REFUSED', { upstream: this.#flow.spec.name, why })
   }
 }
