@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { JsonObject } from '../../../../../src/plugin.ts'
-import { closeAfter, TestClock, testClient, testGateway, type TestGateway } from '../../../../../src/testing/index.ts'
+import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'
 import { redisFor, skip } from '../../../../fixtures/redis.ts'
 import { KEY, until } from '../../cluster/setting.ts'
@@ -11,17 +9,15 @@ import { CALL, linkIn, loggedIn, opened, OPENS_PAGES, type Setting, setting, thr
 interface Two extends Setting {
   /** A replica whose pages browsers ask of the first one. */
   readonly second: TestGateway
-  readonly clock: TestClock
   call(gateway: TestGateway, subject: string): Promise<string>
 }
 
 /** Two replicas behind one URL, at which the first one answers. */
 async function twoReplicas(t: TestContext): Promise<Two> {
   const redis = await redisFor(t)
-  const clock = new TestClock()
-  const made = await setting(t, { cluster: { redis: redis.url, keys: [KEY] }, overload: false }, clock)
+  const made = await setting(t, { cluster: { redis: redis.url, keys: [KEY] }, overload: false })
   const listeners = { main: { type: 'http', port: 0, publicUrl: made.base } }
-  const second = closeAfter(t, await testGateway({ config: { ...made.config, listeners }, clock }))
+  const second = closeAfter(t, await testGateway({ config: { ...made.config, listeners } }))
   const call = async (gateway: TestGateway, subject: string): Promise<string> => {
     const headers = { authorization: `Bearer ${await made.idp.sign(`${made.base}/mcp`, subject)}` }
     const client = await testClient(gateway.url, { headers, capabilities: OPENS_PAGES })
@@ -29,7 +25,7 @@ async function twoReplicas(t: TestContext): Promise<Two> {
     await client.close()
     return JSON.stringify(reply)
   }
-  return { ...made, second, call, clock }
+  return { ...made, second, call }
 }
 
 test('the page of a login is asked of any replica, and the login is that of all', { skip }, async t => {
@@ -71,41 +67,3 @@ test(
     await until(async () => (await new PlainBrowser().open(link)).status === 404)
   },
 )
-
-/** Has time pass until this is settled: a retry waits for seconds for the login that was not made yet. */
-async function passing<T>(clock: TestClock, waiting: Promise<T>): Promise<T> {
-  let isOver = false
-  const over = (): void => void (isOver = true)
-  waiting.then(over, over)
-  while (!isOver) {
-    await pause(100)
-    clock.advance(1000)
-  }
-  return waiting
-}
-
-/** A modern call at one replica and its retry at another, as a balancer without affinity has it. */
-async function retrying(t: TestContext): Promise<
-  Two & {
-    readonly link: string
-    retry(at: TestGateway, action: 'accept' | 'decline', requestState?: string): Promise<JsonObject>
-  }
-> {
-  const made = await twoReplicas(t)
-  const headers = { authorization: `Bearer ${await made.idp.sign(`${made.base}/mcp`, 'alice')}` }
-  const ask = async (at: TestGateway, params: JsonObject): Promise<JsonObject> => {
-    const client = await testClient(at.url, { headers, capabilities: OPENS_PAGES })
-    const { result } = await client.request('tools/call', params)
-    await client.close()
-    return result as JsonObject
-  }
-  const first = await ask(made.gateway, CALL)
-  const retry = (at: TestGateway, action: string, requestState = first.requestState): Promise<JsonObject> =>
-    passing(made.clock, ask(at, { ...CALL, requestState, inputResponses: { 'visit-1': { action } } }))
-  return { ...made, link: linkIn(first), retry }
-}
-
-test('who declines at another replica is not asked again', { skip }, async t => {
-  const { second, retry } = await retrying(t)
-  assert.match(JSON.stringify(await retry(second, 'decline')), /declined.*"isError":true/)
-})

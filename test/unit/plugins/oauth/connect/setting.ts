@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import type { AuditEvent, Clock, JsonObject, Plugin } from '../../../../../src/plugin.ts'
+import type { AuditEvent, JsonObject, Plugin } from '../../../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
@@ -33,11 +33,7 @@ export interface Setting {
 export const OPENS_PAGES = { elicitation: { form: {}, url: {} } }
 
 /** A gateway before a server that asks each caller to log in, with a real identity provider that is its authorization server too. */
-export async function setting(
-  t: TestContext,
-  { upstreams, ...more }: JsonObject = {},
-  clock?: Clock,
-): Promise<Setting> {
+export async function setting(t: TestContext, { upstreams, ...more }: JsonObject = {}): Promise<Setting> {
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const idp = closeAfter(t, await identityProvider([`${base}/oauth/person`]))
@@ -58,10 +54,7 @@ export async function setting(
     },
     ...more,
   }
-  const gateway = closeAfter(
-    t,
-    await testGateway({ plugins: [witness], config, ...(clock === undefined ? {} : { clock }) }),
-  )
+  const gateway = closeAfter(t, await testGateway({ plugins: [witness], config }))
   const client = async (subject: string, options: object = {}): Promise<TestClient> => {
     const headers = { authorization: `Bearer ${await idp.sign(`${base}/mcp`, subject)}` }
     return closeAfter(t, await testClient(gateway, { headers, capabilities: OPENS_PAGES, ...options }))
