@@ -56,7 +56,11 @@ export class Vault {
   async findCurrent(key: LoginKey): Promise<StoredGrant | undefined> {
     const name = formatName(LOGIN, key)
     const entry = await this.#backend.readEntry(name)
-    return this.#cacheGrant(name, entry === undefined ? undefined : this.#parseGrant(entry))
+    const stored = entry === undefined ? undefined : this.#parseGrant(entry)
+    const cached = this.#cache.get(name)
+    // The stored grant is older than an unwritten one.
+    if (cached?.until === Infinity && cached.grant.generation === stored?.generation) return cached.grant
+    return this.#cacheGrant(name, stored)
   }
 
   /** Uses a renewed grant that could not be written; the next renewal writes again. */

@@ -153,7 +153,8 @@ test('an authorization server that cannot be reached is left alone for a while, 
 })
 
 test('a login that is renewed on a full disk is used from memory, and the next renewal is written', async context => {
-  const { vault, grants, server, date } = await setting(context)
+  const clock = new HandClock()
+  const { vault, grants, server, date } = await setting(context, { clock })
   await putOver(vault, date, 'f')
   const { put } = vault
   vault.put = () => Promise.reject(new Error('the disk is full'))
@@ -165,7 +166,11 @@ test('a login that is renewed on a full disk is used from memory, and the next r
 
   vault.put = put
   date.now += 3_600_000
+  server.next.push({ status: 503, body: {} })
+  assert.equal((await grants.access(KEY)).kind, 'unavailable')
+  clock.pass(1000)
   await grants.access(KEY)
+  assert.deepEqual(server.presented, ['f.0', 'f.1', 'f.1'])
   assert.equal((await vault.findCurrent(KEY))?.access, 'access-f.2')
 })
 
