@@ -30,12 +30,12 @@ export const oauth: Plugin<Config['oauth']> = {
     watchLogins(hooks, service, clock)
     hooks.close.tap(() => service.removeGeneration())
     if (!hasCallerLogins(config)) return
-    const { ConnectState, connectCallers } = await import('./connect/connect-callers.ts')
-    connectCallers(
-      api,
-      service,
-      slot.gateway(() => new ConnectState(api)),
-    )
+    const [{ connectCallers }, { ConnectState }] = await Promise.all([
+      import('./connect/connect-callers.ts'),
+      import('./connect/login-state.ts'),
+    ])
+    const state = slot.gateway(() => new ConnectState(api))
+    connectCallers(api, service, state)
   },
 }
 

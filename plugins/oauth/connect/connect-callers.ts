@@ -1,11 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Answer, Call, ClientDescription, Config, Dispatch, PluginApi, Principal } from '../../../src/plugin.ts'
 import { answer, GatewayError, isObject, refuse, RPC, STRANGER, toolError, toOneLine } from '../../../src/plugin.ts'
 import { createWaitingKey, formatCaller, getAccount } from '../callers.ts'
 import type { OAuthService } from '../service.ts'
 import { hasBrowserLogins } from '../types.ts'
-import type { LoginLink, Proof } from './login-state.ts'
-import { BrowserStore, LoginLinks, ReplicaNames } from './login-state.ts'
+import type { ConnectState, LoginLink, LoginLinks, Proof } from './login-state.ts'
 import { IdentityProvider } from './identity-provider.ts'
 import type { LoginPreview } from './login-pages.ts'
 import { CALLBACK, CONNECT, isPagePath, LoginPages, PERSON } from './login-pages.ts'
@@ -122,20 +121,6 @@ function createTextAnswer({ method }: Call, text: string): Answer {
 /** API key issuer. */
 const KEYS_ISSUER = 'api-key'
 
-/** Links and browsers, which outlive reloads. */
-export class ConnectState {
-  readonly links: LoginLinks
-  readonly browsers: BrowserStore
-  readonly names: ReplicaNames
-
-  constructor({ clock, shared, getReplicaId }: Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>) {
-    this.names = new ReplicaNames({ shared, getReplicaId })
-    this.links = new LoginLinks(clock, () => this.names.createName())
-    // Each replica knows only its own browsers.
-    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${randomBytes(4).toString('hex')}`)
-  }
-}
-
 /** Redirects callers to login pages, and serves these pages. */
 export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthService, state: ConnectState): void {
   const { clock, config, hooks, log, options } = api
@@ -153,8 +138,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
   }
   const pages = new LoginPages({
     ...deps,
-    ...{ browsers: state.browsers, names: state.names },
-    ...{ logins: service.logins, identityProvider, log },
+    ...{ state, logins: service.logins, identityProvider, log },
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),
   })

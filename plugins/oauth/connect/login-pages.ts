@@ -1,7 +1,7 @@
 import type { AuditEvent, HttpReply, HttpRequest, Log } from '../../../src/plugin.ts'
 import { getErrorMessage } from '../../../src/plugin.ts'
 import type { BrowserLogins } from '../flow/login.ts'
-import type { BrowserState, BrowserStore, LoginLink, LoginLinks, ReplicaNames } from './login-state.ts'
+import type { BrowserState, ConnectState, LoginLink } from './login-state.ts'
 import {
   renderAlreadyDone,
   renderConsentPage,
@@ -16,9 +16,7 @@ import {
 import type { IdentityProvider } from './identity-provider.ts'
 
 interface LoginPagesDeps {
-  readonly links: LoginLinks
-  readonly browsers: BrowserStore
-  readonly names: ReplicaNames
+  readonly state: ConnectState
   readonly logins: Pick<BrowserLogins, 'beginLogin' | 'finishLogin'>
   readonly identityProvider: IdentityProvider | undefined
   readonly log: Log
@@ -63,15 +61,15 @@ export class LoginPages {
   }
 
   async serveRequest(request: HttpRequest): Promise<HttpReply | undefined> {
-    const { browsers, log, names, getBaseUrl } = this.#deps
+    const { state, log, getBaseUrl } = this.#deps
     const base = getBaseUrl(request.listener)
     if (base === undefined || !isPagePath(request.path)) return renderUnknownLink()
     const { path, query, method } = request
     // Another replica may have the link and browser.
     const id = path.startsWith(CONNECT) ? path.slice(CONNECT.length) : (query.get('state') ?? '')
-    const replicaId = names.findReplica(id)
+    const replicaId = state.findReplica(id)
     if (replicaId !== undefined) return { ...renderUnknownLink(), replicaId }
-    const browser = browsers.findBrowser(request, base)
+    const browser = state.browsers.findBrowser(request, base)
     try {
       if (path.startsWith(CONNECT)) return await this.#serveLink(request, id, base, browser)
       if (method !== 'GET') return undefined
@@ -93,7 +91,7 @@ export class LoginPages {
     base: string,
     browser: BrowserState | undefined,
   ): HttpReply | undefined | Promise<HttpReply> {
-    const { browsers, links } = this.#deps
+    const { browsers, links } = this.#deps.state
     const link = links.findById(id)
     if (link === undefined || link.request.base !== base) return renderUnknownLink()
     if (link.isDone) return renderAlreadyDone()
@@ -106,13 +104,13 @@ export class LoginPages {
   async #showConsent(consent: ConsentVisit): Promise<HttpReply> {
     const { link, browser } = consent
     const { base, proof, upstream, account } = link.request
-    const { browsers, identityProvider, names, previewLogin } = this.#deps
-    const cookie = browsers.formatCookie(browser, base)
+    const { state, identityProvider, previewLogin } = this.#deps
+    const cookie = state.browsers.formatCookie(browser, base)
     const given = checkProof(consent)
     if (given === 'other') return this.#refuseVisit(consent)
     if (given === 'none' && proof === 'person') {
       if (identityProvider === undefined) return renderForbidden()
-      const { url, login } = await identityProvider.beginLogin(link.id, base, names.createName())
+      const { url, login } = await identityProvider.beginLogin(link.id, base, state.createName())
       browser.login = login
       return addCookie(redirect(url), cookie)
     }
@@ -122,7 +120,7 @@ export class LoginPages {
   #renderConsent(consent: ConsentVisit, look: LoginPreview, problem?: string): HttpReply {
     const { link, browser } = consent
     const { upstream, principal, client, proof } = link.request
-    const { browsers } = this.#deps
+    const { browsers } = this.#deps.state
     return renderConsentPage({
       ...{ upstream, host: look.host, scopes: look.scopes, server: new URL(look.issuer).host },
       ...{ subject: principal.subject, issuer: principal.issuer, client, problem },
@@ -151,7 +149,7 @@ export class LoginPages {
   async #readForm({ request, link, browser }: ConsentVisit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await parseForm(request)
-    const isOurs = form !== undefined && this.#deps.browsers.isFormToken(browser, link.id, form.get('token'))
+    const isOurs = form !== undefined && this.#deps.state.browsers.isFormToken(browser, link.id, form.get('token'))
     return isOurs && site === 'same-origin' ? form : undefined
   }
 
@@ -173,13 +171,13 @@ export class LoginPages {
   async #beginLogin(consent: ConsentVisit, access: string | null): Promise<HttpReply> {
     const { link, browser } = consent
     const { upstream, account, base, principal } = link.request
-    const { browsers, logins, names, previewLogin } = this.#deps
+    const { state, logins, previewLogin } = this.#deps
     const { issuer, subject } = principal
     const begun = await logins.beginLogin({
       ...{ upstream, account, caller: { issuer, subject } },
-      ...{ redirectUri: base + CALLBACK, state: names.createName() },
+      ...{ redirectUri: base + CALLBACK, state: state.createName() },
     })
-    if (!browsers.isFormToken(browser, formatAccess(link, begun), access))
+    if (!state.browsers.isFormToken(browser, formatAccess(link, begun), access))
       return this.#renderConsent(consent, await previewLogin(upstream, account), 'The requested access has changed.')
     browser.begun.set(begun.state, link.id)
     return redirect(begun.url)
@@ -191,17 +189,18 @@ export class LoginPages {
     base: string,
     browser: BrowserState | undefined,
   ): Promise<HttpReply> {
-    const { identityProvider, browsers, links, log } = this.#deps
+    const { identityProvider, state, log } = this.#deps
     const login = browser?.login
     if (browser === undefined || login === undefined || identityProvider === undefined) return renderForbidden()
     // Any site may send the browser here: an unknown state must not end a login.
     if (query.get('state') !== login.state) return renderForbidden()
     browser.login = undefined
-    const link = links.findById(login.link)
+    const link = state.links.findById(login.link)
     if (link === undefined) return renderUnknownLink()
     try {
       const person = await identityProvider.finishLogin(query, login, base)
-      return addCookie(redirect(link.url), browsers.formatCookie(browsers.renewCookie(browser, person), base))
+      const renewed = state.browsers.renewCookie(browser, person)
+      return addCookie(redirect(link.url), state.browsers.formatCookie(renewed, base))
     } catch (error) {
       log.warn('could not identify the user of a login', {
         upstream: link.request.upstream,
@@ -222,7 +221,7 @@ export class LoginPages {
     const id = browser?.begun.get(state)
     if (browser === undefined || id === undefined) return renderUnknownLogin()
     browser.begun.delete(state)
-    const link = this.#deps.links.findById(id)
+    const link = this.#deps.state.links.findById(id)
     if (link === undefined) return renderUnknownLogin()
     if (link.isDone) return renderAlreadyDone()
     const { logins, log } = this.#deps

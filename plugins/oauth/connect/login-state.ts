@@ -101,31 +101,38 @@ export interface PersonLogin {
   readonly link: string
 }
 
-type ReplicaNamesDeps = Pick<PluginApi, 'shared' | 'getReplicaId'>
+type ConnectApi = Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>
 
 /**
- * Names that contain their replica, so that any replica can proxy a login page to the one with the link and browser.
- * They are sealed, so that guessed names are not proxied.
+ * Links and browsers, which outlive reloads. Their names contain their replica, so that any replica can proxy a login
+ * page to the one that has them; they are sealed, so that guessed names are not proxied.
  */
-export class ReplicaNames {
-  readonly #deps: ReplicaNamesDeps
+export class ConnectState {
+  readonly links: LoginLinks
+  readonly browsers: BrowserStore
+  /** Bound origins by listener name. */
+  readonly bound = new Map<string, string>()
+  readonly #api: ConnectApi
 
-  constructor(deps: ReplicaNamesDeps) {
-    this.#deps = deps
+  constructor(api: ConnectApi) {
+    const { clock, shared } = api
+    this.#api = api
+    this.links = new LoginLinks(clock, () => this.createName())
+    // Each replica knows only its own browsers.
+    this.browsers = new BrowserStore(clock, shared === undefined ? '' : `-${randomBytes(4).toString('hex')}`)
   }
 
   createName(): string {
-    const { shared, getReplicaId } = this.#deps
+    const { shared } = this.#api
     const random = randomBytes(16).toString('base64url')
-    const replicaId = getReplicaId()
+    const replicaId = this.#api.getReplicaId()
     return shared === undefined || replicaId === undefined ? random : shared.seal(`${replicaId} ${random}`, 'login')
   }
 
   /** Returns the replica that created a name; undefined for this one or for an unknown name. */
   findReplica(name: string): string | undefined {
-    const { shared, getReplicaId } = this.#deps
-    const replicaId = shared?.open(name, 'login')?.split(' ')[0]
-    return replicaId === getReplicaId() ? undefined : replicaId
+    const replicaId = this.#api.shared?.open(name, 'login')?.split(' ')[0]
+    return replicaId === this.#api.getReplicaId() ? undefined : replicaId
   }
 }
 
