@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
-import { BoundedMap, isObject } from '../../src/plugin.ts'
+import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /** Voucher lifetime in milliseconds. */
@@ -24,7 +24,8 @@ export interface VoucherProblem {
 /** Sealed single-use proofs that a replica forwards a request, each bound to one request and one target. */
 export class Vouchers {
   readonly #ring: KeyRing
-  readonly #usedNonces = new BoundedMap<string, true>({ max: MAX_NONCES })
+  /** Time until which each used nonce could be replayed, oldest first. */
+  readonly #usedNonces = new Map<string, number>()
 
   constructor(ring: KeyRing) {
     this.#ring = ring
@@ -45,10 +46,15 @@ export class Vouchers {
     if (!isObject(about)) return { problem: 'invalid proof, or for another replica' }
     const { l: listener, r: remoteAddress, c: certificate } = about
     const nonce = String(about.n)
+    const now = Date.now()
     if (about.d !== hashRequest(request)) return { problem: 'issued for another request' }
-    if (!isInTime(about.e, Date.now())) return { problem: 'expired, or clocks differ', isRetryable: true }
+    if (!isInTime(about.e, now)) return { problem: 'expired, or clocks differ', isRetryable: true }
     if (this.#usedNonces.has(nonce)) return { problem: 'already used' }
-    this.#usedNonces.set(nonce, true)
+    for (const [used, until] of this.#usedNonces) {
+      if (until > now && this.#usedNonces.size < MAX_NONCES) break
+      this.#usedNonces.delete(used)
+    }
+    this.#usedNonces.set(nonce, now + LIFE_MS + 2 * SKEW_MS)
     return {
       listener: String(listener),
       remoteAddress: typeof remoteAddress === 'string' ? remoteAddress : undefined,
