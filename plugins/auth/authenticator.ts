@@ -1,5 +1,4 @@
 import type {
-  ClientCertificate,
   Clock,
   Config,
   Credentials,
@@ -10,7 +9,7 @@ import type {
   Principal,
   Refusal,
 } from '../../src/plugin.ts'
-import { BoundedMap, compileGlobs, principalKey, storeToken, getErrorMessage } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, principalKey, getErrorMessage, verifiedTokens } from '../../src/plugin.ts'
 import { prepareRule } from './access.ts'
 import { readCredential, createUnauthorized } from './challenge.ts'
 import type { KeyRing } from './api-keys.ts'
@@ -27,8 +26,10 @@ const MAX_OF_CALLER = 1000
 /** Maximum cache time, so that a revoked signing key takes effect. */
 const MAX_VERDICT_MS = 60_000
 
+type Certificate = NonNullable<Credentials['certificate']>
+
 /** Returns the principal of a verified client certificate, or the rejection reason for the log. */
-type IdentifyCertificate = (certificate: ClientCertificate) => Principal | string
+type IdentifyCertificate = (certificate: Certificate) => Principal | string
 
 function createCertificateCheck(
   { certificates = [], implies }: AuthConfig,
@@ -120,14 +121,14 @@ export class Authenticator {
       const { principal, expiresAt } = await verify(token, names)
       const until = this.#clock.now() + Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
       this.#verdicts.set(key, { principal, until }, principalKey(principal))
-      storeToken(principal, token)
+      verifiedTokens.set(principal, token)
       return principal
     } catch (error) {
       return this.#refuseCredential(listener, getErrorMessage(error))
     }
   }
 
-  #authenticateCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+  #authenticateCertificate(certificate: Certificate, listener: string): Principal | Refusal {
     const principal = this.#identifyCertificate(certificate)
     return typeof principal === 'string' ? this.#refuseCredential(listener, principal) : principal
   }

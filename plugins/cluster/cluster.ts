@@ -45,7 +45,7 @@ export class Cluster implements PeerDirectory {
   /** Storage shared between all replicas. */
   readonly shared: RedisShared
   readonly changeFeed: ChangeFeed
-  readonly sealing: SealingKeys
+  readonly sealing: PeerDirectory['sealing']
   /** Requests forwarded to peers. */
   forwarded = 0
   /** True once the last user has stopped it. */
@@ -124,7 +124,7 @@ export class Cluster implements PeerDirectory {
     this.#listeners.set(listener, serve)
   }
 
-  findPeer(replicaId: string, session?: string): PeerLookup | Promise<PeerLookup> {
+  findPeer(replicaId: string, session?: string): ReturnType<PeerDirectory['findPeer']> {
     const { directory } = this
     if (replicaId === directory.id) return 'here'
     // A forged id needs no Redis lookup.
@@ -137,7 +137,11 @@ export class Cluster implements PeerDirectory {
     )
   }
 
-  #createPeer({ entry, address, deathSignal }: LiveReplica): Peer {
+  #createPeer({
+    entry,
+    address,
+    deathSignal,
+  }: LiveReplica): Exclude<Awaited<ReturnType<PeerDirectory['findPeer']>>, 'here' | Refusal> {
     this.forwarded++
     return {
       ...{ address, deathSignal, tls: this.#tls?.options },
@@ -201,7 +205,7 @@ export class RedisShared implements SharedStore {
     return readText(await this.#send('GET', this.#buildKey('value', key)))
   }
 
-  async put(key: string, value: string, { expiresInMs, when }: PutOptions): Promise<boolean> {
+  async put(key: string, value: string, { expiresInMs, when }: Parameters<SharedStore['put']>[2]): Promise<boolean> {
     const name = this.#buildKey('value', key)
     if (typeof when === 'object') return (await this.#run(REPLACE, name, value, expiresInMs, when.is)) === 1
     const condition = when === 'absent' ? ['NX'] : []
@@ -217,7 +221,10 @@ export class RedisShared implements SharedStore {
     return (is === undefined ? await this.#send('DEL', name) : await this.#run(DELETE, name, is)) === 1
   }
 
-  async addToCounter(key: string, { delta, expiresInMs, max = -1, initial = 0 }: CountRequest): Promise<CountResult> {
+  async addToCounter(
+    key: string,
+    { delta, expiresInMs, max = -1, initial = 0 }: Parameters<SharedStore['addToCounter']>[1],
+  ): ReturnType<SharedStore['addToCounter']> {
     const reply = await this.#run(COUNT, this.#buildKey('count', key), delta, expiresInMs, max, initial)
     const [added = 0, total = 0] = (Array.isArray(reply) ? reply : []).map(Number)
     return { added, total }

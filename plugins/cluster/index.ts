@@ -23,14 +23,13 @@ export const cluster: Plugin<ClusterConfig> = {
     const made = await openCluster(api)
     let isUsed = false
 
-    hooks.services.tap(services => ({ ...services, peers: made.replicas, store: made.shared }))
+    hooks.services.tap(services => ({ ...services, peers: made, store: made.shared }))
     hooks.ready.tap(() => {
       made.configure(options, config, directory)
       isUsed = true
       return made.start()
     })
     hooks.close.tap(() => made.stop(isUsed))
-    hooks.peers.tap(() => made)
     exchangeChanges(api, made.changeFeed)
     hooks.health.tap(findings => [...findings, ...listFindings(made)])
     hooks.metrics.tap(figures => [...figures, ...listFigures(made)])

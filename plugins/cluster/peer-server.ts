@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Log, ServeForwarded } from '../../src/plugin.ts'
+import type { Log } from '../../src/plugin.ts'
 import { RPC, getErrorMessage } from '../../src/plugin.ts'
 import type { Address } from './host-port.ts'
 import { formatAddress } from './host-port.ts'

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ClientCertificate, ForwardedRequest } from '../../src/plugin.ts'
+import type { PeerDirectory } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
 

@@ -29,6 +29,12 @@ const KIND_NAMES: Readonly<Record<PinnedKind, string>> = {
   resourceTemplates: 'resource template',
 }
 
+/** One upstream's instructions. */
+interface InstructionsText {
+  readonly upstream: string
+  readonly text: string
+}
+
 interface PinJudgeDeps {
   readonly lock: Lock | undefined
   /** By upstream; missing ones are not judged. */

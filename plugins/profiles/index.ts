@@ -148,7 +148,7 @@ interface ProfileView {
 }
 
 /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
-type FindProfile = (viewer: ProfileViewer) => ProfileView | 'all' | 'none'
+type FindProfile = (viewer: Viewer) => ProfileView | 'all' | 'none'
 
 /** Compiles the profiles once, as each request looks them up. */
 function compileProfiles(options: ProfilesConfig, config: Config): FindProfile {

@@ -133,7 +133,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
       const at = service.vault.getGrantTime({ account, resource: service.flow(upstream).resource })
       return at !== undefined && at > (service.waiting.get(createWaitingKey(upstream, account))?.since ?? 0)
     },
-    getBaseUrl: listener => resolveBaseUrl(config, listener, state.bound.get(listener)),
+    getBaseUrl: listener => resolveBaseUrl(config, listener, api.getListenerUrl(listener)),
     getProof: principal => selectProof(config, identityProvider, principal),
   }
   const pages = new LoginPages({
@@ -142,9 +142,7 @@ export function connectCallers(api: PluginApi<Config['oauth']>, service: OAuthSe
     previewLogin: (upstream, account) => previewLogin(service, upstream, account),
     record: event => api.record(event),
   })
-  hooks.dispatch.tap((next, { name, spec }) =>
-    hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined,
-  )
+  hooks.dispatch.tap((next, { name, spec }) => (hasBrowserLogins(spec) ? wrapWithLogins(name, next, deps) : undefined))
   // Without `auth` there are no callers to log in.
   hooks.authenticate.tap({ stage: 'trace', listeners: listAuthListeners(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,

@@ -1,6 +1,6 @@
-import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import type { Clock, HttpRequest, PluginApi, Principal, Session } from '../../../src/plugin.ts'
-import { BoundedMap, hashSecret, isSameSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
+import { BoundedMap, hashSecret, parseCookie, principalKey } from '../../../src/plugin.ts'
 
 import type { CallerIdentity } from '../types.ts'
 
@@ -110,8 +110,6 @@ type ConnectApi = Pick<PluginApi, 'clock' | 'shared' | 'getReplicaId'>
 export class ConnectState {
   readonly links: LoginLinks
   readonly browsers: BrowserStore
-  /** Bound origins by listener name. */
-  readonly bound = new Map<string, string>()
   readonly #api: ConnectApi
 
   constructor(api: ConnectApi) {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
-import type { Clock, Log, OutgoingRequest } from '../../../src/plugin.ts'
-import { BoundedMap, getErrorMessage, getToken } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { BoundedMap, getErrorMessage, verifiedTokens } from '../../../src/plugin.ts'
 import type { Access, OAuthSpec } from '../types.ts'
 import type { OutgoingRequest, TokenSource } from './authorizer.ts'
 import { createConfiguredIdentity } from './client-identity.ts'
@@ -107,7 +107,7 @@ export class MachineTokens implements TokenSource {
   #getSubject({ principal }: OutgoingRequest): string | undefined {
     const { grant, subject } = this.#oauth
     const isExchanged = (grant === 'exchange' || grant === 'id-jag') && subject?.file === undefined
-    return isExchanged && principal !== undefined ? getToken(principal) : undefined
+    return isExchanged && principal !== undefined ? verifiedTokens.get(principal) : undefined
   }
 
   async #requestAccess(
