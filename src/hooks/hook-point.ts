@@ -262,7 +262,6 @@ export class HookPoint {
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }
 
-
   #rebuild(taps: readonly { name: string; fn: AnyTap }[]): TapableHook {
     const hook = this.#createHook()
     for (const { name, fn } of taps) {
