@@ -26,18 +26,10 @@ export interface ClientProfile {
   readonly prompts: boolean
 }
 
-interface ClientRow {
+/** Table row; missing members are unknown limits, or true. */
+type ClientRow = Partial<Record<keyof ClientProfile, unknown>> & {
   readonly client: string
   readonly match: readonly string[]
-  readonly longestName?: number
-  readonly prefix: string
-  readonly dialect: string
-  readonly characters: string
-  readonly mostTools?: number
-  readonly patience?: string
-  readonly largestResult?: number
-  readonly resources?: boolean
-  readonly prompts?: boolean
 }
 
 /** Client settings from the configuration, keyed by a name glob. */
@@ -59,7 +51,16 @@ const VIA = / \(via .*$/
 
 export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
 
-const UNKNOWN = parseClientRow(table.unknown)
+const DEFAULTS = {
+  longestName: undefined,
+  mostTools: undefined,
+  patience: undefined,
+  largestResult: undefined,
+  resources: true,
+  prompts: true,
+}
+
+const UNKNOWN = parseClientRow({ ...table.unknown, match: [] })
 
 /** Finds a client's profile by the name in its `clientInfo`. */
 export class ClientProfiles {
@@ -105,10 +106,6 @@ function findTableProfile(client: string): ClientProfile | undefined {
   return row && parseClientRow(row)
 }
 
-function parseClientRow({ resources = true, prompts = true, ...row }: ClientRow): ClientProfile {
-  const { client, prefix, longestName, mostTools, patience, largestResult } = row
-  const dialect = row.dialect as Dialect
-  const characters = row.characters as Characters
-  const lists = { longestName, prefix, dialect, characters, mostTools }
-  return { client, ...lists, patience, largestResult, resources, prompts }
+function parseClientRow({ match: _, ...row }: ClientRow): ClientProfile {
+  return { ...DEFAULTS, ...row } as ClientProfile
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { isObject } from '../../src/plugin.ts'
 import type { Characters, ClientProfile } from './client-profiles.ts'
-import type { FitSchema } from './schemas/fit-schema.ts'
-import { fitSchema } from './schemas/fit-schema.ts'
+import type { FitSchema } from './fit-schema.ts'
+import { fitSchema } from './fit-schema.ts'
 
 /** Hash length in characters, appended to a changed name. */
 const HASH_LENGTH = 6

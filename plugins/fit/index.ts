@@ -8,7 +8,7 @@ import {
   readText,
   findUnclosed,
 } from '../../src/plugin.ts'
-import { tapAsTools } from './as-tools/tap-calls.ts'
+import { tapAsTools } from './as-tools.ts'
 import type { FittedList } from './fitter.ts'
 import { Fitter } from './fitter.ts'
 import type { ClientProfile } from './client-profiles.ts'
@@ -54,7 +54,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
           )
         }
         const made = fitted.changes.length === 0 ? entries : fitted.entries
-        return asTools?.addTools(made, reader) ?? made
+        return asTools?.(made, reader) ?? made
       },
     )
     hooks.services.tap(services => ({
@@ -68,28 +68,11 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
         }
       },
     }))
-    hooks.status.tap(status => {
-      const counts = countChanges(status.name, last)
-      return counts === undefined ? undefined : { ...status, fit: counts }
-    })
     hooks.control.for('fit.report').tap({ readOnly: true }, params => {
       const profile = profiles.getNamedProfile(String(params.client ?? 'unknown'))
       return createClientReport(profile, last.get(profile.client))
     })
-    hooks.control.for('fit.clients').tap({ readOnly: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
   },
-}
-
-/** Counts an upstream's changed tools by client; undefined if there are none. */
-function countChanges(upstream: string, last: ReadonlyMap<string, FittedList>): JsonObject | undefined {
-  const entries = [...last].flatMap(([client, { changes }]) => {
-    const own = changes.filter(one => one.upstream === upstream)
-    if (own.length === 0) return []
-    const renamed = own.filter(({ shown }) => shown !== undefined).length
-    const hidden = own.filter(({ unfit }) => unfit !== undefined).length
-    return [[client, { renamed, rewritten: own.length - hidden, hidden }]]
-  })
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as JsonObject)
 }
 
 function createClientReport(profile: ClientProfile, fitted: FittedList | undefined): JsonObject {

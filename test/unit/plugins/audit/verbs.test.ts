@@ -40,7 +40,6 @@ const LOOK = [
   'cluster.replicas',
   'config',
   'explain',
-  'fit.clients',
   'fit.report',
   'health',
   'inspect',

@@ -28,7 +28,7 @@ async function serve(t: TestContext, config: JsonObject = {}) {
         [LONG]: () => 'long',
         'dotted.name': () => 'dotted',
         union: { inputSchema: ROOT_UNION, run: args => JSON.stringify(args) },
-        hopeless: { inputSchema: { type: 'object', allOf: [{ type: 'string' }] }, run: () => 'hopeless' },
+        hopeless: { inputSchema: { type: 'object', anyOf: [{ type: 'string' }] }, run: () => 'hopeless' },
       },
     }),
   )
@@ -120,16 +120,12 @@ test('the configuration says what a client of another name takes', async t => {
   for (const { name } of await toolsOf(await connect('My-Agent/2'))) assert.ok(name.length <= 38, name)
 })
 
-test('what is not shown is named in the log once, and in the status of its server', async t => {
+test('what is not shown is named in the log once', async t => {
   const { gateway, connect } = await serve(t)
   for (let n = 0; n < 3; n++) await toolsOf(await connect('claude-code'))
 
   const said = gateway.log.filter(({ message }) => String(message).includes('is hidden from claude-code'))
-  const { upstreams } = await gateway.gateway.inspect()
   assert.equal(said.length, 1)
-  assert.deepEqual((upstreams[0] as unknown as JsonObject).fit, {
-    'claude-code': { renamed: 2, rewritten: 4, hidden: 1 },
-  })
 })
 
 test('the owner reads what a client is shown, and why', async t => {
@@ -142,7 +138,7 @@ test('the owner reads what a client is shown, and why', async t => {
   const byName = new Map(changes.map(change => [change.name, change]))
   assert.match(String(byName.get(`web__${LONG}`)?.notes), /the name has 67 characters, and the client allows 59/)
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
-  assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
+  assert.match(String(byName.get('web__hopeless')?.unfit), /anyOf/)
 })
 
 test('a client of the table that is not there is pointed at', async () => {

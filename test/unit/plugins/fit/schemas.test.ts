@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fitSchema } from '../../../../plugins/fit/schemas/fit-schema.ts'
+import { fitSchema } from '../../../../plugins/fit/fit-schema.ts'
 import type { Dialect } from '../../../../plugins/fit/client-profiles.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { refusedBy } from './limits.ts'

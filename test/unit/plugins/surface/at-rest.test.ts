@@ -23,7 +23,7 @@ function tappedBy(hooks: object, plugins: readonly string[]): Record<string, str
 test('nothing of fit, surface and shape stands in the way of a call that was not asked for', async t => {
   const { hooks } = await (await serve(t)).gateway.inspect()
   assert.deepEqual(tappedBy(hooks, ['fit', 'surface', 'shape']), {
-    fit: ['control', 'listing', 'services', 'status'],
+    fit: ['control', 'listing', 'services'],
     surface: [],
     shape: [],
   })
