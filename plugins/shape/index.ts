@@ -1,6 +1,6 @@
 import type { Plugin, Report } from '../../src/plugin.ts'
 import { readList, readMap, appendPointer, readText } from '../../src/plugin.ts'
-import { ERRORS, compilePick, parseDropPath } from './pick-expression.ts'
+import { ERRORS, compilePick, parseDropPath } from './shaping-rules.ts'
 import type { ShapeConfig } from './shaping-rules.ts'
 
 /** Shortens results for models, and stores the complete result of a cut. */

@@ -1,11 +1,102 @@
-import { isUtf8 } from 'node:buffer'
-import type { Answer, JsonObject } from '../../src/plugin.ts'
-import { isObject, refuse, RPC, toolError, createUpstreamAnswer } from '../../src/plugin.ts'
-import { sliceStart } from './cut-json.ts'
-import { readJson } from './cut-json.ts'
-import type { StoredResult } from './result-store.ts'
-import { compilePick, MAX_PICK_LENGTH } from './pick-expression.ts'
-import { isTextOfJson, parseJsonText, META_KEY, formatResultUri } from './shape-result.ts'
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Answer, JsonObject, Clock, PluginApi } from '../../src/plugin.ts'
+import { isObject, toolError, createUpstreamAnswer, BoundedMap } from '../../src/plugin.ts'
+import { readJson, sliceStart, isTextOfJson, parseJsonText, META_KEY } from './shape-result.ts'
+import { compilePick, MAX_PICK_LENGTH } from './shaping-rules.ts'
+
+/** Limits the result count, because small results cost memory too. */
+const MAX_RESULTS = 20_000
+/** Estimated overhead per result. */
+const ENTRY_OVERHEAD_BYTES = 512
+/** After this share of its lifetime, a repeated result gets a new handle. */
+const RENEW_AFTER_SHARE = 0.5
+
+/** Complete result, before it was cut. */
+interface StoredResult {
+  readonly owner: string
+  readonly bytes: Buffer
+  /** Page size in bytes. */
+  readonly page: number
+  readonly handle: string
+  /** Clock time in milliseconds. */
+  readonly storedAt: number
+}
+
+export interface ResultStoreLimits {
+  readonly bytes: number
+  readonly share: number
+  readonly forMs: number
+}
+
+/** Complete results of cut answers, by caller. Evicts the oldest, and those of a caller over its share first. */
+export class ResultStore {
+  readonly #clock: Clock
+  #limits: ResultStoreLimits
+  #results: BoundedMap<string, StoredResult>
+
+  constructor(clock: Clock, limits: ResultStoreLimits) {
+    this.#clock = clock
+    this.#limits = limits
+    this.#results = createResultMap(limits)
+  }
+
+  get size(): number {
+    return this.#results.size
+  }
+
+  get bytes(): number {
+    return this.#results.weight
+  }
+
+  /** Applies a new configuration's limits. */
+  setLimits(limits: ResultStoreLimits): void {
+    if (isDeepStrictEqual(limits, this.#limits)) return
+    const before = this.#results
+    this.#limits = limits
+    this.#results = createResultMap(limits)
+    for (const [key, result] of before.entries()) this.#addResult(key, result)
+  }
+
+  /** Stores a result and returns its handle; undefined if it exceeds the caller's share. */
+  store(handles: PluginApi['handles'], owner: string, bytes: Buffer, page: number): string | undefined {
+    const { bytes: maxBytes, share, forMs } = this.#limits
+    if (bytes.length + ENTRY_OVERHEAD_BYTES > Math.min(share, maxBytes)) return undefined
+    const now = this.#clock.now()
+    // Identical results share an entry, so that a repeated call neither fills the store nor changes its answer.
+    const key = createHash('sha256')
+      .update(JSON.stringify([owner, page]))
+      .update(bytes)
+      .digest('base64url')
+      .slice(0, 22)
+    const before = this.#results.get(key)
+    if (before !== undefined && now - before.storedAt < forMs * RENEW_AFTER_SHARE) return before.handle
+    const handle = handles.seal(key, owner, forMs)
+    // Copy, because the bytes may be a slice of a larger buffer.
+    const result = { owner, bytes: Buffer.from(bytes), page, handle, storedAt: now }
+    this.#addResult(key, result)
+    this.#clock.after(forMs, () => {
+      if (this.#results.get(key) === result) this.#results.delete(key)
+    })
+    return handle
+  }
+
+  /** Finds a caller's result; undefined if expired, evicted or another caller's. */
+  findResult(handles: PluginApi['handles'], owner: string, handle: string): StoredResult | undefined {
+    const key = handles.open(handle, owner)
+    const stored = key === undefined ? undefined : this.#results.get(key)
+    if (stored === undefined || stored.owner !== owner) return undefined
+    return this.#clock.now() - stored.storedAt > this.#limits.forMs ? undefined : stored
+  }
+
+  #addResult(key: string, result: StoredResult): void {
+    this.#results.set(key, result, result.owner, result.bytes.length + ENTRY_OVERHEAD_BYTES)
+  }
+}
+
+function createResultMap({ bytes, share }: ResultStoreLimits): BoundedMap<string, StoredResult> {
+  return new BoundedMap({ max: MAX_RESULTS, maxWeight: bytes, shareWeight: share })
+}
 
 /** Same message for an expired result and another caller's, so that handles reveal nothing. */
 const UNKNOWN_HANDLE = 'no result found for this handle: it has expired, was evicted, or the gateway was restarted'
@@ -18,7 +109,7 @@ type FindResult = (handle: string) => StoredResult | undefined
 export function readResult(args: JsonObject, find: FindResult): Answer {
   const request = parsePageRequest(args)
   if (typeof request === 'string') return toolFailure(request)
-  const stored = find(stripScheme(request.handle))
+  const stored = find(request.handle)
   if (stored === undefined) return toolFailure(UNKNOWN_HANDLE)
   const text = toReadableText(stored)
   return request.pick === undefined
@@ -50,23 +141,6 @@ function readPicked(
   const result = compiled.pick.run(parseJsonText(text) ?? readJson(decodeResult(stored)))
   if ('failed' in result) return toolFailure(`"pick" failed: ${result.failed}`)
   return createPage(result.json, offset, stored)
-}
-
-/** Models may pass the URI as the handle. */
-function stripScheme(handle: string): string {
-  const scheme = formatResultUri('')
-  return handle.startsWith(scheme) ? handle.slice(scheme.length) : handle
-}
-
-/** `resources/read`: returns the stored bytes as one document. */
-export function readResource(uri: string, find: FindResult): Answer {
-  const scheme = formatResultUri('')
-  const isOurs = uri.startsWith(scheme) && uri.length <= MAX_HANDLE_LENGTH + scheme.length
-  const stored = isOurs ? find(uri.slice(scheme.length)) : undefined
-  if (stored === undefined) return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
-  const mimeType = 'application/json'
-  const body = isUtf8(stored.bytes) ? { text: decodeResult(stored) } : { blob: stored.bytes.toString('base64') }
-  return createUpstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
 }
 
 function decodeResult({ bytes }: StoredResult): string {

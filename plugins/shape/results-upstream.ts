@@ -9,35 +9,12 @@ import type {
   UpstreamState,
 } from '../../src/plugin.ts'
 import { isObject, Payload, refuse, RPC } from '../../src/plugin.ts'
-import { formatResultUri } from './shape-result.ts'
 
 /** Tool of this upstream: definition and handler. */
 export interface BuiltInTool {
   readonly definition: JsonObject
   call(call: Call, args: JsonObject): Answer | Promise<Answer>
 }
-
-interface ResultsUpstreamDeps {
-  readonly tools: ReadonlyMap<string, BuiltInTool>
-  readResource(call: Call): Answer
-}
-
-const TEMPLATES = Payload.of(
-  {
-    resultType: 'complete',
-    resourceTemplates: [
-      {
-        uriTemplate: formatResultUri('{handle}'),
-        name: 'result',
-        description: 'A complete result that was truncated for the model.',
-        mimeType: 'application/json',
-      },
-    ],
-    ttlMs: 300_000,
-    cacheScope: 'public',
-  },
-  'modern',
-)
 
 /** In-process modern server for stored results; a caller can read only its own. */
 export class ResultsUpstream implements Upstream {
@@ -49,47 +26,30 @@ export class ResultsUpstream implements Upstream {
   readonly server: ServerDescription
   state: UpstreamState = 'idle'
   readonly #context: UpstreamContext
-  readonly #parts: ResultsUpstreamDeps
+  readonly #tools: ReadonlyMap<string, BuiltInTool>
   readonly #list: Payload
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, parts: ResultsUpstreamDeps) {
+  constructor(spec: UpstreamConfig, context: UpstreamContext, byName: ReadonlyMap<string, BuiltInTool>) {
     this.name = context.name
     this.spec = spec
     this.#context = context
-    this.#parts = parts
-    const tools = [...parts.tools.values()].map(({ definition }) => definition)
+    this.#tools = byName
+    const tools = [...byName.values()].map(({ definition }) => definition)
     this.#list = Payload.of({ resultType: 'complete', tools, ttlMs: 300_000, cacheScope: 'public' }, 'modern')
     this.server = {
       era: 'modern',
       version: '2026-07-28',
       info: { ...context.gateway, name: `${context.gateway.name}-results`, title: 'Results' },
-      capabilities: { tools: {}, resources: {} },
+      capabilities: { tools: {} },
       instructions: undefined,
     }
   }
 
   dispatch = async (call: Call): Promise<Answer> => {
-    switch (call.method) {
-      case 'tools/list':
-        return { result: this.#list }
-      case 'tools/call':
-        return this.#callMetaTool(call)
-      case 'resources/list':
-        return {
-          result: Payload.of({ resultType: 'complete', resources: [], ttlMs: 300_000, cacheScope: 'public' }, 'modern'),
-        }
-      case 'resources/templates/list':
-        return { result: TEMPLATES }
-      case 'resources/read':
-        return this.#parts.readResource(call)
-      default:
-        return refuse(RPC.methodNotFound, `Method not found: ${call.method}`)
-    }
-  }
-
-  #callMetaTool(call: Call): Answer | Promise<Answer> {
+    if (call.method === 'tools/list') return { result: this.#list }
+    if (call.method !== 'tools/call') return refuse(RPC.methodNotFound, `Method not found: ${call.method}`)
     const { name, arguments: args } = call.params ?? {}
-    const tool = this.#parts.tools.get(String(name))
+    const tool = this.#tools.get(String(name))
     if (tool === undefined) return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
     return tool.call(call, isObject(args) ? args : {})
   }

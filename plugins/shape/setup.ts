@@ -6,39 +6,25 @@ import type {
   Exchange,
   ExplainStep,
   Metric,
-  Payload,
   PluginApi,
   Session,
   UpstreamConfig,
   JsonObject,
+  Payload,
   Slot,
 } from '../../src/plugin.ts'
-import {
-  callerKey,
-  formatDuration,
-  gatewayError,
-  parseDuration,
-  parseSize,
-  runInSlices,
-  isObject,
-} from '../../src/plugin.ts'
-import type { ResultStoreLimits } from './result-store.ts'
-import { ResultStore } from './result-store.ts'
-import { readResource, readResult } from './read-result.ts'
+import { callerKey, formatDuration, gatewayError, parseDuration, parseSize, isObject } from '../../src/plugin.ts'
+import type { ResultStoreLimits } from './read-result.ts'
+import { ResultStore, readResult } from './read-result.ts'
 import type { BuiltInTool } from './results-upstream.ts'
 import { READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
-import type { ShapingRule, ShapeConfig } from './shaping-rules.ts'
-import { applyClientFacts, ShapingRules } from './shaping-rules.ts'
-import type { ShapedResult } from './shape-result.ts'
+import type { ShapingRule, ShapeConfig, CompiledPick } from './shaping-rules.ts'
+import { applyClientFacts, ShapingRules, compilePick, MAX_PICK_LENGTH, shapeError } from './shaping-rules.ts'
 import { shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
-import type { CompiledPick } from './pick-expression.ts'
-import { compilePick, MAX_PICK_LENGTH, shapeError } from './pick-expression.ts'
 
 /** Results upstream name and type. */
 const RESULTS_UPSTREAM = 'results'
-/** Keys that may cut a result. */
-const CUTTING_KEYS = ['maxTokens'] as const
 
 const TOOL_CALLS = { methods: ['tools/call'] } as const
 
@@ -67,34 +53,24 @@ export function setUpShape(api: PluginApi<ShapeConfig | undefined>): void {
   const requestedPick: PickSlot = slot.exchange(() => ({ pick: undefined }))
 
   const tools = new Map<string, BuiltInTool>()
-  const find = (call: Call) => (handle: string) => store.findResult(handles, getOwnerKey(call.exchange.session), handle)
-  if (CUTTING_KEYS.some(key => rules.hasKey(key)))
+  if (rules.hasKey('maxTokens'))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
-      call: (call, args) => readResult(args, find(call)),
+      call: (call, args) =>
+        readResult(args, handle => store.findResult(handles, getOwnerKey(call.exchange.session), handle)),
     })
   if (rules.hasKey('patience')) setUpSlowCalls(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => addResultsUpstream(written, api.options?.prefix ?? '', [...tools.keys()]))
-  hooks.createUpstream.for(RESULTS_UPSTREAM).tap(
-    (spec, context) =>
-      new ResultsUpstream(spec, context, {
-        tools,
-        readResource: call => readResource(String(call.params?.uri), find(call)),
-      }),
-  )
+  hooks.createUpstream.for(RESULTS_UPSTREAM).tap((spec, context) => new ResultsUpstream(spec, context, tools))
   // Pin these tools: without them a cut result cannot be read.
-  hooks.catalog.tap((entries, { kind }) =>
-    kind === 'tools'
-      ? entries.map(entry => (entry.upstream === RESULTS_UPSTREAM ? pinEntry(entry) : entry))
-      : undefined,
-  )
+  hooks.catalog.tap((entries, { kind }) => (kind === 'tools' ? entries.map(pinOwnEntry) : undefined))
   hooks.call.tap({ ...TOOL_CALLS, stage: 'trace' }, call => {
     if (call.upstream !== RESULTS_UPSTREAM) storeRequestedPick(call, rules, requestedPick)
   })
-  const shaper = new Shaper(api, rules, store, state)
+  const shape = createShaper(api, rules, store, state)
   // Tap before redaction, so that all other changes are done first.
   hooks.response.tap({ ...TOOL_CALLS, stage: 'trace' }, (answer, exchange) =>
-    shaper.shapeAnswer(answer, exchange, requestedPick),
+    shape(answer, exchange, requestedPick.get(exchange).pick),
   )
   hooks.listing.tap({ readers: () => '' }, (entries, { profile, kind }) =>
     kind === 'tools' ? adaptListing(entries, entry => findEntryRule(entry, rules, profile)) : undefined,
@@ -126,9 +102,9 @@ function setUpSlowCalls(api: PluginApi<ShapeConfig | undefined>, { rules, slow, 
   hooks.stopping.tap(graceMs => void clock.after(graceMs * STOP_WAIT_SHARE, () => slow.stopWaiting()))
 }
 
-/** Pins an entry in shortened lists. */
-function pinEntry(entry: CatalogEntry): CatalogEntry {
-  return { ...entry, marks: { ...entry.marks, pinned: 'always' } }
+/** Pins the gateway's own tools in shortened lists. */
+function pinOwnEntry(entry: CatalogEntry): CatalogEntry {
+  return entry.upstream === RESULTS_UPSTREAM ? { ...entry, marks: { ...entry.marks, pinned: 'always' } } : entry
 }
 
 function findEntryRule(
@@ -159,72 +135,41 @@ function getOwnerKey(session: Session): string {
   return JSON.stringify([callerKey(session), session.principal.delegate ?? ''])
 }
 
-/** Shapes answers by the rules. */
-class Shaper {
-  readonly #api: PluginApi<ShapeConfig | undefined>
-  readonly #rules: ShapingRules
-  readonly #store: ResultStore
-  readonly #counts: Map<string, number>
-  readonly #slow: SlowCalls
-
-  constructor(
-    api: PluginApi<ShapeConfig | undefined>,
-    rules: ShapingRules,
-    store: ResultStore,
-    { results, slow }: ShapingState,
-  ) {
-    this.#api = api
-    this.#rules = rules
-    this.#store = store
-    this.#counts = results
-    this.#slow = slow
+/** Returns a function that shapes answers by the rules. */
+function createShaper(
+  { handles, log, getClientLimits }: PluginApi<ShapeConfig | undefined>,
+  rules: ShapingRules,
+  store: ResultStore,
+  { results: counts, slow }: ShapingState,
+): (answer: Answer, exchange: Exchange, pick: CompiledPick | undefined) => Answer | undefined {
+  const findRule = ({ params, session }: Exchange, upstream: string): ShapingRule | undefined => {
+    const rule = rules.findRule(String(params?.name), upstream, session.profile)
+    return rule && applyClientFacts(rule, () => getClientLimits(session.client.info.name))
   }
-
-  shapeAnswer(
-    answer: Answer,
+  const shape = (
+    result: Payload,
     exchange: Exchange,
-    requestedPick: PickSlot,
-  ): Answer | undefined | Promise<Answer | undefined> {
-    const { route } = exchange
-    if (!('result' in answer) || route?.to !== 'one' || this.#isOwnResult(answer.result, route.upstream))
-      return undefined
-    const { pick } = requestedPick.get(exchange)
-    const rule = this.#findExchangeRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
-    if (rule === undefined) return undefined
-    const before = answer.result.bytes()
+    rule: ShapingRule,
+    pick: CompiledPick | undefined,
+  ): Answer | undefined => {
     const owner = getOwnerKey(exchange.session)
-    const work = shapeResult(answer.result, {
+    const shaped = shapeResult(result, {
       rule,
       requestedPick: pick,
       schema: exchange.entry?.value.outputSchema,
-      store: page => this.#store.store(this.#api.handles, owner, before, page),
+      store: page => store.store(handles, owner, result.bytes(), page),
     })
-    const finishAnswer = (shaped: ShapedResult | undefined): Answer | undefined => {
-      if (shaped === undefined) return undefined
-      this.#recordShaping(shaped, exchange, before.length)
-      return { result: shaped.result }
-    }
-    const shaped = runInSlices(work)
-    return shaped instanceof Promise ? shaped.then(finishAnswer) : finishAnswer(shaped)
+    if (shaped === undefined) return undefined
+    for (const change of shaped.done) counts.set(change, (counts.get(change) ?? 0) + 1)
+    log.debug('result shaped', { tool: exchange.params?.name, done: shaped.done.join(', ') })
+    return { result: shaped.result }
   }
-
-  #isOwnResult(result: Payload, upstream: string): boolean {
-    return upstream === RESULTS_UPSTREAM || this.#slow.isOwnAnswer(result)
-  }
-
-  #findExchangeRule({ params, session }: Exchange, upstream: string): ShapingRule | undefined {
-    const rule = this.#rules.findRule(String(params?.name), upstream, session.profile)
-    return rule && applyClientFacts(rule, () => this.#api.getClientLimits(session.client.info.name))
-  }
-
-  #recordShaping({ done, result }: ShapedResult, { params }: Exchange, bytes: number): void {
-    for (const change of done) this.#counts.set(change, (this.#counts.get(change) ?? 0) + 1)
-    this.#api.log.debug('result shaped', {
-      tool: params?.name,
-      done: done.join(', '),
-      bytes,
-      left: result.bytes().length,
-    })
+  return (answer, exchange, pick) => {
+    const { route } = exchange
+    if (!('result' in answer) || route?.to !== 'one') return undefined
+    if (route.upstream === RESULTS_UPSTREAM || slow.isOwnAnswer(answer.result)) return undefined
+    const rule = findRule(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
+    return rule && shape(answer.result, exchange, rule, pick)
   }
 }
 
@@ -241,30 +186,26 @@ const NO_RULE: ShapingRule = {
 
 function listFigures(store: ResultStore, { results, slow }: ShapingState): readonly Metric[] {
   const samples = ['pick', 'drop', 'cut'].map(change => ({ labels: { how: change }, value: results.get(change) ?? 0 }))
+  const single = (value: number): Metric['samples'] => [{ value }]
   return [
-    {
-      name: 'tapgate_shaped_results',
-      type: 'counter',
-      help: 'Shaped results, by operation.',
-      samples,
-    },
+    { name: 'tapgate_shaped_results', type: 'counter', help: 'Shaped results, by operation.', samples },
     {
       name: 'tapgate_slow_calls',
       type: 'counter',
       help: 'Calls that continued after their client timed out.',
-      samples: [{ value: slow.count }],
+      samples: single(slow.count),
     },
     {
       name: 'tapgate_kept_results',
       type: 'gauge',
       help: 'Complete results in the store.',
-      samples: [{ value: store.size }],
+      samples: single(store.size),
     },
     {
       name: 'tapgate_kept_results_bytes',
       type: 'gauge',
       help: 'Bytes of complete results in the store.',
-      samples: [{ value: store.bytes }],
+      samples: single(store.bytes),
     },
   ]
 }

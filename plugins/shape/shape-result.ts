@@ -1,11 +1,126 @@
 import type { JsonObject } from '../../src/plugin.ts'
 import { isObject, Payload, estimateTokens } from '../../src/plugin.ts'
-import type { LeftOut } from './cut-json.ts'
-import { cutJson, splitHeadAndTail } from './cut-json.ts'
-import type { CompiledPick } from './pick-expression.ts'
-import { removePath } from './pick-expression.ts'
-import { readJson } from './cut-json.ts'
-import type { ShapingRule } from './shaping-rules.ts'
+import type { CompiledPick, ShapingRule } from './shaping-rules.ts'
+import { removePath } from './shaping-rules.ts'
+
+/** Text with a number that JavaScript may not represent exactly, such as 2^53+1 or 1e400. */
+const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
+/** Missing in the TypeScript library types. */
+const { rawJSON, isRawJSON: isNumberText } = JSON as unknown as {
+  rawJSON(text: string): object
+  isRawJSON(value: unknown): boolean
+}
+
+/** Parses JSON and preserves the text of inexact numbers; undefined for invalid JSON. */
+export function readJson(text: string): unknown {
+  try {
+    return INEXACT.test(text) ? (JSON.parse(text, keepNumberText) as unknown) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function keepNumberText(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source
+  return typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value
+}
+
+/** Share for the start of a text; the end gets the remainder. */
+const HEAD_SHARE = 0.7
+
+/** Cuts a text to its start and end within a byte budget. Offsets count UTF-16 units. */
+function splitHeadAndTail(text: string, budget: number): { head: string; tail: string; leftOut: number } {
+  const head = sliceStart(text, Math.floor(budget * HEAD_SHARE))
+  const tail = sliceEnd(text.slice(head.length), Math.ceil(budget * (1 - HEAD_SHARE)))
+  return { head, tail, leftOut: text.length - head.length - tail.length }
+}
+
+/** Longest prefix within a byte budget; never splits a character. */
+export function sliceStart(text: string, budget: number): string {
+  const bytes = Buffer.from(text.slice(0, budget + 1))
+  if (text.length <= budget && bytes.length <= budget) return text
+  // A stream keeps an incomplete character for its next part.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, budget), { stream: true })
+}
+
+function sliceEnd(text: string, budget: number): string {
+  const bytes = Buffer.from(text.slice(-budget))
+  let start = Math.max(0, bytes.length - budget)
+  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start++
+  return bytes.toString('utf8', start)
+}
+
+const ELLIPSIS = '…'
+/** Characters that strings may have for each item that lists may have. */
+const CHARACTERS_PER_ITEM = 16
+
+interface LeftOut {
+  items: number
+  members: number
+  characters: number
+}
+
+interface CutValue {
+  readonly value: unknown
+  readonly leftOut: LeftOut
+}
+
+interface CutOptions {
+  /** False if a schema may require members: cut only strings and lists. */
+  readonly dropsMembers: boolean
+}
+
+/**
+ * Cuts a JSON value to a byte budget: lists and objects keep their first items, and strings their start. The same
+ * limit applies to all of them: the largest one that fits.
+ */
+export function cutJson(value: unknown, budget: number, options: CutOptions): CutValue {
+  const fits = (cut: CutValue): boolean => Buffer.byteLength(JSON.stringify(cut.value)) <= budget
+  let best = limitValue(value, 0, options)
+  let low = 0
+  let high = 1
+  for (let cut = limitValue(value, high, options); fits(cut); cut = limitValue(value, high, options)) {
+    if (Object.values(cut.leftOut).every(count => count === 0)) return cut
+    best = cut
+    low = high
+    high *= 2
+  }
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    const cut = limitValue(value, middle, options)
+    if (fits(cut)) [low, best] = [middle, cut]
+    else high = middle
+  }
+  return best
+}
+
+function limitValue(whole: unknown, limit: number, { dropsMembers }: CutOptions): CutValue {
+  const leftOut: LeftOut = { items: 0, members: 0, characters: 0 }
+  const cut = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      const length = toCharBoundary(value, limit * CHARACTERS_PER_ITEM)
+      if (value.length <= length + 1) return value
+      leftOut.characters += value.length - length
+      return value.slice(0, length) + ELLIPSIS
+    }
+    if (Array.isArray(value)) {
+      leftOut.items += Math.max(0, value.length - limit)
+      return value.slice(0, limit).map(cut)
+    }
+    if (!isObject(value) || isNumberText(value)) return value
+    const entries = Object.entries(value)
+    const kept = dropsMembers ? entries.slice(0, limit) : entries
+    leftOut.members += entries.length - kept.length
+    return Object.fromEntries(kept.map(([key, inner]) => [key, cut(inner)]))
+  }
+  return { value: cut(whole), leftOut }
+}
+
+/** Moves an index out of a surrogate pair. */
+function toCharBoundary(text: string, index: number): number {
+  const code = text.charCodeAt(index - 1)
+  return code >= 0xd800 && code <= 0xdbff && index < text.length ? index - 1 : index
+}
 
 /** Bytes reserved for the omission note. */
 const NOTE_BYTES = 320
@@ -16,7 +131,7 @@ export const META_KEY = 'io.tapgate/result'
 /** Member of a cut object that counts the omissions. */
 const MORE_MEMBER = '_more'
 
-export interface ShapedResult {
+interface ShapedResult {
   readonly result: Payload
   readonly done: readonly ('pick' | 'drop' | 'cut')[]
 }
@@ -32,34 +147,22 @@ interface ShapingOptions {
 }
 
 /** Shapes a result; undefined if no change is needed. */
-export function* shapeResult(result: Payload, shaping: ShapingOptions): Generator<void, ShapedResult | undefined> {
-  const { maxBytes } = shaping.rule
-  const changes = (shaping.requestedPick ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
-  if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
-  if (result.isToolError) return undefined
+export function shapeResult(result: Payload, shaping: ShapingOptions): ShapedResult | undefined {
+  const { rule, requestedPick } = shaping
+  const projects = requestedPick !== undefined || rule.pick !== undefined || rule.drop.length > 0
+  const { maxBytes = Infinity } = rule
+  if ((!projects && result.bytes().length <= maxBytes) || result.isToolError) return undefined
   const value = readJson(result.bytes().toString('utf8'))
-  const shaped = isObject(value)
-    ? yield* shapeValue(new ResultShaper(value, shaping), result, shaping, changes)
-    : 'unreadable'
-  if (shaped !== 'unreadable') return shaped
-  return maxBytes === undefined ? undefined : withholdResult(result, shaping)
+  try {
+    if (isObject(value)) return new ResultShaper(value, shaping).shape(result, projects)
+  } catch (error) {
+    throwUnlessTooDeep(error)
+  }
+  return maxBytes === Infinity ? undefined : withholdResult(result, shaping)
 }
 
-function* shapeValue(
-  work: ResultShaper,
-  result: Payload,
-  { rule, requestedPick }: ShapingOptions,
-  changes: boolean,
-): Generator<void, ShapedResult | undefined | 'unreadable'> {
-  try {
-    if (changes) yield* work.project(requestedPick ?? rule.pick)
-    yield* work.cutToLimit(rule.maxBytes)
-    return work.toShapedResult(result)
-  } catch (error) {
-    // Nested too deeply to serialize.
-    if (error instanceof RangeError) return 'unreadable'
-    throw error
-  }
+function throwUnlessTooDeep(error: unknown): void {
+  if (!(error instanceof RangeError)) throw error
 }
 
 /** Replaces an unreadable result, such as one nested a million times, and stores the original. */
@@ -89,7 +192,10 @@ class ResultShaper {
     this.#structured = value.structuredContent
   }
 
-  toShapedResult({ era }: Payload): ShapedResult | undefined {
+  shape({ era }: Payload, projects: boolean): ShapedResult | undefined {
+    const { rule, requestedPick } = this.#shaping
+    if (projects) this.#project(requestedPick ?? rule.pick)
+    this.#cutToLimit(rule.maxBytes)
     if (this.#done.length === 0 && this.#meta === undefined) return undefined
     const { content: _content, structuredContent: _structured, _meta, ...rest } = this.#value
     const value = {
@@ -104,7 +210,7 @@ class ResultShaper {
   }
 
   /** Applies drop and pick to the structured content, or to JSON in a single text block. */
-  *project(pick: CompiledPick | undefined): Generator<void> {
+  #project(pick: CompiledPick | undefined): void {
     const source = this.#structured ?? this.#parseOnlyText()
     if (source === undefined) return
     const dropped = this.#shaping.rule.drop.reduce<unknown>(removePath, source)
@@ -114,7 +220,7 @@ class ResultShaper {
       return
     }
     if (result !== undefined) this.#setJson('pick', result.json)
-    else if (dropped !== source) this.#setJson('drop', JSON.stringify(dropped))
+    else this.#setJson('drop', JSON.stringify(dropped))
   }
 
   #setJson(change: 'pick' | 'drop', json: string): void {
@@ -141,41 +247,34 @@ class ResultShaper {
   }
 
   /** Cuts text and structured content separately, because a client shows the model only one of them. */
-  *cutToLimit(maxBytes = Infinity): Generator<void> {
+  #cutToLimit(maxBytes = Infinity): void {
     const sizes = this.#content.map(countTextBytes)
     const isLong = sizes.reduce((all, size) => all + size, 0) > maxBytes
     const structure = this.#structured === undefined ? '' : JSON.stringify(this.#structured)
     const isLarge = Buffer.byteLength(structure) > maxBytes
-    yield
     if (!isLong && !isLarge) return
     const handle = this.#shaping.store(maxBytes)
-    yield
     this.#done.push('cut')
     let structured: string | undefined
-    if (isLarge) structured = yield* this.#cutStructured(maxBytes, handle)
-    if (isLong) yield* this.#cutTexts(maxBytes, handle, structure, structured)
+    if (isLarge) structured = this.#cutStructured(maxBytes, handle)
+    if (isLong) this.#cutTexts(maxBytes, handle, structure, structured)
     else if (isLarge)
       this.#content = [...this.#content, { type: 'text', text: formatOmissionNote({ offset: 0, handle }) }]
     this.#meta = { ...this.#meta, ...createMeta(handle, this.#meta?.leftOut as LeftOut | undefined) }
   }
 
-  *#cutStructured(maxBytes: number, handle: string | undefined): Generator<void, string> {
+  #cutStructured(maxBytes: number, handle: string | undefined): string {
     const { schema } = this.#shaping
-    const dropsMembers = !isObject(schema)
-    const cut = yield* cutJson(this.#structured, maxBytes - NOTE_BYTES, { dropsMembers })
-    if (cut === undefined || !isObject(cut.value)) {
-      this.#structured = {}
-      return '{}'
-    }
-    this.#meta = { leftOut: cut.leftOut }
+    const { value, leftOut } = cutJson(this.#structured, maxBytes - NOTE_BYTES, { dropsMembers: !isObject(schema) })
+    this.#meta = { leftOut }
     this.#structured = isClosed(schema)
-      ? cut.value
-      : { ...cut.value, [MORE_MEMBER]: describeOmission(cut.leftOut, handle) }
+      ? value
+      : { ...(value as JsonObject), [MORE_MEMBER]: describeOmission(leftOut, handle) }
     return JSON.stringify(this.#structured)
   }
 
   /** Keeps texts that fit, shortens the first that does not, and omits the rest. */
-  *#cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): Generator<void> {
+  #cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): void {
     const isOne = this.#content.filter(block => countTextBytes(block) > 0).length === 1
     let remainingBytes = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
     let leftOut = 0
@@ -192,7 +291,7 @@ class ResultShaper {
       remainingBytes = 0
       if (after !== undefined && isTextOfJson(text, before)) blocks.push(replaceBlockText(block, after))
       else if (maxTextBytes >= MIN_TEXT_BYTES)
-        blocks.push(replaceBlockText(block, yield* this.#shortenText(text, maxTextBytes, handle, isOne)))
+        blocks.push(replaceBlockText(block, this.#shortenText(text, maxTextBytes, handle, isOne)))
       else leftOut += size
     }
     this.#content = blocks
@@ -204,15 +303,10 @@ class ResultShaper {
   }
 
   /** Shortens JSON by items, and other text to its start and end. */
-  *#shortenText(
-    text: string,
-    maxBytes: number,
-    handle: string | undefined,
-    hasOffset: boolean,
-  ): Generator<void, string> {
+  #shortenText(text: string, maxBytes: number, handle: string | undefined, hasOffset: boolean): string {
     const json = parseJsonText(text)
-    const cut = json === undefined ? undefined : yield* cutJson(json, maxBytes, { dropsMembers: true })
-    if (cut !== undefined) {
+    if (json !== undefined) {
+      const cut = cutJson(json, maxBytes, { dropsMembers: true })
       this.#meta ??= { leftOut: cut.leftOut }
       const omission = describeOmission(cut.leftOut, handle)
       if (Array.isArray(cut.value)) return JSON.stringify([...(cut.value as unknown[]), omission])
@@ -238,12 +332,8 @@ function describeOmission(leftOut: LeftOut, handle: string | undefined): JsonObj
 }
 
 function createMeta(handle: string | undefined, leftOut: LeftOut | undefined): JsonObject {
-  const storedFields = handle === undefined ? { kept: false } : { handle, uri: formatResultUri(handle) }
+  const storedFields = handle === undefined ? { kept: false } : { handle }
   return { ...storedFields, ...(leftOut === undefined ? {} : { leftOut }) }
-}
-
-export function formatResultUri(handle: string): string {
-  return `tapgate://result/${handle}`
 }
 
 interface OmissionNote {

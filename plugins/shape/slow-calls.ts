@@ -99,7 +99,6 @@ export class SlowCalls {
     const { client } = call.exchange.session
     const isOver = (): boolean => running.answer !== undefined || running.getInputRequests(client) !== undefined
     if (isOver() || ms === 0) return Promise.resolve()
-    const notifyProgress = createProgressNotifier(call)
     return new Promise(resolve => {
       const wake = (): void => {
         this.#waits.delete(wake)
@@ -110,7 +109,9 @@ export class SlowCalls {
       }
       this.#waits.add(wake)
       const disarm = clock.after(ms, wake)
-      const unwatch = running.watch(() => (isOver() ? wake() : notifyProgress(running.message)))
+      const unwatch = running.watch(() => {
+        if (isOver()) wake()
+      })
       let unlisten = (): void => undefined
       unlisten = call.onCancel(wake)
     })
@@ -119,17 +120,4 @@ export class SlowCalls {
 
 function getWaitMs({ wait_ms: wait }: JsonObject, { waitMs }: SlowCall): number {
   return typeof wait === 'number' && wait >= 0 ? Math.min(wait, waitMs) : waitMs
-}
-
-/** Forwards progress messages if the client sent a progress token. */
-function createProgressNotifier({ exchange }: Call): (message: string | undefined) => void {
-  const meta = exchange.params?._meta
-  const progressToken = isObject(meta) ? meta.progressToken : undefined
-  if (progressToken === undefined) return () => undefined
-  let progress = 0
-  return message =>
-    exchange.emit({
-      method: 'notifications/progress',
-      params: { progressToken, progress: ++progress, ...(message === undefined ? {} : { message }) },
-    })
 }

@@ -19,9 +19,6 @@ for (const era of ERAS) {
     assert.equal(await readAll(client, handle), LONG)
     const next = await call(client, 'read_result', { handle, offset: Number(offset) })
     assert.ok(LONG.startsWith(texts(next)[0] ?? '', Number(offset)))
-    const { result } = await client.request('resources/read', { uri: `tapgate://result/${handle}` })
-    const [document] = result?.contents as JsonObject[]
-    assert.equal(((JSON.parse(String(document?.text)) as JsonObject).content as Block[])[0]?.text, LONG)
   })
 
   test(`a structured result for a ${era} client loses items, and both of its forms stay the same JSON`, async t => {
