@@ -1,6 +1,6 @@
 import type { Answer, CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { answer, estimateBytes, suggestName, isObject, estimateTokens, toolError } from '../../src/plugin.ts'
-import { compactTool, formatSignature, formatStub } from './tool-signature.ts'
+import { compactTool, formatSignature } from './tool-signature.ts'
 import type { Surface } from './listing.ts'
 
 const MAX_DESCRIBED = 5
@@ -70,9 +70,7 @@ export async function answerDescribe(surface: Surface, args: unknown): Promise<A
 
 async function describeTool(surface: Surface, name: string): Promise<string> {
   const entry = surface.find(name)
-  if (entry === undefined) return describeUnknownTool(surface, name)
-  const stub = surface.runsCode ? formatStub(entry) : ''
-  return stub !== '' && estimateTokens(stub) <= MAX_TOKENS ? stub : formatDefinition(entry)
+  return entry === undefined ? describeUnknownTool(surface, name) : formatDefinition(entry)
 }
 
 /** Serializes a definition; a very long one without schema texts. */
@@ -85,8 +83,8 @@ function formatDefinition(entry: CatalogEntry): string {
 }
 
 function serializeDefinition({ exposed }: CatalogEntry, value: JsonObject): string {
-  const { title, description, inputSchema, annotations } = value
-  return JSON.stringify({ name: exposed, title, description, inputSchema, annotations })
+  const { title, description, inputSchema, outputSchema, annotations } = value
+  return JSON.stringify({ name: exposed, title, description, inputSchema, outputSchema, annotations })
 }
 
 /** Describes an unknown tool, with similar names. */

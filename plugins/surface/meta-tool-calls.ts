@@ -1,4 +1,4 @@
-import type { Answer, CatalogEntry, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
+import type { Answer, Exchange, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { isObject, refuse, RPC, tryParseJson } from '../../src/plugin.ts'
 import {
   answerDescribe,
@@ -63,42 +63,16 @@ export function tapMetaTools({ hooks, slot }: PluginApi<never>, surfaceFor: Surf
     return own.meta === 'search' ? answerSearch(own.surface, args) : answerDescribe(own.surface, args)
   })
   hooks.response.tap({ methods: CALL_METHODS, stage: 'transform' }, (answer, exchange) => {
-    if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined
     const own = through.get(exchange)
-    if (own !== undefined)
-      return own.toolName === undefined ? undefined : addSchemaToFailure(answer, own.surface, own.toolName)
-    return addSchemaToDirectCall(answer, exchange, surfaceFor)
+    if (own?.toolName === undefined || exchange.decidedBy !== undefined || !isFailure(answer)) return undefined
+    return addSchemaToFailure(answer, own.surface, own.toolName)
   })
 }
 
-/** False for most answers, so that they do not wait; refusals by plugins do not concern arguments. */
+/** Refusals by plugins do not concern arguments. */
 function isFailure(answer: Answer): boolean {
   if ('error' in answer) return answer.error.code === RPC.invalidParams
   return 'result' in answer && answer.result.isToolError
-}
-
-/** Adds the schema to a failed direct call, unless the client already has it. */
-async function addSchemaToDirectCall(
-  answer: Answer,
-  exchange: Exchange,
-  surfaceFor: SurfaceFor,
-): Promise<Answer | undefined> {
-  const surface = await surfaceFor(exchange)
-  const entry = surface && findCalledTool(surface, exchange)
-  if (surface === undefined || entry === undefined) return undefined
-  const { inputSchema } = entry.value
-  const listed = await exchange.listShownEntries('tools')
-  const hasSchema = listed.some(({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema)
-  return hasSchema ? undefined : addSchemaToFailure(answer, surface, entry.exposed)
-}
-
-/** Finds the called tool by exposed name, else by original name. */
-function findCalledTool(surface: Surface, { received, route }: Exchange): CatalogEntry | undefined {
-  const name = received?.name
-  const named = typeof name === 'string' ? surface.find(name) : undefined
-  if (named !== undefined || route?.to !== 'one') return named
-  const { upstream, params } = route
-  return surface.entries.find(one => one.upstream === upstream && one.original === params?.name)
 }
 
 /** Loads the scripts once; they survive a reload. */
@@ -128,7 +102,7 @@ async function checkInnerCall(surface: Surface, meta: MetaTool, name: string): P
 function addSchemaToFailure(answer: Answer, surface: Surface, toolName: string): TeachingAnswer {
   const entry = surface.find(toolName)
   if ('error' in answer) return addSchemaToError(answer, surface, toolName)
-  if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
+  if (!('result' in answer) || entry === undefined) return undefined
   const { content } = answer.result.value()
   const list: unknown[] = Array.isArray(content) ? content : []
   if (!ARGUMENT_ERROR_WORDS.test(joinTexts(list).slice(0, 2000))) return undefined

@@ -1,79 +1,20 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { estimateBytes, isOwnName, assignOwnNames } from '../../src/plugin.ts'
-import { stemWord } from './search/terms.ts'
 
-/** Generic words in tool names, which do not distinguish servers. */
-const VERBS = new Set(
-  'get set list find search add create new make delete remove update edit write read open close run start stop check by for to of and from in the with all is mcp server tool tools api v1 v2 info data use do show view fetch load save send put post copy move'.split(
-    ' ',
-  ),
-)
-const MAX_WORDS = 10
-
-/**
- * Summarizes the hidden tools by server: count and frequent words. Deterministic; drops words, then servers, to
- * stay within `most` tokens.
- */
+/** Lists the servers with their tool counts, the largest first; drops servers to stay within the tokens. */
 function formatOverview(entries: readonly CatalogEntry[], maxTokens: number): string {
-  const servers = summarizeServers(entries)
-  const bytes = estimateBytes(maxTokens)
-  const fits = (text: string): boolean => Buffer.byteLength(JSON.stringify(text)) <= bytes
-  for (let wordCount = MAX_WORDS; wordCount >= 0; wordCount--) {
-    const text = formatServers(servers, wordCount)
-    if (fits(text)) return text
-  }
-  for (let serverCount = servers.length - 1; serverCount > 0; serverCount--) {
-    const text = `${formatServers(servers.slice(0, serverCount), 0)}; and ${servers.length - serverCount} more servers`
-    if (fits(text)) return text
-  }
-  return ''
-}
-
-interface ServerSummary {
-  readonly name: string
-  readonly count: number
-  readonly words: readonly string[]
-}
-
-function formatServers(servers: readonly ServerSummary[], maxWords: number): string {
-  return servers
-    .map(({ name, count, words }) => {
-      const nouns = words.slice(0, maxWords).join(', ')
-      return `${name} (${count}${nouns === '' ? '' : `: ${nouns}`})`
-    })
-    .join('; ')
-}
-
-/** Servers by tool count, largest first. */
-function summarizeServers(entries: readonly CatalogEntry[]): ServerSummary[] {
   const byServer = Map.groupBy(entries, ({ upstream }) => upstream)
   // Meta tools have no upstream.
   byServer.delete('')
-  return [...byServer]
-    .map(([name, own]) => ({ name, count: own.length, words: listFrequentWords(name, own) }))
-    .sort((one, other) => other.count - one.count || compareStrings(one.name, other.name))
-}
-
-/** Lists the words in a server's tool names, the most frequent first. */
-function listFrequentWords(server: string, entries: readonly CatalogEntry[]): string[] {
-  const serverWords = new Set(splitName(server))
-  const words = entries.flatMap(({ original }) => splitName(original)).filter(word => !serverWords.has(word))
-  return [...Map.groupBy(words, stemWord).values()]
-    .map(([word = '', ...repeated]) => ({ word, count: repeated.length }))
-    .sort((one, other) => other.count - one.count || compareStrings(one.word, other.word))
-    .map(({ word }) => word)
-}
-
-function splitName(name: string): string[] {
-  return name
-    .split(/[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u)
-    .map(word => word.toLowerCase())
-    .filter(word => word.length > 2 && !VERBS.has(word))
-}
-
-/** Compares independently of the locale. */
-function compareStrings(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other)
+  const servers = [...byServer]
+    .sort(([name, own], [otherName, other]) => other.length - own.length || (name < otherName ? -1 : 1))
+    .map(([name, { length }]) => `${name} (${length})`)
+  for (let count = servers.length; count > 0; count--) {
+    const more = count === servers.length ? '' : `, and ${servers.length - count} more servers`
+    const text = servers.slice(0, count).join(', ') + more
+    if (Buffer.byteLength(JSON.stringify(text)) <= estimateBytes(maxTokens)) return text
+  }
+  return ''
 }
 
 /** Meta tools by purpose. */

@@ -1,66 +1,5 @@
 import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { estimateBytes, isObject } from '../../src/plugin.ts'
-import { extractFirstSentence } from './search/tool-document.ts'
-
-const MAX_DEPTH = 4
-const MAX_PROPERTIES = 60
-const PLAIN = /^[A-Za-z_$][\w$]*$/
-
-/** Formats a tool as a TypeScript signature with comments, for scripts. */
-export function formatStub({ exposed, value }: CatalogEntry): string {
-  const { description, inputSchema, outputSchema } = value
-  const accessor = PLAIN.test(exposed) ? `tools.${exposed}` : `tools[${JSON.stringify(exposed)}]`
-  const result = outputSchema === undefined ? 'any' : formatType(outputSchema, 0)
-  const text = typeof description === 'string' ? `${formatComment(description)}\n` : ''
-  return `${text}${accessor}(args: ${formatType(inputSchema, 0)}): Promise<${result}>`
-}
-
-function formatType(schema: unknown, depth: number): string {
-  if (!isObject(schema) || depth > MAX_DEPTH) return 'any'
-  const values = schema.const === undefined ? schema.enum : [schema.const]
-  if (Array.isArray(values)) return formatUnion(values.map(value => JSON.stringify(value)))
-  const forms: readonly unknown[] | undefined = [schema.anyOf, schema.oneOf].find(Array.isArray)
-  if (forms !== undefined) return formatUnion(forms.map(form => formatType(form, depth + 1)))
-  const { type, properties } = schema
-  const types: readonly unknown[] = Array.isArray(type) ? type : [type ?? (isObject(properties) ? 'object' : undefined)]
-  return formatUnion(types.map(one => formatNamedType(one, schema, depth)))
-}
-
-function formatNamedType(type: unknown, schema: JsonObject, depth: number): string {
-  if (type === 'array') return `(${formatType(schema.items, depth + 1)})[]`
-  if (type === 'object') return formatObjectType(schema, depth)
-  return TYPE_NAMES.get(type) ?? 'any'
-}
-
-const TYPE_NAMES: ReadonlyMap<unknown, string> = new Map([
-  ['string', 'string'],
-  ['number', 'number'],
-  ['integer', 'number'],
-  ['boolean', 'boolean'],
-  ['null', 'null'],
-])
-
-function formatUnion(types: readonly string[]): string {
-  return types.length === 0 ? 'any' : [...new Set(types)].join(' | ')
-}
-
-function formatObjectType(schema: JsonObject, depth: number): string {
-  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : []
-  if (properties.length === 0) return 'Record<string, any>'
-  const required: unknown[] = Array.isArray(schema.required) ? schema.required : []
-  const members = properties.slice(0, MAX_PROPERTIES).map(([name, property]) => {
-    const { description } = isObject(property) ? property : {}
-    const text = typeof description === 'string' ? `${formatComment(description)} ` : ''
-    const key = PLAIN.test(name) ? name : JSON.stringify(name)
-    return `${text}${key}${required.includes(name) ? '' : '?'}: ${formatType(property, depth + 1)}`
-  })
-  return `{ ${members.join('; ')} }`
-}
-
-/** Formats a comment; the text cannot close it. */
-function formatComment(text: string): string {
-  return `/** ${text.replace(/\s+/g, ' ').replaceAll('*/', '* /').trim()} */`
-}
 
 const MAX_LENGTH = 160
 /** Schema keywords that a compact schema omits. */
@@ -87,6 +26,14 @@ export function compactTool(entry: CatalogEntry): CatalogEntry {
 }
 
 const COMPACT = new WeakMap<CatalogEntry, CatalogEntry>()
+
+/** Returns the first sentence on one line. */
+export function extractFirstSentence(text: string): string {
+  const start = text.trimStart()
+  const [line = ''] = start.split(/\n\s*\n|\r|\n(?=\s*(?:Args|Parameters|Returns|Example|[-*#]))/, 1)
+  const end = /[.!?](?=\s|$)|[。！？]/u.exec(line)
+  return end === null ? line : line.slice(0, end.index + end[0].length)
+}
 
 /** First sentence on one line, with a maximum length. */
 function shortenSentence(text: string, longest = MAX_LENGTH): string {

@@ -188,14 +188,8 @@ function readString(vm: QuickJSContext, handle: QuickJSHandle | undefined): stri
 }
 
 function describeFault(thrown: unknown): string {
-  const { name, message, stack } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as {
-    name?: unknown
-    message?: unknown
-    stack?: unknown
-  }
-  if (typeof message !== 'string') return String(thrown).slice(0, 1000)
-  const line = typeof stack === 'string' ? /script\.js:(\d+)/.exec(stack)?.[1] : undefined
-  return `${String(name)}: ${message}${line === undefined ? '' : ` (line ${line})`}`.slice(0, 1000)
+  const { name, message } = Object(thrown) as { name?: unknown; message?: unknown }
+  return (typeof message === 'string' ? `${String(name)}: ${message}` : String(thrown)).slice(0, 1000)
 }
 
 function isTask(value: unknown): value is ScriptTask {

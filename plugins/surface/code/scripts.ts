@@ -105,12 +105,14 @@ export class Scripts {
   readonly #running = new Map<string, number>()
 
   async runCode(surface: Surface, exchange: Exchange): Promise<Answer> {
-    const code = parseCode(exchange.params?.arguments)
-    if (code.problem !== undefined) return toolFailure(code.problem)
+    const args = exchange.params?.arguments
+    const code = isObject(args) ? args.code : undefined
+    const problem = checkCode(code)
+    if (problem !== undefined) return toolFailure(problem)
     const caller = principalKey(exchange.principal)
     if (!this.#tryStart(caller)) return toolFailure('Too many scripts are running: try again later')
     try {
-      return await answerScript(code.text, surface, exchange)
+      return await answerScript(String(code), surface, exchange)
     } finally {
       this.#finish(caller)
     }
@@ -131,14 +133,10 @@ export class Scripts {
   }
 }
 
-type CodeArgument =
-  { readonly text: string; readonly problem?: undefined } | { readonly text?: undefined; readonly problem: string }
-
-function parseCode(args: unknown): CodeArgument {
-  const code = isObject(args) ? args.code : undefined
-  if (typeof code !== 'string' || code.trim() === '') return { problem: '"code" must be a script' }
-  if (code.length > MAX_LENGTH) return { problem: `"code" must have at most ${MAX_LENGTH} characters` }
-  return { text: code }
+/** Returns an error message for an invalid script. */
+function checkCode(code: unknown): string | undefined {
+  if (typeof code !== 'string' || code.trim() === '') return '"code" must be a script'
+  return code.length > MAX_LENGTH ? `"code" must have at most ${MAX_LENGTH} characters` : undefined
 }
 
 async function answerScript(code: string, surface: Surface, exchange: Exchange): Promise<Answer> {

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
-import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, type TestClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const SEARCH = ['search_tools', 'describe_tools', 'call_read_tool', 'call_tool']
 const CODE = ['search_tools', 'describe_tools', 'run_code']
@@ -136,23 +131,6 @@ test('each profile has choices of its own', async t => {
   assert.equal((await post(at('/mcp/fixed?surface=search'), FIRST.modern, OF_ERA.modern)).status, 400)
 })
 
-test('a choice wins over the mode of a client by its name, and auto is what auto would be', async t => {
-  const surface = {
-    mode: 'search',
-    choices: ['auto', 'full', 'search'],
-    clients: { 'odd*': 'compact' },
-    budget: 1000,
-  }
-  const { connect } = await serve(t, { surface })
-  const odd = { info: { name: 'odd', version: '1' } }
-  const deferring = { info: { name: 'claude-code', version: '1' } }
-  assert.equal((await namesOf(await connect('/mcp', odd))).length, 3)
-  assert.deepEqual(await namesOf(await connect('/mcp?surface=search', odd)), SEARCH)
-  assert.deepEqual(await namesOf(await connect('/mcp?surface=auto', odd)), ALL)
-  assert.deepEqual(await namesOf(await connect('/mcp', deferring)), SEARCH)
-  assert.deepEqual(await namesOf(await connect('/mcp?surface=auto', deferring)), ALL)
-})
-
 test('no choice shows or calls what a caller may not have', async t => {
   const config = { ...CHOICES, filters: { tools: { deny: ['web__send_*'] } } }
   const { connect, web } = await serve(t, config)
@@ -192,26 +170,6 @@ test('a reload that takes a choice away takes it from open sessions, too', async
   })
 
   assert.match((await post(at('/mcp'), { method: 'tools/list' }, session)).text, /web__get_issue/)
-})
-
-test('clients of HTTP+SSE and WebSocket choose in the same way, and are refused in the same way', async t => {
-  const { at } = await serve(t, CHOICES)
-  const roads: Readonly<Record<string, (query: string) => Transport>> = {
-    '/sse': query => new SSEClientTransport(new URL(at(`/sse${query}`))),
-    '/ws': query => new WebSocketClientTransport(new URL(at(`/ws${query}`).replace('http', 'ws'))),
-  }
-  for (const [path, dial] of Object.entries(roads)) {
-    const client = new Client({ name: 'agent', version: '1' })
-    await client.connect(dial('?surface=search'))
-    cleanup(t, () => client.close())
-    const { tools } = await client.listTools()
-    assert.deepEqual(
-      tools.map(({ name }) => name),
-      SEARCH,
-      path,
-    )
-    await assert.rejects(new Client({ name: 'agent', version: '1' }).connect(dial('?surface=compact')), path)
-  }
 })
 
 test('a caller that is not let in learns nothing of what could be chosen', async t => {

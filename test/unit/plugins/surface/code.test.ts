@@ -13,7 +13,7 @@ import {
 
 const TOOLS: Readonly<Record<string, TestTool>> = {
   list_issues: {
-    description: 'List the issues. */ process.exit()',
+    description: 'List the issues.',
     inputSchema: {
       type: 'object',
       properties: {
@@ -66,7 +66,7 @@ async function textOf(client: TestClient, code: string): Promise<string> {
 }
 
 for (const era of ['legacy', 'modern'] as const)
-  test(`a ${era} client finds tools, reads their types, and calls them in a script`, async t => {
+  test(`a ${era} client finds tools, reads their schemas, and calls them in a script`, async t => {
     const { web, connect } = await serve(t)
     const client = await connect(era)
     const { result } = await client.request('tools/list')
@@ -77,12 +77,12 @@ for (const era of ['legacy', 'modern'] as const)
       name: 'describe_tools',
       arguments: { names: ['web__list_issues'] },
     })
-    assert.equal(
-      (described.result?.content as { text: string }[])[0]?.text,
-      '/** List the issues. * / process.exit() */\n' +
-        'tools.web__list_issues(args: { /** Which ones */ state: "open" | "closed"; "per-page"?: number; labels?: (string)[] }): ' +
-        'Promise<{ items?: (Record<string, any>)[] }>',
-    )
+    const [definition] = described.result?.content as { text: string }[]
+    assert.partialDeepStrictEqual(JSON.parse(definition?.text ?? ''), {
+      name: 'web__list_issues',
+      inputSchema: { required: ['state'] },
+      outputSchema: { type: 'object' },
+    })
     const code = `
       const { items } = await tools.web__list_issues({ state: 'open' })
       const closed = await Promise.all(items.slice(0, 2).map(({ number }) => tools.web__close_issue({ number })))

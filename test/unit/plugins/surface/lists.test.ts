@@ -3,9 +3,13 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { compactTool } from '../../../../plugins/surface/tool-signature.ts'
-import { ToolIndex } from '../../../../plugins/surface/search/tool-index.ts'
-import { createSurfaceResolver, type SurfaceMode } from '../../../../plugins/surface/settings.ts'
-import { createListing, countListTokens } from '../../../../plugins/surface/listing.ts'
+import { ToolIndex } from '../../../../plugins/surface/tool-index.ts'
+import {
+  createSurfaceResolver,
+  type SurfaceMode,
+  createListing,
+  countListTokens,
+} from '../../../../plugins/surface/listing.ts'
 import { formatSignature } from '../../../../plugins/surface/tool-signature.ts'
 import { ANONYMOUS, type CatalogEntry, type Config, type JsonObject } from '../../../../src/plugin.ts'
 import { liveServers } from '../../../fixtures/live-mcp-tool/index.ts'

@@ -151,6 +151,16 @@ test('the way for reading refuses what does not say that it only reads', async t
   assert.equal(web.listCalls('tools/call').length, 0)
 })
 
+test('a call with wrong arguments is answered with the schema', async t => {
+  const { connect } = await serve(t)
+  const { result } = await (
+    await connect()
+  ).request('tools/call', { name: 'call_tool', arguments: { name: 'web__create_issue', arguments: {} } })
+  const [said, schema] = (result?.content as { text: string }[]).map(({ text }) => text)
+  assert.equal(said, 'title is required')
+  assert.match(schema ?? '', /^Arguments of web__create_issue: .*"What it is about"/)
+})
+
 test('a call that makes no sense is answered by the gateway, in words', async t => {
   const { connect } = await serve(t)
   const client = await connect()
