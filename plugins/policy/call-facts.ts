@@ -2,7 +2,7 @@ import type { Call, CatalogEntry, Config, Exchange, JsonObject, Principal, Slot,
 import { getCredentialType, isObject, METHODS } from '../../src/plugin.ts'
 import type { Facts, SubjectKind, Variable } from './expression-variables.ts'
 import { createFacts, parseScheme } from './expression-variables.ts'
-import type { RuleSubject } from './rules.ts'
+import type { RuleSubject } from './policy-judge.ts'
 
 /** Call subject with its catalog entry. */
 export interface CalledSubject extends RuleSubject {

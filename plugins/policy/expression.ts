@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
 import { posix } from 'node:path'
 import type * as Cel from '@marcbachmann/cel-js'
-import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
+import type { Environment, ParseResult } from '@marcbachmann/cel-js'
 import type * as Re2 from 're2js'
 import { compileGlobs, isObject } from '../../src/plugin.ts'
 import type { Analysis, Mistake } from './analyze-expression.ts'
-import { analyzeExpression, findConstants } from './analyze-expression.ts'
+import { analyzeExpression } from './analyze-expression.ts'
 import type { Facts, Variable } from './expression-variables.ts'
 import { CLASSES, FIELDS, VALUES } from './expression-variables.ts'
 
@@ -119,8 +119,9 @@ const LIMITS = {
 const MAX_ITEMS = 10_000
 /** Maximum characters compared over all items. */
 const MAX_COMPARED = 20_000_000
-const LITTLE = 1024
-const HEADERS = 16 * 1024
+/** Assumed length of other values that items are compared with. */
+const SHORT_LENGTH = 1024
+const LONG_LENGTH = 16 * 1024
 /** Variables whose objects are reused while their content is the same. */
 const STABLE_VARIABLES: ReadonlySet<Variable> = new Set(['principal', 'tool', 'upstream'])
 /** Characters that would change the directory of a path. */
@@ -156,7 +157,7 @@ export class ExpressionCompiler {
     const { run } = parsed
     const { analysis, mistakes } = analyzeExpression(run.ast)
     if (mistakes.length > 0) return { mistakes }
-    const problems = [...this.#prepareConstants(run.ast), ...checkType(run)]
+    const problems = [...this.#prepareConstants(analysis), ...checkType(run)]
     return problems.length > 0 ? { mistakes: problems } : { expression: this.#createExpression(run, analysis) }
   }
 
@@ -169,18 +170,18 @@ export class ExpressionCompiler {
     }
   }
 
-  #prepareConstants(ast: ASTNode): Mistake[] {
-    return findConstants(ast).flatMap(({ name, text, at }) => {
+  #prepareConstants({ constants }: Analysis): Mistake[] {
+    return constants.flatMap(({ name, text, at }) => {
       const message = this.#functions.prepareConstant(name, text)
       return message === undefined ? [] : [{ message, at }]
     })
   }
 
   #createExpression(run: ParseResult, analysis: Analysis): Expression {
-    const { loops, perItem, inPaths } = analysis
+    const { loops, comparesLong, inPaths } = analysis
     const evaluate = (facts: Facts): boolean => {
       this.#functions.startEvaluation()
-      if (loops) checkItems(facts, perItem)
+      if (loops) checkItems(facts, comparesLong)
       if (inPaths.length > 0) checkPathParts(facts, inPaths)
       const value: unknown = run(facts)
       if (typeof value !== 'boolean') throw new Error('the value is neither true nor false')
@@ -244,10 +245,10 @@ function toMistake(error: unknown): Mistake {
 }
 
 /** @throws Error if iterating would take too long */
-function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
+function checkItems({ args }: Facts, comparesLong: boolean): void {
   const size = measureValue(args)
   if (size.items > MAX_ITEMS) throw new Error(`the arguments have more than ${MAX_ITEMS} items`)
-  const compared = perItem === 'args' ? size.characters : perItem === 'headers' ? HEADERS : LITTLE
+  const compared = comparesLong ? Math.max(size.characters, LONG_LENGTH) : SHORT_LENGTH
   if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to compare')
 }
 

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Call, ExplainStep, JsonObject, Plugin, PluginApi, Report } from '../../src/plugin.ts'
-import { readList, readMap, getErrorMessage, readText, readTexts, readValue } from '../../src/plugin.ts'
+import { readList, getErrorMessage, readText, readTexts, readValue } from '../../src/plugin.ts'
 import { identifyCall, FactsBuilder } from './call-facts.ts'
-import type { PolicyVerdict } from './policy-judge.ts'
-import { PolicyCounts, PolicyJudge, collectFigures } from './policy-judge.ts'
-import { ERRORS } from './errors.ts'
-import { PolicyGuard } from './policy-guard.ts'
-import type { PolicyConfig, PolicyRule } from './rules.ts'
-import { compileRules, EFFECTS, RuleIndex } from './rules.ts'
+import type { PolicyVerdict, PolicyConfig, PolicyRule } from './policy-judge.ts'
+import { PolicyCounts, PolicyJudge, collectFigures, compileRules, RuleIndex } from './policy-judge.ts'
+import { ERRORS, PolicyGuard } from './policy-guard.ts'
 
 /** Evaluates access rules on lists, if they are decidable there, and on each call. */
 export const policy: Plugin<PolicyConfig | undefined> = {
@@ -66,14 +63,12 @@ function hashRules(options: PolicyConfig): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('base64url')
 }
 
-/** Reports invalid rules and duplicate names. */
+/** Reports invalid rules. */
 export function checkPolicy(config: unknown, report: Report): void {
   const policy = readValue(config, 'policy')
   if (policy === undefined) return
   const { flaws } = compileRules(selectValidRules(policy))
   for (const { pointer, message, hint } of flaws) report({ pointer: `/policy/${pointer}`, message, hint })
-  checkRuleNames(policy, report)
-  checkAsks(config, report)
 }
 
 /** Selects the well-formed rules; the schema reports the others. */
@@ -102,34 +97,6 @@ function selectValidRules(policy: unknown): PolicyConfig {
 
 function isGlobs(value: unknown): value is string | string[] {
   return typeof value === 'string' || (Array.isArray(value) && value.every(one => typeof one === 'string'))
-}
-
-function checkRuleNames(policy: unknown, report: Report): void {
-  const names = new Set<string>()
-  for (const effect of EFFECTS)
-    readList(policy, effect).forEach((rule, index) => {
-      const name = readText(rule, 'name')
-      if (name === undefined) return
-      if (names.has(name))
-        report({
-          pointer: `/policy/${effect}/${index}/name`,
-          message: `duplicate rule name "${name}"`,
-        })
-      names.add(name)
-    })
-}
-
-function checkAsks(config: unknown, report: Report): void {
-  const hasAsk = readList(config, 'policy', 'ask').length > 0
-  const plugins = readMap(config, 'plugins')
-  if (!hasAsk || readValue(config, 'approve') !== undefined || Object.keys(plugins).length > 0) return
-  report({
-    pointer: '/policy/ask',
-    message: 'no approver is configured, so these calls are refused',
-    hint: 'add "approve"',
-    severity: 'warning',
-    on: 'key',
-  })
 }
 
 /** Evaluates a hypothetical call without counting it; undefined if no rule applies. */

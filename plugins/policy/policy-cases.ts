@@ -3,8 +3,7 @@ import { suggestName, gatewayError, isObject, getErrorMessage, readTexts } from 
 import { toText } from './call-facts.ts'
 import type { Facts, SubjectKind } from './expression-variables.ts'
 import { createFacts, FIELDS, parseScheme } from './expression-variables.ts'
-import { PolicyJudge } from './policy-judge.ts'
-import { compileRules, RuleIndex } from './rules.ts'
+import { PolicyJudge, compileRules, RuleIndex } from './policy-judge.ts'
 
 interface CaseResult {
   readonly name: string
@@ -20,24 +19,8 @@ interface CaseResult {
 const EFFECTS = ['allow', 'ask', 'deny', 'listed', 'hidden']
 const LISTING: readonly string[] = ['listed', 'hidden']
 const KEYS = [
-  'name',
-  'principal',
-  'client',
-  'tool',
-  'prompt',
-  'resource',
-  'original',
-  'annotations',
-  'upstream',
-  'session',
-  'request',
-  'pin',
-  'args',
-  'method',
-  'now',
-  'effect',
-  'rule',
-  'scopes',
+  ...['name', 'principal', 'client', 'tool', 'prompt', 'resource', 'original', 'annotations', 'upstream', 'session'],
+  ...['request', 'pin', 'args', 'method', 'now', 'effect', 'rule', 'scopes'],
 ]
 const SUBJECTS = { tool: 'tools', prompt: 'prompts', resource: 'resources' } as const
 const METHOD = { tools: 'tools/call', prompts: 'prompts/get', resources: 'resources/read' } as const
@@ -123,20 +106,20 @@ function createCaseFacts(
 ): Facts {
   const { kind, name } = subject
   const upstream = toText(spec.upstream) || findUpstream(name, config)
-  const { tags = [], trusted = false } = config.upstreams[upstream] ?? {}
-  const { headers, trace, remote } = toObject(spec.request)
+  const original = toText(spec.original) || stripPrefix(name, upstream, config)
+  const { calls = 0, ...session } = toObject(spec.session)
   return {
-    ...createSubjectFacts(spec, subject, toText(spec.original) || stripPrefix(name, upstream, config)),
-    principal: parsePrincipal(toObject(spec.principal)),
-    client: parseClient(toObject(spec.client)),
-    upstream: createFacts('upstream', { name: upstream, tags, trusted }),
-    session: parseSession(toObject(spec.session)),
-    request: createFacts('request', { headers: toObject(headers), trace: toText(trace), remote: toText(remote) }),
-    pin: createFacts('pin', { status: typeof spec.pin === 'string' ? spec.pin : 'unknown' }),
+    ...createSubjectFacts(spec, subject, original),
+    principal: createPrincipalFacts(toObject(spec.principal)),
+    client: createFacts('client', { era: 'modern', via: 'http', listener: 'main', ...toObject(spec.client) }),
+    upstream: createUpstreamFacts(upstream, config),
+    session: createFacts('session', { ...session, calls: BigInt(Number(calls)) }),
+    request: createFacts('request', toObject(spec.request)),
+    pin: createFacts('pin', { status: spec.pin ?? 'unknown' }),
     args: toObject(spec.args),
     method: toText(spec.method) || (kind === undefined ? '' : METHOD[kind]),
     phase: 'call',
-    now: spec.now === undefined ? new Date() : parseTime(spec.now),
+    now: parseTime(spec.now ?? new Date()),
   }
 }
 
@@ -152,6 +135,16 @@ function createSubjectFacts(
   }
 }
 
+function createUpstreamFacts(name: string, { upstreams }: Config): object {
+  const { tags = [], trusted = false } = upstreams[name] ?? {}
+  return createFacts('upstream', { name, tags, trusted })
+}
+
+function createPrincipalFacts(principal: JsonObject): object {
+  const { key, subject = key ?? 'anonymous' } = principal
+  return createFacts('principal', { authenticated: subject !== 'anonymous', ...principal, subject })
+}
+
 function stripPrefix(name: string, upstream: string, { upstreams }: Config): string {
   const prefix = upstreams[upstream]?.prefix ?? `${upstream}__`
   return name.startsWith(prefix) ? name.slice(prefix.length) : name
@@ -163,35 +156,6 @@ function findUpstream(name: string, { upstreams }: Config): string {
   const fitting = prefixes.filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
   const [longest] = fitting.sort((a, b) => b.prefix.length - a.prefix.length)
   return longest?.own ?? (prefixes.length === 1 ? (prefixes[0]?.own ?? '') : '')
-}
-
-function parseSession({ id, label, calls = 0 }: JsonObject): object {
-  return createFacts('session', { id: toText(id), label: toText(label), calls: BigInt(Number(calls)) })
-}
-
-function parsePrincipal(input: JsonObject): object {
-  const subject = toText(input.key) || toText(input.subject) || 'anonymous'
-  const isKnown = input.subject !== undefined || input.key !== undefined
-  return createFacts('principal', {
-    authenticated: typeof input.authenticated === 'boolean' ? input.authenticated : isKnown,
-    issuer: toText(input.issuer),
-    subject,
-    client: toText(input.client),
-    scopes: readTexts(input.scopes),
-    groups: readTexts(input.groups),
-    claims: toObject(input.claims),
-    key: toText(input.key),
-  })
-}
-
-function parseClient({ name, version, era, via, listener }: JsonObject): object {
-  return createFacts('client', {
-    name: toText(name),
-    version: toText(version),
-    era: toText(era) || 'modern',
-    via: toText(via) || 'http',
-    listener: toText(listener) || 'main',
-  })
 }
 
 function toObject(value: unknown): JsonObject {

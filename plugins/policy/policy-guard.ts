@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import type {
   Answer,
-  Approval,
   Call,
   CatalogEntry,
   Dispatch,
   Exchange,
-  GatewayError,
   PluginApi,
   Session,
   Slot,
@@ -16,16 +14,44 @@ import {
   actorKey,
   BoundedMap,
   createActiveGetter,
+  defineErrors,
   METHODS,
   principalKey,
-  getErrorMessage,
   refuse,
+  RPC,
 } from '../../src/plugin.ts'
 import type { CalledSubject, FactsBuilder } from './call-facts.ts'
 import { describeEntry, identifyCall } from './call-facts.ts'
-import type { PolicyCounts, PolicyJudge, PolicyVerdict } from './policy-judge.ts'
-import { policyError } from './errors.ts'
-import type { RuleIndex } from './rules.ts'
+import type { PolicyCounts, PolicyJudge, PolicyVerdict, RuleIndex } from './policy-judge.ts'
+
+export const ERRORS = {
+  GW_POLICY_DENIED: {
+    text: '{what} is not allowed: {why}',
+    hint: 'Check the section "policy" of gateway.yaml; test a call with "gateway policy test".',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+  GW_POLICY_SCOPE: {
+    text: '{what} needs the scope {scopes}',
+    hint: 'Request a token with these scopes from the issuer; the rules are in the section "policy".',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+  GW_POLICY_UNANSWERED: {
+    text: '{what} needs approval, and no approver is available: rule "{rule}"',
+    hint: 'Add the section "approve" to gateway.yaml.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+  GW_POLICY_OUTDATED: {
+    text: '{what} was approved but not run: {why}',
+    hint: 'The configuration changed while the call waited for approval. Call again to request a new approval.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+} as const
+
+const policyError = defineErrors(ERRORS)
 
 /** Judged methods, in addition to unknown ones; list contents are judged when they are built. */
 const JUDGED_METHODS: ReadonlySet<string> = new Set([
@@ -109,7 +135,7 @@ export class PolicyGuard {
       const verdict = this.#judgeCall(call, called)
       if (verdict.effect === 'allow') return next(call)
       if (verdict.effect === 'ask') return this.#requestApproval(call, called, verdict.rule, next)
-      return Promise.resolve(createDenial(called, call, verdict))
+      return Promise.resolve(createDenial(called, call.exchange, verdict))
     }
   }
 
@@ -127,7 +153,7 @@ export class PolicyGuard {
   }
 
   async #requestApproval(call: Call, called: CalledSubject, rule: string, next: Dispatch): Promise<Answer> {
-    if (NEVER_ASKED.has(call.method)) return createUnansweredRefusal(called, rule)
+    if (NEVER_ASKED.has(call.method)) return refuseCall('GW_POLICY_UNANSWERED', called, { rule })
     const definition = this.#digestDefinition(called)
     if (this.#canContinue(call, definition)) return this.#continueCall(call, definition, next)
     const decision = await this.#api.requestApproval({
@@ -140,25 +166,19 @@ export class PolicyGuard {
         return this.#digestDefinition(called) === definition ? undefined : 'its definition has changed'
       },
     })
-    if (decision === undefined) return createUnansweredRefusal(called, rule)
+    if (decision === undefined) return refuseCall('GW_POLICY_UNANSWERED', called, { rule })
     if (!decision.granted) return 'error' in decision.answer ? markPolicyRefusal(decision.answer) : decision.answer
     this.#approved.get(call.exchange).params = selectParams(call)
     let answer: Answer | undefined
     try {
       const why = await call.findOutdatedReason?.()
-      answer = why === undefined ? await this.#continueCall(call, definition, next) : createOutdatedRefusal(called, why)
+      answer =
+        why === undefined
+          ? await this.#continueCall(call, definition, next)
+          : refuseCall('GW_POLICY_OUTDATED', called, { why }, {})
       return answer
     } finally {
-      this.#reportEnd(decision, answer)
-    }
-  }
-
-  /** Reports that an approved call ended; a failing listener does not affect the answer. */
-  #reportEnd({ ended: onEnd }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
-    try {
-      onEnd?.(answer)
-    } catch (error) {
-      this.#api.log.error('cannot report the completion of an approved call', { why: getErrorMessage(error) })
+      decision.ended?.(answer)
     }
   }
 
@@ -242,42 +262,34 @@ function formatSubject({ kind, name }: CalledSubject): string {
   return kind === undefined ? `the method ${name}` : `the ${NOUNS[kind]} "${name}"`
 }
 
-function createDenial(
-  called: CalledSubject,
-  { exchange }: Call,
-  verdict: Extract<PolicyVerdict, { effect: 'deny' }>,
-): Answer {
-  const { rule, scopes } = verdict
-  if (scopes !== undefined) return createScopeRefusal(called, exchange, scopes)
-  const reason = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
-  const error = policyError('GW_POLICY_DENIED', { what: formatSubject(called), why: reason })
-  return createPolicyRefusal(error, rule === undefined ? {} : { rule })
-}
-
 /** Transports with a status code. */
 const HTTP: ReadonlySet<Exchange['via']> = new Set(['http', 'rest', 'sse'])
 
-/** Returns 403 with exactly the missing scopes; `auth` adds where to get tokens. */
-function createScopeRefusal(called: CalledSubject, exchange: Exchange, scopes: readonly string[]): Answer {
-  const error = policyError('GW_POLICY_SCOPE', { what: formatSubject(called), scopes: scopes.join(' ') })
-  const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`
-  const http = { status: 403, headers: { 'www-authenticate': challenge } }
-  return createPolicyRefusal(error, { scopes }, HTTP.has(exchange.via) ? http : undefined)
+function createDenial(
+  called: CalledSubject,
+  { via }: Exchange,
+  { rule, scopes }: Extract<PolicyVerdict, { effect: 'deny' }>,
+): Answer {
+  if (scopes === undefined) {
+    const why = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
+    return refuseCall('GW_POLICY_DENIED', called, { why }, rule === undefined ? {} : { rule })
+  }
+  // Exactly the missing scopes; `auth` adds where to get tokens.
+  const list = scopes.join(' ')
+  const headers = { 'www-authenticate': `Bearer error="insufficient_scope", scope="${list}"` }
+  const http = HTTP.has(via) ? { status: 403, headers } : undefined
+  return refuseCall('GW_POLICY_SCOPE', called, { scopes: list }, { scopes }, http)
 }
 
-function createUnansweredRefusal(called: CalledSubject, rule: string): Answer {
-  const error = policyError('GW_POLICY_UNANSWERED', { what: formatSubject(called), rule })
-  return createPolicyRefusal(error, { rule })
-}
-
-/** The configuration changed after the approval was requested. */
-function createOutdatedRefusal(called: CalledSubject, why: string): Answer {
-  const error = policyError('GW_POLICY_OUTDATED', { what: formatSubject(called), why })
-  return createPolicyRefusal(error)
-}
-
-function createPolicyRefusal(error: GatewayError, more: JsonObject = {}, http?: Parameters<typeof refuse>[3]): Answer {
-  return markPolicyRefusal(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, ...more }, http))
+function refuseCall(
+  code: keyof typeof ERRORS,
+  called: CalledSubject,
+  values: Record<string, string>,
+  data: JsonObject = values,
+  http?: Parameters<typeof refuse>[3],
+): Answer {
+  const { entry, message } = policyError(code, { what: formatSubject(called), ...values })
+  return markPolicyRefusal(refuse(entry.rpc ?? 0, message, { code, ...data }, http))
 }
 
 function markPolicyRefusal(answer: Answer): Answer {

@@ -1,7 +1,6 @@
 // Cost of 500 rules to a call: `node test/bench/policy.ts`. Processor time of judging alone, median of eleven rounds. No
 // two rules of one effect have the same text, but for those of `allow`.
-import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
-import { PolicyJudge } from '../../plugins/policy/policy-judge.ts'
+import { compileRules, RuleIndex, type PolicyConfig, PolicyJudge } from '../../plugins/policy/policy-judge.ts'
 import { createFacts, type Facts } from '../../plugins/policy/expression-variables.ts'
 
 const ROUNDS = 11

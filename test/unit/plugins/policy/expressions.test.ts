@@ -215,19 +215,8 @@ describe('a configuration', () => {
       assert.equal(findings({ deny: [when] }).length, 1, when)
   })
 
-  test('whose names are taken twice, or whose asks nobody hears, is told so', () => {
-    const found = findings({
-      deny: [
-        { name: 'a', when: 'true' },
-        { name: 'a', when: 'false' },
-      ],
-      ask: ['true'],
-    })
-    assert.deepEqual(
-      found.map(({ pointer }) => pointer),
-      ['/policy/deny/1/name', '/policy/ask'],
-    )
-    assert.equal(findings({ ask: [{ when: 'true', scopes: ['a'] }] }, { approve: {} }).length, 1)
+  test('with scopes of an ask, or tools for a prompt, is refused', () => {
+    assert.equal(findings({ ask: [{ when: 'true', scopes: ['a'] }] }).length, 1)
     assert.equal(findings({ deny: [{ for: 'a', when: 'prompt.name == "x"' }] }).length, 1)
   })
 })

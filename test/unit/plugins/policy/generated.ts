@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { PolicyConfig } from '../../../../plugins/policy/rules.ts'
+import type { PolicyConfig } from '../../../../plugins/policy/policy-judge.ts'
 
 /** A call as the policy and the oracle see it. */
 export interface GeneratedCall {

@@ -1,7 +1,7 @@
 import { run } from '@bufbuild/cel'
 import { runCases } from '../../../../plugins/policy/policy-cases.ts'
 import type { Config } from '../../../../src/config/index.ts'
-import type { PolicyConfig } from '../../../../plugins/policy/rules.ts'
+import type { PolicyConfig } from '../../../../plugins/policy/policy-judge.ts'
 import type { GeneratedCall, GeneratedCase } from './generated.ts'
 
 type RuleSpec = Exclude<PolicyConfig['deny'][number], string>
