@@ -1,9 +1,7 @@
-import type { Call, Log, Payload, Upstream, UpstreamConfig, Config } from '../../src/plugin.ts'
-import { BoundedMap, compileGlobs, isObject, LISTS, parseDuration } from '../../src/plugin.ts'
+import type { Call, Config, UpstreamConfig } from '../../src/plugin.ts'
+import { BoundedMap, compileGlobs, LISTS, parseDuration } from '../../src/plugin.ts'
 import type { Purge } from './cache-store.ts'
 import { parsePurge } from './cache-store.ts'
-
-const MAX_WARNED = 1000
 
 /** Lifetimes and additional key parts. */
 export interface CachePolicy {
@@ -54,13 +52,6 @@ export function compileRules(name: string, spec: UpstreamConfig, all: GlobalOpti
 /** True if any tool has a rule; otherwise tool calls bypass the cache. */
 export function hasToolRules(spec: UpstreamConfig, all: GlobalOptions): boolean {
   return spec.cache !== false && (hasRules(spec.cache?.tools) || hasRules(all.tools))
-}
-
-/** True if any upstream caches more than lists. */
-export function cachesBeyondLists(specs: readonly UpstreamConfig[], all: GlobalOptions): boolean {
-  const isMore = ({ resources, prompts, tools }: Pick<GlobalOptions, 'resources' | 'prompts' | 'tools'>): boolean =>
-    resources !== undefined || prompts !== undefined || hasRules(tools)
-  return isMore(all) || specs.some(({ cache }) => cache !== undefined && cache !== false && isMore(cache))
 }
 
 function hasRules(tools: GlobalOptions['tools']): boolean {
@@ -131,27 +122,4 @@ function expandOptions(
   options: PolicyOptions,
 ): Partial<Exclude<PolicyOptions, string | number>> & { ttl: string | number } {
   return typeof options === 'object' ? options : { ttl: options }
-}
-
-/** Warns once per tool if a cached tool is declared as modifying. */
-export function createDangerWarning(log: Log): (upstream: Upstream, rules: CacheRules, tools: Payload) => void {
-  const warned = new Set<string>()
-  return ({ name: upstream }, rules, payload) => {
-    const { tools } = payload.value()
-    for (const tool of Array.isArray(tools) ? (tools as unknown[]) : []) {
-      if (!isObject(tool) || !isMutating(tool.annotations)) continue
-      const rule = rules({ method: 'tools/call', params: { name: tool.name } })
-      const key = JSON.stringify([upstream, tool.name])
-      if (rule?.policy === undefined || warned.has(key) || warned.size >= MAX_WARNED) continue
-      warned.add(key)
-      log.warn(`tool "${String(tool.name)}" is cached, but its server declares that it modifies data`, {
-        upstream,
-        hint: 'remove it from "cache.tools" unless a repeated call has no additional effect',
-      })
-    }
-  }
-}
-
-function isMutating(annotations: unknown): boolean {
-  return isObject(annotations) && (annotations.destructiveHint === true || annotations.readOnlyHint === false)
 }

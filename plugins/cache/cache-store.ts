@@ -58,11 +58,6 @@ export class CacheStore {
     return this.#entries.use(key)
   }
 
-  /** Finds an entry without marking it as used. */
-  peek(key: string): CacheEntry | undefined {
-    return this.#entries.get(key)
-  }
-
   /** Stores or replaces an entry; returns false if it is too large. */
   put(entry: CacheEntry): boolean {
     this.drop(entry.key)

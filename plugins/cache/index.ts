@@ -2,24 +2,166 @@ import type {
   Clock,
   Config,
   Exchange,
-  Log,
   Notification,
   Plugin,
   PluginHooks,
   Upstream,
   UpstreamState,
   Report,
+  Call,
+  ExplainStep,
+  JsonObject,
 } from '../../src/plugin.ts'
-import { canonicalizeUri, LISTS, parseSize, readMap, appendPointer, readValue } from '../../src/plugin.ts'
-import { registerVerbs, registerExplain, purgeSelected } from './control-verbs.ts'
-import { LIST_METHODS } from './cache-entry.ts'
-import { Flights } from './single-flight.ts'
-import { SavedLists } from './saved-lists.ts'
+import {
+  canonicalizeUri,
+  LISTS,
+  parseSize,
+  readMap,
+  appendPointer,
+  readValue,
+  formatDuration,
+  gatewayError,
+  compileGlobs,
+  suggestHint,
+  getErrorMessage,
+  readText,
+} from '../../src/plugin.ts'
 import type { CacheRules } from './cache-rules.ts'
-import { createDangerWarning, hasToolRules, cachesBeyondLists, compileRules } from './cache-rules.ts'
+import { hasToolRules, compileRules } from './cache-rules.ts'
 import type { CacheEntry, Purge, Selection } from './cache-store.ts'
 import { CacheCounts, parsePurge, CacheStore } from './cache-store.ts'
-import { UpstreamCache } from './upstream-cache.ts'
+import { SavedLists } from './saved-lists.ts'
+import { Flights } from './single-flight.ts'
+import { LIST_METHODS, UpstreamCache } from './upstream-cache.ts'
+
+/** Adds cache steps to call explanations. */
+function registerExplain(hooks: PluginHooks, rulesOf: ReadonlyMap<string, CacheRules>): void {
+  hooks.explain.tap((steps, { call }) => {
+    const rules = rulesOf.get(call?.upstream ?? '')
+    return call === undefined || rules === undefined ? undefined : [...steps, explainCache(call, rules)]
+  })
+}
+
+/** Explains which rule applies. */
+function explainCache(call: Call, rules: CacheRules): ExplainStep {
+  const { policy, purges } = rules(call) ?? { policy: undefined, purges: [] }
+  const step = { by: 'cache', at: 'dispatch', does: 'passes' } as const
+  if (purges.length > 0) return { ...step, text: 'a successful call purges other cache entries' }
+  if (policy === undefined) return { ...step, text: 'no cache rule applies' }
+  const { ttlMs, perSession } = policy
+  const text = `answers are cached for ${formatDuration(ttlMs)} per ${perSession ? 'session' : 'caller'}`
+  return { ...step, text, facts: { ttlMs } }
+}
+
+/** Entries in a `cache.ls` response. */
+const DEFAULT_LIMIT = 1000
+
+/** Whether the other replicas' caches received the purge. */
+type PurgeReport = { readonly peers: 'notified' } | { readonly peers: 'pending'; readonly why: string }
+
+interface CacheControlDeps {
+  readonly store: CacheStore
+  readonly flights: Flights
+  readonly clock: Clock
+  readonly memory: SavedLists
+  /** Broadcasts a purge to other replicas; undefined without replicas. */
+  readonly notifyPeers: ((params: JsonObject) => Promise<void>) | undefined
+  /** All upstream names, including those added by plugins. */
+  readonly upstreams: ReadonlySet<string>
+}
+
+/** Registers the control verbs `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
+function registerVerbs(hooks: PluginHooks, controlled: CacheControlDeps): void {
+  const { store, flights, clock, memory, notifyPeers, upstreams } = controlled
+  hooks.control.for('cache.ls').tap({ readOnly: true }, params => {
+    checkUpstream(params, upstreams)
+    const entries = store.select(parseSelection(params))
+    const limit = typeof params.limit === 'number' ? params.limit : DEFAULT_LIMIT
+    const now = clock.now()
+    return {
+      entries: entries.slice(0, limit).map(entry => formatEntry(entry, now)),
+      total: entries.length,
+      bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
+      maxEntries: store.maxEntries,
+      maxBytes: store.maxBytes,
+    }
+  })
+  hooks.control.for('cache.purge').tap(async params => {
+    if (!hasSelector(params))
+      return { purged: 0, problem: 'nothing selected: set "upstream", "method" or "name", or "all": true' }
+    checkUpstream(params, upstreams)
+    const purged = purgeSelected(params, controlled)
+    return { purged, ...(notifyPeers === undefined ? {} : await reportPeers(notifyPeers(params))) }
+  })
+  // Also deletes saved lists, so the next call wakes the server.
+  hooks.control.for('catalogue.forget').tap(params => {
+    const upstream = readText(params.upstream)
+    checkUpstream(params, upstreams)
+    for (const method of LIST_METHODS) {
+      flights.purge({ upstream, method })
+      store.purge({ upstream, method })
+    }
+    return { forgotten: memory.forget(upstream) }
+  })
+}
+
+/** Purges the selected entries and returns their number. */
+function purgeSelected(
+  params: JsonObject,
+  { store, flights, memory }: Pick<CacheControlDeps, 'store' | 'flights' | 'memory'>,
+): number {
+  const selection = parseSelection(params)
+  flights.purge(selection)
+  const purged = store.purge(selection)
+  memory.save(selection.upstream)
+  return purged
+}
+
+async function reportPeers(telling: Promise<void>): Promise<PurgeReport> {
+  try {
+    await telling
+    return { peers: 'notified' }
+  } catch (error) {
+    return { peers: 'pending', why: getErrorMessage(error) }
+  }
+}
+
+/** Rejects unknown upstreams, because "0 purged" would look like success. @throws GatewayError */
+function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>): void {
+  if (typeof upstream === 'string' && !upstreams.has(upstream))
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: suggestHint(upstream, [...upstreams]) })
+}
+
+/** Rejects an empty selection as a likely mistake. */
+function hasSelector(params: JsonObject): boolean {
+  return params.all === true || ['upstream', 'method', 'name'].some(key => typeof params[key] === 'string')
+}
+
+function parseSelection({ all, upstream, method, name }: JsonObject): Selection {
+  if (all === true) return {}
+  return {
+    upstream: readText(upstream),
+    method: readText(method),
+    target: typeof name === 'string' ? compileGlobs(name) : undefined,
+  }
+}
+
+/** Omits arguments and callers. */
+function formatEntry(entry: CacheEntry, now: number): JsonObject {
+  const { upstream, method, target, scope, bytes, hits } = entry
+  const isFresh = entry.trust === 'known' && now < entry.staleAt
+  return {
+    upstream,
+    method,
+    ...(target === '' || LIST_METHODS.has(method) ? {} : { name: target }),
+    state: isFresh ? 'fresh' : 'stale',
+    ageMs: Math.round(now - entry.storedAt),
+    ttlMs: isFresh ? Math.round(entry.staleAt - now) : 0,
+    bytes,
+    hits,
+    scope,
+  }
+}
 
 const UPDATED = 'notifications/resources/updated'
 
@@ -39,7 +181,7 @@ export const cache: Plugin<Config['cache']> = {
   claims: { section: 'cache', upstream: ['cache'] },
   check,
   commands: () => import('./commands.ts'),
-  async setup({ options, config, hooks, clock, log, shared }) {
+  async setup({ options, config, hooks, clock, shared }) {
     if (options === false) return
     const counts = new CacheCounts()
     const store = new CacheStore({ maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }, counts)
@@ -59,12 +201,11 @@ export const cache: Plugin<Config['cache']> = {
     }
     const names = new Set(Object.keys(config.upstreams))
     const rules = new Map<string, CacheRules>()
-    wrapUpstreams(hooks, { ...parts, options, counts, clock, log, askedExchanges, purge, names, rules })
-    if (cachesBeyondLists(Object.values(config.upstreams), options))
-      hooks.clientRequest.tap((_ask, exchange) => void askedExchanges.add(exchange))
+    wrapUpstreams(hooks, { ...parts, options, counts, clock, askedExchanges, purge, names, rules })
+    hooks.clientRequest.tap((_ask, exchange) => void askedExchanges.add(exchange))
     invalidateOutdated(hooks, parts)
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.getCounters(name) } }))
-    registerExplain(hooks, rules, { store, clock })
+    registerExplain(hooks, rules)
     registerVerbs(hooks, {
       ...parts,
       clock,
@@ -95,7 +236,6 @@ interface WrapDeps extends CacheDeps {
   readonly options: Exclude<Config['cache'], false | undefined>
   readonly counts: CacheCounts
   readonly clock: Clock
-  readonly log: Log
   readonly askedExchanges: WeakSet<Exchange>
   purge(purge: Purge): void
   /** Upstream names, including those added by plugins. */
@@ -107,7 +247,6 @@ interface WrapDeps extends CacheDeps {
 /** Wraps each cacheable upstream. */
 function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
   const { store, flights, memory, options, counts, clock, askedExchanges, purge } = deps
-  const warn = createDangerWarning(deps.log)
   hooks.dispatch.tap((next, upstream) => {
     const { name, spec } = upstream
     deps.names.add(name)
@@ -119,9 +258,7 @@ function wrapUpstreams(hooks: PluginHooks, deps: WrapDeps): void {
     memory.restore(upstream)
     const onStored = (entry: CacheEntry, isNew: boolean): void => {
       stores.set(upstream, store)
-      if (!isNew) return
-      memory.noteChange(entry)
-      if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
+      if (isNew && entry.isPortable) memory.save(name)
     }
     const shared = { store, flights, clock, askedExchanges, purge, onStored }
     const own = new UpstreamCache(upstream, rules, counts.getCounters(name), shared)
@@ -196,37 +333,7 @@ function check(config: unknown, report: Report): void {
       })
     return
   }
-  const isCredential = createCredentialTest(config)
-  for (const section of sections) {
-    checkTools(section, report)
-    checkVary(section, isCredential, report)
-  }
-}
-
-/** Returns a test for headers that carry credentials. */
-function createCredentialTest(config: unknown): (header: string) => boolean {
-  const keyHeader = readMap(config, 'auth').keyHeader
-  const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
-  const names = new Set(['authorization', 'proxy-authorization', 'cookie', own])
-  return header => names.has(header.toLowerCase())
-}
-
-/** Credential headers are removed at the listener, and answers are separated by caller anyway. */
-function checkVary({ value, pointer }: CacheSection, isCredential: (header: string) => boolean, report: Report): void {
-  if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) {
-    const at = appendPointer(pointer, key)
-    if (key !== 'vary' || !Array.isArray(inner)) {
-      checkVary({ value: inner, pointer: at }, isCredential, report)
-      continue
-    }
-    inner.forEach((entry: unknown, i) => {
-      const header = typeof entry === 'string' && entry.startsWith('header:') ? entry.slice('header:'.length) : ''
-      if (!isCredential(header)) return
-      const message = `header "${header}" is a credential and not available to rules`
-      report({ pointer: `${at}/${i}`, message, hint: 'remove it: answers are always separated by caller' })
-    })
-  }
+  for (const section of sections) checkTools(section, report)
 }
 
 /** Lists the global section, followed by the upstreams' sections. */

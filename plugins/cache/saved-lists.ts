@@ -1,6 +1,6 @@
 import type { Clock, Upstream } from '../../src/plugin.ts'
 import { isObject, Payload } from '../../src/plugin.ts'
-import { LIST_METHODS } from './cache-entry.ts'
+import { LIST_METHODS } from './upstream-cache.ts'
 import type { CacheEntry } from './cache-store.ts'
 import { CacheStore } from './cache-store.ts'
 
@@ -33,11 +33,6 @@ export class SavedLists {
     if (!lists.every(isSaved)) return
     for (const list of lists)
       if (this.#store.find(list.key) === undefined) this.#store.put(restoreEntry(name, list, this.#clock))
-  }
-
-  /** Saves the upstream's lists after a change. */
-  noteChange({ upstream, isPortable }: CacheEntry): void {
-    if (isPortable) this.save(upstream)
   }
 
   /** Saves the lists for one upstream, or all. */
@@ -82,7 +77,7 @@ function formatSaved({ method, key, scope, payload, storedAt, staleAt }: CacheEn
   }
 }
 
-/** Checks what a format change could break. */
+/** Checks the members that a change of the format could break. */
 function isSaved(value: unknown): value is SavedList {
   return isObject(value) && LIST_METHODS.has(String(value.method)) && typeof value.text === 'string'
 }

@@ -1,13 +1,229 @@
-import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
-import type { CacheCounters, CacheEntry, Purge, CacheStore } from './cache-store.ts'
-import { createEntry, LIST_METHODS, presentEntry } from './cache-entry.ts'
+import { createHash } from 'node:crypto'
+import type { Answer, Call, Clock, Dispatch, Exchange, Upstream, JsonObject } from '../../src/plugin.ts'
+import {
+  ANONYMOUS,
+  authorizationKey,
+  LISTS,
+  METHODS,
+  Payload,
+  canonicalizeJson,
+  canonicalizeUri,
+  conversationKey,
+  isObject,
+} from '../../src/plugin.ts'
+import type { CachePolicy, CacheRule, CacheRules } from './cache-rules.ts'
+import type { CacheCounters, CacheEntry, Purge } from './cache-store.ts'
+import { CacheStore } from './cache-store.ts'
 import type { Flights } from './single-flight.ts'
 import { Flight, createBackgroundExchange } from './single-flight.ts'
-import type { CacheKeys } from './cache-keys.ts'
-import { isCacheableCall, computeKeys, getTarget } from './cache-keys.ts'
-import type { CachePolicy, CacheRule, CacheRules } from './cache-rules.ts'
 
-export interface UpstreamCacheDeps {
+/** Cache keys: private to the caller, and shared for public answers. */
+interface CacheKeys {
+  readonly own: string
+  readonly shared: string
+}
+
+/** Longer keys are replaced by their digest, to save memory. */
+const MAX_KEY = 1024
+/** Empty parameters. */
+const NOTHING = '{}'
+/** `_meta` members that do not affect the result. */
+const UNASKED = /^(progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
+/** Parameters per cacheable method; a request with others is a retry, a task, or unknown. */
+const PLAIN: Readonly<Record<string, readonly string[]>> = {
+  'tools/call': ['name', 'arguments', '_meta'],
+  'prompts/get': ['name', 'arguments', '_meta'],
+  'resources/read': ['uri', '_meta'],
+}
+
+/** True if the call may be answered from the cache; never for a retry after an input request. */
+function isCacheableCall({ method, params, exchange }: Call): boolean {
+  const plain = PLAIN[method]
+  if (plain === undefined) return true
+  for (const key in params) if (!plain.includes(key)) return false
+  const requested = exchange.params
+  return requested?.requestState === undefined && requested?.inputResponses === undefined
+}
+
+/** Returns the requested name or URI; empty for lists. */
+function getTarget({ method, params }: Call): string {
+  const target = method === 'resources/read' ? params?.uri : params?.name
+  if (PLAIN[method] === undefined || typeof target !== 'string') return ''
+  return method === 'resources/read' ? canonicalizeUri(target) : target
+}
+
+/**
+ * Computes the keys; undefined if the parameters cannot be compared. Parts are length-prefixed, so that they cannot
+ * be forged.
+ */
+export function computeKeys(call: Call, target: string, policy: CachePolicy): CacheKeys | undefined {
+  const { session, headers } = call.exchange
+  // Two distinct numbers may have become equal when parsed.
+  if (call.exchange.hasExactNumbers === false) return undefined
+  const encodedParams = encodeParams(call, policy)
+  let keyText =
+    encodePart(call.upstream) +
+    encodePart(call.method) +
+    encodePart(target) +
+    encodePart(encodedParams) +
+    encodePart(encodeHeaders(call.headers))
+  for (const name of policy.headers) keyText += encodePart(headers[name] ?? '')
+  const caller =
+    encodePart(authorizationKey(session.principal)) + encodePart(policy.perSession ? conversationKey(session) : '')
+  return { own: shortenKey(`own${caller}${keyText}`), shared: shortenKey(`all${keyText}`) }
+}
+
+/** Encodes a part unambiguously. */
+function encodePart(text: string): string {
+  return `${text.length}:${text}`
+}
+
+function shortenKey(key: string): string {
+  return key.length <= MAX_KEY ? key : `sha256${createHash('sha256').update(key).digest('base64')}`
+}
+
+/** Most requests have no such headers. */
+function encodeHeaders(headers: Readonly<Record<string, string>>): string {
+  for (const _name in headers) return canonicalizeJson(headers)
+  return ''
+}
+
+function encodeParams({ method, params }: Call, { args }: CachePolicy): string {
+  if (params === undefined) return NOTHING
+  const meta = isObject(params._meta) ? encodeMeta(params._meta) : ''
+  if (method === 'resources/read') return meta
+  const argumentsToEncode =
+    PLAIN[method] === undefined ? { ...params, _meta: undefined } : selectArguments(params.arguments ?? {}, args)
+  return canonicalizeJson(argumentsToEncode) + meta
+}
+
+/** Selects the relevant arguments, wrapped in lists to distinguish missing from null. */
+function selectArguments(input: unknown, args: readonly string[] | undefined): unknown {
+  if (args === undefined) return input
+  const own = isObject(input) ? input : {}
+  return args.map(name => (Object.hasOwn(own, name) ? [own[name]] : []))
+}
+
+function encodeMeta(meta: JsonObject): string {
+  const keys = Object.keys(meta).filter(key => !UNASKED.test(key))
+  return keys.length === 0 ? '' : canonicalizeJson(keys.map(key => [key, meta[key]]).sort(compareFirst))
+}
+
+function compareFirst([a]: unknown[], [b]: unknown[]): number {
+  return String(a) < String(b) ? -1 : 1
+}
+
+export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
+
+const NOBODY = authorizationKey(ANONYMOUS)
+const MIRRORED = /^mcp-/
+
+/** Inputs for a new entry. */
+interface NewEntry {
+  readonly call: Call
+  readonly target: string
+  readonly keys: CacheKeys
+  readonly policy: CachePolicy
+  readonly result: Payload
+  /** True if the server has a connection per session or caller. */
+  readonly isIsolated: boolean
+  readonly now: number
+}
+
+/** Creates an entry; undefined if the answer cannot or need not be cached. */
+function createEntry(keeping: NewEntry): CacheEntry | undefined {
+  const { call, policy, result, now } = keeping
+  if (!isCacheable(result)) return undefined
+  const isList = LIST_METHODS.has(call.method)
+  const hints = parseHints(result, call.method)
+  const times = computeTimes(policy, hints, now)
+  // Stale lists are still shown while the server sleeps.
+  if (times.staleAt <= now && !isList) return undefined
+  const chosen = chooseKey(keeping, hints)
+  const payload = isList ? result : stripPayload(result, hints !== undefined)
+  return {
+    upstream: call.upstream,
+    method: call.method,
+    target: keeping.target,
+    ...chosen,
+    payload,
+    bytes: CacheStore.cost(chosen.key, payload),
+    storedAt: now,
+    ...times,
+    isPortable: isList && isPortable(keeping, chosen.scope),
+    trust: 'known',
+    hits: 0,
+  }
+}
+
+type Times = Pick<CacheEntry, 'hintUntil' | 'staleAt' | 'revalidateUntil'>
+
+function computeTimes(policy: CachePolicy, hints: Hints | undefined, now: number): Times {
+  const staleAt = now + Math.min(hints?.ttlMs ?? Infinity, policy.ttlMs)
+  return {
+    hintUntil: hints === undefined ? undefined : now + hints.ttlMs,
+    staleAt,
+    // Never serve an answer stale if its server declared it immediately stale.
+    revalidateUntil: staleAt + (hints?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
+  }
+}
+
+/** Uses the shared key only if the server declares the answer public and no caller data reached it. */
+function chooseKey(keeping: NewEntry, hints: Hints | undefined): Pick<CacheEntry, 'key' | 'scope'> {
+  const { keys, policy } = keeping
+  if (hints?.isPublic === true && isShareable(keeping)) return { key: keys.shared, scope: 'public' }
+  return { key: keys.own, scope: policy.perSession ? 'session' : 'principal' }
+}
+
+/** Errors, input requests and tasks are not cacheable. */
+function isCacheable(result: Payload): boolean {
+  const bytes = result.bytes()
+  if (!bytes.includes('"isError"') && !bytes.includes('"resultType"')) return true
+  const { isError, resultType } = result.value()
+  return isError !== true && (resultType === undefined || resultType === 'complete')
+}
+
+interface Hints {
+  readonly ttlMs: number
+  readonly isPublic: boolean
+}
+
+/** Parses a modern server's caching hints: lifetime and scope (2026-07-28, caching). */
+function parseHints(result: Payload, method: string): Hints | undefined {
+  if (result.era !== 'modern' || METHODS.get(method)?.cacheable !== true) return undefined
+  const { ttlMs, cacheScope } = result.value()
+  const isTime = typeof ttlMs === 'number' && ttlMs > 0
+  return { ttlMs: isTime ? ttlMs : 0, isPublic: cacheScope === 'public' }
+}
+
+/** True if no caller data reached the server: no credentials and no individual connection. */
+function isShareable({ call, policy, isIsolated }: NewEntry): boolean {
+  return !isIsolated && !policy.perSession && Object.keys(call.headers).every(name => MIRRORED.test(name))
+}
+
+/** True if the entry can be saved across restarts, because it belongs to no caller. */
+function isPortable({ call, policy }: NewEntry, scope: CacheEntry['scope']): boolean {
+  const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
+  const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0
+  return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))
+}
+
+/** Removes the members added per response and copies the bytes, which may be part of a larger buffer. */
+function stripPayload(result: Payload, hasHint: boolean): Payload {
+  return hasHint ? result.edit(['ttlMs', 'cacheScope']) : Payload.fromBytes(Buffer.from(result.bytes()), result.era)
+}
+
+/** Builds the response from an entry, with the remaining lifetime. */
+function presentEntry(entry: CacheEntry, state: 'hit' | 'stale', now: number): Payload {
+  if (LIST_METHODS.has(entry.method) || entry.hintUntil === undefined) return entry.payload
+  const remainingMs = Math.min(entry.hintUntil, entry.staleAt) - now
+  return entry.payload.edit([], {
+    ttlMs: state === 'stale' ? 0 : Math.max(0, Math.floor(remainingMs)),
+    cacheScope: entry.scope === 'public' ? 'public' : 'private',
+  })
+}
+
+interface UpstreamCacheDeps {
   readonly store: CacheStore
   readonly flights: Flights
   readonly clock: Clock

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { computeKeys } from '../../../../plugins/cache/cache-keys.ts'
+import { computeKeys } from '../../../../plugins/cache/upstream-cache.ts'
 import { ask, bench, tool, valueOf } from './bench.ts'
 import { resultOf } from '../install.ts'
 
