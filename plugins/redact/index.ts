@@ -6,7 +6,6 @@ import type {
   Call,
   Dispatch,
   Exchange,
-  ExplainStep,
   Metric,
   JsonObject,
   Notification,
@@ -124,11 +123,6 @@ export const redact: Plugin<RedactOptions> = {
       )
       hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => work.redactClientRequest(ask, exchange))
     }
-    hooks.explain.tap((steps, { exchange }) => [
-      ...steps,
-      ...rules.explainDirection(getRequestName(exchange), 'arguments').map(text => explainStep('dispatch', text)),
-      ...rules.explainDirection(getRequestName(exchange), 'results').map(text => explainStep('server', text)),
-    ])
     hooks.metrics.tap(figures => [...figures, toFigure(counts)])
   },
 }
@@ -314,10 +308,6 @@ function getRequestName(exchange: Exchange | undefined): string | undefined {
 function toRefusal({ message, code, entry }: GatewayError): Answer {
   const refused = refuse(entry.rpc ?? RPC.invalidParams, message, { code }, { status: entry.http ?? 400 })
   return 'error' in refused ? { ...refused, refusedBy: 'redact' } : refused
-}
-
-function explainStep(at: ExplainStep['at'], text: string): ExplainStep {
-  return { by: 'redact', at, does: 'depends', text }
 }
 
 function toFigure(counts: ReadonlyMap<string, number>): Metric {

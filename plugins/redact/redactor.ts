@@ -1,7 +1,7 @@
 import type { EncodedRun } from './encodings.ts'
 import { findEncodedRuns, decodeEscapes } from './encodings.ts'
 import { isJsonText, rewriteJson } from './json-text.ts'
-import { isCard } from './personal-data-detectors.ts'
+import { isCard } from './secret-detectors.ts'
 import type { Detector, Span } from './find-spans.ts'
 import { findInWindows, isShort, mergeSpans } from './find-spans.ts'
 
@@ -11,8 +11,7 @@ export type Action = 'replace' | 'mask' | 'refuse'
 /** Finding counts by detector. */
 export type FindingCounts = Map<string, number>
 
-/** Maximum escape layers, and maximum depth for encodings within encodings. */
-const MAX_LAYERS = 5
+/** Maximum depth for encodings within encodings. */
 const MAX_ENCODING_DEPTH = 3
 
 /** No detector matches a shorter text. */
@@ -45,11 +44,6 @@ export class Redactor {
     this.action = action
     this.#detectors = detectors
     this.#byName = new Map(detectors.map(detector => [detector.name, detector]))
-  }
-
-  /** Detector names. */
-  get names(): readonly string[] {
-    return [...this.#byName.keys()]
   }
 
   /** Redacts a text; returns the same text if nothing was found. JSON stays valid JSON. */
@@ -139,16 +133,11 @@ export class Redactor {
   }
 }
 
-/** Returns the text, then the text with each further escape layer removed. */
+/** Returns the text, and the text without escapes if it has any. */
 function* decodeLayers(text: string): Generator<void, Layer[]> {
-  const layers: Layer[] = [{ text, toOffset: offset => offset }]
-  for (let last = layers[0]; last !== undefined && layers.length < MAX_LAYERS; last = layers.at(-1)) {
-    const { toOffset } = last
-    const view = yield* decodeEscapes(last.text)
-    if (view === undefined) break
-    layers.push({ text: view.text, toOffset: offset => toOffset(view.sourceOffset(offset)) })
-  }
-  return layers
+  const decoded = yield* decodeEscapes(text)
+  const plain = { text, toOffset: (offset: number) => offset }
+  return decoded === undefined ? [plain] : [plain, { text: decoded.text, toOffset: decoded.sourceOffset }]
 }
 
 /** Moves a start out of the middle of an escape: after a line-break escape, else before the backslash. */

@@ -55,13 +55,6 @@ export class RedactionRules {
     return this.#rules.some(rule => rule.in.includes(direction))
   }
 
-  /** Describes the detectors for one direction. */
-  explainDirection(name: string | undefined, direction: Direction): string[] {
-    return this.redactorsFor(name, direction).map(
-      ({ names, action }) => `detects ${names.join(', ')} in ${direction}: ${action}`,
-    )
-  }
-
   /** Redactors for a name in one direction; without a name, those that apply to everything. */
   redactorsFor(name: string | undefined, direction: Direction): readonly Redactor[] {
     const key = `${direction} ${name ?? ''}`

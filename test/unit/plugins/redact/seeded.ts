@@ -73,7 +73,6 @@ export const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   'JSON text': secret => JSON.stringify({ deep: [{ key: secret }] }),
   'JSON in JSON text': secret => JSON.stringify({ log: JSON.stringify({ key: `x ${secret}` }) }),
   percent: secret => `https://example.com/?q=${everyCharacter(secret, code => `%${hex(code, 2).toUpperCase()}`)}`,
-  'percent twice': secret => encodeURIComponent(everyCharacter(secret, code => `%${hex(code, 2)}`)),
   base64: secret => `data: ${Buffer.from(`key=${secret}`).toString('base64')}`,
   'base64 for URLs': secret => `?state=${Buffer.from(`a key=${secret}!`).toString('base64url')}`,
   'base64 in lines': secret =>
