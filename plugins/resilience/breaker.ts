@@ -4,7 +4,7 @@ import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
 export interface BreakerLimits {
   /** Consecutive failures. */
   readonly failures: number
-  /** Milliseconds that the circuit stays open the first time. */
+  /** Milliseconds that the circuit stays open. */
   readonly open: number
 }
 
@@ -21,8 +21,6 @@ interface BreakerDeps {
 
 type BreakerState = 'closed' | 'open' | 'probing'
 
-const MAX_OPEN_MS = 300_000
-
 const JITTER = 0.2
 
 /** `retryAfterMs` for calls refused during a probe. */
@@ -30,7 +28,7 @@ const PROBE_RETRY_MS = 1000
 
 /**
  * Circuit breaker: opens after consecutive failures. Half-open, it lets one probe through: success closes the
- * circuit, failure opens it for longer.
+ * circuit, failure opens it again.
  */
 export class Breaker {
   state: BreakerState = 'closed'
@@ -49,9 +47,6 @@ export class Breaker {
   #failures = 0
   /** Tool in the last timeout, until the next answer. */
   #lastTimedOutTool: unknown = undefined
-  #consecutiveOpens = 0
-  #closedAt = -Infinity
-  #lastOpenMs = 0
   #probeAt = 0
 
   constructor(limits: BreakerLimits, deps: BreakerDeps) {
@@ -140,13 +135,8 @@ export class Breaker {
 
   #openCircuit(why: string, detail?: string): void {
     const { clock, random, onOpen } = this.#deps
-    const now = clock.now()
-    // Stay open for longer if the circuit opens again soon after it closed.
-    const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastOpenMs
-    this.#consecutiveOpens = isAgain ? this.#consecutiveOpens + 1 : 1
-    const jitter = 1 - JITTER + 2 * JITTER * random()
-    this.#lastOpenMs = Math.min(this.#limits.open * this.#consecutiveOpens * jitter, MAX_OPEN_MS)
-    this.#probeAt = now + this.#lastOpenMs
+    const openMs = this.#limits.open * (1 - JITTER + 2 * JITTER * random())
+    this.#probeAt = clock.now() + openMs
     this.state = 'open'
     this.why = why
     this.detail = detail
@@ -154,13 +144,12 @@ export class Breaker {
     this.#failures = 0
     this.#lastTimedOutTool = undefined
     this.#generation++
-    this.#log('warn', 'circuit opened', { why: this.#ownerReason, ms: Math.round(this.#lastOpenMs) })
+    this.#log('warn', 'circuit opened', { why: this.#ownerReason, ms: Math.round(openMs) })
     onOpen()
   }
 
   #closeCircuit(why: string): void {
     this.state = 'closed'
-    this.#closedAt = this.#deps.clock.now()
     this.#generation++
     this.#log('info', 'circuit closed', { why })
   }

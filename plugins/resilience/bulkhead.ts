@@ -3,10 +3,8 @@ import { callerKey, gatewayError, GatewayError, getErrorMessage } from '../../sr
 import { Breaker } from './breaker.ts'
 import type { QueuedCall } from './permit-queue.ts'
 import { PermitQueue } from './permit-queue.ts'
-import type { FailureKind } from './retries.ts'
-import { classifyFailure, Retries } from './retries.ts'
-import type { BulkheadSettings, CallTimeout } from './settings.ts'
-import { ClientRequestCounter, findToolTimeout, resilienceError } from './settings.ts'
+import type { FailureKind, BulkheadSettings, CallTimeout } from './retries.ts'
+import { classifyFailure, Retries, findToolTimeout, resilienceError } from './retries.ts'
 
 interface BulkheadDeps {
   readonly upstream: string
@@ -27,7 +25,8 @@ export class Bulkhead {
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined
   readonly clock: Clock
-  readonly clientRequests = new ClientRequestCounter()
+  /** Calls that wait for their client; they hold no permit. */
+  asking = 0
   readonly #upstream: string
   /** Calls refused by the queue. */
   #refused = 0
@@ -68,13 +67,13 @@ export class Bulkhead {
   }
 
   describeStatus(): JsonObject {
-    const { permits, breaker, retries, clientRequests } = this
+    const { permits, breaker, retries, asking } = this
     const { concurrency, queue } = this.settings.permits
     return {
       queue: {
         running: permits.running,
         waiting: permits.waiting,
-        asking: clientRequests.size,
+        asking,
         concurrency,
         size: queue,
         refused: this.#refused,
@@ -96,8 +95,6 @@ interface GuardedCallInit {
 
 /** `waiting` for a permit, `away` at the upstream, `asking` the client, `pausing` before a retry. */
 type CallPhase = 'new' | 'waiting' | 'away' | 'asking' | 'pausing' | 'over'
-
-const TOO_MANY_CLIENT_REQUESTS = 'the caller has too many pending client requests'
 
 /**
  * One call through a bulkhead; settles exactly once. During a client request its deadline pauses and its permit is
@@ -150,10 +147,7 @@ class GuardedCall implements QueuedCall, AskWatcher {
     const { bulkhead } = this.#init
     const { permits } = bulkhead
     if (this.#phase !== 'away') return
-    if (!bulkhead.clientRequests.increment(this.caller)) {
-      bulkhead.breaker?.release(this.#ticket)
-      return this.#fail(bulkhead.busyError(TOO_MANY_CLIENT_REQUESTS), TOO_MANY_CLIENT_REQUESTS)
-    }
+    bulkhead.asking++
     this.#phase = 'asking'
     this.#pausedAt = bulkhead.clock.now()
     this.#stopDeadline?.()
@@ -161,10 +155,11 @@ class GuardedCall implements QueuedCall, AskWatcher {
   }
 
   onAskEnd(): void {
-    const { permits, clock, clientRequests } = this.#init.bulkhead
+    const { bulkhead } = this.#init
+    const { permits, clock } = bulkhead
     if (this.#phase !== 'asking') return
     this.#phase = 'away'
-    clientRequests.decrement(this.caller)
+    bulkhead.asking--
     const askedMs = clock.now() - this.#pausedAt
     this.#dueAt += askedMs
     this.#latestAt += askedMs
@@ -218,13 +213,13 @@ class GuardedCall implements QueuedCall, AskWatcher {
 
   #callUpstream(): void {
     const { bulkhead, call, next } = this.#init
-    const { breaker, retries } = bulkhead
+    const { breaker } = bulkhead
     this.#phase = 'away'
     if (breaker !== undefined) {
       this.#ticket = breaker.acquire()
       if (this.#ticket === 0) return this.#fail(bulkhead.openCircuitError())
     }
-    if (++this.#attempt === 1) retries?.recordCall()
+    this.#attempt++
     try {
       next(call).then(
         answer => this.#onAnswer(answer),
@@ -304,7 +299,7 @@ class GuardedCall implements QueuedCall, AskWatcher {
     this.#stopDeadline?.()
     this.#clearWaitState()
     call.exchange.unwatchAsks(this)
-    if (phase === 'asking') bulkhead.clientRequests.decrement(this.caller)
+    if (phase === 'asking') bulkhead.asking--
     if (phase === 'waiting') bulkhead.permits.dequeue(this)
     return phase === 'away' || (phase === 'asking' && bulkhead.permits.isSingle)
   }

@@ -1,8 +1,7 @@
 import type { Call, ExplainStep, Plugin, Upstream } from '../../src/plugin.ts'
-import { compileGlobs, defineFindings } from '../../src/plugin.ts'
+import { defineFindings } from '../../src/plugin.ts'
 import { Bulkhead } from './bulkhead.ts'
-import type { BulkheadSettings } from './settings.ts'
-import { ERRORS, findToolTimeout, hasNoLimits, parseBulkheadSettings } from './settings.ts'
+import { ERRORS, findToolTimeout, hasNoLimits, parseBulkheadSettings } from './retries.ts'
 
 const BY = 'resilience'
 
@@ -14,7 +13,6 @@ function explainBulkhead(call: Call, { settings, breaker, permits }: Bulkhead): 
     ms > 0 ? `timeout ${ms} ms` : 'no timeout',
     ...(total > ms ? [`with progress ${total === Infinity ? 'unlimited' : `up to ${total} ms`}`] : []),
     ...(concurrency > 0 ? [`${permits.running} of ${concurrency} calls running`] : []),
-    describeTries(call, settings),
   ]
   const facts = { timeoutMs: ms, concurrency, running: permits.running, waiting: permits.waiting }
   const step: ExplainStep = { by: BY, at: 'dispatch', does: 'passes', text: parts.join(', '), facts }
@@ -23,24 +21,15 @@ function explainBulkhead(call: Call, { settings, breaker, permits }: Bulkhead): 
   return [step, { by: BY, at: 'dispatch', does: 'refuses', text, isPassing: true }]
 }
 
-/** Only configured tools are retried. */
-function describeTries({ params }: Call, { retry }: BulkheadSettings): string {
-  const isSafe = retry !== undefined && retry.tools.length > 0 && compileGlobs(retry.tools)(String(params?.name))
-  return isSafe ? `at most ${retry.attempts} attempts` : 'one try'
-}
-
 const HEALTH = {
   'breaker-open': {
     level: 'warning',
     text: 'circuit of {upstream} is open: {why}',
-    fix: 'gateway logs {upstream} shows its output',
+    fix: 'See the output of a local server with gateway logs {upstream}, or the gateway log',
   },
 } as const
 
 const bulkheadFinding = defineFindings(HEALTH)
-
-/** Advice for servers that are not local processes, so their output is unknown. */
-const GATEWAY_LOG_HINT = 'See the gateway log for details'
 
 /** Bulkheads outlive a generation, because the health belongs to the upstream. */
 const bulkheadsByUpstream = new WeakMap<Upstream, Bulkhead>()
@@ -56,7 +45,6 @@ export const resilience: Plugin = {
   health: HEALTH,
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
-    const withOutput = new Set<string>()
     hooks.dispatch.tap((next, upstream) => {
       const settings = parseBulkheadSettings(upstream.spec)
       if (hasNoLimits(settings)) return next
@@ -64,7 +52,6 @@ export const resilience: Plugin = {
         bulkheadsByUpstream.get(upstream) ?? new Bulkhead(settings, { upstream: upstream.name, clock, log })
       bulkheadsByUpstream.set(upstream, bulkhead)
       bulkheads.set(upstream.name, bulkhead)
-      if (upstream.logs !== undefined) withOutput.add(upstream.name)
       return call => bulkhead.dispatchGuarded(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
@@ -82,10 +69,9 @@ export const resilience: Plugin = {
       const open = [...bulkheads].filter(([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed')
       return [
         ...findings,
-        ...open.map(([upstream, { breaker }]) => ({
-          ...bulkheadFinding('breaker-open', { upstream, why: breaker?.why ?? '' }),
-          ...(withOutput.has(upstream) ? {} : { fix: GATEWAY_LOG_HINT }),
-        })),
+        ...open.map(([upstream, { breaker }]) =>
+          bulkheadFinding('breaker-open', { upstream, why: breaker?.why ?? '' }),
+        ),
       ]
     })
     hooks.status.tap((status, { name }) => {

@@ -1,5 +1,75 @@
-import type { Call } from '../../src/plugin.ts'
-import { GatewayError, compileGlobs } from '../../src/plugin.ts'
+import type { Call, UpstreamConfig } from '../../src/plugin.ts'
+import { GatewayError, compileGlobs, defineErrors, parseDuration, RPC } from '../../src/plugin.ts'
+import type { BreakerLimits } from './breaker.ts'
+import type { PermitLimits } from './permit-queue.ts'
+
+export const ERRORS = {
+  GW_TIMEOUT: {
+    text: 'upstream "{upstream}" timed out: no answer to {method} within {ms} ms',
+    hint: 'Raise upstreams.{upstream}.timeout if the server is slow by design.',
+    http: 504,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_RESTING: {
+    text: 'circuit of upstream "{upstream}" is open: {why}',
+    hint: 'Retry after retryAfterMs. gateway inspect shows the circuit state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const resilienceError = defineErrors(ERRORS)
+
+/** Call deadline in milliseconds; 0 means none. */
+export interface CallTimeout {
+  /** Time without an answer or progress. */
+  readonly idle: number
+  /** Total time regardless of progress; at least `idle`, Infinity if only `idle` applies. */
+  readonly total: number
+}
+
+/** Bulkhead settings. Times are milliseconds; 0 means none. */
+export interface BulkheadSettings {
+  readonly timeout: CallTimeout
+  /** Tool timeouts by original name. */
+  readonly tools: ReadonlyMap<unknown, CallTimeout>
+  readonly permits: PermitLimits & { readonly queueTimeout: number }
+  readonly breaker: BreakerLimits | undefined
+  readonly retry: RetryLimits | undefined
+}
+
+export function parseBulkheadSettings({ timeout, tools, limits, breaker, retry }: UpstreamConfig): BulkheadSettings {
+  return {
+    timeout: parseTimeout(timeout),
+    tools: new Map(Object.entries(tools?.timeout ?? {}).map(([name, value]) => [name, parseTimeout(value)])),
+    permits: {
+      concurrency: limits.concurrency,
+      queue: limits.queue,
+      queueTimeout: parseDuration(limits.queueTimeout),
+    },
+    breaker: breaker === false ? undefined : { ...breaker, open: parseDuration(breaker.open) },
+    retry: retry === false ? undefined : { ...retry, backoff: parseDuration(retry.backoff) },
+  }
+}
+
+/** Parses a plain timeout, which progress does not extend, or one with `idle` and `total`. */
+function parseTimeout(timeout: UpstreamConfig['timeout']): CallTimeout {
+  if (typeof timeout !== 'object') return { idle: parseDuration(timeout), total: parseDuration(timeout) }
+  const total = parseDuration(timeout.total)
+  const idle = parseDuration(timeout.idle) || total
+  return total === 0 ? { idle, total: Infinity } : { idle: Math.min(idle, total), total }
+}
+
+/** True if no limit applies to any call. */
+export function hasNoLimits({ timeout, tools, permits, breaker, retry }: BulkheadSettings): boolean {
+  const hasDeadline = timeout.idle > 0 || tools.size > 0
+  return !hasDeadline && permits.concurrency === 0 && breaker === undefined && retry === undefined
+}
+
+/** Returns the tool's own timeout, if configured. */
+export function findToolTimeout({ tools }: BulkheadSettings, { method, params }: Call): CallTimeout | undefined {
+  return tools.size > 0 && method === 'tools/call' ? tools.get(params?.name) : undefined
+}
 
 const TOO_MANY = 429
 
@@ -16,7 +86,7 @@ const UNKNOWN_FAILURE: FailureKind = {
   retryAfterMs: undefined,
 }
 
-export interface RetryLimits {
+interface RetryLimits {
   /** Attempts in total. */
   readonly attempts: number
   /** Milliseconds before the second attempt; doubles for each further one. */
@@ -38,17 +108,9 @@ const READ_METHODS: ReadonlySet<string> = new Set([
 
 const JITTER = 0.5
 
-/** One retry per 5 calls, and three initially: attempts ≤ 1.2 × calls + 3. */
-const CALLS_PER_RETRY = 5
-
-const FIRST_RETRIES = 3
-
-const MAX_RETRIES = 20
-
-/** Decides whether to retry a call. Calls earn retries, so that these stay a bounded share even if every call fails. */
+/** Decides whether to retry a call. */
 export class Retries {
   readonly #limits: RetryLimits
-  #earned = FIRST_RETRIES * CALLS_PER_RETRY
   readonly #isSafeTool: (name: string) => boolean
   readonly #random: () => number
   /** Retries since the gateway started. */
@@ -60,13 +122,8 @@ export class Retries {
     this.#isSafeTool = limits.tools.length === 0 ? () => false : compileGlobs(limits.tools)
   }
 
-  /** Records a call's first attempt. */
-  recordCall(): void {
-    if (this.#earned < MAX_RETRIES * CALLS_PER_RETRY) this.#earned++
-  }
-
   /**
-   * Milliseconds until the next attempt; undefined if a retry is unsafe, too late or over budget. A call with client
+   * Milliseconds until the next attempt; undefined if a retry is unsafe or too late. A call with client
    * requests or notifications has had effects.
    */
   nextRetryDelayMs(call: Call, failure: FailureKind, attempt: number, leftMs: number): number | undefined {
@@ -74,8 +131,7 @@ export class Retries {
     const backoff = failure.isStaleConnection && attempt === 1 ? 0 : this.#limits.backoff
     const pause = backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
     const ms = Math.max(pause, failure.retryAfterMs ?? 0)
-    if (ms >= leftMs || this.#earned < CALLS_PER_RETRY) return undefined
-    this.#earned -= CALLS_PER_RETRY
+    if (ms >= leftMs) return undefined
     this.made++
     return ms
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { resilienceError } from '../../../plugins/resilience/settings.ts'
+import { resilienceError } from '../../../plugins/resilience/retries.ts'
 import { routingError } from '../../../plugins/routing/index.ts'
 import { gatewayError, refuse, type Plugin } from '../../../src/plugin.ts'
 import { definePlugin } from '../../fixtures/define-plugin.ts'

@@ -130,7 +130,7 @@ export const SERVER_ILLS: Readonly<Record<string, Case>> = {
   },
   'breaker-open': {
     level: 'warning',
-    fix: /^See the gateway log for details$/,
+    fix: /or the gateway log$/,
     async make(t) {
       const clock = new TestClock()
       const server = await web(t)

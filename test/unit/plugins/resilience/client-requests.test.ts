@@ -151,30 +151,6 @@ test('while its client thinks, the deadline of a call stands still', async () =>
   assert.equal(clock.armed, 0)
 })
 
-test('a caller has at most 256 calls that wait for their clients, and one more ends at its server too', async () => {
-  const { call, queue } = await server({ limits: { concurrency: 8, queue: 4, queueTimeout: 0 } })
-  const asking = Array.from({ length: 256 }, () => {
-    const made = call('ann')
-    void made.ask()
-    return made
-  })
-  const another = call('bob')
-  void another.ask()
-  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
-
-  const last = call('ann')
-  void last.ask()
-
-  await assert.rejects(last.answer, { code: 'GW_UPSTREAM_BUSY', message: /pending client requests/ })
-  assert.equal(last.reasons.length, 1)
-  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
-  asking[0]?.exchange.cancel('gone')
-  await asking[0]?.answer.catch(() => undefined)
-  const after = call('ann')
-  void after.ask()
-  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
-})
-
 for (const [how, end] of [
   ['answers', (made: Made) => made.ends(resultOf({}))],
   ['fails', (made: Made) => made.fails(gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', status: 503 }))],

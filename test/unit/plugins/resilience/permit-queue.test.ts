@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { PermitQueue, type QueuedCall } from '../../../../plugins/resilience/permit-queue.ts'
 
 class Caller implements QueuedCall {
@@ -82,65 +81,4 @@ test('what ends as soon as it begins does not pile up on the stack', () => {
 
   assert.equal(begun, 50_000)
   assert.equal(turns.running, 0)
-})
-
-const DEEDS = fc.oneof(
-  fc.record({ deed: fc.constant('arrive' as const), caller: fc.constantFrom('a', 'b', 'c') }),
-  fc.record({ deed: fc.constant('finish' as const) }),
-  fc.record({ deed: fc.constant('leave' as const), which: fc.nat(50) }),
-  fc.record({ deed: fc.constant('clear' as const), really: fc.integer({ min: 0, max: 9 }) }),
-)
-
-test('whatever comes in whatever order, each ends once, in order, and nothing grows beyond its bound', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 3 }),
-      fc.integer({ min: 0, max: 6 }),
-      fc.array(DEEDS, { maxLength: 120 }),
-      (concurrency, queue, deeds) => {
-        const begun: Caller[] = []
-        const arrived: Caller[] = []
-        let finished = 0
-        const turns = new PermitQueue({ concurrency, queue })
-        for (const deed of deeds) {
-          play(deed)
-          assert.ok(turns.running <= concurrency && turns.waiting <= queue)
-          assert.ok(turns.waiting === 0 || turns.running === concurrency, 'nobody waits while a turn is free')
-        }
-        while (turns.running > 0) finish()
-
-        for (const { ends } of arrived) assert.equal(ends.length, 1)
-        for (const caller of ['a', 'b', 'c']) {
-          const numbers = begun.filter(one => one.caller === caller).map(({ number }) => number)
-          assert.deepEqual(
-            numbers,
-            numbers.toSorted((one, other) => one - other),
-          )
-        }
-
-        function play(deed: (typeof deeds)[number]): void {
-          if (deed.deed === 'finish' && turns.running > 0) finish()
-          if (deed.deed === 'leave') leave(arrived[deed.which])
-          if (deed.deed === 'clear' && deed.really === 0)
-            turns.clear(waiter => arrived.find(one => one === waiter)?.ends.push('cleared'))
-          if (deed.deed !== 'arrive') return
-          const one = new Caller(deed.caller, arrived.length, begun)
-          arrived.push(one)
-          if (turns.tryAcquire(one)) one.onPermit()
-          else if (!turns.enqueue(one)) one.ends.push('refused')
-        }
-
-        function finish(): void {
-          const one = begun[finished++]
-          if (one !== undefined) turns.release(one)
-        }
-
-        function leave(one: Caller | undefined): void {
-          if (one === undefined || one.ends.length > 0) return
-          turns.dequeue(one)
-          one.ends.push('left')
-        }
-      },
-    ),
-  )
 })
