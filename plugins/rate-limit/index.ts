@@ -13,69 +13,26 @@ import type {
   Slot,
 } from '../../src/plugin.ts'
 import { DayCounts } from './day-counts.ts'
-import type { RuleKey, UncountedPolicy } from './limits.ts'
-import { acquireSlots, ERRORS, Limits, releaseSlots } from './limits.ts'
-import type { LimitSubject } from './rule.ts'
-import { RateLimitRule, RuleCounts } from './rule.ts'
+import type { RuleKey, UncountedPolicy, LimitSubject } from './limits.ts'
+import { acquireSlots, ERRORS, Limits, releaseSlots, RateLimitRule, RuleCounts } from './limits.ts'
 
 /**
- * Slots of one request in rules with `inFlight`. They are held until the client is answered, and while one of its
- * calls is at an upstream, even for a task. A call that waits for its client's input holds none; when it continues,
- * it gets them back even if the limit is reached.
+ * Holds slots in rules with `inFlight`, except while the client is asked; its reply continues even if the limit is
+ * reached. Returns a function that releases them.
  */
-class InFlightHold implements AskWatcher {
-  readonly #slots: readonly RuleKey[]
-  #isHeld = true
-  #isOpen: boolean
-  #isOver = false
-  #calls = 0
-  #isAsked = false
-
-  /** `slots`: acquired already; `isOpen`: the client waits for an answer. */
-  constructor(slots: readonly RuleKey[], isOpen: boolean) {
-    this.#slots = slots
-    this.#isOpen = isOpen
+function holdSlots(exchange: Exchange, slots: readonly RuleKey[]): () => void {
+  let isHeld = true
+  const setHeld = (held: boolean): void => {
+    if (held === isHeld) return
+    isHeld = held
+    if (held) acquireSlots(slots)
+    else releaseSlots(slots)
   }
-
-  /** Called when the client was answered. A retry of the same request holds its own slots. */
-  onAnswered(isToCome: boolean): void {
-    this.#isOpen = false
-    this.#isOver ||= isToCome
-    this.#update()
-  }
-
-  dispatchCall(call: Call, next: Dispatch): Promise<Answer> {
-    if (this.#slots.length === 0) return next(call)
-    const onEnd = (): void => {
-      this.#calls--
-      call.exchange.unwatchAsks(this)
-      this.#update()
-    }
-    this.#calls++
-    // A task continues in its own exchange.
-    call.exchange.watchAsks(this)
-    this.#update()
-    const answer = next(call)
-    answer.then(onEnd, onEnd)
-    return answer
-  }
-
-  onAskStart(): void {
-    this.#isAsked = true
-    this.#update()
-  }
-
-  onAskEnd(): void {
-    this.#isAsked = false
-    this.#update()
-  }
-
-  #update(): void {
-    const isUnderWay = this.#isOpen || (this.#calls > 0 && !this.#isAsked && !this.#isOver)
-    if (isUnderWay === this.#isHeld) return
-    this.#isHeld = isUnderWay
-    if (isUnderWay) acquireSlots(this.#slots)
-    else releaseSlots(this.#slots)
+  const watcher: AskWatcher = { onAskStart: () => setHeld(false), onAskEnd: () => setHeld(true) }
+  exchange.watchAsks(watcher)
+  return () => {
+    exchange.unwatchAsks(watcher)
+    setHeld(false)
   }
 }
 
@@ -111,33 +68,26 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     explainLimits(hooks, rules, limits)
 
     if (early.length > 0) {
-      const entered = slot.exchange((): InFlightHold | undefined => undefined)
-      const holdSlots = (exchange: Exchange, slots: readonly RuleKey[] | Answer): Answer | undefined => {
+      const entered = slot.exchange((): (() => void) | undefined => undefined)
+      const enter = (exchange: Exchange, slots: readonly RuleKey[] | Answer): Answer | undefined => {
         if (!isAdmitted(slots)) return slots
         if (exchange.method === LISTEN) releaseSlots(slots)
-        else if (slots.length > 0) entered.set(exchange, new InFlightHold(slots, true))
+        else if (slots.length > 0) entered.set(exchange, holdSlots(exchange, slots))
         return undefined
       }
       hooks.request.tap({ stage: 'limit' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
         const subject = createSubject(exchange, '', '')
         const slots = limits.admit(early, subject, getUncountedPolicy(exchange.method, options))
-        return slots instanceof Promise ? slots.then(result => holdSlots(exchange, result)) : holdSlots(exchange, slots)
+        return slots instanceof Promise ? slots.then(result => enter(exchange, result)) : enter(exchange, slots)
       })
-      if (early.some(({ spec }) => spec.inFlight !== undefined)) {
-        hooks.settled.tap(exchange => {
-          entered.get(exchange)?.onAnswered(exchange.answer !== undefined && 'input' in exchange.answer)
-        })
-        hooks.dispatch.tap(next => call => {
-          const hold = entered.get(call.exchange.origin ?? call.exchange)
-          return hold === undefined ? next(call) : hold.dispatchCall(call, next)
-        })
-      }
+      if (early.some(({ spec }) => spec.inFlight !== undefined))
+        hooks.settled.tap(exchange => entered.get(exchange)?.())
     }
 
     if (late.length > 0) {
       // Retries after an input request are counted once.
-      const deps: LateLimitDeps = { limits, counted: slot.exchange(() => undefined), options }
+      const deps: LateLimitDeps = { limits, counted: slot.exchange(() => false), options }
       hooks.dispatch.tap((next, { name }) => {
         const own = late.filter(rule => rule.appliesToUpstream(name))
         return own.length === 0 ? undefined : call => limitCall(own, call, next, deps)
@@ -158,8 +108,8 @@ function getUncountedPolicy(method: string, { onFailure }: RateLimitConfig): Unc
 interface LateLimitDeps {
   readonly options: RateLimitConfig
   readonly limits: Limits
-  /** Counted calls with their slots. */
-  readonly counted: Slot<Exchange, InFlightHold | undefined>
+  /** True for counted calls. */
+  readonly counted: Slot<Exchange, boolean>
 }
 
 function limitCall(
@@ -168,14 +118,15 @@ function limitCall(
   next: Dispatch,
   { limits, counted, options }: LateLimitDeps,
 ): Promise<Answer> {
-  if (!CALLS.has(call.method)) return next(call)
-  const hold = counted.get(call.exchange)
-  if (hold !== undefined) return hold.dispatchCall(call, next)
+  if (!CALLS.has(call.method) || counted.get(call.exchange)) return next(call)
   const dispatchAdmitted = (slots: readonly RuleKey[] | Answer): Promise<Answer> => {
     if (!isAdmitted(slots)) return Promise.resolve(slots)
-    const made = new InFlightHold(slots, false)
-    counted.set(call.exchange, made)
-    return made.dispatchCall(call, next)
+    counted.set(call.exchange, true)
+    if (slots.length === 0) return next(call)
+    const release = holdSlots(call.exchange, slots)
+    const answer = next(call)
+    answer.then(release, release)
+    return answer
   }
   const subject = createSubject(call.exchange, call.upstream, getToolName(call))
   const slots = limits.admit(rules, subject, getUncountedPolicy(call.method, options))
@@ -234,7 +185,7 @@ function explainLimits(hooks: PluginHooks, rules: readonly RateLimitRule[], limi
       const key = rule.getKey(rule.isLate ? late : early)
       return key === undefined ? [] : [explainRule({ rule, key }, limits)]
     })
-    return [...steps, ...(ruleSteps.length === 0 ? [UNLIMITED_STEP] : ruleSteps)]
+    return [...steps, ...ruleSteps]
   })
 }
 
@@ -245,11 +196,4 @@ function explainRule({ rule, key }: RuleKey, limits: Limits): ExplainStep {
   if (full === undefined) return { ...base, does: 'passes', text: `counted by "${rule.name}": ${rule.describe()}` }
   const text = `"${rule.name}" is exceeded: ${full.allowed}, retry in ${Math.ceil(full.retryAfterMs / 1000)} s`
   return { ...base, does: 'refuses', text, isPassing: true }
-}
-
-const UNLIMITED_STEP: ExplainStep = {
-  by: 'rate-limit',
-  at: 'request',
-  does: 'passes',
-  text: 'no limit applies',
 }

@@ -81,18 +81,18 @@ for (const [which, rule] of Object.entries(RULES))
       assert.equal((await retried).error, undefined)
       assert.equal(isRefused(await call('quick')), false)
     })
-
-    test('counts a call that goes on after its client was answered', async t => {
-      const patience = { shape: { tools: { a__slow: { patience: '20ms' } } } }
-      const { server, call } = await setting(t, rule, patience)
-      const begun = await call('slow')
-      assert.equal(begun.error, undefined)
-      assert.equal(server.working, 1)
-
-      assert.equal(isRefused(await call('quick')), true)
-      server.end()
-      await until(() => server.working === 0)
-
-      assert.equal(isRefused(await call('quick')), false)
-    })
   })
+
+test('a limit of calls counts a call that goes on after its client was answered', async t => {
+  const patience = { shape: { tools: { a__slow: { patience: '20ms' } } } }
+  const { server, call } = await setting(t, RULES['of calls'], patience)
+  const begun = await call('slow')
+  assert.equal(begun.error, undefined)
+  assert.equal(server.working, 1)
+
+  assert.equal(isRefused(await call('quick')), true)
+  server.end()
+  await until(() => server.working === 0)
+
+  assert.equal(isRefused(await call('quick')), false)
+})
