@@ -1,9 +1,122 @@
 import { hash } from 'node:crypto'
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Clock, Log } from '../../src/plugin.ts'
-import { getErrorMessage } from '../../src/plugin.ts'
-import type { Sink } from './journal-file.ts'
+import { getErrorMessage, makeDirectorySync } from '../../src/plugin.ts'
 
-interface JournalSettings {
+/** Larger than the longest line. */
+const TAIL_BYTES = 1024 * 1024
+
+/** Larger than a file's first line. */
+const HEAD_BYTES = 4096
+
+const NEWLINE = 0x0a
+
+/** Audit line destination. All methods throw on failure. */
+export interface Sink {
+  open(): JournalContents
+  /** Appends all bytes, or none. */
+  append(bytes: Buffer): void
+  /** Current size in bytes. */
+  readonly size: number
+  /** Closes and renames the file; keeps at most `maxFiles` old files. */
+  rotate(maxFiles: number): void
+  close(): void
+}
+
+export interface JournalContents {
+  /** First line; undefined if the file is empty. */
+  readonly first: string | undefined
+  /** Last complete line; undefined if there is none. */
+  readonly last: string | undefined
+  /** Size of a removed incomplete line, left by a crash during a write. */
+  readonly torn: number
+}
+
+/** Audit file that only its owner can read; `<file>.1` and so on are rotated files. */
+export class JournalFile implements Sink {
+  readonly #path: string
+  #file: number | undefined = undefined
+  size = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  open(): JournalContents {
+    this.close()
+    makeDirectorySync(dirname(this.#path), 0o700)
+    const file = (this.#file = openSync(this.#path, 'a+', 0o600))
+    const { size } = fstatSync(file)
+    const tail = readBytes(file, Math.max(0, size - TAIL_BYTES), size)
+    const end = tail.lastIndexOf(NEWLINE)
+    const torn = tail.length - end - 1
+    if (torn > 0) ftruncateSync(file, size - torn)
+    this.size = size - torn
+    if (end < 0) return { first: undefined, last: undefined, torn }
+    const begin = end === 0 ? 0 : tail.lastIndexOf(NEWLINE, end - 1) + 1
+    const head = readBytes(file, 0, Math.min(size, HEAD_BYTES))
+    return { first: head.toString('utf8', 0, head.indexOf(NEWLINE)), last: tail.toString('utf8', begin, end), torn }
+  }
+
+  append(bytes: Buffer): void {
+    if (this.#file === undefined) throw new Error('the audit file is closed')
+    let written = 0
+    try {
+      while (written < bytes.length) written += writeSync(this.#file, bytes, written)
+      this.size += written
+    } catch (error) {
+      if (written > 0) ftruncateSync(this.#file, fstatSync(this.#file).size - written)
+      throw error
+    }
+  }
+
+  rotate(maxFiles: number): void {
+    this.close()
+    // A smaller `keep` must leave no gap, so older files are removed too.
+    for (let number = maxFiles; ignoreMissing(() => rmSync(this.#getPath(number))); number++);
+    for (let number = maxFiles; number >= 1; number--)
+      ignoreMissing(() => renameSync(this.#getPath(number - 1), this.#getPath(number)))
+  }
+
+  close(): void {
+    const file = this.#file
+    this.#file = undefined
+    if (file !== undefined) closeSync(file)
+  }
+
+  #getPath(number: number): string {
+    return number === 0 ? this.#path : `${this.#path}.${number}`
+  }
+}
+
+function readBytes(file: number, from: number, to: number): Buffer {
+  const bytes = Buffer.alloc(to - from)
+  readSync(file, bytes, 0, bytes.length, from)
+  return bytes
+}
+
+/** Returns false if the file is missing. */
+function ignoreMissing(work: () => void): boolean {
+  try {
+    work()
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Writes audit lines to stderr, because stdout carries the protocol. */
+export const STDERR: Sink = {
+  size: 0,
+  open: () => ({ first: undefined, last: undefined, torn: 0 }),
+  append: bytes => void process.stderr.write(bytes),
+  rotate: () => undefined,
+  close: () => undefined,
+}
+
+export interface JournalSettings {
   /** File size in bytes that triggers rotation. */
   readonly maxSize: number
   readonly keep: number
@@ -29,7 +142,6 @@ const RETRY_MS = 1000
 /** Bounds on unwritten lines and bytes. */
 const MAX_LINES = 20_000
 const MAX_CHARACTERS = 16 * 1024 * 1024
-const EMPTY = Buffer.alloc(0)
 
 /** Writes audit lines in order and in batches, with a bounded buffer and an optional hash chain. */
 export class AuditJournal {
@@ -41,14 +153,10 @@ export class AuditJournal {
   readonly #deps: AuditJournalDeps
   #lines: string[] = []
   #characters = 0
-  /** Bytes not yet written. */
-  #pending: Buffer = EMPTY
   #hash: string | undefined = undefined
   /** Rotated files in the chain, recorded in each file's first line. */
   #keptFileCount = 0
   #isOpen = false
-  /** True if a rotation failed and must be retried. */
-  #isRotating = false
   #isFailing = false
   #unreported = 0
   #flushedAt = -Infinity
@@ -66,9 +174,13 @@ export class AuditJournal {
 
   /** Opens the sink; on failure retries later. @throws Error on failure, if `isStrict` */
   open(settings: JournalSettings, isStrict: boolean): void {
+    if (settings.chain !== this.#settings.chain) {
+      this.#closeFile()
+      this.#hash = undefined
+    }
     this.#settings = settings
     try {
-      this.#openSink()
+      this.#openFile()
     } catch (error) {
       if (isStrict) throw error
       this.#recordFailure(error)
@@ -111,8 +223,7 @@ export class AuditJournal {
     this.flush()
     this.#stopTimer?.()
     this.#stopTimer = undefined
-    this.#deps.sink.close()
-    this.#isOpen = false
+    this.#closeFile()
   }
 
   get #isFull(): boolean {
@@ -120,75 +231,58 @@ export class AuditJournal {
   }
 
   #write(): void {
-    if (this.#lines.length > 0 || this.#isOpen) this.#openSink()
-    if (this.#isRotating) this.#rotateFile()
-    const lines = this.#lines
+    if (this.#lines.length === 0 && !this.#isOpen) return
+    this.#openFile()
+    this.#append(this.#lines)
     this.#lines = []
     this.#characters = 0
-    this.#addLines(lines)
-    this.#drain()
-    const { sink } = this.#deps
-    if (this.#isOpen && sink.size > this.#settings.maxSize) this.#rotateFile()
+    if (this.#deps.sink.size > this.#settings.maxSize) this.#rotate(this.#keptFileCount + 1)
   }
 
-  /** Writes pending bytes; those that cannot be written stay pending. */
-  #drain(): void {
-    while (this.#pending.length > 0) this.#pending = this.#pending.subarray(this.#deps.sink.write(this.#pending))
-  }
-
-  #openSink(): void {
-    if (!this.#isOpen) this.#continueFile()
-    this.#drain()
-    // A file without a chain cannot be continued with one.
-    if (this.#settings.chain && this.#hash === undefined) this.#rotateFile()
-  }
-
-  #continueFile(): void {
+  /** Opens the file, and writes its opening line with the rotated file count. */
+  #openFile(): void {
+    if (this.#isOpen) return
     const { chain } = this.#settings
-    const { first, last, torn, cut } = this.#deps.sink.open()
-    this.#hash = last === undefined ? BEGINNING : parseHash(last)
-    this.#keptFileCount = parseKeptCount(first) ?? 0
+    const { first, last, torn } = this.#deps.sink.open()
+    if (last !== undefined) this.#keptFileCount = parseKeptCount(first) ?? 0
+    if (chain) this.#hash ??= last === undefined ? BEGINNING : parseHash(last)
+    // A file without a chain cannot be continued with one, nor be verified.
+    if (chain && this.#hash === undefined) return this.#rotate(0)
+    this.#append([this.#createOpening(last === undefined, torn)])
     this.#isOpen = true
-    // Without a chain, the torn line may belong to another writer; keep it.
-    if (torn > 0 && chain) cut()
-    else if (torn > 0) this.#pending = Buffer.from('\n')
-    if (!chain || this.#hash !== undefined) this.#addOpening(last === undefined, torn)
+  }
+
+  #createOpening(isFirst: boolean, torn: number): string {
+    const links = this.#settings.chain ? { previous: this.#hash } : {}
+    const keptField = this.#settings.chain && isFirst ? { kept: this.#keptFileCount } : {}
+    return this.#deps.note('opened', { ...links, ...keptField, ...(torn > 0 ? { torn } : {}) })
   }
 
   /** Begins a new file that links to the previous one. */
-  #rotateFile(): void {
-    this.#isRotating = true
-    this.#deps.sink.rotate(this.#settings.keep)
-    this.#isRotating = false
-    // A file without a chain cannot be verified, so the count restarts.
-    this.#keptFileCount = this.#hash === undefined ? 0 : Math.min(this.#keptFileCount + 1, this.#settings.keep)
-    this.#hash ??= BEGINNING
-    this.#addOpening(true, 0)
-    this.#drain()
+  #rotate(keptFileCount: number): void {
+    const { keep } = this.#settings
+    this.#isOpen = false
+    this.#deps.sink.rotate(keep)
+    this.#keptFileCount = Math.min(keptFileCount, keep)
+    this.#openFile()
   }
 
-  /** Adds a file's first line, which records the rotated file count. */
-  #addOpening(isFirst: boolean, torn: number): void {
-    const previous = this.#settings.chain ? { previous: this.#hash } : {}
-    const keptField = this.#settings.chain && isFirst ? { kept: this.#keptFileCount } : {}
-    this.#addLines([this.#deps.note('opened', { ...previous, ...keptField, ...(torn > 0 ? { torn } : {}) })])
+  #closeFile(): void {
+    this.#deps.sink.close()
+    this.#isOpen = false
   }
 
-  #addLines(lines: readonly string[]): void {
+  #append(lines: readonly string[]): void {
+    if (lines.length === 0) return
+    let hash = this.#hash ?? BEGINNING
     let text = ''
-    for (const line of lines) text += `${this.#linkLine(line)}\n`
-    const bytes = Buffer.from(text)
-    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
-  }
-
-  #linkLine(line: string): string {
-    if (!this.#settings.chain) {
-      this.#hash = undefined
-      return line
+    for (const line of lines) {
+      const next = this.#settings.chain ? chainLine(line, hash) : { line, hash }
+      text += `${next.line}\n`
+      hash = next.hash
     }
-    const next = chainLine(line, this.#hash ?? BEGINNING)
-    this.#hash = next.hash
-    return next.line
+    this.#deps.sink.append(Buffer.from(text))
+    if (this.#settings.chain) this.#hash = hash
   }
 
   #recordFailure(error: unknown): void {

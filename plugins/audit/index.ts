@@ -12,8 +12,8 @@ import {
   RPC,
   tryParseJson,
 } from '../../src/plugin.ts'
-import { JournalFile, STDERR } from './journal-file.ts'
-import { AuditJournal } from './audit-journal.ts'
+import type { JournalSettings } from './audit-journal.ts'
+import { JournalFile, STDERR, AuditJournal } from './audit-journal.ts'
 
 const ERRORS = {
   GW_AUDIT: {
@@ -61,13 +61,6 @@ export const audit: Plugin<AuditOptions> = {
         if (journal.isFailing) throw auditError('GW_AUDIT')
       })
     hooks.settled.tap(methods, exchange => addLine(lines.formatCall(exchange)))
-    hooks.explain.tap((steps, { exchange }) => {
-      if (methods.methods?.includes(exchange.method) === false) return undefined
-      const base = { by: 'audit', at: 'request' } as const
-      const isShut = isStrict && journal.isFailing
-      const text = isShut ? 'refused while the audit log cannot be written' : 'an audit line is written'
-      return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
-    })
     const sampler = new RefusalSampler(clock, count => journal.add(formatAuditLine('refused', { more: count })))
     hooks.auditEvent.tap(event => {
       if (event.kind !== 'refused') addLine(lines.formatEvent(event))
@@ -186,11 +179,7 @@ function openJournal({ options, directory, slot, clock, log }: PluginApi<AuditOp
   return { journal, release }
 }
 
-function parseSettings({ maxSize, keep, chain }: AuditOptions): {
-  maxSize: number
-  keep: number
-  chain: boolean
-} {
+function parseSettings({ maxSize, keep, chain }: AuditOptions): JournalSettings {
   return { maxSize: parseSize(maxSize), keep, chain }
 }
 
@@ -206,12 +195,11 @@ const PER_SECOND = 50
 /** Limits lines about refused requests per second, so that a flood cannot displace other lines. */
 class RefusalSampler {
   readonly #clock: Clock
+  /** Receives the omitted line count, once per second with omissions. */
   readonly #report: (more: number) => void
   #since = -Infinity
   #noted = 0
-  #more = 0
 
-  /** `report` receives the omitted line count, once per second with omissions. */
   constructor(clock: Clock, report: (more: number) => void) {
     this.#clock = clock
     this.#report = report
@@ -222,16 +210,12 @@ class RefusalSampler {
     if (now - this.#since >= 1000) {
       this.reportOmitted()
       this.#since = now
-      this.#noted = 0
     }
-    if (this.#noted++ < PER_SECOND) return true
-    this.#more++
-    return false
+    return ++this.#noted <= PER_SECOND
   }
 
-  /** Reports the omitted lines. */
   reportOmitted(): void {
-    if (this.#more > 0) this.#report(this.#more)
-    this.#more = 0
+    if (this.#noted > PER_SECOND) this.#report(this.#noted - PER_SECOND)
+    this.#noted = 0
   }
 }

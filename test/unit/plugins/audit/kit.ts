@@ -2,8 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { JournalContents, Sink } from '../../../../plugins/audit/journal-file.ts'
-import type { AuditJournalDeps } from '../../../../plugins/audit/audit-journal.ts'
+import type { JournalContents, Sink, AuditJournalDeps } from '../../../../plugins/audit/audit-journal.ts'
 import type { Clock } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { SILENT } from '../install.ts'
@@ -44,15 +43,13 @@ export class SmallDisk implements Sink {
   }
 
   open(): JournalContents {
-    return { first: undefined, last: undefined, torn: 0, cut: () => undefined }
+    return { first: undefined, last: undefined, torn: 0 }
   }
 
-  write(bytes: Buffer): number {
-    const taken = Math.min(bytes.length, this.room)
-    if (taken === 0) throw new Error('ENOSPC: no space left on device')
-    this.room -= taken
-    this.text += bytes.toString('utf8', 0, taken)
-    return taken
+  append(bytes: Buffer): void {
+    if (bytes.length > this.room) throw new Error('ENOSPC: no space left on device')
+    this.room -= bytes.length
+    this.text += bytes.toString('utf8')
   }
 
   rotate(): void {}
