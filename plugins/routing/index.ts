@@ -1,4 +1,13 @@
-import type { Answer, Config, Exchange, ExplainStep, Plugin, PluginHooks, Report } from '../../src/plugin.ts'
+import type {
+  Answer,
+  Config,
+  Exchange,
+  ExplainStep,
+  Plugin,
+  PluginHooks,
+  Report,
+  JsonObject,
+} from '../../src/plugin.ts'
 import {
   defineErrors,
   checkKnownName,
@@ -8,11 +17,164 @@ import {
   refuse,
   RPC,
   readText,
-  readTexts,
   readValue,
+  compileCallers,
+  canonicalizeUri,
+  compileForbiddenUris,
+  compileGlobs,
+  isObject,
 } from '../../src/plugin.ts'
-import type { RoutingRule } from './rules.ts'
-import { listMethods, createParamMapper, compileRoutes } from './rules.ts'
+
+type RouteConfig = NonNullable<Config['routes']>[number]
+
+type Condition = (exchange: Exchange) => boolean
+
+type MatchKey = keyof RouteConfig['match']
+
+/** Conditions compared as text; a principal has more than a subject. */
+type TextMatchKey = Exclude<MatchKey, 'principal'>
+
+/** Compiled routing rule. */
+interface RoutingRule {
+  readonly matches: Condition
+  readonly to: string | undefined
+  readonly deny: string | undefined
+}
+
+/** Text that each condition matches, and the methods that it applies to. */
+const TEXT_CONDITIONS: Readonly<
+  Record<TextMatchKey, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
+> = {
+  tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
+  prompt: {
+    text: exchange => getReferenceMember(exchange, 'name'),
+    methods: ['prompts/get', 'completion/complete'],
+  },
+  resource: {
+    text: exchange => getReferenceMember(exchange, 'uri'),
+    methods: ['resources/read', 'resources/subscribe', 'resources/unsubscribe', 'completion/complete'],
+  },
+  method: { text: exchange => exchange.method },
+  client: { text: exchange => exchange.session.client.info.name },
+}
+
+/** Compiles the rules in order. */
+function compileRoutes(routes: readonly RouteConfig[], auth: Config['auth']): readonly RoutingRule[] {
+  return routes.map(({ match, to, deny }) => {
+    const conditions = listKeys(match).map(key => compileCondition(key, match[key] ?? [], auth))
+    return { matches: exchange => conditions.every(predicate => predicate(exchange)), to, deny }
+  })
+}
+
+/** Lists the methods that any rule can match; undefined for any method. */
+function listMethods(routes: readonly RouteConfig[]): readonly string[] | undefined {
+  const methods = new Set<string>()
+  for (const { match } of routes) {
+    const bound = listKeys(match)
+      .map(key => (key === 'method' ? listLiterals(match.method) : getConditionMethods(key)))
+      .find(list => list !== undefined)
+    if (bound === undefined) return undefined
+    for (const method of bound) methods.add(method)
+  }
+  return [...methods]
+}
+
+function listKeys(match: RouteConfig['match']): MatchKey[] {
+  return (Object.keys(match) as MatchKey[]).filter(key => match[key] !== undefined)
+}
+
+function getConditionMethods(key: MatchKey): readonly string[] | undefined {
+  return key === 'principal' ? undefined : TEXT_CONDITIONS[key].methods
+}
+
+function compileCondition(key: MatchKey, patterns: string | readonly string[], auth: Config['auth']): Condition {
+  if (key === 'principal') {
+    const isMeant = compileCallers(patterns, auth)
+    return exchange => isMeant(exchange.session.principal)
+  }
+  const matches = (key === 'resource' ? compileForbiddenUris : compileGlobs)(patterns)
+  const { text, methods } = TEXT_CONDITIONS[key]
+  return exchange => {
+    if (methods?.includes(exchange.method) === false) return false
+    const value = text(exchange)
+    return typeof value === 'string' && matches(value)
+  }
+}
+
+/** In a completion, the reference names the subject. */
+function getReferenceMember({ method, params }: Exchange, member: 'name' | 'uri'): unknown {
+  const from = method === 'completion/complete' ? params?.ref : params
+  return isObject(from) ? from[member] : undefined
+}
+
+function listLiterals(patterns: string | readonly string[] | undefined): readonly string[] | undefined {
+  const list = typeof patterns === 'string' ? [patterns] : (patterns ?? [])
+  return list.some(pattern => /[*?[{\\]/.test(pattern)) ? undefined : list
+}
+
+type ToOwnName = (name: string) => string
+
+type FilterSection = 'tools' | 'prompts' | 'resources'
+
+type OwnNameMappers = Readonly<Record<FilterSection, ToOwnName>>
+
+/**
+ * Maps client parameters to the upstream's own: reverts renames and removes the prefix. A name without the prefix
+ * passes unchanged, so that `db_query` can be the upstream's own name.
+ */
+function createParamMapper(
+  config: Config,
+): (upstream: string, method: string, params: JsonObject | undefined) => JsonObject | undefined {
+  const all = new Map(Object.keys(config.upstreams).map(name => [name, createNameMappers(config, name)]))
+  return (upstream, method, params) => {
+    const own = all.get(upstream)
+    const { kind, target } = METHODS.get(method) ?? {}
+    if (own === undefined || params === undefined || target === undefined) return params
+    if (target === 'uri') return mapMember(params, 'uri', own.resources)
+    if (target === 'name') return mapMember(params, 'name', kind === 'prompts' ? own.prompts : own.tools)
+    return isObject(params.ref) ? { ...params, ref: mapReference(params.ref, own) } : params
+  }
+}
+
+function createNameMappers(config: Config, upstream: string): OwnNameMappers {
+  const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+  return {
+    tools: createNameMapper(config, upstream, 'tools', prefix),
+    prompts: createNameMapper(config, upstream, 'prompts', prefix),
+    resources: createNameMapper(config, upstream, 'resources', ''),
+  }
+}
+
+function createNameMapper(config: Config, upstream: string, section: FilterSection, prefix: string): ToOwnName {
+  const spelled = section === 'resources' ? canonicalizeUri : (name: string): string => name
+  const undoFilters = invertRename(config.filters?.[section]?.rename, spelled)
+  const undoOwn = invertRename(config.upstreams[upstream]?.[section]?.rename, spelled)
+  return name => {
+    const exposed = undoFilters(name) ?? name
+    const bare = exposed.startsWith(prefix) ? exposed.slice(prefix.length) : exposed
+    return undoOwn(bare) ?? bare
+  }
+}
+
+function invertRename(
+  rename: Readonly<Record<string, string>> | undefined,
+  spelled: ToOwnName,
+): (name: string) => string | undefined {
+  const names = new Map(Object.entries(rename ?? {}).map(([from, to]) => [spelled(to), from]))
+  return name => (names.size === 0 ? undefined : names.get(spelled(name)))
+}
+
+/** A completion refers to a prompt by name or a resource by URI. */
+function mapReference(reference: JsonObject, own: OwnNameMappers): JsonObject {
+  return mapMember(mapMember(reference, 'name', own.prompts), 'uri', own.resources)
+}
+
+function mapMember(params: JsonObject, member: 'name' | 'uri', own: ToOwnName): JsonObject {
+  const name = params[member]
+  if (typeof name !== 'string') return params
+  const changed = own(name)
+  return changed === name ? params : { ...params, [member]: changed }
+}
 
 const ERRORS = {
   GW_DENIED: {
@@ -25,47 +187,11 @@ const ERRORS = {
 
 export const routingError = defineErrors(ERRORS)
 
-type RouteMatch = Readonly<Record<string, readonly string[]>>
-
-/** Reports routes that can never match or have an invalid target. */
+/** Reports routes with an invalid target. */
 function checkRoutes(config: unknown, report: Report): void {
-  const routes = readList(config, 'routes')
-  const matches = routes.map(readMatch)
-  matches.forEach((match, i) => {
-    const pointer = `/routes/${i}`
-    const by = matches.slice(0, i).findIndex(earlier => isMatchCovered(earlier, match))
-    if (by >= 0)
-      report({
-        pointer,
-        message: `this route can never match: route ${by} (/routes/${by}) matches everything that it would match`,
-        hint: 'move the narrower route first, or remove it',
-      })
-    checkTarget(config, readText(routes[i], 'to'), `${pointer}/to`, report)
-  })
-}
-
-function readMatch(route: unknown): RouteMatch {
-  const match = readMap(route, 'match')
-  const globs = Object.keys(match).map(key => [key, readTexts(match, key)] as const)
-  return Object.fromEntries(globs)
-}
-
-function isMatchCovered(wide: RouteMatch, narrow: RouteMatch): boolean {
-  return Object.entries(wide).every(
-    ([key, globs]) => narrow[key]?.every(glob => globs.some(wider => isGlobCovered(wider, glob))) ?? false,
+  readList(config, 'routes').forEach((route, i) =>
+    checkTarget(config, readText(route, 'to'), `/routes/${i}/to`, report),
   )
-}
-
-/** True if one glob matches everything that another does; false if unsure. */
-function isGlobCovered(wide: string, narrow: string): boolean {
-  if (wide === narrow || wide === '**') return true
-  const stem = wide.replace(/\*$/, '')
-  if (!isLiteral(stem) || stem === wide) return false
-  return narrow.startsWith(stem) && !/[/{}()![\]]|\*\*/.test(narrow.slice(stem.length)) && !narrow.startsWith('.')
-}
-
-function isLiteral(glob: string): boolean {
-  return !/[*?{}()!+@[\]\\]/.test(glob)
 }
 
 function checkTarget(config: unknown, to: string | undefined, pointer: string, report: Report): void {
@@ -119,18 +245,12 @@ function createRoute(
 function explainRoutes(hooks: PluginHooks, rules: readonly RoutingRule[]): void {
   hooks.explain.tap((steps, { exchange }) => {
     const at = rules.findIndex(rule => rule.matches(exchange))
-    return [...steps, explainStep(rules[at], `/routes/${at}`)]
+    const rule = rules[at]
+    return rule === undefined ? undefined : [...steps, explainStep(rule, `/routes/${at}`)]
   })
 }
 
-function explainStep(matchedRule: RoutingRule | undefined, rule: string): ExplainStep {
-  if (matchedRule === undefined)
-    return {
-      by: 'routing',
-      at: 'route',
-      does: 'passes',
-      text: 'no route matches; sent to the upstream that provides the name',
-    }
+function explainStep(matchedRule: RoutingRule, rule: string): ExplainStep {
   if (matchedRule.deny !== undefined)
     return { by: 'routing', at: 'request', does: 'refuses', text: matchedRule.deny, rule }
   const text = matchedRule.to === undefined ? 'the matching route has no target' : `routed to "${matchedRule.to}"`
