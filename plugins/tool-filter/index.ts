@@ -3,10 +3,11 @@ import type {
   CatalogEntry,
   Config,
   ExplainStep,
-  JsonObject,
   Plugin,
   PluginHooks,
-  Report,
+  Answer,
+  Exchange,
+  JsonObject,
 } from '../../src/plugin.ts'
 import {
   BoundedMap,
@@ -16,14 +17,136 @@ import {
   parseParamHeaders,
   getParamHeaders,
   RPC,
+  compileAllowedUris,
+  canonicalizeUri,
+  compileForbiddenUris,
   compileGlobs,
-  readMap,
-  appendPointer,
+  METHODS,
+  refuse,
 } from '../../src/plugin.ts'
-import type { Filter } from './filter.ts'
-import { GUARDED_METHODS, prepareFilter, createDenyGuard, renameUiLinks } from './filter.ts'
-import type { Override, OverrideSpec } from './override/overrides.ts'
-import { Overrides, applyOverride, hasPointer } from './override/overrides.ts'
+import type { Override } from './override/overrides.ts'
+import { Overrides, applyOverride } from './override/overrides.ts'
+
+/** UI link in an older MCP Apps draft. */
+const LEGACY_UI_LINK = 'ui/resourceUri'
+
+type FilterSection = 'tools' | 'prompts' | 'resources'
+
+type DenyTest = (name: string) => boolean
+
+/** Methods that address an object by name. */
+const GUARDED_METHODS: readonly string[] = ['tools/call', 'prompts/get', 'resources/read', 'resources/subscribe']
+
+/**
+ * Refuses denied names as unknown. The catalog hides listed ones; this covers names that `routes` sends past it.
+ * Undefined if nothing is denied.
+ */
+function createDenyGuard(filters: Config['filters']): ((exchange: Exchange) => Answer | undefined) | undefined {
+  const denied: Record<FilterSection, DenyTest> = {
+    tools: createDenyTest(filters?.tools, compileGlobs, name => name),
+    prompts: createDenyTest(filters?.prompts, compileGlobs, name => name),
+    resources: createDenyTest(filters?.resources, compileForbiddenUris, canonicalizeUri),
+  }
+  if (Object.values(denied).every(isDenied => isDenied === denyNone)) return undefined
+  return exchange => {
+    const { kind, target } = METHODS.get(exchange.method) ?? {}
+    const name = target === undefined ? undefined : exchange.params?.[target]
+    return typeof name === 'string' && denied[kind as FilterSection](name)
+      ? UNKNOWN_ANSWERS[kind as FilterSection](name, exchange)
+      : undefined
+  }
+}
+
+const UNKNOWN_ANSWERS: Readonly<Record<FilterSection, (name: string, exchange: Exchange) => Answer>> = {
+  tools: name => refuse(RPC.invalidParams, `Unknown tool: ${name}`),
+  prompts: name => refuse(RPC.invalidParams, `Unknown prompt: ${name}`),
+  resources: (uri, { session }) => {
+    const code = session.client.era === 'legacy' ? RPC.legacyNoResource : RPC.invalidParams
+    return refuse(code, `Resource not found: ${uri}`, { uri })
+  },
+}
+
+interface DenyOptions {
+  readonly deny?: readonly string[]
+  readonly rename?: Readonly<Record<string, string>>
+}
+
+/** Filters match names before their own renames. */
+function createDenyTest(
+  { deny = [], rename = {} }: DenyOptions = {},
+  globsOf: typeof compileGlobs,
+  spelled: (name: string) => string,
+): DenyTest {
+  if (deny.length === 0) return denyNone
+  const isDenied = globsOf(deny)
+  const undo = new Map(Object.entries(rename).map(([from, to]) => [spelled(to), from]))
+  return name => isDenied(undo.get(spelled(name)) ?? name)
+}
+
+function denyNone(): boolean {
+  return false
+}
+
+/** Changes a tool's UI links (MCP Apps); returns the same object if there are none. */
+function renameUiLinks(tool: JsonObject, rename: (uri: string) => string): JsonObject {
+  const { _meta } = tool
+  if (!isObject(_meta)) return tool
+  const ui = isObject(_meta.ui) ? renameMember(_meta.ui, 'resourceUri', rename) : _meta.ui
+  const meta = renameMember(ui === _meta.ui ? _meta : { ..._meta, ui }, LEGACY_UI_LINK, rename)
+  return meta === _meta ? tool : { ...tool, _meta: meta }
+}
+
+function renameMember(object: JsonObject, key: string, rename: (uri: string) => string): JsonObject {
+  const uri = object[key]
+  if (typeof uri !== 'string') return object
+  const renamed = rename(uri)
+  return renamed === uri ? object : { ...object, [key]: renamed }
+}
+
+/** Filter options; resources cannot be renamed. */
+interface FilterOptions {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly rename?: Readonly<Record<string, string>>
+  readonly describe?: Readonly<Record<string, string>>
+}
+
+/** Compiled filter. */
+interface Filter {
+  readonly isEmpty: boolean
+  /** True if it hides anything. */
+  readonly isRule: boolean
+  readonly permits: (name: string) => boolean
+  readonly hasRenames: boolean
+  /** Returns the new name; undefined if unchanged. */
+  readonly rename: (name: string) => string | undefined
+  readonly describe: ReadonlyMap<string, string>
+}
+
+/**
+ * Compiles globs for names or URIs. `deny` wins over `allow`; a missing `allow` permits everything, an empty one
+ * nothing.
+ */
+function prepareFilter(options: FilterOptions = {}, isOfUris = false): Filter {
+  const denied = (isOfUris ? compileForbiddenUris : compileGlobs)(options.deny ?? [])
+  const allowed =
+    options.allow === undefined ? () => true : (isOfUris ? compileAllowedUris : compileGlobs)(options.allow)
+  return {
+    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(part => part === undefined),
+    isRule: options.allow !== undefined || options.deny !== undefined,
+    permits: name => !denied(name) && allowed(name),
+    hasRenames: options.rename !== undefined,
+    rename: createRename(options, isOfUris),
+    describe: new Map(Object.entries(options.describe ?? {})),
+  }
+}
+
+/** URIs are compared in canonical form. */
+function createRename({ rename = {} }: FilterOptions, isOfUris: boolean): Filter['rename'] {
+  const spelled = isOfUris ? canonicalizeUri : (name: string): string => name
+  const renames = new Map(Object.entries(rename).map(([from, to]) => [spelled(from), to]))
+  return name => (renames.size === 0 ? undefined : renames.get(spelled(name)))
+}
 
 const ERRORS = {
   GW_ARGUMENT_UNKNOWN: {
@@ -47,10 +170,6 @@ const MAX_TOOLS = 10_000
 /** Arguments sent in headers, by tool. */
 type ParamHeaders = NonNullable<ReturnType<typeof parseParamHeaders>>
 type ParamHeaderMap = BoundedMap<string, ParamHeaders>
-
-function createParamHeaderMap(): ParamHeaderMap {
-  return new BoundedMap({ max: MAX_TOOLS })
-}
 
 /** Stores the header arguments before they are renamed or hidden. */
 function storeParamHeaders(paramHeaders: ParamHeaderMap, key: string, inputSchema: unknown): void {
@@ -99,12 +218,8 @@ function restoreArguments(call: Call, { arguments: changes }: Override, done: We
   if ('unknown' in made) throw filterError('GW_ARGUMENT_UNKNOWN', { tool, argument: made.unknown.slice(0, 100) })
   if ('inexact' in made) throw filterError('GW_ARGUMENT_INEXACT', { tool, argument: made.inexact })
   done.add(made.args)
-  call.params = replaceArguments(call.params, made.args)
-  exchange.params = replaceArguments(exchange.params, made.args)
-}
-
-function replaceArguments(params: JsonObject | undefined, args: JsonObject): JsonObject {
-  return { ...params, arguments: args }
+  call.params = { ...call.params, arguments: made.args }
+  exchange.params = { ...exchange.params, arguments: made.args }
 }
 
 const DENIED_STEP: ExplainStep = {
@@ -114,9 +229,6 @@ const DENIED_STEP: ExplainStep = {
   text: 'denied by the global filters',
   rule: '/filters/tools/deny',
 }
-
-type ToolsByUpstream = Parameters<NonNullable<Plugin['checkTools']>>[1]
-type FilterSection = 'tools' | 'prompts' | 'resources'
 
 /** Filters of one section: upstream filters on original names, then global ones on exposed names. */
 interface SectionFilters {
@@ -136,8 +248,6 @@ export const toolFilter: Plugin<Config['filters']> = {
   name: 'tool-filter',
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
   errors: ERRORS,
-  check: checkOverrides,
-  checkTools: checkOverriddenTools,
   setup({ config, hooks }) {
     const sections: Record<FilterSection, SectionFilters> = {
       tools: createFilters(config, 'tools'),
@@ -175,7 +285,7 @@ function tapOverrides(config: Config, filters: SectionFilters, hooks: PluginHook
   }
   const overrides = Overrides.create(config, visible)
   if (overrides === undefined) return
-  const paramHeaders = createParamHeaderMap()
+  const paramHeaders = new BoundedMap<string, ParamHeaders>({ max: MAX_TOOLS })
   hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
     kind !== 'tools'
       ? undefined
@@ -248,90 +358,4 @@ function hasName({ kind }: CatalogEntry): boolean {
 function getVisibleName(filter: UpstreamFilter | undefined, entry: CatalogEntry): string {
   const renamed = hasName(entry) ? filter?.rename(entry.original) : undefined
   return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
-}
-
-/** Reports contradictory overrides. */
-function checkOverrides(config: unknown, report: Report): void {
-  for (const { pointer, written } of listOverridePaths(config))
-    for (const [glob, spec] of Object.entries(written)) {
-      const at = `${appendPointer(pointer, glob)}/arguments`
-      checkNames(listArguments(spec), at, report)
-    }
-}
-
-interface OverridePath {
-  readonly pointer: string
-  readonly written: JsonObject
-  /** Upstream; undefined for all. */
-  readonly upstream: string | undefined
-}
-
-function listOverridePaths(config: unknown): OverridePath[] {
-  const own = Object.keys(readMap(config, 'upstreams')).map(upstream => ({
-    pointer: `${appendPointer('/upstreams', upstream)}/tools/override`,
-    written: readMap(config, 'upstreams', upstream, 'tools', 'override'),
-    upstream,
-  }))
-  const all = readMap(config, 'filters', 'tools', 'override')
-  return [...own, { pointer: '/filters/tools/override', written: all, upstream: undefined }]
-}
-
-function listArguments(spec: unknown): [string, JsonObject][] {
-  return Object.entries(readMap({ spec }, 'spec', 'arguments')).flatMap(([name, argument]) =>
-    isObject(argument) ? [[name, argument] as [string, JsonObject]] : [],
-  )
-}
-
-/** Reports two arguments with the same name. */
-function checkNames(args: readonly (readonly [string, JsonObject])[], pointer: string, report: Report): void {
-  const names = new Map<unknown, string>()
-  for (const [name, { rename }] of args) {
-    if (rename === undefined) continue
-    const toolName = names.get(rename)
-    names.set(rename, name)
-    if (toolName !== undefined)
-      report({
-        pointer: `${appendPointer(pointer, name)}/rename`,
-        message: `"${String(rename)}" is already the name of "${toolName}"`,
-        hint: 'use unique names',
-      })
-  }
-}
-
-/** Reports overrides that do not match the listed tools. */
-function checkOverriddenTools(config: unknown, knownTools: ToolsByUpstream, report: Report): void {
-  for (const { pointer, written, upstream } of listOverridePaths(config))
-    for (const [glob, spec] of Object.entries(written)) {
-      const tools = findMatchingTools(glob, upstream, knownTools)
-      // Another check reports globs without a match.
-      if (tools.length > 0) checkSpec(spec as OverrideSpec, appendPointer(pointer, glob), tools, report)
-    }
-}
-
-/** Finds the known tools that a glob matches. */
-function findMatchingTools(
-  glob: string,
-  upstream: string | undefined,
-  knownTools: ToolsByUpstream,
-): readonly JsonObject[] {
-  const fits = compileGlobs(glob)
-  return [...knownTools].flatMap(([name, tools]) =>
-    upstream !== undefined && upstream !== name
-      ? []
-      : tools.filter(tool => fits(upstream === undefined ? tool.exposed : tool.original)).map(({ value }) => value),
-  )
-}
-
-function checkSpec(spec: OverrideSpec, pointer: string, tools: readonly JsonObject[], report: Report): void {
-  const schemas = tools.map(({ inputSchema }) => (isObject(inputSchema) ? inputSchema : {}))
-  for (const text of Object.keys(spec.texts ?? {}))
-    if (!schemas.some(schema => hasPointer(schema, text)))
-      reportWarning(appendPointer(`${pointer}/texts`, text), `no schema contains "${text}"`, report)
-  for (const name of Object.keys(spec.arguments ?? {}))
-    if (!schemas.some(schema => Object.hasOwn(readMap(schema, 'properties'), name)))
-      reportWarning(appendPointer(`${pointer}/arguments`, name), `no matching tool has an argument "${name}"`, report)
-}
-
-function reportWarning(pointer: string, message: string, report: Report): void {
-  report({ pointer, message, severity: 'warning' })
 }

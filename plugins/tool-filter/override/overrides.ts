@@ -35,11 +35,6 @@ function describePart(schema: JsonObject, [pointer, description]: [string, strin
   return made
 }
 
-/** True if the pointer addresses a part of the schema. */
-export function hasPointer(schema: JsonObject, pointer: string): boolean {
-  return isObject(resolvePointer(pointer, schema))
-}
-
 /** Configured argument override; keyed by original name. */
 interface ArgumentSpec {
   readonly rename?: string

@@ -254,28 +254,6 @@ test('a surface finds and calls it by what clients see, and a fitted client does
   })
 })
 
-test('what is said of tools and arguments that no server lists is a warning once the list is known', async t => {
-  const { gateway, connect } = await serve(t, {
-    override: {
-      create_isue: { title: 'x' },
-      create_issue: {
-        texts: { '/properties/none': 'x' },
-        arguments: { ownr: { value: 1 }, owner: { hide: true } },
-      },
-    },
-  })
-  await toolOf(await connect())
-  const { unmatched } = await gateway.gateway.inspect()
-  assert.deepEqual(
-    unmatched.map(({ pointer, message, severity }) => `${severity} ${pointer} ${message}`),
-    [
-      'warning /upstreams/web/tools/override/create_isue "create_isue" matches no tool of "web"',
-      'warning /upstreams/web/tools/override/create_issue/texts/~1properties~1none no schema contains "/properties/none"',
-      'warning /upstreams/web/tools/override/create_issue/arguments/ownr no matching tool has an argument "ownr"',
-    ],
-  )
-})
-
 test('a failure that is not about arguments is not taken for one because they were renamed', async t => {
   const full = { content: [{ type: 'text', text: 'the disk is full' }], isError: true }
   const schema = { type: 'object', properties: { body: { type: 'string' } }, required: ['body'] }
