@@ -1,10 +1,7 @@
 import type { Answer, CallRecord, Clock, Dispatch, Metric } from '../../src/plugin.ts'
 import { GatewayError, METHODS } from '../../src/plugin.ts'
 
-export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
-  text: 'text/plain; version=0.0.4; charset=utf-8',
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-}
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 const OTHER = 'other'
 /** Methods whose target is in the catalog; URIs and task ids are too many. */
@@ -28,7 +25,7 @@ export class CallMetrics {
   readonly #counts = new SeriesMap(['method', 'upstream', 'tool', 'outcome'], () => ({ value: 0 }))
   readonly #requests = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
   readonly #attempts = new Histogram(['mcp_method_name', 'error_type'], BOUNDS)
-  readonly #labels = new LabelLimiter()
+  readonly #labels = new Map<string, Set<string>>()
 
   /** `bounds` in seconds, ascending. */
   constructor(bounds: readonly number[], maxTools: number) {
@@ -49,7 +46,7 @@ export class CallMetrics {
     const method = METHODS.has(called) ? called : OTHER
     // Unknown names are omitted, so that clients cannot create series.
     const named = upstream !== '' && NAMED.has(method) ? name : ''
-    const tool = this.#labels.limit(`${method} ${upstream}`, named, this.#maxTools, OTHER)
+    const tool = this.#limitLabel(`${method} ${upstream}`, named, this.#maxTools, OTHER)
     this.#counts.get(method, upstream, tool, outcome).value++
     this.#durations.add(ms, method, upstream)
     this.#addOperation(this.#requests, method, outcome === 'is_error' ? TOOL_ERROR : String(code || ''), ms)
@@ -75,8 +72,18 @@ export class CallMetrics {
   }
 
   #addOperation(histogram: Histogram, method: string, errorType: string, ms: number): void {
-    const type = this.#labels.limit(method, errorType, MAX_ERRORS, OTHER_ERROR)
+    const type = this.#limitLabel(method, errorType, MAX_ERRORS, OTHER_ERROR)
     histogram.add(ms, method, type === '' ? undefined : type)
+  }
+
+  /** Returns the value of a label, or `other` if the group has `max` values already, because peers choose them. */
+  #limitLabel(group: string, value: string, max: number, other: string): string {
+    let values = this.#labels.get(group)
+    if (values === undefined) this.#labels.set(group, (values = new Set()))
+    if (value === '' || values.has(value)) return value
+    if (values.size >= max) return other
+    values.add(value)
+    return value
   }
 
   families(): Family[] {
@@ -94,21 +101,6 @@ export class CallMetrics {
 function getErrorType(answer: Answer): string {
   if ('error' in answer) return String(answer.error.code)
   return 'result' in answer && answer.result.isToolError ? TOOL_ERROR : ''
-}
-
-/** Bounds a label's values, because peers choose them. */
-class LabelLimiter {
-  readonly #values = new Map<string, Set<string>>()
-
-  /** Returns the value, or `other` if the group has `max` values already. */
-  limit(group: string, value: string, max: number, other: string): string {
-    let values = this.#values.get(group)
-    if (values === undefined) this.#values.set(group, (values = new Set()))
-    if (value === '' || values.has(value)) return value
-    if (values.size >= max) return other
-    values.add(value)
-    return value
-  }
 }
 
 type SeriesLabels = Readonly<Record<string, string>>
@@ -177,7 +169,7 @@ class Histogram {
   }
 }
 
-/** OpenMetrics requires the canonical float form. */
+/** Prometheus' canonical form of a bound. */
 function formatBound(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }
@@ -188,23 +180,16 @@ export type Family = Metric
 /** One sample; its suffix is `_total` or `_bucket`, for example. */
 export type Sample = Metric['samples'][number]
 
-/** Prometheus exposition formats. */
-type Format = 'text' | 'openmetrics'
-
-export function negotiateFormat(accept: readonly string[]): Format {
-  return accept.join(',').includes('application/openmetrics-text') ? 'openmetrics' : 'text'
+/** Formats families that have samples in the text format of Prometheus. */
+export function formatExposition(families: readonly Family[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .map(formatFamily)
+    .join('')
 }
 
-/** Formats families that have samples. */
-export function formatExposition(families: readonly Family[], format: Format): string {
-  let text = ''
-  for (const family of families) if (family.samples.length > 0) text += formatFamily(family, format)
-  return format === 'openmetrics' ? `${text}# EOF\n` : text
-}
-
-function formatFamily({ name, type, help, samples }: Family, format: Format): string {
-  // The text format includes `_total` in the counter's name.
-  const family = type === 'counter' && format === 'text' ? `${name}_total` : name
+function formatFamily({ name, type, help, samples }: Family): string {
+  const family = type === 'counter' ? `${name}_total` : name
   let text = `# HELP ${family} ${escapeText(help, /[\\\n]/g)}\n# TYPE ${family} ${type}\n`
   for (const { suffix = '', labels, value } of samples) text += `${name}${suffix}${formatLabels(labels)} ${value}\n`
   return text

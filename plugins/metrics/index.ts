@@ -1,8 +1,176 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
-import { checkKnownName, readList, readMap } from '../../src/plugin.ts'
-import type { Family } from './call-metrics.ts'
-import { CallMetrics, CONTENT_TYPES, formatExposition, negotiateFormat } from './call-metrics.ts'
-import { createGauge, collectHealthFamilies, ProcessMetrics, collectUpstreamFamilies } from './upstreams.ts'
+import { checkKnownName, readList, readMap, isObject } from '../../src/plugin.ts'
+import type { Family, Sample } from './call-metrics.ts'
+import { CallMetrics, CONTENT_TYPE, formatExposition } from './call-metrics.ts'
+
+type Gate = HttpRequest['gate']
+type UpstreamStatus = ReturnType<Gate['status']>['upstreams'][number]
+
+/** Levels of health, the best first. */
+const LEVELS = ['ok', 'info', 'warning', 'error']
+
+const LAG_RESOLUTION_MS = 20
+
+const NANOSECONDS = 1e9
+
+interface KnownMetric {
+  /** Name without the prefix `tapgate_upstream_` and, for counters, `_total`. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+}
+
+/** Metrics with a special name or type; all others are gauges named after their path. */
+const KNOWN: ReadonlyMap<string, KnownMetric> = new Map<string, KnownMetric>([
+  ['runtime.restarts', { name: 'restarts', type: 'counter' }],
+  ['runtime.inFlight', { name: 'calls_in_flight', type: 'gauge' }],
+  ['retries', { name: 'retries', type: 'counter' }],
+  ['queue.refused', { name: 'queue_refused', type: 'counter' }],
+  ['queue.waiting', { name: 'queue_waiting', type: 'gauge' }],
+  ['breaker.opened', { name: 'breaker_opened', type: 'counter' }],
+  ...['hits', 'misses', 'stale', 'coalesced', 'evictions', 'purges'].map(
+    member => [`cache.${member}`, { name: `cache_${member}`, type: 'counter' }] as const,
+  ),
+])
+
+/** Reported by other metrics, or not numeric. */
+const IGNORED_KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'problem',
+  'pid',
+  'era',
+  'version',
+  'server',
+  'lists',
+  'offers',
+])
+
+/** Times are not exported. */
+const TIME_KEY = /(At|Ms)$/
+
+const MAX_DEPTH = 3
+
+/** Collects metrics of each upstream, including all numbers that plugins add to its status. */
+function collectUpstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
+  const families = new Map<string, { type: Family['type']; samples: Sample[] }>()
+  const addSample = (name: string, type: Family['type'], sample: Sample): void => {
+    const family = families.get(name) ?? { type, samples: [] }
+    family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
+    families.set(name, family)
+  }
+  for (const status of upstreams) addUpstream(status, addSample)
+  return [...families].map(([name, { type, samples }]) => ({
+    name: `tapgate_upstream_${name}`,
+    type,
+    help: `${name.replaceAll('_', ' ')} of an upstream`,
+    samples,
+  }))
+}
+
+function collectHealthFamilies({ level, findings }: ReturnType<Gate['health']>): Family[] {
+  const counts = new Map<string, number>()
+  for (const { code, level, upstream = '' } of findings) {
+    const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const samples = [...counts].map(([key, value]) => ({
+    labels: JSON.parse(key) as Record<string, string>,
+    value,
+  }))
+  return [
+    createGauge(
+      'tapgate_health_level',
+      'Most severe health finding: 0 ok, 1 info, 2 warning, 3 error.',
+      LEVELS.indexOf(level),
+    ),
+    {
+      name: 'tapgate_health_findings',
+      type: 'gauge',
+      help: 'Health findings by code.',
+      samples,
+    },
+  ]
+}
+
+type AddSample = (name: string, type: Family['type'], sample: Sample) => void
+
+function addUpstream(status: UpstreamStatus, add: AddSample): void {
+  const { name: upstream, state, dropped = {}, runtime, ...gauges } = status
+  add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
+  add('state', 'gauge', { labels: { upstream, state }, value: 1 })
+  for (const [kind, value] of Object.entries(dropped)) add('dropped', 'counter', { labels: { upstream, kind }, value })
+  if (runtime !== undefined) add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
+  for (const [key, value] of Object.entries({ runtime, ...gauges }))
+    if (!IGNORED_KEYS.has(key)) addValues([key], value, upstream, add)
+}
+
+/** Exports each number and boolean below; text under `state` becomes a label. */
+function addValues(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
+  const last = path.at(-1) ?? ''
+  if (TIME_KEY.test(last)) return
+  if (isObject(value) && path.length < MAX_DEPTH)
+    for (const [inner, member] of Object.entries(value)) addValues([...path, inner], member, upstream, add)
+  else if (last === 'state' && typeof value === 'string')
+    add(toSnakeCase(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
+  else addFigure(path, typeof value === 'boolean' ? Number(value) : value, upstream, add)
+}
+
+function addFigure(path: readonly string[], value: unknown, upstream: string, add: AddSample): void {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return
+  const { name, type } = KNOWN.get(path.join('.')) ?? { name: toSnakeCase(path), type: 'gauge' }
+  add(name, type, { labels: { upstream }, value })
+}
+
+/** Converts `inFlight` to `in_flight` and replaces invalid characters by `_`. */
+function toSnakeCase(path: readonly string[]): string {
+  const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
+  return words.join('_').toLowerCase().replace(/\W/g, '_')
+}
+
+/** Process metrics with the names that standard Prometheus dashboards use. */
+class ProcessMetrics {
+  #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
+  readonly #startedAt: number
+
+  /** `startedAt` in seconds since 1970. */
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt
+  }
+
+  start(): void {
+    this.#lag ??= monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+    this.#lag.enable()
+  }
+
+  stop(): void {
+    this.#lag?.disable()
+    this.#lag = undefined
+  }
+
+  /** Resets the event loop delay at each scrape. */
+  families(): Family[] {
+    const { rss, heapUsed, heapTotal } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    const p99 = this.#lag === undefined || this.#lag.count === 0 ? 0 : this.#lag.percentile(99) / NANOSECONDS
+    this.#lag?.reset()
+    return [
+      createCounter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
+      createGauge('process_resident_memory_bytes', 'Resident memory of the process.', rss),
+      createGauge('process_start_time_seconds', 'Start time of the process in seconds since 1970.', this.#startedAt),
+      createGauge('nodejs_heap_size_used_bytes', 'Used heap.', heapUsed),
+      createGauge('nodejs_heap_size_total_bytes', 'Allocated heap.', heapTotal),
+      createGauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last scrape.', p99),
+    ]
+  }
+}
+
+function createGauge(name: string, help: string, value: number): Family {
+  return { name, type: 'gauge', help, samples: [{ value }] }
+}
+
+function createCounter(name: string, help: string, value: number): Family {
+  return { name, type: 'counter', help, samples: [{ suffix: '_total', value }] }
+}
 
 /** Client requests with their own series; other methods are counted as `other`. */
 const CLIENT_REQUESTS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
@@ -63,11 +231,10 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   },
 }
 
-function replyWithMetrics({ method, header }: HttpRequest, getFamilies: () => Family[]): HttpReply {
+function replyWithMetrics({ method }: HttpRequest, getFamilies: () => Family[]): HttpReply {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
-  const format = negotiateFormat(header('accept'))
-  const headers = { 'content-type': CONTENT_TYPES[format], 'cache-control': 'no-store' }
-  return { status: 200, headers, body: formatExposition(getFamilies(), format) }
+  const headers = { 'content-type': CONTENT_TYPE, 'cache-control': 'no-store' }
+  return { status: 200, headers, body: formatExposition(getFamilies()) }
 }
 
 function collectFamilies({ gate }: HttpRequest, { calls, clientRequests, refused, process }: MetricsState): Family[] {

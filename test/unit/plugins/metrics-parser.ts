@@ -21,12 +21,12 @@ const SUFFIXES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Reads an exposition, and takes nothing that the format does not have: each family once, in one piece, typed, no series twice. */
-export function parseExposition(text: string, format: 'text' | 'openmetrics'): Map<string, ParsedFamily> {
+export function parseExposition(text: string): Map<string, ParsedFamily> {
   const families = new Map<string, ParsedFamily>()
   const series = new Set<string>()
   let current = ''
-  assert.ok(text.endsWith(format === 'openmetrics' ? '\n# EOF\n' : '\n'))
-  const lines = text.split('\n').slice(0, format === 'openmetrics' ? -2 : -1)
+  assert.ok(text.endsWith('\n'))
+  const lines = text.split('\n').slice(0, -1)
   for (const line of lines) {
     const [, kind, name = '', rest = ''] = META.exec(line) ?? []
     if (kind === 'TYPE') {
@@ -34,23 +34,17 @@ export function parseExposition(text: string, format: 'text' | 'openmetrics'): M
       assert.ok(rest in SUFFIXES, line)
       families.set(name, { type: rest, samples: [] })
       current = name
-    } else if (kind === undefined) readSample(line, current, families.get(current), series, format)
+    } else if (kind === undefined) readSample(line, current, families.get(current), series)
   }
   for (const [name, family] of families) checkFamily(name, family)
   return families
 }
 
-function readSample(
-  line: string,
-  current: string,
-  family: ParsedFamily | undefined,
-  series: Set<string>,
-  format: 'text' | 'openmetrics',
-): void {
+function readSample(line: string, current: string, family: ParsedFamily | undefined, series: Set<string>): void {
   const match = SAMPLE.exec(line)
   assert.ok(match !== null && family !== undefined, `not a sample: ${line}`)
   const [name, labelText, value] = [match[1] as string, match[2], Number(match[3])]
-  const base = format === 'text' && family.type === 'counter' ? current.replace(/_total$/, '') : current
+  const base = family.type === 'counter' ? current.replace(/_total$/, '') : current
   assert.ok(SUFFIXES[family.type]?.includes(name.slice(base.length)) === true && name.startsWith(base), line)
   const key = line.slice(0, line.lastIndexOf(' '))
   assert.ok(!series.has(key), `twice: ${key}`)
