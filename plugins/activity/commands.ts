@@ -5,13 +5,12 @@ import {
   GatewayError,
   gatewayError,
   isObject,
-  suggestHint,
   toOneLine,
   parseDuration,
   estimateTokens,
   tryParseJson,
 } from '../../src/plugin.ts'
-import type { StoredCall, UsageRow, CallFilter } from './database.ts'
+import type { StoredCall, UsageRow, CallFilter } from './writer.ts'
 
 type ActivityOptions = NonNullable<Config['activity']>
 
@@ -48,9 +47,8 @@ export const commands: PluginCommands = {
       const path = await resolveActivityFile(call)
       const filter = parseFilter(call)
       await flushGateway(call)
-      const { queryCalls } = await import('./database.ts')
+      const { queryCalls } = await import('./writer.ts')
       const calls = queryCalls(path, filter).reverse()
-      if (calls.length === 0) await checkToolName(filter.tool, path, call)
       if (call.flags.follow !== true)
         return call.print({ calls: calls.map(formatCallJson) }, () => formatCalls(calls, call))
       await followCalls(calls, call, after => queryCalls(path, { ...filter, after, limit: MAX_LIMIT }))
@@ -65,7 +63,7 @@ export const commands: PluginCommands = {
     async run(call) {
       const path = await resolveActivityFile(call)
       const listed = await flushGateway(call, listTools)
-      const { queryUsage } = await import('./database.ts')
+      const { queryUsage } = await import('./writer.ts')
       const tools = queryUsage(path, parseSince(call.flags.since) ?? 0)
       const called = new Set(tools.map(({ name }) => name))
       const uncalled = listed?.filter(name => !called.has(name))
@@ -84,7 +82,7 @@ export const commands: PluginCommands = {
 async function resolveActivityFile(call: CommandCall): Promise<string> {
   const { options, directory } = await call.load()
   if (!isObject(options)) throw gatewayError('GW_NOT_CONFIGURED', { keys: 'activity' })
-  const { resolveDatabasePath } = await import('./database.ts')
+  const { resolveDatabasePath } = await import('./writer.ts')
   return resolveDatabasePath(options as unknown as ActivityOptions, directory)
 }
 
@@ -119,20 +117,6 @@ async function listTools(ask: (verb: string, params?: JsonObject) => Promise<Jso
     if (cursor === undefined) break
   }
   return names
-}
-
-/** Rejects a tool name that was never called and is not offered; patterns may match nothing. */
-async function checkToolName(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
-  if (tool === undefined || /[*?[]/.test(tool)) return
-  const { queryNames } = await import('./database.ts')
-  const called = queryNames(path)
-  if (called.includes(tool)) return
-  const listed = await flushGateway(call, listTools)
-  if (listed === undefined || listed.includes(tool)) return
-  throw gatewayError('GW_TOOL_UNKNOWN', {
-    tool,
-    meant: suggestHint(tool, [...new Set([...listed, ...called])]),
-  })
 }
 
 function parseFilter({ flags }: CommandCall): CallFilter {

@@ -1,6 +1,6 @@
 import type { CallRecord, Config, Plugin } from '../../src/plugin.ts'
 import { compileGlobs, METHODS, parseDuration, parseSize } from '../../src/plugin.ts'
-import type { CallRow } from './database.ts'
+import type { CallRow } from './writer.ts'
 
 type ActivityOptions = NonNullable<Config['activity']>
 
@@ -11,7 +11,7 @@ export const activity: Plugin<ActivityOptions> = {
   commands: () => import('./commands.ts'),
   async setup({ options, directory, hooks, clock, log, slot }) {
     const { RecordCounters, ActivityWriter } = await import('./writer.ts')
-    const { resolveDatabasePath } = await import('./database.ts')
+    const { resolveDatabasePath } = await import('./writer.ts')
     const path = resolveDatabasePath(options, directory)
     const bounds = { keepMs: parseDuration(options.keep), maxBytes: parseSize(options.maxSize) }
     const settings = { path, ...bounds, maxCalls: options.maxCalls, everyMs: parseDuration(options.every) }

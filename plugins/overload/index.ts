@@ -226,7 +226,6 @@ function createRefusal(): Refusal {
 }
 
 function createOverloadFinding({ level, heap, memory, lagMs }: OverloadMonitor): HealthFinding {
-  const formatPercent = (part: number): string => `${Math.round(part * 100)} %`
   const why = `heap ${formatPercent(heap)}, memory ${formatPercent(memory)}, event loop delay ${Math.round(lagMs)} ms`
   return createFinding(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
 }

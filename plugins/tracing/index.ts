@@ -1,4 +1,4 @@
-import type { ExplainStep, Plugin, Report } from '../../src/plugin.ts'
+import type { Plugin, Report } from '../../src/plugin.ts'
 import { defineFindings, readMap } from '../../src/plugin.ts'
 import type { TracingOptions } from './otel.ts'
 import { createProvider, ERRORS, loadPackages, SpanCounts } from './otel.ts'
@@ -19,14 +19,6 @@ const CLOSE_TIMEOUT_MS = 2000
 
 /** Port for OTLP over gRPC, which is not supported. */
 const GRPC_PORT = '4317'
-
-const CONTEXT_STEP: ExplainStep = {
-  by: 'tracing',
-  at: 'call',
-  does: 'changes',
-  text: 'propagates the trace context in `_meta`, and over HTTP in headers',
-  facts: { headers: ['traceparent', 'tracestate'] },
-}
 
 /** Exports spans to an OpenTelemetry collector. Requests never wait for it; spans over the limit are dropped. */
 export const tracing: Plugin<TracingOptions> = {
@@ -51,7 +43,6 @@ export const tracing: Plugin<TracingOptions> = {
       if (kind === 'client_request' && exchange !== undefined) spans.endClientRequest(exchange, name, outcome)
     })
     hooks.settled.tap(exchange => spans.endExchange(exchange))
-    hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT_STEP]))
     hooks.health.tap(findings => {
       const { failure: why } = counts
       return why === undefined ? undefined : [...findings, tracingFinding('tracing-unsent', { why })]
@@ -64,9 +55,9 @@ export const tracing: Plugin<TracingOptions> = {
   },
 }
 
-/** Reports an invalid URL, a gRPC port, and an unused ratio. */
+/** Reports an invalid URL and a gRPC port. */
 function checkTracing(config: unknown, report: Report): void {
-  const { endpoint, sampler, ratio } = readMap(config, 'tracing')
+  const { endpoint } = readMap(config, 'tracing')
   if (typeof endpoint === 'string' && !isHttp(endpoint))
     report({
       pointer: '/tracing/endpoint',
@@ -80,13 +71,6 @@ function checkTracing(config: unknown, report: Report): void {
       hint: 'OTLP over HTTP usually uses port 4318',
       severity: 'warning',
     })
-  if (ratio === undefined || typeof sampler !== 'string' || sampler.endsWith('traceidratio')) return
-  report({
-    pointer: '/tracing/ratio',
-    message: `sampler "${sampler}" has no ratio`,
-    hint: 'use parentbased_traceidratio, or remove the ratio',
-    severity: 'warning',
-  })
 }
 
 function isHttp(text: string): boolean {

@@ -60,7 +60,7 @@ export function createProvider(
     ...(compression === undefined ? {} : { compression: compression as never }),
   })
   const processor = new sdk.BatchSpanProcessor({
-    exporter: new CountingExporter(exporter, counts, api.log),
+    exporter: countSent(exporter, counts, api.log),
     maxQueueSize: queue,
     maxExportBatchSize: Math.min(batch, queue),
     scheduledDelayMillis: parseDuration(every),
@@ -68,7 +68,7 @@ export function createProvider(
   return new sdk.TracerProvider({
     resource: createResource(resources, api),
     sampler: createSampler(sdk, api),
-    spanProcessors: [new CountingProcessor(processor, counts, queue)],
+    spanProcessors: [countQueued(processor, counts, queue)],
   })
 }
 
@@ -145,67 +145,36 @@ export class SpanCounts {
 }
 
 /** Counts spans that are queued, or dropped because the queue is full. */
-class CountingProcessor implements Sdk.SpanProcessor {
-  readonly #inner: Sdk.SpanProcessor
-  readonly #counts: SpanCounts
-  readonly #max: number
-
-  constructor(inner: Sdk.SpanProcessor, counts: SpanCounts, max: number) {
-    this.#inner = inner
-    this.#counts = counts
-    this.#max = max
-  }
-
-  onStart(): void {
-    // Spans count when they end.
-  }
-
-  onEnd(span: Sdk.ReadableSpan): void {
-    if (this.#counts.waiting >= this.#max) this.#counts.dropped++
-    else {
-      this.#counts.waiting++
-      this.#inner.onEnd(span)
-    }
-  }
-
-  forceFlush(): Promise<void> {
-    return this.#inner.forceFlush()
-  }
-
-  shutdown(): Promise<void> {
-    return this.#inner.shutdown()
+function countQueued(processor: Sdk.SpanProcessor, counts: SpanCounts, max: number): Sdk.SpanProcessor {
+  return {
+    onStart: () => undefined,
+    onEnd(span) {
+      if (counts.waiting >= max) {
+        counts.dropped++
+        return
+      }
+      counts.waiting++
+      processor.onEnd(span)
+    },
+    forceFlush: () => processor.forceFlush(),
+    shutdown: () => processor.shutdown(),
   }
 }
 
 /** Counts sent and failed spans, and logs the first failure. */
-class CountingExporter implements Sdk.SpanExporter {
-  readonly #inner: Sdk.SpanExporter
-  readonly #counts: SpanCounts
-  readonly #log: Log
-
-  constructor(inner: Sdk.SpanExporter, counts: SpanCounts, log: Log) {
-    this.#inner = inner
-    this.#counts = counts
-    this.#log = log
-  }
-
-  export(spans: Sdk.ReadableSpan[], done: Parameters<Sdk.SpanExporter['export']>[1]): void {
-    this.#inner.export(spans, result => {
-      const counts = this.#counts
-      counts.waiting -= spans.length
-      const failure = (result.code as number) === 0 ? undefined : describeFailure(result.error)
-      if (failure === undefined) counts.sent += spans.length
-      else counts.failed += spans.length
-      if (failure !== undefined && counts.failure === undefined)
-        this.#log.warn('span export failed', { reason: failure })
-      if (failure === undefined && counts.failure !== undefined) this.#log.info('span export recovered')
-      counts.failure = failure
-      done(result)
-    })
-  }
-
-  shutdown(): Promise<void> {
-    return this.#inner.shutdown()
+function countSent(exporter: Sdk.SpanExporter, counts: SpanCounts, log: Log): Sdk.SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, result => {
+        const failure = (result.code as number) === 0 ? undefined : describeFailure(result.error)
+        counts.waiting -= spans.length
+        counts[failure === undefined ? 'sent' : 'failed'] += spans.length
+        if (failure !== undefined && counts.failure === undefined) log.warn('span export failed', { reason: failure })
+        counts.failure = failure
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
   }
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { queryCalls, queryUsage, type StoredCall } from '../../../../plugins/activity/database.ts'
+import { queryCalls, queryUsage, type StoredCall } from '../../../../plugins/activity/writer.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
