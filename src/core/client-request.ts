@@ -66,6 +66,24 @@ export function parseInputRequests(requests: unknown): (readonly [string, Ask])[
   )
 }
 
+/** Sends the requests concurrently; returns the replies by key, or the reason of the first failure. */
+export async function collectReplies(
+  requests: readonly (readonly [string, Ask])[],
+  send: (ask: Ask) => Promise<AskReply>,
+): Promise<JsonObject | string> {
+  const replies = await Promise.all(requests.map(async ([key, ask]) => [key, await send(ask)] as const))
+  const responses: JsonObject = {}
+  for (const [key, reply] of replies) {
+    if ('error' in reply) return formatRefusal(reply.error.message)
+    responses[key] = reply.result
+  }
+  return responses
+}
+
+export function formatRefusal(reason: string): string {
+  return `client request failed: ${reason}`
+}
+
 /** Converts a URL elicitation to the legacy form, which has an id. */
 export function toLegacyRequest(ask: Ask): Ask {
   if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask

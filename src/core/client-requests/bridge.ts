@@ -9,6 +9,8 @@ import {
   parseInputRequests,
   createCannotAskReply,
   collectHookReplies,
+  collectReplies,
+  formatRefusal,
   getHookReply,
   findMissingForClient,
   selectClientRequests,
@@ -94,16 +96,7 @@ async function collectInputLoop(call: PipelineCall, dispatch: Dispatch, graph: G
 async function askClientForAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
   const parsed = parseInputRequests(requests)
   if (parsed.length === 0) await waitBeforeRetry(exchange, graph)
-  const replies = await Promise.all(
-    parsed.map(async ([key, ask]) => [key, await exchange.ask(toLegacyRequest(ask))] as const),
-  )
-  const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
-  if (refused !== undefined && 'error' in refused) return formatRefusal(refused.error.message)
-  return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
-}
-
-function formatRefusal(reason: string): string {
-  return `client request failed: ${reason}`
+  return collectReplies(parsed, ask => exchange.ask(toLegacyRequest(ask)))
 }
 
 function waitBeforeRetry(exchange: Exchange, graph: Graph): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/index.ts'
+import type { Answer, Clock } from '../../api/index.ts'
 import { getErrorMessage } from '../../errors/errors.ts'
 import type { TaskState } from '../../protocol/era/tasks.ts'
 import { isTerminal, readTask, removeRelatedTask } from '../../protocol/era/tasks.ts'
@@ -8,7 +8,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/methods.ts'
 import { createDetachedExchange } from '../catalog/fetch-lists.ts'
-import { parseInputRequests, createCancelledAnswer, toLegacyRequest } from '../client-request.ts'
+import { collectReplies, parseInputRequests, createCancelledAnswer, toLegacyRequest } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
@@ -53,7 +53,6 @@ class TaskFollower {
   #state: TaskState
   #value: JsonObject | undefined
   #failures = 0
-  #wake: (() => void) | undefined
 
   constructor(of: FollowTaskDeps, state: TaskState, era: Era) {
     this.#of = of
@@ -63,7 +62,6 @@ class TaskFollower {
   }
 
   cancel(): void {
-    this.#wake?.()
     const { graph, exchange } = this.#of
     // Cancel in a detached exchange, as the original one may be cancelled, with all its calls.
     const own = createDetachedExchange(graph, exchange.session, 'tasks/cancel')
@@ -146,18 +144,12 @@ class TaskFollower {
     const open = parseInputRequests(requests).filter(([key]) => !this.#answered.has(key))
     if (open.length === 0) return undefined
     const isLegacy = exchange.session.client.era === 'legacy'
-    const replies = await Promise.all(
-      open.map(async ([key, ask]) => [key, await exchange.ask(isLegacy ? toLegacyRequest(ask) : ask)] as const),
-    )
-    const inputResponses: JsonObject = {}
-    for (const [key, reply] of replies) {
-      if ('error' in reply) {
-        this.cancel()
-        return createFollowError(`client request failed: ${reply.error.message}`)
-      }
-      this.#answered.add(key)
-      inputResponses[key] = reply.result
+    const inputResponses = await collectReplies(open, ask => exchange.ask(isLegacy ? toLegacyRequest(ask) : ask))
+    if (typeof inputResponses === 'string') {
+      this.cancel()
+      return createFollowError(inputResponses)
     }
+    for (const [key] of open) this.#answered.add(key)
     const answer = await this.#requestServer('tasks/update', { inputResponses })
     return 'error' in answer ? answer : undefined
   }
@@ -168,15 +160,28 @@ class TaskFollower {
   }
 
   #waitForPoll(): Promise<void> {
-    const ms = Math.max(MIN_POLL_MS, Math.min(this.#state.pollIntervalMs ?? POLL_MS, MAX_POLL_MS))
-    return new Promise(resolve => {
-      const takeBack = this.#of.graph.clock.after(ms, resolve)
-      this.#wake = () => {
-        takeBack()
-        resolve()
-      }
-    })
+    const { graph, call } = this.#of
+    return waitForPoll(graph.clock, this.#state.pollIntervalMs, call)
   }
+}
+
+/** Waits until the next poll, or until the exchange or call is cancelled. */
+export function waitForPoll(
+  clock: Clock,
+  pollIntervalMs = POLL_MS,
+  by: { onCancel(listener: () => void): () => void },
+): Promise<void> {
+  const ms = Math.max(MIN_POLL_MS, Math.min(pollIntervalMs, MAX_POLL_MS))
+  return new Promise(resolve => {
+    const takeBack = clock.after(ms, () => {
+      forget()
+      resolve()
+    })
+    const forget = by.onCancel(() => {
+      takeBack()
+      resolve()
+    })
+  })
 }
 
 /** Sends a task request to its server by the current configuration. */

@@ -2,7 +2,6 @@ import type { Answer, Session } from '../../api/index.ts'
 import { toLegacyTask, readTask, getRelatedTask, setRelatedTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { editMembers, parseMembers, getMemberValue } from '../../protocol/json/json-members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 import { collectHookReplies, selectClientRequests } from '../client-request.ts'
@@ -25,10 +24,6 @@ export async function relayModernRequest(
   return sendTaskRequest({ graph, upstream, exchange }, exchange.method, { ...exchange.params, taskId })
 }
 
-const INPUT_REQUIRED = '"input_required"'
-
-const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
-
 /**
  * Returns the state of a modern server's task. Hooks may reply to its input requests; the client receives the
  * remaining ones.
@@ -41,13 +36,10 @@ export async function getModernTask(
   const answer = await relayModernRequest(location, exchange, graph)
   if (!('result' in answer)) return answer
   const ours = String(exchange.params?.taskId)
-  const bytes = answer.result.bytes()
-  const members = parseMembers(bytes)
   // Forward the received bytes unchanged, as a result may have any size.
-  const renamed = editMembers(bytes, members, RENAMED, `"resultType":"complete","taskId":${JSON.stringify(ours)}`)
-  const processed = await runStateHooks(Payload.fromBytes(renamed, 'modern'), location, exchange.session, graph)
-  const payload = hidePayloadSecrets(processed, graph)
-  if (getMemberValue(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
+  const renamed = answer.result.edit(['taskId', 'resultType'], { resultType: 'complete', taskId: ours })
+  const payload = hidePayloadSecrets(await runStateHooks(renamed, location, exchange.session, graph), graph)
+  if (payload.value().status !== 'input_required') return { result: payload }
   return answerByHooks(payload, location, exchange, graph)
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { parseInputRequests } from '../client-request.ts'
+import { collectReplies, parseInputRequests } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import { PipelineCall } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
@@ -120,23 +120,11 @@ async function finishInBackground(
     if (round > MAX_ROUNDS)
       return { error: rpcError(RPC.internal, `the server requested input more than ${MAX_ROUNDS} times`) }
     const { inputRequests, requestState } = answer.input.value()
-    const replies = await collectReplies(inputRequests, background.task)
+    const replies = await collectReplies(parseInputRequests(inputRequests), ask => background.task.ask(ask))
     if (typeof replies === 'string') return { error: rpcError(RPC.internal, replies) }
     answer = await retryWithInput(slow, { inputResponses: replies, requestState }, background)
   }
   return answer
-}
-
-async function collectReplies(requests: unknown, task: HostedTask): Promise<JsonObject | string> {
-  const replies = await Promise.all(
-    parseInputRequests(requests).map(async ([key, ask]) => [key, await task.ask(ask)] as const),
-  )
-  const inputResponses: JsonObject = {}
-  for (const [key, reply] of replies) {
-    if ('error' in reply) return `client request failed: ${reply.error.message}`
-    inputResponses[key] = reply.result
-  }
-  return inputResponses
 }
 
 /** Retries the call with the requested input, again in a detached exchange. */

@@ -6,6 +6,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, ServerTaskLocation } from '../graph-types.ts'
+import { waitForPoll } from './follow-task.ts'
 import { HostedTask } from './hosted-task.ts'
 import { getModernTask, fetchListedTask, relayLegacyRequest, relayModernRequest } from './relay-task.ts'
 import {
@@ -20,13 +21,6 @@ import { createDetachedExchange } from '../catalog/fetch-lists.ts'
 
 /** Maximum tasks in one `subscriptions/listen`. */
 const MAX_TASKS = 100
-
-/** Bounds for a server task's poll interval. */
-const MIN_POLL_MS = 100
-
-const MAX_POLL_MS = 30_000
-
-const POLL_MS = 1000
 
 interface TaskMethodHandler {
   hosted(task: HostedTask, exchange: PipelineExchange): Answer
@@ -165,7 +159,7 @@ async function pollRelayedTask(
       if (isTerminal(state.status)) return
       last = fingerprint
     }
-    await waitForPoll(state?.pollIntervalMs, exchange, graph)
+    await waitForPoll(graph.clock, state?.pollIntervalMs, exchange)
   }
 }
 
@@ -190,15 +184,4 @@ async function fetchTask(
 
 function emitTaskStatus(exchange: PipelineExchange, params: JsonObject): void {
   exchange.emit({ method: 'notifications/tasks', params })
-}
-
-function waitForPoll(pollIntervalMs = POLL_MS, exchange: PipelineExchange, graph: Graph): Promise<void> {
-  const ms = Math.max(MIN_POLL_MS, Math.min(pollIntervalMs, MAX_POLL_MS))
-  return new Promise(resolve => {
-    const takeBack = exchange.onCancel(() => resolve())
-    graph.clock.after(ms, () => {
-      takeBack()
-      resolve()
-    })
-  })
 }
