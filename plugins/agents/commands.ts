@@ -1,7 +1,7 @@
 import type { CommandCall, JsonObject, PluginCommands, PluginApi } from '../../src/plugin.ts'
 import { gatewayError, GatewayError, isObject, filterObjects, toOneLine, sanitizeText } from '../../src/plugin.ts'
 
-type AskGateway = PluginApi['control']
+type RunVerb = PluginApi['control']
 type PrintDeps = Pick<CommandCall, 'out' | 'table'>
 
 const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailable: 'red' } as const
@@ -54,7 +54,7 @@ const FINAL = new Set(['completed', 'failed', 'cancelled'])
 type FollowDeps = Pick<CommandCall, 'err' | 'promptForm' | 'onInterrupt'>
 
 /** Delegates a task, follows it to its end and prints events to stderr. Returns the final task. */
-export async function runAgent(ask: AskGateway, taskParams: JsonObject, call: FollowDeps): Promise<JsonObject> {
+export async function runAgent(ask: RunVerb, taskParams: JsonObject, call: FollowDeps): Promise<JsonObject> {
   const { task_id: task } = await ask('agents.run', taskParams)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
   try {
@@ -66,13 +66,13 @@ export async function runAgent(ask: AskGateway, taskParams: JsonObject, call: Fo
 }
 
 /** Returns branch and directory from the first line of the diff. */
-async function findWorktree(ask: AskGateway, task: string): Promise<JsonObject> {
+async function findWorktree(ask: RunVerb, task: string): Promise<JsonObject> {
   const { text } = await ask('agents.output', { task, what: 'diff' })
   const [, branchNote] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
   return branchNote === undefined ? {} : { changes: branchNote }
 }
 
-async function followTask(ask: AskGateway, task: string, call: FollowDeps): Promise<JsonObject> {
+async function followTask(ask: RunVerb, task: string, call: FollowDeps): Promise<JsonObject> {
   const { err } = call
   let since = 0
   for (;;) {
@@ -92,7 +92,7 @@ function omitEvents({ events: _events, ...task }: JsonObject): JsonObject {
 
 /** Asks the user at the terminal; without a terminal, denies the request. */
 async function answerQuestion(
-  ask: AskGateway,
+  ask: RunVerb,
   task: string,
   question: JsonObject,
   { err, promptForm }: FollowDeps,
@@ -221,7 +221,7 @@ export const commands: PluginCommands = {
 async function connectToAgents(
   call: CommandCall,
   which: 'alone' | 'whole',
-  use: (ask: AskGateway) => Promise<JsonObject>,
+  use: (ask: RunVerb) => Promise<JsonObject>,
 ): Promise<JsonObject> {
   try {
     return await call.withGateway(which, use)

@@ -18,7 +18,7 @@ import {
 
 type KnownNames = Parameters<NonNullable<Plugin['check']>>[2]['names']
 /** The caller of a list and the requested profile. */
-type Viewer = Pick<Session, 'principal' | 'profile'>
+type ListCaller = Pick<Session, 'principal' | 'profile'>
 
 /** Reports unknown upstreams and profiles. */
 function checkProfiles(config: unknown, report: Report, names: KnownNames): void {
@@ -148,7 +148,7 @@ interface ProfileView {
 }
 
 /** Finds the viewer's profile: `all` if none applies, `none` if the requested one is not allowed. */
-type FindProfile = (viewer: Viewer) => ProfileView | 'all' | 'none'
+type FindProfile = (viewer: ListCaller) => ProfileView | 'all' | 'none'
 
 /** Compiles the profiles once, as each request looks them up. */
 function compileProfiles(options: ProfilesConfig, config: Config): FindProfile {

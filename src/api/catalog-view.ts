@@ -15,7 +15,7 @@ export interface ListingReader extends CatalogView {
   readonly client: { readonly name: string; readonly version: string }
   readonly capabilities: JsonObject
   readonly era: Era
-  /** Parameters of the URL that opened the session. */
+  /** Parameters in the URL that opened the session. */
   readonly choices?: Choices | undefined
 }
 

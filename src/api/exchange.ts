@@ -42,7 +42,7 @@ export interface ClientDescription {
   logLevel: string | undefined
 }
 
-/** Parameters of the URL that a client uses, by name: hints, not permissions. */
+/** A client's URL parameters, by name: hints, not permissions. */
 export type Choices = Readonly<Record<string, string>>
 
 /** One client's conversation. A modern HTTP request is a session of its own. */
@@ -61,7 +61,7 @@ export interface Session {
   readonly directory?: string | undefined
   /** Profile selected by path or listener; part of every view key. */
   readonly profile?: string | undefined
-  /** Parameters of the URL that opened the session. Anyone with the URL can set them, so they must not grant access. */
+  /** Parameters in the URL that opened the session. Anyone with the URL can set them, so they must not grant access. */
   readonly choices?: Choices | undefined
   readonly slots: unknown[]
   /** Runs `listener` when the session has ended. */
@@ -160,7 +160,7 @@ export interface Exchange {
   callTool(name: string, args: JsonObject): Promise<Answer>
   /** Returns the list that this client sees; may be a few seconds old under load. */
   listShownEntries(kind: Kind): Promise<readonly CatalogEntry[]>
-  /** Sends a notification of this request before its answer. */
+  /** Sends this request's notification before its answer. */
   emit(notification: Notification): void
   /** Open client request count. */
   readonly openAsks: number
@@ -304,7 +304,7 @@ export interface CallRecord {
   readonly method: string
   /** Name or task id as the client sent it, or a URI without query and credentials; empty if there is none. */
   readonly name: string
-  /** The server's name of it; empty without a server. */
+  /** The server's name for it; empty without a server. */
   readonly original: string
   readonly upstream: string
   /** Issuer, client and subject. */
@@ -368,7 +368,7 @@ export interface HostedCall {
 export interface CallTimes {
   /** Milliseconds in servers, without client requests. */
   readonly upstream: number
-  /** Milliseconds of client requests. */
+  /** Milliseconds in client requests. */
   readonly client: number
   /** Upstream calls; 0 if a plugin answered instead. */
   readonly tries: number

@@ -80,7 +80,7 @@ export interface SessionInit {
   readonly profile?: string | undefined
   /** The client's working directory, reported by a local program. */
   readonly directory?: string | undefined
-  /** Parameters of the URL that the client uses. */
+  /** Parameters in the client's URL. */
   readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined

@@ -13,7 +13,7 @@ export interface Services {
   readonly admission?: Admission
   /** Finds the caller that the owner names in a command. */
   readonly findCaller?: (name: string) => Principal | undefined
-  /** Returns the known limits of a client program by its unverified name. */
+  /** Returns a client program's limits by its unverified name. */
   readonly getClientLimits?: (name: string) => ClientLimits
 }
 

@@ -22,7 +22,7 @@ export class CallTimer implements CallTimes {
     this.client += this.#clock.now() - this.#askedAt
   }
 
-  /** Counts the time of an upstream call, without its client requests. */
+  /** Counts an upstream call's time, without its client requests. */
   async measure<T>(run: () => Promise<T>): Promise<T> {
     const [startedAt, clientBefore] = [this.#clock.now(), this.client]
     this.tries++

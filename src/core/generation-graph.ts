@@ -227,11 +227,12 @@ export class RuntimeGraph implements Graph {
   }
 
   #node(upstream: Upstream): UpstreamNode {
-    const plain = (call: Call): ReturnType<Dispatch> => upstream.dispatch(call)
+    const callUpstream = (call: Call): ReturnType<Dispatch> => upstream.dispatch(call)
     const own: Dispatch =
       this.#isTimed === never
-        ? plain
-        : call => (call.exchange.times as CallTimer | undefined)?.measure(() => plain(call)) ?? plain(call)
+        ? callUpstream
+        : call =>
+            (call.exchange.times as CallTimer | undefined)?.measure(() => callUpstream(call)) ?? callUpstream(call)
     const dispatch = this.hooks.getRunner('dispatch')?.(own, upstream) ?? own
     return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
   }

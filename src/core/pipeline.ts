@@ -149,7 +149,7 @@ async function unwrapCall(
   return decision ?? undefined
 }
 
-/** Converts the answer of a carried request to a tool result. */
+/** Converts a carried request's answer to a tool result. */
 function toToolAnswer(carried: WrappedRequest, answer: Answer, exchange: PipelineExchange, graph: Graph): Answer {
   try {
     return carried.convertAnswer(answer)

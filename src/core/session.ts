@@ -56,7 +56,7 @@ export class PipelineSession implements Session {
     ;(this.root.#endListeners ??= []).push(listener)
   }
 
-  /** Runs the listeners of `onEnd`; `report` receives their errors. */
+  /** Runs the `onEnd` listeners; `report` receives their errors. */
   runEndListeners(reason: string, report: (error: unknown) => void): void {
     for (const listener of this.root.#endListeners ?? [])
       try {

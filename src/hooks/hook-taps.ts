@@ -100,8 +100,8 @@ export interface HookTaps {
    * May change: The objects that plugins provide: return a copy with additional ones.
    *
    * - `peers` lists the peer processes that serve the same gateway. `sealing` has the keys with which all processes open
-   *   cursors and ids, and the `replicaId` of this process (`r` and 16 hex digits), which is part of values that only
-   *   this process can use. `createSessionId` creates session ids. `registerListener` is called for each HTTP listener
+   *   cursors and ids, and this process's `replicaId` (`r` and 16 hex digits), which is in values that only this
+   *   process can use. `createSessionId` creates session ids. `registerListener` is called for each HTTP listener
    *   with a function that answers requests forwarded from peers. `findPeer` resolves a replica id: `here`, the address
    *   of a peer, or a refusal. Return the same object as long as it is valid; listeners reopen for a different one.
    * - `store` is the store that they share. Other plugins get it as [`shared`](../plugins.md#shared-state). A custom store
@@ -110,7 +110,7 @@ export interface HookTaps {
    * - `admission` decides about each request at a listener, before it is read, so it must be fast. Its `getLoad` adds to
    *   the load in `gateway ps`.
    * - `findCaller` finds the caller that the owner names in a command, as in `gateway explain --as key:ci`.
-   * - `getClientLimits` returns the limits of a client by the name that it reports; `shape` uses it for `patience: client`
+   * - `getClientLimits` returns a client's limits by the name that it reports; `shape` uses it for `patience: client`
    *   and `maxTokens: client`. The `fit` plugin provides it from its client table.
    *
    * If it throws: The start or reload stops.
@@ -214,7 +214,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/passing.ts#request
    *
-   * For a `tools/call`, a tap of the stage `unwrap`, which runs first, may also return a call that is wrapped in the
+   * For a `tools/call`, a tap with stage `unwrap`, which runs first, may also return a call that is wrapped in the
    * received one. It replaces the received call, and all `request` taps run for it. Its name may be one from the list
    * that the client was shown. Rules, limits, the cache, the audit and the answer use the new call only. Argument
    * objects that are reused from the received call are forwarded byte for byte.
@@ -289,7 +289,7 @@ export interface HookTaps {
    * Runs: Last, exactly once for each request, whether it succeeded or not.
    *
    * May change: Nothing; it only observes. `exchange.answer` is the answer that the client receives. With `timed:
-   * true`, `exchange.times` has the number of upstream calls, and the time in servers (`upstream`) and of client requests
+   * true`, `exchange.times` counts upstream calls (`tries`), the time in servers (`upstream`) and for client requests
    * (`client`). Without such a tap nothing is measured. `exchange.record` has the facts for logs and statistics, without secrets.
    *
    * If it throws: The error is logged; the client still receives its answer.
@@ -307,7 +307,7 @@ export interface HookTaps {
    *
    * @example examples/hooks/passing.ts#catalog
    *
-   * An entry can also be withheld under its name: it appears in no list, and calls of it are answered with its
+   * An entry can also be withheld under its name: it appears in no list, and its calls are answered with its
    * `refusal`. The name stays reserved for it, so no other server can take it. With `marks`, a tap passes data to
    * later taps and to policies: `exchange.entry` is the entry by which a call was routed, marks included, in `call`
    * taps and all later ones. One mark is built in if pins are on: `pin` is `same`, `new` or `changed`. `isUnlisted`
@@ -342,11 +342,11 @@ export interface HookTaps {
    * `undefined` or the same entries, the list is reused unchanged.
    *
    * An entry is not shown, and a warning is logged, if its shown name is the real name of another entry, if another
-   * entry is already shown under this name, or if it is in no list. To add entries of a plugin, add an upstream in
+   * entry is already shown under this name, or if it is in no list. To add a plugin's entries, add an upstream in
    * `configure`, create it in `createUpstream`, and select the clients that see its entries in `listing`.
    *
    * A tap may also add entries that no server has, with `upstream: ''` and an unused name. They are only shown: the
-   * plugin must answer calls of them in `request`.
+   * plugin must answer their calls in `request`.
    */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   /**

@@ -131,7 +131,7 @@ function getUriOrigin(uri: string): string {
   return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
 }
 
-/** A search for an entry of one of these kinds. */
+/** A search for an entry. */
 interface EntryQuery {
   readonly kinds: readonly Kind[]
   /** The request that needs the entry; the search stops if it is cancelled. */
