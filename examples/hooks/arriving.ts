@@ -10,8 +10,13 @@ export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
       error: { code: RPC.internal, message: 'closed' },
       headers: { 'retry-after': '3600' },
     }
-    const admission = { admit: () => (options.isOpen() ? undefined : refusal) }
-    hooks.services.tap(services => ({ ...services, admission }))
+    hooks.services.tap(({ admission, ...services }) => ({
+      ...services,
+      admission: {
+        ...admission,
+        admit: (...request) => (options.isOpen() ? admission?.admit(...request) : refusal),
+      },
+    }))
   },
 }
 // #endregion services
