@@ -90,7 +90,6 @@ test('a folder has at most 30 files', () => {
 const STARTERS: ReadonlySet<string> = new Set([
   'src/processes/launch.ts',
   'src/plugin-host/plugin-failure.ts',
-  'src/cli/output/browser.ts',
   'src/cli/background/run-program.ts',
 ])
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path/posix'
 import { test } from 'node:test'
-import { COMMANDS } from '../src/cli/commands.ts'
+import { COMMANDS } from '../src/cli/run-command.ts'
 import { ROOT } from './guard/sources.ts'
 
 const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*.md', '{examples,plugins}/*/README.md'], {

@@ -1,5 +1,6 @@
-import type { Config, Plugin } from '../../src/plugin.ts'
+import type { Config, Plugin, CommandCall, JsonObject, PluginCommands } from '../../src/plugin.ts'
 import { checkUiListeners } from './page-listeners.ts'
+import { GatewayError } from '../../src/plugin.ts'
 
 type UiOptions = NonNullable<Config['ui']>
 
@@ -8,9 +9,38 @@ export const ui: Plugin<UiOptions> = {
   name: 'ui',
   claims: { section: 'ui' },
   check: checkUiListeners,
-  commands: () => import('./commands.ts'),
+  commands: () => Promise.resolve({ commands }),
   async setup(api) {
     const { setUpUi } = await import('./setup.ts')
     setUpUi(api)
   },
+}
+
+/** Exit code if no listener serves the page. */
+const EXIT_NO_PAGE = 1
+
+const commands: PluginCommands = {
+  ui: {
+    summary: 'Open the dashboard of a running gateway.',
+    description:
+      'Prints a login link, valid for one browser and five minutes, and opens it in the browser if there is one. Requires "ui: {}" in the configuration. Exit codes: 0 success, 1 no listener serves the dashboard.',
+    examples: ['gateway ui', 'gateway ui --no-open', 'gateway ui --json'],
+    gateway: 'running',
+    flags: { 'no-open': { type: 'boolean', summary: 'Only print the link.' } },
+    run: openPage,
+  },
+}
+
+async function openPage(call: CommandCall): Promise<number> {
+  const link = await call.withGateway('running', ask => ask('ui.link').catch(explainMissing))
+  call.print(link, () => [String(link.url ?? link.problem)])
+  if (typeof link.url !== 'string') return EXIT_NO_PAGE
+  if (call.flags['no-open'] !== true) call.openBrowser(link.url)
+  return 0
+}
+
+/** Without the page, the control verb is unknown. */
+function explainMissing(error: unknown): JsonObject {
+  if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
+  return { problem: 'the dashboard is not enabled: add "ui: {}" to gateway.yaml' }
 }

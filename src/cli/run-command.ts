@@ -1,10 +1,15 @@
 import { gatewayError } from '../errors/errors.ts'
 import { findSimilar } from '../util/suggest.ts'
 import type { Command, CommandContext, CommandMap, OwnManifest } from './command.ts'
-import { COMMANDS } from './commands.ts'
 import { COMPLETE_COMMAND, printCompletions } from './completion.ts'
 import type { Host, Terminal } from './output/terminal.ts'
-import { loadExternalCommands } from './plugin-commands.ts'
+import { loadExternalCommands, loadPluginCommands } from './plugin-commands.ts'
+import { builtins } from '../gateway/builtins.ts'
+import { QUERY_COMMANDS } from './commands/diagnostics.ts'
+import { BACKGROUND_COMMANDS, SERVE_COMMANDS } from './commands/serve.ts'
+import { CLIENT_COMMANDS, SERVER_COMMANDS } from './commands/servers.ts'
+import { MISC_COMMANDS } from './commands/scaffold-and-help.ts'
+import { CONTROL_COMMANDS } from './commands/control.ts'
 
 /** Other programs' command names. */
 const COMMAND_ALIASES: Readonly<Record<string, string | undefined>> = {
@@ -89,4 +94,16 @@ function describeExtraWords(name: string, { flags }: Command, extra: string): st
   const isValue = flag !== undefined && more.length === 0 && !extra.includes(' ')
   const hint = isValue ? ` – did you mean "--${flag} ${extra}"?` : ''
   return `"gateway ${name}" takes no argument ${JSON.stringify(extra)}${hint}`
+}
+
+/** All built-in commands by id. Implementations are imported when a command runs. */
+export const COMMANDS: CommandMap = {
+  ...SERVE_COMMANDS,
+  ...QUERY_COMMANDS,
+  ...BACKGROUND_COMMANDS,
+  ...SERVER_COMMANDS,
+  ...CLIENT_COMMANDS,
+  ...CONTROL_COMMANDS,
+  ...(await loadPluginCommands(builtins)),
+  ...MISC_COMMANDS,
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { delimiter, resolve } from 'node:path'
+import { delimiter, resolve, isAbsolute, relative } from 'node:path'
+import * as generated from './generated/validator.gen.ts'
 import type { Finding } from '../util/finding.ts'
 import { parsePointer, appendPointer } from '../util/finding.ts'
 import { deepFreeze, isPlain } from '../util/plain-data.ts'
@@ -10,12 +11,11 @@ import { checkConfig } from './check-config.ts'
 import { checkTls } from './checks/tls.ts'
 import { checkExisting } from './checks/upstreams.ts'
 import type { Config } from './config.gen.ts'
-import * as generated from './generated/validator.gen.ts'
 import type { SchemaError } from './schema-messages.ts'
 import { explainSchemaError } from './schema-messages.ts'
 import type { Problem, ConfigPositions } from './problem.ts'
 import { hasErrors, sortProblems, invalidConfig, locateProblem } from './problem.ts'
-import { collectSecrets } from './secrets.ts'
+import { collectSecrets, redact } from './secrets.ts'
 import type { Located, ValueOrigin, Tree } from './source/tree.ts'
 import { locateValues } from './source/tree.ts'
 
@@ -199,4 +199,65 @@ function listOrigins({ value, origins }: Located): ReadonlyMap<string, ValueOrig
   }
   visit(value, '')
   return all
+}
+
+/** Replaces the configuration; origins remain lazy, as they are expensive. */
+export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
+  const { file, files, directory, secrets, keys, sections, warnings } = source
+  return {
+    ...{ config, file, files, directory, secrets, keys, sections, warnings },
+    get origins() {
+      return source.origins
+    },
+  }
+}
+
+/** A value with its origin. */
+export interface DescribedValue {
+  readonly pointer: string
+  /** `***` for secrets. */
+  readonly value: unknown
+  /** `gateway.yaml:3:9`, `--set`, `default` or `value`. */
+  readonly origin: string
+}
+
+/** A redacted configuration for people and programs. */
+export interface DescribedConfig {
+  readonly file: string | undefined
+  readonly files: readonly string[]
+  /** Effective configuration, redacted. */
+  readonly config: unknown
+  readonly origins: readonly DescribedValue[]
+  readonly warnings: readonly Problem[]
+}
+
+/** Describes a configuration with origins and warnings, redacted. */
+export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConfig {
+  const { file, files, config, secrets, warnings } = loaded
+  return {
+    ...{ file, files, warnings },
+    config: redact(config, secrets),
+    origins: describeOrigins(loaded, cwd),
+  }
+}
+
+/** Lists every value with its origin, in order. */
+export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedValue[] {
+  const described: DescribedValue[] = []
+  const { hide } = new Secrets(loaded.secrets)
+  const visit = (value: unknown, pointer: string): void => {
+    const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
+    for (const [key, child] of inner) visit(child, appendPointer(pointer, key))
+    if (inner.length === 0)
+      described.push({ pointer, value, origin: hide(formatOrigin(loaded.origins.get(pointer), cwd)) })
+  }
+  visit(redact(loaded.config, loaded.secrets), '')
+  return described
+}
+
+function formatOrigin(origin: ValueOrigin | undefined, cwd: string): string {
+  if (origin?.from === 'set') return '--set'
+  if (origin?.from !== 'file') return origin?.from ?? 'default'
+  const displayPath = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file
+  return `${displayPath}:${origin.line}:${origin.col}`
 }

@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
 import type {
   Clock,
   Config,
@@ -28,8 +29,7 @@ import type { UnlistedMethods } from '../core/catalog/upstream-list.ts'
 import { createCannotAskReply } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/generation-graph.ts'
-import type { Seal } from '../core/seal.ts'
-import { createHandles } from '../core/seal.ts'
+import { createHandles, Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
 import { ReusedUpstream, getLiveUpstream } from '../core/reused-upstream.ts'
 import { addErrors, gatewayError, GatewayError, getErrorMessage } from '../errors/errors.ts'
@@ -40,13 +40,16 @@ import type { ChosenPlugin } from '../plugin-host/resolve.ts'
 import { chooseBuiltins, importPlugins, orderPlugins } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
-import type { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
 import type { Finding } from '../util/finding.ts'
-import type { PrivatePathSet } from '../util/private-path.ts'
 import type { Secrets } from '../util/secrets.ts'
 import { redactValue, redactThrown } from '../util/secrets.ts'
 import { readOwnPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
+import type { GatewayOptions } from '../api/gateway.ts'
+import { listOwnFolders } from '../processes/sandbox-paths.ts'
+import { UpstreamMemoryStore } from '../store/upstream-memory-store.ts'
+import { PrivatePathSet } from '../util/private-path.ts'
+import { loadKeyFile } from '../util/storage/key-file.ts'
 
 /** State shared by all generations. */
 export interface GatewayDeps {
@@ -409,4 +412,74 @@ function getAuthConfig({ auth }: Config): Pick<Config, 'auth'> {
 
 function omitFields<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
   return Object.entries(now).filter(([name, spec]) => before[name] !== spec)
+}
+
+const NAME = 'seal.key'
+const BYTES = 32
+
+interface SealKeyOptions {
+  /** Absolute; created with owner-only permissions. */
+  readonly directory: string
+  /** True to replace the key: data sealed before becomes invalid. */
+  readonly fresh?: boolean | undefined
+  readonly log: Log
+}
+
+/**
+ * Loads the key that seals ids and cursors across runs: the same for all processes that share the directory. Never
+ * rejects; if it cannot be stored, ids are invalid after this run, and a warning is logged.
+ */
+export async function loadSealKey({ directory, fresh, log }: SealKeyOptions): Promise<Buffer> {
+  const path = join(directory, NAME)
+  try {
+    return await loadKeyFile(path, BYTES, fresh)
+  } catch (error) {
+    log.warn('storing the gateway key failed: task ids become invalid after a restart', {
+      file: path,
+      why: getErrorMessage(error),
+    })
+    return randomBytes(BYTES)
+  }
+}
+
+/** Creates the seal for ids and cursors, with a persistent key if there is a state directory. */
+export async function openSeal(
+  memories: UpstreamMemoryStore | undefined,
+  { fresh }: GatewayOptions,
+  log: Log,
+): Promise<Seal> {
+  return memories === undefined
+    ? new Seal()
+    : new Seal(await loadSealKey({ directory: memories.directory, fresh, log }))
+}
+
+/** Persistent state, and its private paths. */
+export async function openState(
+  ...args: [loaded: LoadedConfig, options: GatewayOptions, means: { readonly log: Log; readonly clock: Clock }]
+): Promise<GatewayState> {
+  const [loaded, { state, fresh, ephemeral, environment = {} }, { log, clock }] = args
+  const directory = resolveStateDirectory(loaded, state)
+  const isOwn = directory !== undefined && ephemeral !== true
+  const memories = isOwn ? await UpstreamMemoryStore.open({ directory, fresh, log, clock }) : undefined
+  const privatePlaces = new PrivatePathSet()
+  privatePlaces.add(listOwnFolders(environment))
+  if (directory !== undefined) privatePlaces.add([{ directory }])
+  return { memories, directory, privatePlaces }
+}
+
+interface GatewayState {
+  readonly memories: UpstreamMemoryStore | undefined
+  /** Directory for plugin state. */
+  readonly directory: string | undefined
+  readonly privatePlaces: PrivatePathSet
+}
+
+/** Returns the configured state directory, or the one from the gateway options. */
+function resolveStateDirectory(
+  { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
+  fallback: string | undefined,
+): string | undefined {
+  if (state === false) return undefined
+  const location = state === undefined ? fallback : resolve(directory, state.directory)
+  return location === undefined ? undefined : resolve(location)
 }

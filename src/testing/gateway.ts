@@ -1,11 +1,11 @@
 import type { LoadedConfig } from '../config/index.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { createGateway } from '../gateway/gateway.ts'
-import type { Clock, Plugin } from '../plugin.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { createLog } from '../util/log.ts'
 import type { TestUpstream } from './upstream.ts'
+import type { Clock, Plugin } from '../plugin.ts'
 
 /** Test gateway options. */
 export interface TestGatewayOptions {
@@ -88,4 +88,69 @@ function createSource({ config = {}, upstreams = {} }: TestGatewayOptions): Json
 
 function omitNames(own: JsonObject, names: object): JsonObject {
   return Object.fromEntries(Object.entries(own).filter(([name]) => !Object.hasOwn(names, name)))
+}
+
+interface Timer {
+  readonly at: number
+  readonly callback: () => void
+  readonly cancel: () => void
+}
+
+/**
+ * Real time that tests can advance: limits, caches and deadlines immediately see the later time.
+ *
+ * ```ts
+ * const clock = new TestClock()
+ * const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config, clock }))
+ * clock.advance(60_000) // a minute later
+ * ```
+ */
+export class TestClock implements Clock {
+  #passed = 0
+  readonly #timers = new Set<Timer>()
+
+  now(): number {
+    return performance.now() + this.#passed
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timeout = setTimeout(() => this.#fire(timer), ms).unref()
+    const timer = { at: this.now() + ms, callback, cancel: () => clearTimeout(timeout) }
+    this.#timers.add(timer)
+    return () => this.#drop(timer)
+  }
+
+  /** Advances the time by milliseconds; due timers run before it returns, earliest first. */
+  advance(ms: number): void {
+    this.#passed += ms
+    const due = [...this.#timers].filter(({ at }) => at <= this.now()).sort((a, b) => a.at - b.at)
+    for (const timer of due) if (this.#timers.has(timer)) this.#fire(timer)
+  }
+
+  #fire(timer: Timer): void {
+    this.#drop(timer)
+    timer.callback()
+  }
+
+  #drop(timer: Timer): void {
+    timer.cancel()
+    this.#timers.delete(timer)
+  }
+}
+
+/**
+ * Closes a resource when the test ends. Also works on Node 22, which lacks `await using`.
+ *
+ * ```ts
+ * test('…', async t => {
+ *   const web = closeAfter(t, await testUpstream())
+ * })
+ * ```
+ */
+export function closeAfter<T extends AsyncDisposable>(
+  test: { after(close: () => Promise<void>): void },
+  resource: T,
+): T {
+  test.after(() => Promise.resolve(resource[Symbol.asyncDispose]()))
+  return resource
 }

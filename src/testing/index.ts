@@ -17,12 +17,17 @@
  * })
  * ```
  */
-export { TestClock } from './clock.ts'
-export { closeAfter } from './close-after.ts'
+export {
+  TestClock,
+  closeAfter,
+  testGateway,
+  type TestLogLine,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './gateway.ts'
 export { testClient, type TestClient } from './client.ts'
 export type { TestReply, RequestOptions, RunningRequest, TestClientOptions } from './client.ts'
 export type { ReceivedMessage } from './messages.ts'
-export { testGateway, type TestLogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
 export {
   testUpstream,
   type ReceivedCall,

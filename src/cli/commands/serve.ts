@@ -155,7 +155,7 @@ export const SERVE_COMMANDS = {
       ...JSON_FLAG,
     },
     async run({ flags, positionals, passthrough, terminal, host }) {
-      const { runWrap } = await import('../serve/wrap.ts')
+      const { runWrap } = await import('../serve/serve.ts')
       const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
       return runWrap({ ...options, command: passthrough, stray: positionals }, terminal, host)
     },

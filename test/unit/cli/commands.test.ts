@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { COMMANDS } from '../../../src/cli/commands.ts'
+import { COMMANDS } from '../../../src/cli/run-command.ts'
 
 const SNAPSHOT = new URL('./commands.snapshot.json', import.meta.url)
 

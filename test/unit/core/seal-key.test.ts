@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Seal } from '../../../src/core/seal.ts'
-import { loadSealKey } from '../../../src/gateway/open-state.ts'
+import { loadSealKey } from '../../../src/gateway/generation.ts'
 import { SILENT } from '../plugins/install.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
-import type { CallDetail, CallRow, Calls as Answer, Timing } from '../../types.ts'
+import type { CallDetail, CallRow, Calls as Answer, Timing, ClientRow } from '../../types.ts'
 import { formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
 import {
@@ -16,11 +16,13 @@ import {
   Search,
   Snippet,
   formatTime,
+  formatAge,
+  Empty,
 } from '../components.ts'
 import type { PageProps, PageLocation } from '../state.ts'
 import { updateParams, formatHash, useQuery, useList } from '../state.ts'
 import type { Column } from '../table.ts'
-import { List, MoreButton } from '../table.ts'
+import { List, MoreButton, Table } from '../table.ts'
 
 const OUTCOMES = [
   ['', 'any'],
@@ -175,3 +177,49 @@ function formatCommand({ name, arguments: args, shape }: CallDetail): string {
     ? `gateway call ${quote(name)}`
     : `gateway call ${quote(name)} --args ${quote(json)}`
 }
+
+const EVERY_MS = 5000
+
+export function Clients(_: PageProps): ViewNode {
+  const { data, problem } = useQuery<{ clients: ClientRow[]; total: number }>(formatApiUrl('clients'), {
+    every: EVERY_MS,
+  })
+  const rows = data?.clients ?? []
+  return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${formatCount(data.total)} since the gateway started`}>
+    <${Problem} of=${problem} />
+    ${
+      rows.length === 0
+        ? html`<${Empty}>${data === undefined ? 'Loading …' : 'No clients yet.'}</${Empty}>`
+        : html`<${Table}
+            label="Clients"
+            columns=${COLUMNS}
+            rows=${rows}
+            keyOf=${(row: ClientRow) => JSON.stringify([row.client, row.version, row.protocol, row.subject, row.issuer, row.listener, row.profile])}
+          />`
+    }
+  </${Page}>`
+}
+
+const COLUMNS: readonly Column<ClientRow>[] = [
+  { head: 'Client', cell: row => html`${row.client} <span class="soft">${row.version}</span>` },
+  {
+    head: 'Status',
+    cell: row =>
+      html`<${Badge}
+        of=${row.open > 0 ? `${row.open} connected` : 'offline'}
+        tone=${row.open > 0 ? 'good' : 'quiet'}
+      />`,
+  },
+  { head: 'Protocol', isMinor: true, cell: row => `${row.protocol} ${row.era}` },
+  {
+    head: 'Caller',
+    cell: row => html`<a href=${formatHash('calls', { caller: row.subject })}>${row.subject}</a>`,
+  },
+  {
+    head: 'Listener',
+    isMinor: true,
+    cell: row => [row.listener, row.profile].filter(Boolean).join(' / '),
+  },
+  { head: 'Calls', isNumber: true, cell: row => formatCount(row.calls) },
+  { head: 'Last seen', isNumber: true, cell: row => formatAge(row.seenAt) },
+]

@@ -1,11 +1,22 @@
 import { html } from 'htm/preact'
 import { postJson, formatApiUrl } from '../api.ts'
 import type { ViewNode } from '../components.ts'
-import { ActionButton, formatAge, Badge, formatDuration, Page, Problem } from '../components.ts'
+import {
+  ActionButton,
+  formatAge,
+  Badge,
+  formatDuration,
+  Page,
+  Problem,
+  Empty,
+  Snippet,
+  formatTime,
+} from '../components.ts'
 import type { PageProps } from '../state.ts'
 import { useQuery } from '../state.ts'
 import type { Column } from '../table.ts'
 import { List } from '../table.ts'
+import type { Json } from '../../types.ts'
 
 /** Existing or missing login to a server. */
 interface LoginRow {
@@ -116,4 +127,42 @@ function LoginDetails({ row }: { row: LoginRow }): ViewNode {
     <span>${why}${at === undefined ? '' : ` (${formatAge(at)})`}</span>
     <code>${`gateway login ${upstream}${account}`}</code>
   </div>`
+}
+
+const EVERY_MS = 3000
+
+/** Pending approvals. */
+export function Approvals({ me }: PageProps): ViewNode {
+  const { data, problem, again } = useQuery<{ approvals: Json[] }>(formatApiUrl('approvals'), {
+    every: EVERY_MS,
+    on: ['changed'],
+  })
+  const rows = data?.approvals ?? []
+  return html`<${Page} title="Approvals" lead=${rows.length === 0 ? '' : `${rows.length} pending`}>
+    <${Problem} of=${problem} />
+    ${rows.length === 0 ? html`<${Empty}>No pending approvals.</${Empty}>` : null}
+    ${rows.map(row => html`<${PendingApproval} row=${row} acts=${me.acts} again=${again} key=${String(row.id)} />`)}
+  </${Page}>`
+}
+
+function PendingApproval({ row, acts, again }: { row: Json; acts: boolean; again: () => void }): ViewNode {
+  const { id, name, rule, subject, issuer, upstream } = row
+  const decide = (decision: string) => () => postJson('approval', { id, decision })
+  return html`<section class="detail" aria-label=${`Call to ${String(name)}`}>
+    <h2>${String(name)}</h2>
+    <p>
+      <strong>${String(subject)}</strong> ${' '}<span class="soft">${String(issuer)}</span>
+      ${' wants to call it on '}<strong>${String(upstream)}</strong>
+      ${`. Rule: ${String(rule)}. Expires at ${formatTime(Date.parse(String(row.until)))}.`}
+    </p>
+    <${Snippet} text=${String(row.arguments)} label="Arguments" />
+    ${
+      acts
+        ? html`<div class="row start">
+            <${ActionButton} label="Approve" about=${String(name)} kind="main" act=${decide('approve')} done=${again} />
+            <${ActionButton} label="Deny" about=${String(name)} kind="danger" act=${decide('deny')} done=${again} />
+          </div>`
+        : null
+    }
+  </section>`
 }
