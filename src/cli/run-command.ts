@@ -1,4 +1,4 @@
-import { gatewayError } from '../errors/errors.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
 import { findSimilar } from '../util/suggest.ts'
 import type { Command, CommandContext, CommandMap, OwnManifest } from './command.ts'
 import { COMPLETE_COMMAND, printCompletions } from './completion.ts'
@@ -26,22 +26,22 @@ export async function runCommand(
   host: Host,
   terminal: Terminal,
 ): Promise<number> {
+  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), COMMANDS, terminal)
   const added = await loadExternalCommands(argv, COMMANDS, terminal)
-  const commands = { ...COMMANDS, ...added }
-  if (argv[0] === COMPLETE_COMMAND) return printCompletions(argv.slice(2), commands, terminal)
-  const external = Object.keys(added).map(id => id.replaceAll(':', ' '))
+  const commands = { ...added.commands, ...COMMANDS }
+  const external = Object.keys(added.commands).map(id => id.replaceAll(':', ' '))
   const context: CommandContext = { terminal, host, commands, external, own }
-  return wantsHelp(argv) ? showHelp(argv, context) : runWords(argv, context)
+  return wantsHelp(argv) ? showHelp(argv, context) : runWords(argv, context, added.problem)
 }
 
-async function runWords(argv: readonly string[], context: CommandContext): Promise<number> {
+async function runWords(argv: readonly string[], context: CommandContext, problem: unknown): Promise<number> {
   const { commands } = context
   const words = listWords(argv)
   const id = findCommandId(words, commands)
   const command = commands[id]
   if (command === undefined) {
     if (isTopic(words, commands)) return showHelp(argv, context)
-    throw createUsageError(describeUnknownCommand(words.join(' ') || (argv[0] ?? ''), commands))
+    throw createUnknownCommandError(words.join(' ') || (argv[0] ?? ''), commands, problem)
   }
   const { length } = id.split(':')
   const extra = words.slice(length).join(' ')
@@ -80,12 +80,13 @@ function createUsageError(what: string): Error {
   return gatewayError('GW_USAGE', { what })
 }
 
-function describeUnknownCommand(name: string, commands: CommandMap): string {
-  const aliased = COMMAND_ALIASES[name]
-  if (aliased !== undefined) return `unknown command "${name}" – did you mean "${aliased}"?`
+/** The error of an unreadable configuration or plugin, which may have the command, unless another one is meant. */
+function createUnknownCommandError(name: string, commands: CommandMap, problem: unknown): Error {
   const names = Object.keys(commands).map(id => id.replaceAll(':', ' '))
-  const similar = findSimilar(name, names)
-  return `unknown command "${name}"${similar === undefined ? '' : ` – did you mean "${similar}"?`}`
+  const similar = COMMAND_ALIASES[name] ?? findSimilar(name, names)
+  const isUnreadable = problem instanceof GatewayError && problem.code !== 'GW_CONFIG_NOT_FOUND'
+  if (similar === undefined && isUnreadable) return problem
+  return createUsageError(`unknown command "${name}"${similar === undefined ? '' : ` – did you mean "${similar}"?`}`)
 }
 
 /** An extra word is probably the value of the only required flag. */

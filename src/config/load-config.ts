@@ -131,29 +131,6 @@ async function runCommands(tree: Tree, { text, run, environment, cwd }: LoadOpti
   return new Map(await Promise.all(outputs))
 }
 
-/** A plugin reference with its base directory. */
-export interface NamedPlugin {
-  readonly name: string
-  readonly use: string
-  readonly directory: string
-}
-
-/**
- * Reads only the names of plugins, without validation or commands.
- * @throws GatewayError if the configuration is missing or unreadable
- */
-export async function listNamedPlugins(
-  options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
-): Promise<NamedPlugin[]> {
-  const file = await findConfigFile(options)
-  const plugins = findMap(readAll(file, options, new ConfigSources(ignore), ignore), 'plugins')
-  return [...(plugins?.entries ?? [])].flatMap(([name, { tree }]) => {
-    const use = tree.kind === 'map' ? tree.entries.get('use')?.tree : undefined
-    const value = use?.kind === 'scalar' ? use.value : undefined
-    return typeof value === 'string' ? [{ name, use: value, directory: dirname(file) }] : []
-  })
-}
-
 const ignore: ReportProblem = () => undefined
 
 function findMap(tree: Tree | undefined, key: string): MapTree | undefined {

@@ -143,7 +143,7 @@ function createNotFoundProblem(use: string, cause: unknown): Pick<Finding, 'mess
 /**
  * Resolves a plugin's file: a path relative to the configuration, or an installed package. @throws if there is none
  */
-export function resolvePluginFile(use: string, directory: string): string {
+function resolvePluginFile(use: string, directory: string): string {
   if (isAbsolute(use)) return use
   if (use.startsWith('.')) return join(directory, use)
   return createRequire(join(directory, 'gateway.yaml')).resolve(use)

@@ -1,12 +1,10 @@
-import { locateProblem } from '../../config/problem.ts'
 import type { ErrorEntry, ErrorTable } from '../../errors/errors.ts'
 import { gatewayError, getErrorMessage } from '../../errors/errors.ts'
 import { mergeErrorTables } from '../../gateway/builtins.ts'
-import { importPlugins } from '../../plugin-host/resolve.ts'
 import type { Plugin } from '../../plugin.ts'
 import { findSimilar } from '../../util/suggest.ts'
 import type { SourceFlags } from '../load-source.ts'
-import { loadSource } from '../load-source.ts'
+import { importConfiguredPlugins } from '../plugin-commands.ts'
 import { formatTable } from '../output/table.ts'
 import type { TerminalOutput, Terminal } from '../output/terminal.ts'
 
@@ -53,9 +51,7 @@ export function formatErrors(rows: readonly ErrorRow[], out: TerminalOutput): st
 async function loadConfiguredPlugins(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
   const { err } = terminal
   try {
-    const source = await loadSource(flags, terminal, 'leave')
-    const chosen = await importPlugins(source.config, source.directory, finding => locateProblem(source, finding))
-    return chosen.map(({ plugin }) => plugin)
+    return await importConfiguredPlugins(flags, terminal)
   } catch (error) {
     const isMissing = (error as { code?: unknown }).code === 'GW_CONFIG_NOT_FOUND'
     if (!isMissing || flags.config !== undefined)
